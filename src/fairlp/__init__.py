@@ -1,0 +1,96 @@
+"""fairlp: fair allocation of many resources to many users, as optimisation models that can be read and checked.
+
+>>> import fairlp
+>>> instance = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"], resources=["cpu", "memory"])
+>>> fairlp.allocate(instance, "drf").totals.round(6).to_dict()
+{'A': 3.0, 'B': 2.0}
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .api import allocate, compare, formulate, validate
+    from .mechanisms import table as mechanisms
+    from .models import examples
+    from .models.allocation import Allocation
+    from .models.errors import FairlpError, FairlpWarning
+    from .models.expressions import Index, log
+    from .models.files import read
+    from .models.instance import Instance
+    from .models.model import Model
+    from .models.program import Program
+    from .models.solution import Options, Solution, Status
+    from .models.traces import read_alibaba_gpu, read_pai2020
+    from .solvers import table as solvers
+
+#: public name → module that has it; nothing is imported before it is used
+_HOMES = {
+    "Allocation": "models.allocation",
+    "FairlpError": "models.errors",
+    "FairlpWarning": "models.errors",
+    "Index": "models.expressions",
+    "Instance": "models.instance",
+    "Model": "models.model",
+    "Options": "models.solution",
+    "Program": "models.program",
+    "Solution": "models.solution",
+    "Status": "models.solution",
+    "allocate": "api",
+    "compare": "api",
+    "formulate": "api",
+    "log": "models.expressions",
+    "read": "models.files",
+    "read_alibaba_gpu": "models.traces",
+    "read_pai2020": "models.traces",
+    "validate": "api",
+}
+#: modules that are public names themselves (two of them can be called; see models/callable_module.py)
+_MODULES = {"examples": "models.examples", "mechanisms": "mechanisms", "plots": "plots", "solvers": "solvers"}
+
+__all__ = [
+    "Allocation",
+    "FairlpError",
+    "FairlpWarning",
+    "Index",
+    "Instance",
+    "Model",
+    "Options",
+    "Program",
+    "Solution",
+    "Status",
+    "__version__",
+    "allocate",
+    "compare",
+    "examples",
+    "formulate",
+    "log",
+    "mechanisms",
+    "plots",
+    "read",
+    "read_alibaba_gpu",
+    "read_pai2020",
+    "solvers",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{_MODULES[name]}")
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    from .models.errors import nearest
+
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {nearest(name, __all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,327 @@
+"""One way in: allocate, formulate, compare, validate."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from . import mechanisms as _mechanisms
+from .models.errors import (
+    InstanceError,
+    NotDefinedError,
+    OversizedTaskWarning,
+    SkippedMechanismWarning,
+    UnknownNameError,
+    nearest,
+)
+from .models.instance import Instance
+from .models.tolerances import AGREEMENT
+
+if TYPE_CHECKING:
+    from .models.allocation import Allocation
+    from .models.model import Model
+
+Oversized = Literal["divide", "drop", "error"]
+
+
+def allocate(
+    instance: Instance,
+    mechanism: str,
+    *,
+    method: str = "auto",
+    solver: str = "highs",
+    merge: bool = True,
+    oversized: Oversized = "divide",
+    **options: Any,
+) -> Allocation:
+    """Share the cluster by a mechanism.
+
+    Parameters
+    ----------
+    instance : Instance
+    mechanism : str
+        A name from :func:`fairlp.mechanisms`.
+    method : str
+        ``auto`` (the fastest that is exact), ``lp`` (the model through a solver), or another of the mechanism's.
+    solver : str
+        A name from :func:`fairlp.solvers`, for methods that solve a model.
+    merge : bool
+        Merge identical servers and users with proportional demands before the LP (exact; undone in the answer).
+    oversized : {"divide", "drop", "error"}
+        What to do with a task that fits no single server: let fractions of it run (with a warning), give its user
+        nothing (with a warning), or raise.
+    **options
+        Options of the solver: ``time_limit``, ``threads``, ``seed``, ``primal_tolerance``, ``dual_tolerance``,
+        ``method`` of the solver as part of its name, ``verbose``, ``extra``.
+
+    Returns
+    -------
+    Allocation
+
+    Raises
+    ------
+    UnknownNameError
+        For a mechanism, method, solver or option that does not exist; the nearest names are given.
+    NotDefinedError
+        When the mechanism is not defined for the instance; those that are, are named.
+    InstanceError
+        With ``oversized="error"``.
+    SolverError
+        When the solver fails or its answer cannot be certified.
+
+    Examples
+    --------
+    >>> import fairlp
+    >>> instance = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> fairlp.allocate(instance, "drf").totals.round(6).to_dict()
+    {'A': 3.0, 'B': 2.0}
+    """
+    _require_instance(instance)
+    row = _mechanisms.find(mechanism)
+    row.require_defined(instance)
+    used, notes = _handle_oversized(instance, oversized)
+    return _run(instance, used, notes, row, method, solver, merge, options)
+
+
+def _run(
+    instance: Instance,
+    used: Instance,
+    notes: tuple[str, ...],
+    row: _mechanisms.Mechanism,
+    method: str,
+    solver: str,
+    merge: bool,
+    options: dict[str, Any],
+) -> Allocation:
+    """Run one mechanism on ``used`` and report it for ``instance``."""
+    from .models.backends import backend_names
+    from .solvers.runners import Request
+
+    if solver not in backend_names():
+        raise UnknownNameError(f"no solver is called {solver!r}; {nearest(solver, backend_names())}")
+    chosen = row.algorithm(method, used)
+    if method == "auto" and (options or solver != "highs"):
+        chosen = row.algorithm("lp", used)  # a solver or its options were named, so a solver is meant
+    if not chosen.is_exact_for(used):
+        raise NotDefinedError(
+            f"method {chosen.method!r} of {row.name!r} is not exact for this instance ({chosen.needs}); "
+            "use method='auto' or 'lp'"
+        )
+    allocation: Allocation = _mechanisms.load(chosen.runner)(
+        used, row, chosen, Request(solver=solver, merge=merge, options=options)
+    )
+    return replace(allocation, instance=instance, notes=(*allocation.notes, *notes))
+
+
+def formulate(instance: Instance, mechanism: str, **options: Any) -> Model:
+    """Return the mechanism's model: print it, solve it with any solver, write it as MPS.
+
+    For a leximin this is the first round, whose optimum is the smallest level.
+
+    Parameters
+    ----------
+    instance : Instance
+    mechanism : str
+    **options
+        Options of the formulation (none for the max-min family).
+
+    Examples
+    --------
+    >>> import fairlp
+    >>> instance = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]])
+    >>> round(fairlp.formulate(instance, "drf").solve().objective, 9)
+    0.666666667
+    """
+    import inspect
+
+    _require_instance(instance)
+    row = _mechanisms.find(mechanism)
+    row.require_defined(instance)
+    function = _mechanisms.load(row.formulation)
+    known = list(inspect.signature(function).parameters)[1:]
+    for name in options:
+        if name not in known:
+            raise UnknownNameError(f"the formulation of {mechanism!r} has no option {name!r}; {nearest(name, known)}")
+    model: Model = function(instance, **options)
+    return model
+
+
+def compare(
+    instance: Instance,
+    mechanisms: Sequence[str] | None = None,
+    *,
+    value: Literal["tasks", "shares", "utilization", "summary"] = "tasks",
+    **options: Any,
+) -> pd.DataFrame:
+    """Share the same cluster by several mechanisms.
+
+    Parameters
+    ----------
+    instance : Instance
+    mechanisms : sequence of str, optional
+        By default all that are defined for the instance. One that is asked for and not defined becomes a column of
+        NaN, with a SkippedMechanismWarning that says why.
+    value : {"tasks", "shares", "utilization", "summary"}
+        ``tasks``: users × mechanisms. ``shares``: global dominant shares, users × mechanisms (the same yardstick for
+        all). ``utilization``: resources × mechanisms. ``summary``: mechanisms × figures.
+    **options
+        As for :func:`allocate`.
+
+    Returns
+    -------
+    DataFrame
+    """
+    found = compare_allocations(instance, mechanisms, **options)
+    return comparison_table(instance, found, value)
+
+
+def compare_allocations(
+    instance: Instance, mechanisms: Sequence[str] | None = None, **options: Any
+) -> dict[str, Allocation | None]:
+    """Return the allocation of each mechanism by name (None where it is not defined for the instance)."""
+    _require_instance(instance)
+    if isinstance(mechanisms, str):
+        mechanisms = [mechanisms]
+    if mechanisms is None:
+        names = [row.name for row in _mechanisms.TABLE.values() if row.undefined(instance) is None]
+    else:
+        names = [_mechanisms.find(name).name for name in mechanisms]
+    used, notes = _handle_oversized(instance, options.pop("oversized", "divide"))
+    how = {key: options.pop(key, default) for key, default in (("method", "auto"), ("solver", "highs"))}
+    merge = options.pop("merge", True)
+    found: dict[str, Allocation | None] = {}
+    for name in names:
+        row = _mechanisms.find(name)
+        reason = row.undefined(instance)
+        if reason:
+            warnings.warn(f"{name} is left out: {reason}", SkippedMechanismWarning, stacklevel=3)
+            found[name] = None
+        else:
+            found[name] = _run(instance, used, notes, row, how["method"], how["solver"], merge, options)
+    return found
+
+
+def comparison_table(instance: Instance, found: dict[str, Allocation | None], value: str = "tasks") -> pd.DataFrame:
+    """Return allocations side by side; see :func:`compare` for ``value``."""
+    columns: dict[str, Any] = {}
+    users = instance.users.labels.rename("user")
+    resources = instance.resources.labels.rename("resource")
+    largest = (instance.demands / instance.pool).max(axis=1)
+    for name, allocation in found.items():
+        if allocation is None:
+            columns[name] = np.nan
+        elif value == "tasks":
+            columns[name] = allocation.totals
+        elif value == "shares":
+            columns[name] = allocation.totals * largest
+        elif value == "utilization":
+            columns[name] = allocation.pool_utilization
+        elif value == "summary":
+            columns[name] = _figures(allocation, largest)
+        else:
+            kinds = ["tasks", "shares", "utilization", "summary"]
+            raise UnknownNameError(f"there is no comparison by {value!r}; {nearest(value, kinds)}")
+    if value == "summary":
+        return pd.DataFrame(columns).T.rename_axis("mechanism")
+    frame = pd.DataFrame(columns, index=resources if value == "utilization" else users)
+    return frame.rename_axis("mechanism", axis=1)
+
+
+def _figures(allocation: Allocation, largest: np.ndarray) -> pd.Series[float]:
+    """Return the figures of one allocation for the summary of a comparison."""
+    shares = allocation.totals.to_numpy() * largest
+    figures = {
+        "total tasks": float(allocation.totals.sum()),
+        "smallest share": float(shares.min()),
+        "median share": float(np.median(shares)),
+        "largest share": float(shares.max()),
+        **{f"{resource} used": float(used) for resource, used in allocation.pool_utilization.items()},
+        "seconds": float(sum(allocation.times.values())),
+    }
+    return pd.Series(figures)
+
+
+def validate(instance: Instance, mechanism: str, *, solver: str = "highs", **options: Any) -> pd.DataFrame:
+    """Run every method of a mechanism that is exact for the instance and compare it with the LP, user by user.
+
+    Parameters
+    ----------
+    instance : Instance
+    mechanism : str
+    solver : str
+    **options
+        Options of the solver.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by method (``lp`` on the unmerged instance is the reference): ``agrees``, ``difference`` (largest
+        difference of a user's tasks, relative to the larger), ``user`` with that difference, ``residual`` (largest
+        violation of a capacity or limit, relative), ``seconds``.
+    """
+    _require_instance(instance)
+    row = _mechanisms.find(mechanism)
+    row.require_defined(instance)
+    reference = _run(instance, instance, (), row, "lp", solver, False, dict(options))
+    runs = {"lp": reference, "lp, merged": _run(instance, instance, (), row, "lp", solver, True, dict(options))}
+    for algorithm in row.algorithms:
+        if algorithm.method != "lp" and algorithm.is_exact_for(instance):
+            runs[algorithm.method] = _run(instance, instance, (), row, algorithm.method, solver, True, {})
+    expected = reference.totals.to_numpy()
+    rows = {}
+    for method, run in runs.items():
+        found = run.totals.to_numpy()
+        larger = np.maximum(abs(found), abs(expected))
+        difference = abs(found - expected) / np.where(larger > 0, larger, 1.0)
+        worst = int(difference.argmax())
+        rows[method] = {
+            "agrees": bool(difference[worst] <= AGREEMENT),
+            "difference": float(difference[worst]),
+            "user": instance.users[worst],
+            "residual": run.residual,
+            "seconds": float(sum(run.times.values())),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def _require_instance(instance: object) -> None:
+    if not isinstance(instance, Instance):
+        raise InstanceError(
+            f"expected an Instance, not {type(instance).__name__}; make one with Instance.from_arrays, "
+            "Instance.from_frames, fairlp.read(path) or fairlp.examples"
+        )
+
+
+def _handle_oversized(instance: Instance, oversized: str) -> tuple[Instance, tuple[str, ...]]:
+    """Return the instance to solve, and what to tell about users whose task fits no single server."""
+    if oversized not in ("divide", "drop", "error"):
+        raise UnknownNameError(f"oversized={oversized!r}; {nearest(oversized, ['divide', 'drop', 'error'])}")
+    report = instance.oversized()
+    if report.empty:
+        return instance, ()
+    user, first = report.index[0], report.iloc[0]
+    what = (
+        f"the task of user {user!r} fits no single eligible server (at most {first.fraction:.3g} of it, on "
+        f"{first.server!r}, which is short of {first.resource!r})"
+    )
+    if len(report) > 1:
+        what += f", and so for {len(report) - 1} more users (instance.oversized() lists them)"
+    if oversized == "error":
+        raise InstanceError(f"{what}; lower the demand, or pass oversized='divide' or 'drop'")
+    if oversized == "drop":
+        note = f"{what}; they get nothing (oversized='drop')"
+        small = instance.users.labels.isin(report.index)
+        used = instance.replace(task_limits=np.where(small, 0.0, instance.task_limits))
+    else:
+        note = f"{what}; it is treated as divisible (oversized='drop' or 'error' are the other ways)"
+        used = instance
+    warnings.warn(note, OversizedTaskWarning, stacklevel=3)
+    return used, (note,)
+
+
+__all__ = ["allocate", "compare", "compare_allocations", "comparison_table", "formulate", "validate"]

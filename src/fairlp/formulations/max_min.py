@@ -1,0 +1,169 @@
+"""Max-min fairness over a feasible region as a linear program: one formulation for every Γ.
+
+Each function returns the first round of the leximin: maximise the smallest level t. The rounds that follow
+(:mod:`fairlp.solvers.leximin`) change bounds and coefficients of this same model. The rows ``fairness`` are
+inequalities, which have the same optimum as the papers' equalities and stay right when a user cannot follow the others
+(zero demands, task limits, placement constraints).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..models.expressions import Expression
+from ..models.instance import Instance
+from ..models.model import Model
+from . import normalisers
+
+
+def drf(instance: Instance) -> Model:
+    """DRF on one server (Ghodsi et al., NSDI 2011): maximise the smallest weighted dominant share x[n]/(φ[n]Γ[n])."""
+    n, r = instance.users, instance.resources
+    model = Model("DRF", "Ghodsi et al., NSDI 2011", (n, r))
+    d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
+    c = model.parameter("c", r, instance.pool, "capacity of r")
+    rate = _rate(model, instance, normalisers.dominant(instance), "tasks n could run alone")
+    x = model.variable("x", n, doc="tasks of n")
+    t = model.variable("t", doc="smallest weighted dominant share")
+    model.constraint("capacity", (d * x).sum(n) <= c)
+    model.constraint("fairness", x >= rate * t, where=_able(instance))
+    _limit(model, instance, x, np.ones(len(n)))
+    model.define("tasks", x)
+    model.maximize(t)
+    return model
+
+
+def edrf(instance: Instance) -> Model:
+    """EDRF on one server (Parkes et al., EC 2012), in weighted dominant shares; per-resource weights, zero demands."""
+    n, r = instance.users, instance.resources
+    model = Model("EDRF", "Parkes, Procaccia and Shah, EC 2012", (n, r))
+    scale = normalisers.entitled(instance, normalisers.dominant(instance))
+    d = model.parameter("d_hat", (n, r), instance.demands * scale[:, None] / instance.pool, "share of r at level 1")
+    gamma = model.parameter("Gamma", n, scale, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]")
+    c = model.parameter("c", r, instance.pool, "capacity of r")
+    s = model.variable("s", n, doc="weighted dominant share of n")
+    t = model.variable("t", doc="smallest weighted dominant share")
+    model.constraint("capacity", (d * s).sum(n) <= 1)
+    model.constraint("fairness", s >= t, where=_able(instance))
+    _limit(model, instance, s, scale)
+    model.define("tasks", gamma * s)
+    model.define("capacity_unit", c)
+    model.maximize(t)
+    return model
+
+
+def drfh(instance: Instance) -> Model:
+    """DRFH (Wang, Li and Liang, eq. 7): maximise the smallest global dominant share; C-DRFH with constraints."""
+    n, i, r = instance.users, instance.servers, instance.resources
+    name = "C-DRFH" if instance.has_constraints else "DRFH"
+    model = Model(name, "Wang, Li and Liang, INFOCOM 2014, eq. (7)", (n, i, r))
+    alone = normalisers.dominant(instance)
+    share = instance.demands / instance.pool * alone[:, None]
+    available = instance.capacities * instance.counts[:, None] / instance.pool
+    d = model.parameter("d_hat", (n, r), share, "demand of n for r, as a multiple of its dominant one")
+    c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
+    pool = model.parameter("C", r, instance.pool, "capacity of the pool")
+    gamma = model.parameter("Gamma", n, alone, "tasks n could run alone on the pool")
+    weight = normalisers.entitled(instance, alone) / alone
+    phi = model.parameter("phi", n, weight, "weight of n (on the resource that binds it, with weights per resource)")
+    g = model.variable("g", n, i, where=instance.runnable(), doc="global dominant share of n on i")
+    t = model.variable("t", doc="smallest weighted global dominant share")
+    model.constraint("capacity", (d * g).sum(n) <= c)
+    model.constraint("fairness", g.sum(i) >= phi * t, where=_able(instance))
+    _limit(model, instance, g.sum(i), alone)
+    model.define("tasks", gamma * g)
+    model.define("capacity_unit", pool)
+    model.maximize(t)
+    return model
+
+
+def asset(instance: Instance) -> Model:
+    """Asset fairness (Ghodsi et al., §4.1): maximise the smallest sum of a user's shares of all resources."""
+    source = "Ghodsi et al., NSDI 2011, §4.1"
+    return _tasks(instance, "asset fairness", source, normalisers.asset(instance), "tasks whose shares sum to 1")
+
+
+def cdrf(instance: Instance) -> Model:
+    """CDRF (papers/003, §II, reference 4): maximise the smallest x[n]/(φ[n]·Σ_i γ[n,i]), without constraints."""
+    source = "Friedman, Ghodsi and Psomas, EC 2014"
+    return _tasks(instance, "CDRF", source, normalisers.containerized(instance), "tasks n could run alone")
+
+
+def tsf(instance: Instance) -> Model:
+    """TSF (Wang et al., SC 2016): CDRF's normaliser as if nobody were constrained, allocation under constraints."""
+    note = "tasks n could run alone, were there no constraints"
+    return _tasks(instance, "TSF", "Wang et al., SC 2016", normalisers.task_share(instance), note)
+
+
+def naive_drf(instance: Instance) -> Model:
+    """DRF on each server separately: what DRFH improves on (papers/002, §III-D); one level t[i] for each server."""
+    n, i, r = instance.users, instance.servers, instance.resources
+    model = Model("naive DRF", "Wang, Li and Liang, INFOCOM 2014, §III-D", (n, i, r))
+    alone = instance.gamma()
+    d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
+    total = instance.capacities * instance.counts[:, None]
+    c = model.parameter("c", (i, r), total, "capacity of i")
+    rate = model.parameter("gamma", (n, i), alone, "tasks n could run alone on i")
+    phi = model.parameter("phi", n, instance.user_weights, "weight of n")
+    x = model.variable("x", n, i, where=alone > 0, doc="tasks of n on i")
+    t = model.variable("t", i, doc="smallest weighted dominant share on i")
+    model.constraint("capacity", (d * x).sum(n) <= c)
+    limit = separate_limits(instance)
+    model.constraint("fairness", x >= phi * rate * t, where=(alone > 0) & (limit > 0))
+    finite = np.isfinite(limit) & (alone > 0)
+    if finite.any():
+        most = model.parameter("T", (n, i), np.where(finite, limit, 0.0), "tasks of n, divided over its servers")
+        model.constraint("limit", x <= most, where=finite)
+    model.define("tasks", x)
+    model.maximize(t.sum(i))
+    return model
+
+
+def separate_limits(instance: Instance) -> np.ndarray:
+    """Return T[n]·γ[n,i]/Σ_i γ[n,i]: a limit divided over servers that do not know of each other. Shape (N, K)."""
+    alone = instance.gamma()
+    whole = alone.sum(axis=1, keepdims=True)
+    part = np.divide(alone, whole, out=np.zeros_like(alone), where=whole > 0)
+    limits = instance.task_limits[:, None]
+    return np.where(np.isfinite(limits), np.where(np.isfinite(limits), limits, 0.0) * part, np.inf)
+
+
+def _tasks(instance: Instance, name: str, source: str, alone: np.ndarray, meaning: str) -> Model:
+    """Return the max-min program over tasks x[n,i] on all servers, for any normaliser Γ."""
+    n, i, r = instance.users, instance.servers, instance.resources
+    model = Model(name, source, (n, i, r))
+    d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
+    c = model.parameter("c", (i, r), instance.capacities * instance.counts[:, None], "capacity of i")
+    rate = _rate(model, instance, alone, meaning)
+    x = model.variable("x", n, i, where=instance.runnable(), doc="tasks of n on i")
+    t = model.variable("t", doc="smallest level x[n]/(φ[n]Γ[n])")
+    model.constraint("capacity", (d * x).sum(n) <= c)
+    model.constraint("fairness", x.sum(i) >= rate * t, where=_able(instance))
+    _limit(model, instance, x.sum(i), np.ones(len(n)))
+    model.define("tasks", x)
+    model.maximize(t)
+    return model
+
+
+def _rate(model: Model, instance: Instance, alone: np.ndarray, meaning: str) -> Expression:
+    """Return the tasks at level 1: φ[n]·Γ[n], or Γ[n] with the weights inside where they are given per resource."""
+    n = instance.users
+    if instance.weights.ndim == 2:
+        weighted = normalisers.entitled(instance, alone)
+        return model.parameter("Gamma", n, weighted, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]")
+    phi = model.parameter("phi", n, instance.weights, "weight of n")
+    return phi * model.parameter("Gamma", n, alone, meaning)
+
+
+def _able(instance: Instance) -> np.ndarray:
+    """Return the users who can run anything at all; the others would hold the smallest level at 0 for ever."""
+    return np.asarray(instance.runnable().any(axis=1) & (instance.task_limits > 0))
+
+
+def _limit(model: Model, instance: Instance, total: Expression, unit: np.ndarray) -> None:
+    """Add the task limits of the users who have one, in the units of the variable (tasks per unit: ``unit``)."""
+    finite = np.isfinite(instance.task_limits)
+    if finite.any():
+        most = np.where(finite, np.where(finite, instance.task_limits, 0.0) / unit, 0.0)
+        tau = model.parameter("T", instance.users, most, "limit of n (its number of tasks, in units of the variable)")
+        model.constraint("limit", total <= tau, where=finite)

@@ -1,0 +1,41 @@
+"""Γ[n]: how many tasks count as a share of one. What tells one max-min mechanism from another."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..models.instance import Instance, tasks_alone
+
+
+def dominant(instance: Instance) -> np.ndarray:
+    """Return min over r with d[n,r] > 0 of C[r]/d[n,r]: tasks/Γ is the (global) dominant share.
+
+    C is the pool of all servers; placement and the limits of single servers are ignored (DRF, DRFH, C-DRFH).
+    """
+    return tasks_alone(instance.demands, instance.pool[None, :])[:, 0]
+
+
+def containerized(instance: Instance) -> np.ndarray:
+    """Return Σ_i γ[n,i]: the tasks that n could run with the whole cluster to itself (CDRF)."""
+    return np.asarray(instance.gamma().sum(axis=1))
+
+
+def task_share(instance: Instance) -> np.ndarray:
+    """Return Σ_i γ[n,i] as if there were no placement constraints (TSF)."""
+    return np.asarray(instance.gamma(ignore_placement=True).sum(axis=1))
+
+
+def asset(instance: Instance) -> np.ndarray:
+    """Return 1 / Σ_r d[n,r]/C[r]: tasks/Γ is the sum of a user's shares of all resources (asset fairness)."""
+    return np.asarray(1.0 / (instance.demands / instance.pool).sum(axis=1))
+
+
+def entitled(instance: Instance, normaliser: np.ndarray) -> np.ndarray:
+    """Return the tasks at level 1: φ[n]·Γ[n], or min_r w[n,r]·C[r]/d[n,r] with weights per resource."""
+    if instance.weights.ndim == 1:
+        return np.asarray(instance.weights * normaliser)
+    rate = np.full(len(instance.demands), np.inf)
+    for r, total in enumerate(instance.pool):
+        users = instance.demands[:, r] > 0
+        rate[users] = np.minimum(rate[users], instance.weights[users, r] * total / instance.demands[users, r])
+    return rate

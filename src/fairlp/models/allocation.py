@@ -1,0 +1,192 @@
+"""``Allocation``: who runs how many tasks where, the same shape whatever mechanism and method made it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .instance import Instance
+
+
+@dataclass(frozen=True, eq=False)
+class Allocation:
+    """The answer of a mechanism, labelled.
+
+    Attributes
+    ----------
+    instance : Instance
+    mechanism, method, solver : str
+        How it was made; ``solver`` is empty when no solver was needed.
+    tasks_array : ndarray, shape (N, K)
+        Tasks of each user on the servers of each row (all ``counts[i]`` servers of row i together).
+    normaliser : ndarray, shape (N,)
+        Γ[n], the tasks that count as a share of 1 (DRF: what n could run alone).
+    entitled : ndarray, shape (N,)
+        Tasks at level 1: φ[n]·Γ[n]; the mechanism makes tasks / entitled as equal as it can.
+    prices_array : ndarray, shape (K, R), or None
+        Capacity duals of the first round: what one more unit of capacity would add to the smallest level.
+    times : mapping
+        Seconds by phase.
+    rounds : DataFrame or None
+        Rounds of the leximin: level, users frozen.
+    gap : float or None
+        Largest relative duality gap of the rounds, where LPs gave the answer.
+    notes : tuple of str
+        What a careful reader should know (merged servers, tasks that fit nowhere).
+    """
+
+    instance: Instance
+    mechanism: str
+    method: str
+    tasks_array: np.ndarray
+    normaliser: np.ndarray
+    entitled: np.ndarray
+    solver: str = ""
+    prices_array: np.ndarray | None = None
+    times: Mapping[str, float] = field(default_factory=dict)
+    rounds: pd.DataFrame | None = None
+    gap: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def tasks(self) -> pd.DataFrame:
+        """Tasks, users × servers (rows of identical servers: of all of them together)."""
+        return pd.DataFrame(self.tasks_array, index=self._users, columns=self._servers)
+
+    @cached_property
+    def totals(self) -> pd.Series[float]:
+        """Tasks by user."""
+        return pd.Series(self.tasks_array.sum(axis=1), index=self._users, name="tasks")
+
+    @cached_property
+    def shares(self) -> pd.Series[float]:
+        """Share by user, tasks/Γ (for DRF and DRFH: the dominant share, a fraction of the pool), weights left out."""
+        return pd.Series(_ratio(self.totals.to_numpy(), self.normaliser), index=self._users, name="share")
+
+    @cached_property
+    def levels(self) -> pd.Series[float]:
+        """Share divided by weight: what the mechanism equalises."""
+        return pd.Series(_ratio(self.totals.to_numpy(), self.entitled), index=self._users, name="level")
+
+    @cached_property
+    def usage(self) -> pd.DataFrame:
+        """Amount of each resource in use, servers × resources (rows of identical servers: of all together)."""
+        used = self.tasks_array.T @ self.instance.demands
+        return pd.DataFrame(used, index=self._servers, columns=self._resources)
+
+    @cached_property
+    def utilization(self) -> pd.DataFrame:
+        """Fraction of capacity in use, servers × resources; NaN where there is no capacity."""
+        capacity = self.instance.capacities * self.instance.counts[:, None]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            fraction = np.where(capacity > 0, self.usage.to_numpy() / capacity, np.nan)
+        return pd.DataFrame(fraction, index=self._servers, columns=self._resources)
+
+    @cached_property
+    def pool_utilization(self) -> pd.Series[float]:
+        """Fraction of the whole cluster's capacity in use, by resource."""
+        return pd.Series(self.usage.to_numpy().sum(axis=0) / self.instance.pool, index=self._resources, name="used")
+
+    @cached_property
+    def prices(self) -> pd.DataFrame | None:
+        """Capacity duals, servers × resources: growth of the smallest level by one more unit (None without an LP)."""
+        if self.prices_array is None:
+            return None
+        return pd.DataFrame(self.prices_array, index=self._servers, columns=self._resources)
+
+    @cached_property
+    def residual(self) -> float:
+        """Largest violation of a capacity, task limit, placement or sign, relative to the capacity or limit."""
+        capacity = self.instance.capacities * self.instance.counts[:, None]
+        over = self.usage.to_numpy() - capacity
+        worst = float((over / np.where(capacity > 0, capacity, 1.0)).max(initial=0.0))
+        totals, limits = self.totals.to_numpy(), self.instance.task_limits
+        finite = np.isfinite(limits)
+        beyond = (totals[finite] - limits[finite]) / np.where(limits[finite] > 0, limits[finite], 1.0)
+        worst = max(worst, float(beyond.max(initial=0.0)), float((-self.tasks_array).max(initial=0.0)))
+        if self.instance.eligibility is not None:
+            worst = max(worst, float(self.tasks_array[~self.instance.eligibility].max(initial=0.0)))
+        return worst
+
+    def summary(self) -> pd.DataFrame:
+        """Return one row for each user: tasks, share, weight-adjusted level, servers used."""
+        used = (self.tasks_array > 0).sum(axis=1)
+        return pd.DataFrame({"tasks": self.totals, "share": self.shares, "level": self.levels, "server_rows": used})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: method, totals, shares, the nonzero tasks, utilisation, notes."""
+        users, servers = np.nonzero(self.tasks_array)
+        inst = self.instance
+        return {
+            "mechanism": self.mechanism,
+            "method": self.method,
+            "solver": self.solver or None,
+            "users": [
+                {"user": user, "tasks": float(total), "share": float(share), "level": float(level)}
+                for user, total, share, level in zip(inst.users, self.totals, self.shares, self.levels, strict=True)
+            ],
+            "tasks": [
+                {"user": inst.users[n], "server": inst.servers[i], "tasks": float(self.tasks_array[n, i])}
+                for n, i in zip(users.tolist(), servers.tolist(), strict=True)
+            ],
+            "utilization": {str(r): float(u) for r, u in self.pool_utilization.items()},
+            "residual": self.residual,
+            "gap": self.gap,
+            "times": dict(self.times),
+            "notes": list(self.notes),
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return the allocation as JSON text, and write it when a path is given."""
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
+        if path is not None:
+            Path(path).write_text(text + "\n", encoding="utf-8")
+        return text
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return the table of tasks (users × servers) as CSV text, and write it when a path is given."""
+        text = self.tasks.to_csv()
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return str(text)
+
+    def __repr__(self) -> str:
+        how = f"{self.method}, {self.solver}" if self.solver else self.method
+        least = f"smallest level {self.levels.min():.6g}" if len(self.levels) else ""
+        return f"<Allocation by {self.mechanism} ({how}): {len(self.instance.users)} users, {least}>"
+
+    def __str__(self) -> str:
+        table = self.summary().to_string(float_format=lambda value: f"{value:.6g}", max_rows=40)
+        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        return f"{self!r}\n{table}{notes}"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        table = self.summary().to_html(float_format=lambda value: f"{value:.6g}", max_rows=40)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<p>{escape(repr(self))}</p>{table}{notes}"
+
+    @property
+    def _users(self) -> pd.Index[Any]:
+        return self.instance.users.labels.rename("user")
+
+    @property
+    def _servers(self) -> pd.Index[Any]:
+        return self.instance.servers.labels.rename("server")
+
+    @property
+    def _resources(self) -> pd.Index[Any]:
+        return self.instance.resources.labels.rename("resource")
+
+
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return part / whole, 0 where the whole is 0 (a user who cannot run anything has a share of 0)."""
+    return np.asarray(np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), 0.0))

@@ -1,0 +1,78 @@
+"""The registry of back ends: names and where to find them, never imported before they are used.
+
+A third party registers its own with an entry point in the group ``fairlp.solvers`` (name → ``module:Class``).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from .errors import SolverNotAvailableError, UnknownNameError, UnsupportedError, nearest
+from .solution import Backend, Lowering
+
+#: name → ("module:Class", keyword arguments of the class)
+BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "highs": ("fairlp.solvers.highs:Highs", {}),
+    "highs-simplex": ("fairlp.solvers.highs:Highs", {"method": "simplex"}),
+    "highs-ipm": ("fairlp.solvers.highs:Highs", {"method": "ipm"}),
+    "highs-hipo": ("fairlp.solvers.highs:Highs", {"method": "hipo"}),
+    "highs-pdlp": ("fairlp.solvers.highs:Highs", {"method": "pdlp"}),
+}
+
+#: name → "module:function" that turns a Model into another tool's object
+LOWERINGS: dict[str, str] = {
+    "highs": "fairlp.solvers.highs:load",
+    "pyomo": "fairlp.solvers.to_pyomo:to_pyomo",
+    "cvxpy": "fairlp.solvers.to_cvxpy:to_cvxpy",
+}
+
+ENTRY_POINT_GROUP = "fairlp.solvers"
+
+
+def backend_names() -> list[str]:
+    """Return the names of all registered back ends, built in first."""
+    return [*BACKENDS, *sorted(set(_entry_points()) - set(BACKENDS))]
+
+
+def find_backend(name: str) -> Backend:
+    """Return the back end of that name, whether it is installed or not."""
+    if name in BACKENDS:
+        target, keywords = BACKENDS[name]
+        found: Backend = _load(target)(name=name, **keywords)
+        return found
+    entry_points = _entry_points()
+    if name not in entry_points:
+        raise UnknownNameError(f"no solver is called {name!r}; {nearest(name, backend_names())}")
+    third_party: Backend = entry_points[name].load()()
+    return third_party
+
+
+def backend(name: str) -> Backend:
+    """Return the back end of that name, ready to use; raise with the remedy when it is not installed."""
+    if not isinstance(name, str):
+        raise UnknownNameError(f"solver must be a name, not {type(name).__name__}; known: {', '.join(backend_names())}")
+    found = find_backend(name)
+    there, reason = found.available()
+    if not there:
+        raise SolverNotAvailableError(f"solver {name!r} is not available: {reason}")
+    return found
+
+
+def lowering(name: str) -> Lowering:
+    """Return the function that turns a Model into another tool's object."""
+    if name not in LOWERINGS:
+        raise UnsupportedError(f"a model cannot be turned into {name!r}; {nearest(name, LOWERINGS)}")
+    function: Lowering = _load(LOWERINGS[name])
+    return function
+
+
+def _load(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _entry_points() -> dict[str, Any]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}

@@ -1,0 +1,125 @@
+"""Residuals and duality gap of an answer, computed from the Program alone: correctness without a solver's word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .program import Program
+from .tolerances import VERIFIED
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far a primal point (and duals) are from feasible and optimal, each relative to the numbers it is made of.
+
+    Attributes
+    ----------
+    primal_residual : float
+        Largest violation of a row or bound, relative to the row's own terms.
+    integrality_residual : float
+        Largest distance of an integer variable from a whole number.
+    dual_residual : float or None
+        Largest reduced cost of the wrong sign, relative to the column's own terms; None without duals.
+    complementarity : float or None
+        Largest product of a dual and the slack of its row, relative to the objective's terms.
+    gap : float or None
+        Primal minus dual objective, relative to the objective's terms.
+    """
+
+    primal_residual: float
+    integrality_residual: float
+    dual_residual: float | None
+    complementarity: float | None
+    gap: float | None
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether the primal point is feasible within the tolerance ``VERIFIED``."""
+        return max(self.primal_residual, self.integrality_residual) <= VERIFIED
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether primal and dual prove each other optimal within the tolerance ``VERIFIED``."""
+        if self.dual_residual is None or self.gap is None:
+            return False
+        return self.is_feasible and max(self.dual_residual, self.gap) <= VERIFIED
+
+    def __str__(self) -> str:
+        def show(value: float | None) -> str:
+            return "—" if value is None else f"{value:.1e}"
+
+        return (
+            f"primal residual {show(self.primal_residual)}, dual residual {show(self.dual_residual)}, "
+            f"gap {show(self.gap)}"
+        )
+
+
+def certify(
+    program: Program, x: np.ndarray, row_duals: np.ndarray | None, column_duals: np.ndarray | None
+) -> Certificate:
+    """Return the certificate of ``x`` and duals (in the user's sense); O(nonzeros).
+
+    Reduced costs are recomputed from the row duals; ``column_duals`` only tells that duals are there for the bounds.
+    With logarithms in the objective, its gradient at ``x`` takes the place of the costs (the program is concave, so
+    the conditions are the same).
+    """
+    magnitude = abs(program.A)
+    activity, size = program.A @ x, magnitude @ abs(x)
+    primal = max(
+        _violation(activity, size, program.row_lower, program.row_upper),
+        _violation(x, abs(x), program.col_lower, program.col_upper),
+    )
+    whole = program.integrality > 0
+    fraction = float(abs(x[whole] - np.round(x[whole])).max(initial=0.0))
+    if row_duals is None:
+        return Certificate(primal, fraction, None, None, None)
+    sign = 1.0 if program.sense == "min" else -1.0
+    cost = program.c
+    if program.logs is not None:
+        inner = program.logs.A @ x + program.logs.constant
+        cost = cost + program.logs.A.T @ (program.logs.weights / inner)
+    y = sign * row_duals
+    priced, weight = program.A.T @ y, magnitude.T @ abs(y)
+    reduced = sign * cost - priced
+    scale = abs(cost) + weight
+    dual = max(
+        _wrong_sign(reduced, scale, program.col_lower, program.col_upper),
+        _wrong_sign(y, abs(y), program.row_lower, program.row_upper),
+    )
+    row_part = y * _bound_for(y, program.row_lower, program.row_upper)
+    column_part = reduced * _bound_for(reduced, program.col_lower, program.col_upper)
+    terms = abs(cost * x)
+    total = max(terms.sum(), abs(row_part).sum() + abs(column_part).sum())
+    primal_value, dual_value = float(sign * cost @ x), float(row_part.sum() + column_part.sum())
+    slack = np.minimum(abs(activity - program.row_lower), abs(program.row_upper - activity))
+    finite = np.isfinite(slack)
+    complementarity = float((abs(y) * np.where(finite, slack, 0.0)).max(initial=0.0))
+    if total == 0:
+        return Certificate(primal, fraction, dual, complementarity, 0.0)
+    return Certificate(primal, fraction, dual, complementarity / total, abs(primal_value - dual_value) / total)
+
+
+def _violation(value: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+    """Return the largest violation of ``lower <= value <= upper`` relative to the terms and the bound."""
+    worst = 0.0
+    for bound, beyond in ((lower, lower - value), (upper, value - upper)):
+        bad = beyond > 0
+        if bad.any():
+            scale = np.maximum(size[bad], abs(bound[bad]))
+            worst = max(worst, float((beyond[bad] / np.where(scale > 0, scale, 1.0)).max()))
+    return worst
+
+
+def _wrong_sign(price: np.ndarray, scale: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+    """Return the largest price (minimisation sense) that would need a bound that is not there, relative."""
+    wrong = np.where(np.isneginf(lower), np.maximum(price, 0.0), 0.0)
+    wrong = np.maximum(wrong, np.where(np.isposinf(upper), np.maximum(-price, 0.0), 0.0))
+    return float((wrong / np.where(scale > 0, scale, 1.0)).max(initial=0.0))
+
+
+def _bound_for(price: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return the bound that a price (minimisation sense) belongs to; 0 where that bound is infinite."""
+    bound = np.where(price >= 0, lower, upper)
+    return np.where(np.isfinite(bound), bound, 0.0)

@@ -1,0 +1,184 @@
+"""Checks of what users hand in: each failure names the user, server or resource, and says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .errors import InstanceError
+from .tolerances import ENTITLEMENT_SUM
+
+
+def labels(given: Any, count: int, what: str) -> pd.Index[Any]:
+    """Return ``count`` unique labels: those given, or ``user1``, ``user2``, …"""
+    if given is None:
+        return pd.Index([f"{what}{k}" for k in range(1, count + 1)], dtype=object)
+    items = list(given)
+    if len(items) != count:
+        raise InstanceError(f"{len(items)} {what} labels for {count} {what}s; expected one label each")
+    for position, item in enumerate(items):
+        if isinstance(item, np.generic):
+            items[position] = item = item.item()
+        if not isinstance(item, (str, int)) or isinstance(item, bool):
+            raise InstanceError(
+                f"{what} label {item!r} (position {position}) is {type(item).__name__}; expected text or a whole number"
+            )
+        if item == "":
+            raise InstanceError(f"{what} label at position {position} is empty; expected a name")
+    index = pd.Index(items, dtype=object)
+    if not index.is_unique:
+        twice = index[index.duplicated()][0]
+        raise InstanceError(f"{what} {twice!r} occurs twice; labels must be unique")
+    return index
+
+
+def matrix(given: Any, what: str, columns: int | None = None) -> np.ndarray:
+    """Return a two-dimensional array of floats."""
+    try:
+        array = np.array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InstanceError(f"{what} are not all numbers ({error}); expected a table of numbers") from None
+    if array.ndim != 2 or (columns is not None and array.shape[1] != columns):
+        expected = "two dimensions" if columns is None else f"shape (…, {columns}), one column for each resource"
+        raise InstanceError(f"{what} have shape {array.shape}; expected {expected}")
+    return array
+
+
+def amounts(array: np.ndarray, what: str, rows: Sequence[Any], columns: Sequence[Any], row: str, column: str) -> None:
+    """Require finite numbers >= 0; the first wrong one is named."""
+    wrong = ~(np.isfinite(array) & (array >= 0))
+    if wrong.any():
+        at = tuple(np.argwhere(wrong)[0])
+        raise InstanceError(
+            f"{what} of {row} {rows[at[0]]!r}, {column} {columns[at[1]]!r}, is {array[at]:g}; "
+            "expected a finite number >= 0" + _what_to_do(array[at])
+        )
+
+
+def _what_to_do(value: float) -> str:
+    if np.isnan(value):
+        return " (write 0 for 'none', or fill the gap)"
+    if np.isinf(value):
+        return " (an unlimited resource binds nobody: leave it out)"
+    return ""
+
+
+def vector(given: Any, size: int, what: str, names: Sequence[Any]) -> np.ndarray:
+    """Return one float for each name."""
+    try:
+        array = np.array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InstanceError(f"{what}s are not all numbers ({error})") from None
+    if array.shape != (size,):
+        raise InstanceError(f"{what}s have shape {array.shape}; expected ({size},), one for each of {_few(names)}")
+    return array
+
+
+def weights(given: Any, demands: np.ndarray, users: Sequence[Any], resources: Sequence[Any]) -> np.ndarray:
+    """Return weights N or N×R: finite and > 0 (0 only on a resource that the user does not demand)."""
+    if given is None:
+        return np.ones(len(users))
+    try:
+        array = np.array(given, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InstanceError(f"weights are not all numbers ({error})") from None
+    if array.shape not in ((len(users),), demands.shape):
+        raise InstanceError(
+            f"weights have shape {array.shape}; expected ({len(users)},), one for each user, or {demands.shape}, "
+            "one for each user and resource"
+        )
+    wrong = ~(np.isfinite(array) & (array > 0))
+    if array.ndim == 2:
+        wrong &= ~((array == 0) & (demands == 0))
+    if wrong.any():
+        at = tuple(np.argwhere(wrong)[0])
+        where = f", resource {resources[at[1]]!r}" if array.ndim == 2 else ""
+        raise InstanceError(
+            f"weight of user {users[at[0]]!r}{where} is {array[at]:g}; expected a finite number > 0 "
+            "(leave a user out who is to get nothing, or set its task limit to 0)"
+        )
+    return array
+
+
+def task_limits(given: Any, users: Sequence[Any]) -> np.ndarray:
+    """Return limits N >= 0, infinite where there is none (NaN in a table also means none)."""
+    if given is None:
+        return np.full(len(users), np.inf)
+    items = [np.inf if item is None else item for item in given] if not isinstance(given, np.ndarray) else given
+    array = vector(items, len(users), "task limit", users)
+    wrong = np.isnan(array) | (array < 0)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise InstanceError(
+            f"task limit of user {users[at]!r} is {array[at]:g}; expected a number >= 0 (infinity or None: no limit)"
+        )
+    return array
+
+
+def counts(given: Any, servers: Sequence[Any]) -> np.ndarray:
+    """Return the numbers of identical servers, whole and >= 1."""
+    if given is None:
+        return np.ones(len(servers), dtype=np.int64)
+    array = vector(given, len(servers), "count", servers)
+    wrong = ~(np.isfinite(array) & (array >= 1) & (array == np.floor(array)))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise InstanceError(f"count of server {servers[at]!r} is {array[at]:g}; expected a whole number >= 1")
+    return array.astype(np.int64)
+
+
+def entitlements(given: Any, users: Sequence[Any]) -> np.ndarray | None:
+    """Return entitlements N >= 0 that sum to 1."""
+    if given is None:
+        return None
+    array = vector(given, len(users), "entitlement", users)
+    wrong = ~(np.isfinite(array) & (array >= 0))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise InstanceError(f"entitlement of user {users[at]!r} is {array[at]:g}; expected a number >= 0")
+    total = float(array.sum())
+    if abs(total - 1) > ENTITLEMENT_SUM:
+        raise InstanceError(
+            f"entitlements sum to {total:.12g}; expected 1 (they are fractions of the whole: divide each by {total:.6g})"
+        )
+    return array
+
+
+def demands_something(demands: np.ndarray, users: Sequence[Any]) -> None:
+    """Require that each user demands something."""
+    nothing = ~demands.any(axis=1)
+    if nothing.any():
+        at = int(np.argmax(nothing))
+        raise InstanceError(
+            f"user {users[at]!r} demands nothing, so it could run without end; expected a positive demand for at least "
+            "one resource (leave the user out, or give the demand)"
+        )
+
+
+def offered_somewhere(capacities: np.ndarray, resources: Sequence[Any]) -> None:
+    """Require that each resource is in some server."""
+    missing = ~capacities.any(axis=0)
+    if missing.any():
+        at = int(np.argmax(missing))
+        raise InstanceError(
+            f"resource {resources[at]!r} is in no server: its capacity is 0 everywhere; expected a positive capacity "
+            "somewhere (leave the resource out and the users who need it)"
+        )
+
+
+def eligible_somewhere(eligible: np.ndarray, users: Sequence[Any]) -> None:
+    """Require that each user may run on some server."""
+    nowhere = ~eligible.any(axis=1)
+    if nowhere.any():
+        at = int(np.argmax(nowhere))
+        raise InstanceError(
+            f"user {users[at]!r} has no eligible server; expected at least one (relax its condition, or leave it out)"
+        )
+
+
+def _few(names: Sequence[Any]) -> str:
+    shown = ", ".join(repr(name) for name in list(names)[:4])
+    return shown + (", …" if len(names) > 4 else "")

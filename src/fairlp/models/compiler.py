@@ -1,0 +1,342 @@
+"""From a model's expression trees to the arrays of a :class:`~fairlp.models.program.Program`, without row loops.
+
+Every term of a linear expression is ``coefficient × variable``, broadcast over the indices of the row and summed over
+the rest; it is emitted as one batch of (row, column, value) triples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import ModelError
+from .expressions import (
+    Add,
+    Constant,
+    Expression,
+    Index,
+    Log,
+    Parameter,
+    Product,
+    Quotient,
+    SumOver,
+    Variable,
+    union,
+)
+from .program import INTEGER, Block, LogTerms, Program
+
+if TYPE_CHECKING:
+    from .model import Model
+
+Triples = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass
+class Labelled:
+    """Numbers over indices, one array axis each."""
+
+    indices: tuple[Index, ...]
+    values: np.ndarray
+
+    def symbols(self) -> list[str]:
+        """Return the symbols of the axes."""
+        return [index.symbol for index in self.indices]
+
+    def over(self, indices: tuple[Index, ...]) -> np.ndarray:
+        """Return the values with axes in the order of ``indices``, of length 1 where they do not vary."""
+        mine = self.symbols()
+        order = [mine.index(index.symbol) for index in indices if index.symbol in mine]
+        shape = [len(index) if index.symbol in mine else 1 for index in indices]
+        return self.values.transpose(order).reshape(shape)
+
+
+@dataclass
+class Term:
+    """``coefficient · variable`` (or a plain number where ``variable`` is None); ``summed``: symbols summed over."""
+
+    coefficient: Labelled
+    variable: Variable | None
+    summed: frozenset[str] = frozenset()
+
+
+@dataclass
+class LogTerm:
+    """``coefficient · log(argument)``, summed over every index."""
+
+    coefficient: Labelled
+    argument: Expression
+
+
+def numbers(node: Expression) -> Labelled:
+    """Return the values of an expression without variables."""
+    match node:
+        case Constant():
+            return Labelled((), np.asarray(node.value))
+        case Parameter():
+            return Labelled(node.indices, node.values)
+        case Add():
+            left, right = numbers(node.left), numbers(node.right)
+            return Labelled(node.indices, left.over(node.indices) + node.sign * right.over(node.indices))
+        case Product():
+            return _times(numbers(node.left), numbers(node.right))
+        case Quotient():
+            return _times(numbers(node.left), _reciprocal(node))
+        case SumOver():
+            body = numbers(node.body)
+            axes = tuple(body.symbols().index(index.symbol) for index in node.over)
+            return Labelled(node.indices, body.values.sum(axis=axes))
+    raise ModelError(f"{node} has variables where numbers are expected")
+
+
+def terms(node: Expression) -> list[Term | LogTerm]:
+    """Return an expression as a flat list of terms."""
+    if node.degree == 0:
+        return [Term(numbers(node), None)]
+    match node:
+        case Variable():
+            return [Term(Labelled((), np.asarray(1.0)), node)]
+        case Log():
+            return [LogTerm(Labelled((), np.asarray(1.0)), node.argument)]
+        case Add():
+            minus = Labelled((), np.asarray(float(node.sign)))
+            right = terms(node.right) if node.sign > 0 else [_scaled(term, minus) for term in terms(node.right)]
+            return terms(node.left) + right
+        case Product():
+            known, unknown = (node.left, node.right) if node.right.degree else (node.right, node.left)
+            factor = numbers(known)
+            return [_scaled(term, factor) for term in terms(unknown)]
+        case Quotient():
+            factor = _reciprocal(node)
+            return [_scaled(term, factor) for term in terms(node.left)]
+        case SumOver():
+            return [_summed(term, node.over) for term in terms(node.body)]
+    raise ModelError(f"{type(node).__name__} cannot be compiled")
+
+
+def _times(a: Labelled, b: Labelled) -> Labelled:
+    if a.values.ndim == 0 and a.values == 1.0:
+        return b
+    indices = union(a.indices, b.indices)
+    return Labelled(indices, a.over(indices) * b.over(indices))
+
+
+def _reciprocal(node: Quotient) -> Labelled:
+    below = numbers(node.right)
+    if not below.values.all():
+        raise ModelError(f"division by zero: ({node.right}) is 0 somewhere")
+    return Labelled(below.indices, 1.0 / below.values)
+
+
+def _scaled(term: Term | LogTerm, factor: Labelled) -> Term | LogTerm:
+    coefficient = _times(term.coefficient, factor)
+    if isinstance(term, LogTerm):
+        return LogTerm(coefficient, term.argument)
+    return Term(coefficient, term.variable, term.summed)
+
+
+def _summed(term: Term | LogTerm, over: tuple[Index, ...]) -> Term | LogTerm:
+    if isinstance(term, LogTerm):
+        return term  # an objective has no free index: every one is summed over
+    coefficient, summed = term.coefficient, set(term.summed)
+    own = {index.symbol for index in term.variable.indices} if term.variable is not None else set()
+    for index in over:
+        if index.symbol in own:
+            summed.add(index.symbol)
+            continue
+        symbols = coefficient.symbols()
+        if index.symbol in symbols:
+            axis = symbols.index(index.symbol)
+            rest = coefficient.indices[:axis] + coefficient.indices[axis + 1 :]
+            coefficient = Labelled(rest, coefficient.values.sum(axis=axis))
+        else:
+            coefficient = Labelled(coefficient.indices, coefficient.values * len(index))
+    return Term(coefficient, term.variable, frozenset(summed))
+
+
+def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray | None) -> Triples:
+    """Return (row, column, value) of one term; rows run over ``over`` in C order, kept where in ``positions``."""
+    variable = term.variable
+    assert variable is not None
+    strides: dict[str, int] = {}
+    step = 1
+    for index in reversed(over):
+        strides[index.symbol] = step
+        step *= len(index)
+    own = variable.indices
+    clash = sorted(term.summed & strides.keys())
+    if clash:
+        raise ModelError(
+            f"{variable.name!r} is summed over {clash[0]!r}, which is also an index of the row; "
+            f"sum over another symbol: m = {clash[0]}.alias('m'), then {variable.name}[…m…].sum(m)"
+        )
+    mine = {index.symbol for index in own}
+    extra = tuple(index for index in over if index.symbol not in mine)
+    coefficient = term.coefficient.over((*own, *extra))
+    tail = tuple(len(index) for index in extra)
+    rows: Any = np.zeros((1,) * len(tail), dtype=np.int32)
+    for place, index in enumerate(extra):
+        shape = [1] * len(tail)
+        shape[place] = -1
+        rows = rows + (np.arange(len(index), dtype=np.int32) * np.int32(strides[index.symbol])).reshape(shape)
+    if variable.positions is None:
+        head = variable.shape
+        for place, index in enumerate(own):
+            if index.symbol in strides:
+                shape = [1] * (len(head) + len(tail))
+                shape[place] = -1
+                rows = rows + (np.arange(len(index), dtype=np.int32) * np.int32(strides[index.symbol])).reshape(shape)
+    else:
+        head = (variable.size,)
+        coordinates = np.unravel_index(variable.positions, variable.shape)
+        spread = (slice(None), *(None,) * len(tail))
+        for at, index in zip(coordinates, own, strict=True):
+            if index.symbol in strides:
+                rows = rows + (at * strides[index.symbol]).astype(np.int32)[spread]
+        places = [at if length > 1 else 0 for at, length in zip(coordinates, coefficient.shape, strict=False)]
+        coefficient = coefficient[tuple(places)]
+        if all(isinstance(place, int) for place in places):
+            coefficient = coefficient[None]
+    full = (*head, *tail)
+    columns = (np.arange(start, start + variable.size, dtype=np.int32)).reshape((*head, *(1,) * len(tail)))
+    rows, columns = np.broadcast_to(rows, full), np.broadcast_to(columns, full)
+    values = np.broadcast_to(coefficient, full)
+    if not coefficient.all():
+        keep = values != 0
+        rows, columns, values = rows[keep], columns[keep], values[keep]
+    else:
+        rows, columns, values = rows.ravel(), columns.ravel(), values.ravel()
+    if positions is not None:
+        renumber = np.full(step, -1, dtype=np.int32)
+        renumber[positions] = np.arange(len(positions), dtype=np.int32)
+        rows = renumber[rows]
+        keep = rows >= 0
+        rows, columns, values = rows[keep], columns[keep], values[keep]
+    return rows, columns, values
+
+
+def compile_rows(
+    expression: Expression, starts: dict[str, int], over: tuple[Index, ...], positions: np.ndarray | None
+) -> tuple[list[Triples], np.ndarray]:
+    """Return the triples and the constants of an expression with one row for each element of ``over``."""
+    size = int(np.prod([len(index) for index in over]))
+    constant = np.zeros([len(index) for index in over])
+    triples = []
+    for term in terms(expression):
+        assert isinstance(term, Term)
+        if term.variable is None:
+            constant += term.coefficient.over(over)
+        else:
+            triples.append(emit(term, starts[term.variable.base.name], over, positions))
+    flat = constant.reshape(size)
+    return triples, flat if positions is None else flat[positions]
+
+
+def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
+    """Return the values of an expression at column values ``x``, one axis for each free index."""
+    blocks = {block.name: block.start for block in model.compile().columns}
+    triples, constant = compile_rows(expression, blocks, expression.indices, None)
+    for rows, columns, values in triples:
+        constant += np.bincount(rows, weights=values * x[columns], minlength=len(constant))
+    return constant.reshape([len(index) for index in expression.indices])
+
+
+def assemble(triples: list[Triples], shape: tuple[int, int], layout: str) -> Any:
+    """Return a canonical sparse array; the list is emptied on the way, to keep the peak of memory low."""
+    from scipy.sparse import coo_array
+
+    if triples:
+        columns = np.concatenate([part[1] for part in triples])
+        rows = np.concatenate([part[0] for part in triples])
+        values = np.concatenate([part[2] for part in triples])
+        triples.clear()
+    else:
+        rows = columns = np.zeros(0, dtype=np.int32)
+        values = np.zeros(0)
+    matrix = coo_array((values, (rows, columns)), shape=shape).asformat(layout)
+    if not matrix.has_canonical_format:
+        matrix.sum_duplicates()
+    matrix.sort_indices()
+    if not matrix.data.all():
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def compile_model(model: Model) -> Program:
+    """Compile a model; see :meth:`Model.compile`."""
+    starts: dict[str, int] = {}
+    columns: list[Block] = []
+    stop = 0
+    for variable in model.variables.values():
+        start, stop = stop, stop + variable.size
+        starts[variable.name] = start
+        axes = tuple((index.symbol, index.labels) for index in variable.indices)
+        columns.append(Block(variable.name, axes, start, stop, variable.positions))
+    n_columns = stop
+    triples: list[Triples] = []
+    blocks: list[Block] = []
+    lower: list[np.ndarray] = []
+    upper: list[np.ndarray] = []
+    stop = 0
+    for name, row in model.constraints.items():
+        batch, constant = compile_rows(row.relation.left - row.relation.right, starts, row.over, row.positions)
+        start, stop = stop, stop + row.size
+        axes = tuple((index.symbol, index.labels) for index in row.over)
+        blocks.append(Block(name, axes, start, stop, row.positions))
+        triples += [(rows if start == 0 else rows + np.int32(start), at, values) for rows, at, values in batch]
+        bound = 0.0 - constant
+        lower.append(np.full(row.size, -np.inf) if row.relation.comparison == "<=" else bound)
+        upper.append(np.full(row.size, np.inf) if row.relation.comparison == ">=" else bound)
+    cost, offset, logs = _objective(model, starts, n_columns)
+    variables = list(model.variables.values())
+    return Program(
+        name=model.name,
+        sense=model.sense,
+        c=cost,
+        offset=offset,
+        A=assemble(triples, (stop, n_columns), "csc"),
+        row_lower=np.concatenate([np.zeros(0), *lower]),
+        row_upper=np.concatenate([np.zeros(0), *upper]),
+        col_lower=np.concatenate([np.zeros(0), *(v.lower for v in variables)]),
+        col_upper=np.concatenate([np.zeros(0), *(v.upper for v in variables)]),
+        integrality=np.repeat(
+            np.array([INTEGER * v.integer for v in variables], dtype=np.uint8), [v.size for v in variables]
+        ),
+        rows=tuple(blocks),
+        columns=tuple(columns),
+        logs=logs,
+        source=model.source,
+    )
+
+
+def _objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.ndarray, float, LogTerms | None]:
+    cost, offset = np.zeros(n_columns), 0.0
+    weights: list[np.ndarray] = []
+    constants: list[np.ndarray] = []
+    batches: list[Triples] = []
+    size = 0
+    for term in terms(model.objective) if model.objective is not None else ():
+        if isinstance(term, LogTerm):
+            over = union(term.argument.indices, term.coefficient.indices)
+            triples, constant = compile_rows(term.argument, starts, over, None)
+            batches += [(rows + np.int32(size), at, values) for rows, at, values in triples]
+            shape = [len(index) for index in over]
+            weights.append(np.broadcast_to(term.coefficient.over(over), shape).reshape(-1))
+            constants.append(constant)
+            size += len(constant)
+        elif term.variable is None:
+            offset += float(term.coefficient.values)
+        else:
+            _, at, values = emit(term, starts[term.variable.base.name], (), None)
+            np.add.at(cost, at, values)
+    if not weights:
+        return cost, offset, None
+    weight = np.concatenate(weights)
+    wrong = weight < 0 if model.sense == "max" else weight > 0
+    if wrong.any():
+        raise ModelError(
+            f"model {model.name!r}: the weights of logarithms must be {'>=' if model.sense == 'max' else '<='} 0 to "
+            f"{model.sense}imize (the problem would not be concave); found {weight[wrong][0]:g}"
+        )
+    return cost, offset, LogTerms("log", weight, assemble(batches, (size, n_columns), "csr"), np.concatenate(constants))

@@ -1,0 +1,300 @@
+"""Conditions on servers, such as ``gpu_model in ['T4', 'P100'] and memory >= 64``: a small language, safely read.
+
+Python's own parser reads the text and nothing of it is ever run: only names of server attributes and resources,
+values, comparisons, ``in``, ``and``, ``or`` and ``not`` are understood. See ``docs/file-formats.md``.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import math
+import operator
+import re
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from .errors import InstanceError, nearest
+
+#: Begins the names that stand for names in backticks while Python's parser reads a condition.
+_MARK = "ǃ"
+#: A string literal, which is left as it is, or a name in backticks, or a line break outside of both.
+_QUOTED = re.compile(
+    r"""(?P<text>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|`(?P<name>[^`]+)`|(?P<break>[\r\n])""", re.DOTALL
+)
+_EQUAL: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {ast.Eq: operator.eq, ast.NotEq: operator.ne}
+_ORDER: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a table's entry is missing: None, NaN, NA or NaT."""
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+
+
+@dataclass(frozen=True)
+class Column:
+    """One attribute of all servers: each server's value by position in ``values``, -1 where it is missing."""
+
+    name: str
+    codes: np.ndarray
+    values: list[Any]
+    kinds: frozenset[str]
+
+    @classmethod
+    def of(cls, name: str, entries: Iterable[Any]) -> Column:
+        """Return the column of these entries, each distinct value kept once."""
+        found: dict[Any, int] = {}
+        codes = []
+        for entry in entries:
+            value = entry.item() if isinstance(entry, np.generic) else entry
+            if is_missing(value):
+                codes.append(-1)
+                continue
+            if not isinstance(value, (str, int, float)):
+                raise InstanceError(
+                    f"attribute {name!r} holds {type(value).__name__}; conditions compare text, numbers and True/False"
+                )
+            codes.append(found.setdefault(value, len(found)))
+        return cls(name, np.array(codes, dtype=np.int64), list(found), frozenset(map(_kind, found)))
+
+    def where(self, holds: Callable[[Any], bool]) -> np.ndarray:
+        """Return for each server whether ``holds`` is true of its value; false where the value is missing."""
+        return np.array([*map(holds, self.values), False], dtype=bool)[self.codes]
+
+
+class Columns:
+    """What conditions may name: the attributes of servers and their capacities, each looked up once."""
+
+    def __init__(self, attributes: pd.DataFrame, capacities: np.ndarray, resources: Iterable[Any]) -> None:
+        self.size = len(capacities)
+        self.names: list[str] = []
+        self._entries: dict[str, list[Callable[[], list[Any]]]] = {}
+        self._columns: dict[str, Column] = {}
+        for position, name in enumerate(attributes.columns):
+            self._add(str(name), lambda k=position: attributes.iloc[:, k].tolist())  # type: ignore[misc]
+        for position, name in enumerate(resources):
+            self._add(str(name), lambda k=position: capacities[:, k].tolist())  # type: ignore[misc]
+
+    def _add(self, name: str, entries: Callable[[], list[Any]]) -> None:
+        self._entries.setdefault(name, []).append(entries)
+        if len(self._entries[name]) == 1:
+            self.names.append(name)
+
+    def find(self, name: str) -> Column | None:
+        """Return the column of that name, or None; two of one name are an error."""
+        if name not in self._columns:
+            sources = self._entries.get(name, [])
+            if len(sources) > 1:
+                raise InstanceError(f"{name!r} is the name of two columns (attributes or resources); rename one")
+            if not sources:
+                return None
+            self._columns[name] = Column.of(name, sources[0]())
+        return self._columns[name]
+
+
+def evaluate(text: str, columns: Columns, whose: str) -> np.ndarray:
+    """Return for each server whether the condition holds there.
+
+    Parameters
+    ----------
+    text : str
+    columns : Columns
+    whose : str
+        Who has the condition, for error messages ("user 'ann'").
+
+    Raises
+    ------
+    InstanceError
+        For a syntax error (with its position), an unknown name (with the nearest), or text compared with a number.
+
+    Examples
+    --------
+    >>> servers = pd.DataFrame({"gpu_model": ["T4", "P100", None]})
+    >>> columns = Columns(servers, np.array([[64.0], [32.0], [64.0]]), ["memory"])
+    >>> evaluate("gpu_model != 'T4' or memory >= 64", columns, "user 'ann'")
+    array([ True,  True,  True])
+    >>> evaluate("gpu_model != 'T4'", columns, "user 'ann'")  # nothing is true of a missing value
+    array([False,  True, False])
+    """
+    return _Condition(text.strip(), columns, whose).evaluate()
+
+
+def condition_text(allowed: Mapping[Any, Any], whose: str) -> str:
+    """Return the condition that each attribute has one of its allowed values.
+
+    >>> condition_text({"gpu_model": {"T4", "P100"}, "disk size": 2}, "user 'ann'")
+    "gpu_model in ['P100', 'T4'] and `disk size` == 2"
+    """
+    parts = []
+    for name, values in allowed.items():
+        if not isinstance(name, str) or "`" in name or not name:
+            raise InstanceError(f"{whose} has a condition on attribute {name!r}; expected a name without backticks")
+        plain = name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
+        shown = name if plain and not name.startswith(_MARK) else f"`{name}`"
+        if isinstance(values, (set, frozenset)):
+            values = sorted(values, key=lambda value: (str(type(value)), value))
+        if isinstance(values, (list, tuple, np.ndarray, pd.Series, pd.Index)):
+            parts.append(f"{shown} in [{', '.join(_literal_text(value, name, whose) for value in values)}]")
+        else:
+            parts.append(f"{shown} == {_literal_text(values, name, whose)}")
+    return " and ".join(parts)
+
+
+def _literal_text(value: Any, name: str, whose: str) -> str:
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, (str, int, float)) or (isinstance(value, float) and not math.isfinite(value)):
+        raise InstanceError(
+            f"{whose} allows {value!r} for attribute {name!r}; expected text, a number or True/False (nothing equals "
+            "a missing value)"
+        )
+    return repr(value)
+
+
+def _kind(value: Any) -> str:
+    return "text" if isinstance(value, str) else "number"
+
+
+class _Condition:
+    """One condition: its text, what it may name, and whose it is."""
+
+    def __init__(self, text: str, columns: Columns, whose: str) -> None:
+        self.text = text
+        self.columns = columns
+        self.whose = whose
+        self._backticks: dict[str, str] = {}
+        self._source = _QUOTED.sub(self._stand_in, text)
+
+    def evaluate(self) -> np.ndarray:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(self._source, mode="eval")
+            return self._truth(tree.body)
+        except SyntaxError as error:
+            at = error.offset or 0
+            near = f" near {self.text[at - 1 : at + 14]!r}" if 0 < at <= len(self.text) else " at its end"
+            self._fail(f"{error.msg} at position {at or len(self.text)},{near} (as in: gpu_model == 'T4')")
+        except (ValueError, RecursionError, MemoryError) as error:
+            if isinstance(error, InstanceError):
+                raise
+            self._fail(f"it cannot be read ({error})")
+
+    def _stand_in(self, found: re.Match[str]) -> str:
+        """Return what Python's parser is given instead of a name in backticks, of the same length."""
+        if found["text"]:
+            return found["text"]
+        if found["break"]:
+            return " "
+        room = len(found[0]) - len(_MARK)
+        name = f"{_MARK}{len(self._backticks):0{room}x}"
+        self._backticks[name] = found["name"]
+        return name
+
+    def _fail(self, what: str) -> NoReturn:
+        raise InstanceError(f"condition of {self.whose}, {self.text!r}: {what}")
+
+    def _shown(self, node: ast.AST) -> str:
+        source = ast.get_source_segment(self._source, node) or ""
+        for name, original in self._backticks.items():
+            source = source.replace(name, f"`{original}`")
+        return source
+
+    def _truth(self, node: ast.expr) -> np.ndarray:
+        if isinstance(node, ast.BoolOp):
+            combine = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
+            return np.asarray(combine.reduce([self._truth(value) for value in node.values]))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return ~self._truth(node.operand)
+        if isinstance(node, ast.Compare):
+            holds = np.ones(self.columns.size, dtype=bool)
+            for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
+                holds &= self._comparison(left, op, right)
+            return holds
+        operand = self._operand(node)
+        if isinstance(operand, Column):
+            if any(not isinstance(value, bool) for value in operand.values):
+                self._fail(f"{self._shown(node)!r} is not True or False by itself; compare it with a value")
+            return operand.where(bool)
+        if isinstance(operand, bool):
+            return np.full(self.columns.size, operand)
+        self._fail(f"{self._shown(node)!r} is not True or False by itself; compare a name with it")
+
+    def _comparison(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> np.ndarray:
+        if isinstance(op, (ast.In, ast.NotIn)):
+            return self._membership(left, right, isinstance(op, ast.In))
+        holds = _EQUAL.get(type(op)) or _ORDER.get(type(op))
+        if holds is None:
+            self._fail("'is' is not understood; write == or !=")
+        a, b = self._operand(left), self._operand(right)
+        self._same_kind(a, b, ordered=type(op) in _ORDER)
+        if isinstance(a, Column) and isinstance(b, Column):
+            pairs = zip(a.codes.tolist(), b.codes.tolist(), strict=True)
+            both = [i >= 0 and j >= 0 and holds(a.values[i], b.values[j]) for i, j in pairs]
+            return np.array(both, dtype=bool)
+        if isinstance(a, Column):
+            return a.where(lambda value: holds(value, b))
+        if isinstance(b, Column):
+            return b.where(lambda value: holds(a, value))
+        return np.full(self.columns.size, holds(a, b))
+
+    def _membership(self, left: ast.expr, right: ast.expr, inside: bool) -> np.ndarray:
+        if not isinstance(right, (ast.List, ast.Tuple, ast.Set)):
+            self._fail(f"'in' needs a list of values, such as ['T4', 'P100'], not {self._shown(right)!r}")
+        operand = self._operand(left)
+        allowed = [self._literal(element) for element in right.elts]
+        for value in allowed:
+            self._same_kind(operand, value, ordered=False)
+        if isinstance(operand, Column):
+            return operand.where(lambda value: (value in allowed) == inside)
+        return np.full(self.columns.size, (operand in allowed) == inside)
+
+    def _operand(self, node: ast.expr) -> Any:
+        if not isinstance(node, ast.Name):
+            return self._literal(node)
+        name = self._backticks.get(node.id, node.id)
+        column = self.columns.find(name)
+        if column is None:
+            hint = "True and False are capital" if name in ("true", "false") else f"text needs quotes: '{name}'"
+            known = nearest(name, self.columns.names) if self.columns.names else "servers have none"
+            self._fail(f"no attribute or resource of servers is called {name!r}; {known} ({hint})")
+        return column
+
+    def _literal(self, node: ast.expr) -> str | int | float:
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
+            value = self._literal(node.operand)
+            if not isinstance(value, (str, bool)):
+                return -value if isinstance(node.op, ast.USub) else value
+        elif isinstance(node, ast.Constant):
+            if node.value is None:
+                self._fail("nothing equals None; a name whose value may be missing is found by: not (name == name)")
+            if isinstance(node.value, (str, int, float)):
+                return node.value
+        at = len(self._source.encode()[: node.col_offset].decode(errors="ignore")) + 1
+        self._fail(
+            f"{self._shown(node)!r} at position {at} is not understood; expected names, text in quotes, numbers, "
+            "True/False, comparisons, in [...], and, or, not"
+        )
+
+    def _same_kind(self, a: Any, b: Any, *, ordered: bool) -> None:
+        """Refuse to compare text with a number; values that are missing are of no kind."""
+        kinds_a, kinds_b = (x.kinds if isinstance(x, Column) else frozenset([_kind(x)]) for x in (a, b))
+        if not kinds_a or not kinds_b:
+            return
+        if kinds_a & kinds_b and not (ordered and len(kinds_a | kinds_b) > 1):
+            return
+        shown = [
+            f"attribute {x.name!r} ({' and '.join(sorted(kinds))})" if isinstance(x, Column) else f"{x!r} ({_kind(x)})"
+            for x, kinds in ((a, kinds_a), (b, kinds_b))
+        ]
+        self._fail(f"{shown[0]} cannot be compared with {shown[1]}; expected two texts or two numbers")

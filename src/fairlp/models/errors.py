@@ -1,0 +1,81 @@
+"""Every error and warning that fairlp raises, one small tree.
+
+Each message says what was wrong, where (user, server or resource by name), what was expected, and what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FairlpError(Exception):
+    """Base of every error that fairlp raises on purpose."""
+
+
+class InstanceError(FairlpError, ValueError):
+    """The users, servers or resources do not describe an allocation problem."""
+
+
+class FileFormatError(FairlpError, ValueError):
+    """A file could not be read: it is truncated, wrongly encoded, or of another schema."""
+
+
+class ModelError(FairlpError, ValueError):
+    """A model was written wrongly: indices do not match, a shape is off, a coefficient is not finite."""
+
+
+class UnknownNameError(FairlpError, LookupError, ValueError):
+    """A mechanism, method, solver, option or label that does not exist; the nearest names are given."""
+
+
+class NotDefinedError(FairlpError, ValueError):
+    """A mechanism was asked of an instance that it is not defined for."""
+
+
+class SolverError(FairlpError, RuntimeError):
+    """A solver refused the model, or failed."""
+
+
+class SolverNotAvailableError(SolverError):
+    """The solver is not installed; the message says how to install it."""
+
+
+class UnsupportedError(SolverError):
+    """The solver cannot do what the model or the options ask for."""
+
+
+class NoSolutionError(SolverError):
+    """An answer was asked for that the solver did not give."""
+
+
+class NotConvergedError(SolverError):
+    """An iterative method ended before its certificate held."""
+
+
+class FairlpWarning(UserWarning):
+    """Base of every warning that fairlp gives."""
+
+
+class OversizedTaskWarning(FairlpWarning):
+    """A user's task fits no single server, so only fractions of it can run."""
+
+
+class SkippedMechanismWarning(FairlpWarning):
+    """A comparison left out a mechanism that is not defined for the instance."""
+
+
+def nearest(name: object, known: Iterable[object]) -> str:
+    """Return the known names nearest to ``name``, as the end of an error message.
+
+    >>> nearest("drhf", ["drf", "drfh", "tsf"])
+    "did you mean 'drf' or 'drfh'?"
+    >>> nearest("xyz", ["drf", "tsf"])
+    "known: 'drf', 'tsf'"
+    """
+    names = [str(k) for k in known]
+    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(repr(c) for c in close) + "?"
+    shown = ", ".join(repr(k) for k in names[:30])
+    return f"known: {shown}" + (", …" if len(names) > 30 else "")

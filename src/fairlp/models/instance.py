@@ -1,0 +1,407 @@
+"""``Instance``: users, servers and resources, checked once, immutable, with their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from . import checks
+from .errors import InstanceError
+from .expressions import Index
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """An allocation problem: who demands what, and what there is.
+
+    Make one with :meth:`from_arrays`, :meth:`from_frames`, :func:`fairlp.read` or :mod:`fairlp.examples`.
+
+    Attributes
+    ----------
+    users, servers, resources : Index
+        Labelled indices ``n``, ``i`` and ``r``; iterate over one for its labels.
+    demands : ndarray, shape (N, R)
+        Amount of each resource that one task of a user needs (d[n,r]).
+    capacities : ndarray, shape (K, R)
+        Amount of each resource in one server of each row (c[i,r]).
+    counts : ndarray of int, shape (K,)
+        Number of identical servers that a row stands for.
+    weights : ndarray, shape (N,) or (N, R)
+        Weights φ[n], or per-resource weights w[n,r].
+    task_limits : ndarray, shape (N,)
+        Number of tasks that a user has; infinite for no limit.
+    eligible : ndarray of bool, shape (N, K)
+        Where a user may run (δ[n,i]).
+    rates : ndarray, shape (N, K), or None
+        Tasks that a user could run alone on one server of each row, where given instead of computed (γ[n,i]).
+    entitlements : ndarray, shape (N,), or None
+        Fractions of the whole that users are entitled to; they sum to 1.
+    units : dict
+        Unit of each resource.
+    server_attributes, user_attributes : DataFrame
+        Free columns, such as the GPU model of a server or the arrival of a user.
+    conditions : tuple of (str or None)
+        The condition on server attributes that a user's eligibility was given by, if it was.
+    name : str
+    """
+
+    users: Index
+    servers: Index
+    resources: Index
+    demands: np.ndarray
+    capacities: np.ndarray
+    counts: np.ndarray
+    weights: np.ndarray
+    task_limits: np.ndarray
+    eligibility: np.ndarray | None = None
+    rates: np.ndarray | None = None
+    entitlements: np.ndarray | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
+    server_attributes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    user_attributes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    conditions: tuple[str | None, ...] = ()
+    name: str = ""
+
+    @classmethod
+    def from_arrays(
+        cls,
+        demands: Any,
+        capacities: Any,
+        *,
+        users: Any = None,
+        servers: Any = None,
+        resources: Any = None,
+        weights: Any = None,
+        eligible: Any = None,
+        task_limits: Any = None,
+        counts: Any = None,
+        rates: Any = None,
+        entitlements: Any = None,
+        units: Mapping[str, str] | None = None,
+        server_attributes: pd.DataFrame | None = None,
+        user_attributes: pd.DataFrame | None = None,
+        name: str = "",
+    ) -> Instance:
+        """Return an instance from arrays (or labelled frames of the same shapes).
+
+        Parameters
+        ----------
+        demands : array_like, shape (N, R)
+            Per task, each >= 0 and at least one positive for each user.
+        capacities : array_like, shape (K, R) or (R,)
+            Per server, each >= 0.
+        users, servers, resources : sequence of str or int, optional
+            Labels; by default those of a frame, or ``user1``, ``server1``, ``resource1``, …
+        weights : array_like, shape (N,) or (N, R), optional
+            Each > 0; default 1.
+        eligible : array_like of bool, shape (N, K); or a list with one entry for each user, optional
+            An entry is None (anywhere), a condition on server attributes (``"gpu_model in ['T4', 'P100']"``), or a
+            list of servers.
+        task_limits : array_like, shape (N,), optional
+            Each >= 0, infinite for no limit (the default).
+        counts : array_like of int, shape (K,), optional
+            Identical servers of each row; default 1.
+        rates : array_like, shape (N, K), optional
+            γ[n,i], given instead of computed.
+        entitlements : array_like, shape (N,), optional
+            They sum to 1.
+        units : mapping, optional
+            Unit of each resource.
+        server_attributes, user_attributes : DataFrame, optional
+            Rows in the order of the labels.
+        name : str
+
+        Raises
+        ------
+        InstanceError
+            When something is missing, negative, infinite, of a wrong shape, or contradictory.
+
+        Examples
+        --------
+        >>> instance = Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"], resources=["cpu", "memory"])
+        >>> instance
+        <Instance: 2 users, 1 server, resources cpu, memory>
+        """
+        from .eligibility import resolve
+
+        d = checks.matrix(demands, "demands")
+        c = checks.matrix(np.atleast_2d(np.asarray(capacities)), "capacities")
+        n_users, n_resources = d.shape
+        if n_users == 0:
+            raise InstanceError("there are no users; expected at least one row of demands")
+        if n_resources == 0:
+            raise InstanceError("there are no resources; expected at least one column of demands")
+        if c.shape[0] == 0 or c.size == 0:
+            raise InstanceError("the cluster is empty; expected at least one server with capacities")
+        if c.shape[1] != n_resources:
+            raise InstanceError(
+                f"demands have shape {d.shape} and capacities {c.shape}; expected the same number of resources "
+                f"(columns), not {n_resources} and {c.shape[1]}"
+            )
+        n = Index("n", checks.labels(_labels_of(users, demands, 0), n_users, "user"), "user")
+        i = Index("i", checks.labels(_labels_of(servers, capacities, 0), len(c), "server"), "server")
+        given = _labels_of(_labels_of(resources, demands, 1), capacities, 1)
+        r = Index("r", checks.labels(given, n_resources, "resource"), "resource")
+        for frame in (demands, capacities):
+            if isinstance(frame, pd.DataFrame) and list(frame.columns) != list(r):
+                raise InstanceError(f"resources are {list(r)} in one table and {list(frame.columns)} in another")
+        checks.amounts(d, "demand", n, r, "user", "resource")
+        checks.amounts(c, "capacity", i, r, "server", "resource")
+        checks.demands_something(d, n)
+        checks.offered_somewhere(c, r)
+        attributes = _attributes(server_attributes, i)
+        allowed, conditions = resolve(eligible, n, i, c, r, attributes)
+        gamma = None
+        if rates is not None:
+            gamma = checks.matrix(_aligned(rates, n, i, "rates"), "rates", len(i))
+            if gamma.shape != (len(n), len(i)):
+                raise InstanceError(f"rates have shape {gamma.shape}; expected {(len(n), len(i))}, users × servers")
+            checks.amounts(gamma, "rate", n, i, "user", "server")
+        unknown = [resource for resource in units or {} if resource not in r]
+        if unknown:
+            raise InstanceError(f"a unit is given for {unknown[0]!r}, which is no resource; resources: {list(r)}")
+        instance = cls(
+            users=n,
+            servers=i,
+            resources=r,
+            demands=d,
+            capacities=c,
+            counts=checks.counts(counts, i),
+            weights=checks.weights(weights, d, n, r),
+            task_limits=checks.task_limits(task_limits, n),
+            eligibility=allowed,
+            rates=gamma,
+            entitlements=checks.entitlements(entitlements, n),
+            units={str(k): str(v) for k, v in (units or {}).items()},
+            server_attributes=attributes,
+            user_attributes=_attributes(user_attributes, n),
+            conditions=conditions,
+            name=name,
+        )
+        return instance._frozen()
+
+    @classmethod
+    def from_frames(cls, users: pd.DataFrame, servers: pd.DataFrame, **options: Any) -> Instance:
+        """Return an instance from a table of users and a table of servers; see :mod:`fairlp.models.frames`."""
+        from .frames import from_frames
+
+        return from_frames(users, servers, **options)
+
+    def to_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return the table of users and the table of servers, as :meth:`from_frames` takes them."""
+        from .frames import to_frames
+
+        return to_frames(self)
+
+    def write(self, path: str | Path) -> list[Path]:
+        """Write as ``.json``, ``.yaml`` or a folder of CSVs; :func:`fairlp.read` gives the same instance back."""
+        from .files import write
+
+        return write(self, path)
+
+    @property
+    def eligible(self) -> np.ndarray:
+        """Where each user may run (δ[n,i]), bool, shape (N, K)."""
+        if self.eligibility is None:
+            return np.ones((len(self.users), len(self.servers)), dtype=bool)
+        return self.eligibility
+
+    @property
+    def has_constraints(self) -> bool:
+        """Whether some user may not run on some server."""
+        return self.eligibility is not None and not bool(self.eligibility.all())
+
+    @property
+    def n_servers(self) -> int:
+        """Number of servers, identical ones counted."""
+        return int(self.counts.sum())
+
+    @property
+    def pool(self) -> np.ndarray:
+        """Capacity of the whole cluster by resource (C[r] = Σ_i c[i,r])."""
+        return np.asarray(self.counts @ self.capacities)
+
+    @property
+    def user_weights(self) -> np.ndarray:
+        """Weights φ[n]; an error when they are given per resource."""
+        if self.weights.ndim == 2:
+            raise InstanceError("weights are given per resource here; this needs one weight for each user")
+        return self.weights
+
+    def gamma(self, *, ignore_placement: bool = False) -> np.ndarray:
+        """Return γ[n,i], the tasks that n could run alone on the servers of row i (all ``counts[i]`` of them).
+
+        δ[n,i]·min over r with d[n,r] > 0 of c[i,r]/d[n,r], times the count; or the given rates. O(N·K·R).
+
+        >>> Instance.from_arrays([[1, 2], [0, 3]], [[9, 12], [12, 0]]).gamma()
+        array([[6., 0.],
+               [4., 0.]])
+        """
+        if self.rates is not None:
+            alone = self.rates * self.counts
+        else:
+            alone = tasks_alone(self.demands, self.capacities) * self.counts
+        if not ignore_placement and self.eligibility is not None:
+            alone = np.where(self.eligibility, alone, 0.0)
+        return alone
+
+    def runnable(self) -> np.ndarray:
+        """Where each user can run at all: eligible, and all that it demands is there. Bool, shape (N, K)."""
+        if self.rates is not None:
+            able = self.rates > 0
+        else:
+            # a pattern of demanded resources meets a pattern of missing ones
+            able = ((self.demands > 0).astype(np.float32) @ (self.capacities == 0).T.astype(np.float32)) == 0
+        return able if self.eligibility is None else able & self.eligibility
+
+    def oversized(self) -> pd.DataFrame:
+        """Return the users whose task fits no single eligible server, with the best server and what it lacks.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by user: ``server`` that comes nearest, ``fraction`` of a task that fits there, ``resource`` short.
+        """
+        from .merging import merge_servers
+
+        merged, groups = merge_servers(self)
+        best = np.zeros(len(self.users))
+        where = np.zeros(len(self.users), dtype=int)
+        alone = merged.gamma() / merged.counts
+        where, best = alone.argmax(axis=1), alone.max(axis=1)
+        short = np.flatnonzero(best < 1)
+        first = {int(group): position for position, group in reversed(list(enumerate(groups.of.tolist())))}
+        rows = []
+        for user in short:
+            server = int(where[user])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(self.demands[user] > 0, merged.capacities[server] / self.demands[user], np.inf)
+            rows.append(
+                {
+                    "user": self.users[user],
+                    "server": self.servers[first[server]],
+                    "fraction": float(best[user]),
+                    "resource": self.resources[int(ratio.argmin())],
+                }
+            )
+        frame = pd.DataFrame(rows, columns=["user", "server", "fraction", "resource"])
+        return frame.set_index("user")
+
+    def pooled(self) -> Instance:
+        """Return the same users with all servers summed into one (placement constraints and rates are dropped)."""
+        return replace(
+            self,
+            servers=Index("i", pd.Index(["pool"], dtype=object), "server"),
+            capacities=self.pool[None, :],
+            counts=np.ones(1, dtype=np.int64),
+            eligibility=None,
+            rates=None,
+            server_attributes=pd.DataFrame(index=pd.Index(["pool"], dtype=object)),
+            conditions=(),
+        )._frozen()
+
+    def replace(self, **changes: Any) -> Instance:
+        """Return a copy with other arrays (already checked ones; use :meth:`from_arrays` for new data)."""
+        return replace(self, **changes)._frozen()
+
+    def equals(self, other: object) -> bool:
+        """Whether two instances are the same: labels, numbers, attributes, units, conditions."""
+        if not isinstance(other, Instance):
+            return False
+        indices = ("users", "servers", "resources")
+        if any(list(getattr(self, name)) != list(getattr(other, name)) for name in indices):
+            return False
+        arrays = ("demands", "capacities", "counts", "weights", "task_limits", "rates", "entitlements", "eligible")
+        if not all(_same(getattr(self, name), getattr(other, name)) for name in arrays):
+            return False
+        frames = ("server_attributes", "user_attributes")
+        if any(not _same_frame(getattr(self, name), getattr(other, name)) for name in frames):
+            return False
+        return dict(self.units) == dict(other.units) and self.conditions == other.conditions and self.name == other.name
+
+    def _frozen(self) -> Instance:
+        for name in (
+            "demands",
+            "capacities",
+            "counts",
+            "weights",
+            "task_limits",
+            "eligibility",
+            "rates",
+            "entitlements",
+        ):
+            array = getattr(self, name)
+            if array is not None:
+                array.setflags(write=False)
+        return self
+
+    def __repr__(self) -> str:
+        servers = self.n_servers
+        rows = f" in {len(self.servers)} rows" if servers != len(self.servers) else ""
+        constrained = ", placement constraints" if self.has_constraints else ""
+        return (
+            f"<Instance{' ' + repr(self.name) if self.name else ''}: {_plural(len(self.users), 'user')}, "
+            f"{_plural(servers, 'server')}{rows}, resources {', '.join(map(str, self.resources))}{constrained}>"
+        )
+
+
+def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
+    """Return min over r with d[n,r] > 0 of c[i,r]/d[n,r], shape (N, K), one resource at a time to save memory."""
+    alone = np.full((len(demands), len(capacities)), np.inf)
+    for r in range(demands.shape[1]):
+        users = np.flatnonzero(demands[:, r] > 0)
+        if len(users) == len(demands):
+            np.minimum(alone, capacities[:, r] / demands[:, r, None], out=alone)
+        else:
+            alone[users] = np.minimum(alone[users], capacities[:, r] / demands[users, r, None])
+    return alone
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def _labels_of(given: Any, table: Any, axis: int) -> Any:
+    if given is None and isinstance(table, pd.DataFrame):
+        return list(table.axes[axis])
+    return given
+
+
+def _aligned(table: Any, users: Index, servers: Index, what: str) -> Any:
+    if not isinstance(table, pd.DataFrame):
+        return table
+    missing = [user for user in users if user not in table.index] + [s for s in servers if s not in table.columns]
+    if missing:
+        raise InstanceError(f"{what} have no entry for {missing[0]!r}")
+    return table.loc[list(users), list(servers)].to_numpy()
+
+
+def _attributes(frame: pd.DataFrame | None, index: Index) -> pd.DataFrame:
+    if frame is None:
+        return pd.DataFrame(index=index.labels)
+    if len(frame) != len(index):
+        raise InstanceError(f"attributes of {len(frame)} {index.name}s for {len(index)}; expected one row each")
+    copy = frame.copy()
+    copy.index = index.labels
+    return copy
+
+
+def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a.shape == b.shape and bool(np.array_equal(a, b))
+
+
+def _same_frame(a: pd.DataFrame, b: pd.DataFrame) -> bool:
+    if list(a.columns) != list(b.columns) or len(a) != len(b):
+        return False
+    for column in a.columns:
+        for left, right in zip(a[column].tolist(), b[column].tolist(), strict=True):
+            if not (left == right or (pd.isna(left) and pd.isna(right))):
+                return False
+    return True

@@ -1,0 +1,121 @@
+"""Merging of identical servers and of users with proportional demands: exact, and undone exactly.
+
+Identical servers may be summed into one, and users whose demands are proportional (and who may run on the same
+servers) into one, without changing the optimum of a leximin over divisible tasks: a solution of the merged problem is
+split back in proportion, and any solution is averaged over identical servers into a merged one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .expressions import Index
+from .instance import Instance
+from .tolerances import PROPORTIONAL_BITS
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which original belongs to which group.
+
+    Attributes
+    ----------
+    of : ndarray of int
+        Group of each original.
+    first : ndarray of int
+        First original of each group, which stands for it.
+    factor : ndarray
+        Servers: the fraction of the group's counts. Users: demand as a multiple of the first one's.
+    """
+
+    of: np.ndarray
+    first: np.ndarray
+    factor: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def merges(self) -> bool:
+        """Whether any group has more than one member."""
+        return len(self.first) < len(self.of)
+
+
+def identity(size: int) -> Groups:
+    """Return groups of one member each."""
+    each = np.arange(size)
+    return Groups(each, each, np.ones(size))
+
+
+def merge_servers(instance: Instance) -> tuple[Instance, Groups]:
+    """Return the instance with identical servers (capacity, eligible users, rates) as one row; O(K·(R + N/8))."""
+    parts = [instance.capacities + 0.0]
+    if instance.eligibility is not None:
+        parts.append(np.packbits(instance.eligibility.T, axis=1))
+    if instance.rates is not None:
+        parts.append(instance.rates.T + 0.0)
+    groups = _groups(parts)
+    counts = np.bincount(groups.of, weights=instance.counts).astype(np.int64)
+    groups = replace(groups, factor=instance.counts / counts[groups.of])
+    if not groups.merges:
+        return instance, groups
+    keep = groups.first
+    merged = replace(
+        instance,
+        servers=Index("i", instance.servers.labels[keep], "server"),
+        capacities=instance.capacities[keep],
+        counts=counts,
+        eligibility=None if instance.eligibility is None else instance.eligibility[:, keep],
+        rates=None if instance.rates is None else instance.rates[:, keep],
+        server_attributes=instance.server_attributes.iloc[keep],
+    )
+    return merged, groups
+
+
+def merge_users(instance: Instance) -> tuple[Instance, Groups]:
+    """Return one user for each direction of demand (and set of servers, and rates); O(N·(R + K/8)).
+
+    Weights and task limits of the merged users are left to the caller, who knows the mechanism: they are set to 1 and
+    to infinity.
+    """
+    largest = instance.demands.max(axis=1)
+    parts = [_canonical(instance.demands / largest[:, None])]
+    if instance.eligibility is not None:
+        parts.append(np.packbits(instance.eligibility, axis=1))
+    if instance.rates is not None:
+        parts.append(_canonical(instance.rates * largest[:, None]))
+    groups = _groups(parts)
+    groups = replace(groups, factor=largest / largest[groups.first][groups.of])
+    keep = groups.first
+    merged = replace(
+        instance,
+        users=Index("n", instance.users.labels[keep], "user"),
+        demands=instance.demands[keep],
+        weights=np.ones(len(keep)),
+        task_limits=np.full(len(keep), np.inf),
+        eligibility=None if instance.eligibility is None else instance.eligibility[keep],
+        rates=None if instance.rates is None else instance.rates[keep],
+        entitlements=None,
+        user_attributes=instance.user_attributes.iloc[keep],
+        conditions=(),
+    )
+    return merged, groups
+
+
+def _canonical(values: np.ndarray) -> np.ndarray:
+    """Return numbers whose last bits are rounded away, so that proportional rows become equal."""
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, PROPORTIONAL_BITS)), exponent - PROPORTIONAL_BITS) + 0.0)
+
+
+def _groups(parts: list[np.ndarray]) -> Groups:
+    """Group equal rows of the parts, in order of first appearance."""
+    rows = np.concatenate([np.ascontiguousarray(part).view(np.uint8).reshape(len(part), -1) for part in parts], axis=1)
+    keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
+    _, first, of = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return Groups(rank[of.reshape(-1)], first[order], np.ones(len(of)))

@@ -1,0 +1,337 @@
+"""``Model``: an optimisation problem in index notation, written the way a paper writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import ModelError
+from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
+from .program import Program, Sense
+
+if TYPE_CHECKING:
+    from .solution import Solution
+
+
+@dataclass
+class ConstraintBlock:
+    """A named family of constraints: the relation, the indices it holds for, and where (``positions``)."""
+
+    name: str
+    relation: Relation
+    over: tuple[Index, ...]
+    positions: np.ndarray | None
+    doc: str = ""
+
+    @property
+    def full_size(self) -> int:
+        """Number of rows without the mask."""
+        return int(np.prod([len(index) for index in self.over]))
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.full_size if self.positions is None else len(self.positions)
+
+
+class Model:
+    """A linear, mixed-integer or log-concave model over named indices.
+
+    Parameters
+    ----------
+    name : str
+        Name of the model, also in files.
+    source : str
+        Where it was published (paper, equation).
+    indices : tuple of Index
+        Order of the indices in rows: ``capacity[i,r]`` rather than ``capacity[r,i]``.
+
+    Examples
+    --------
+    Dominant resource fairness on Ghodsi's example: 9 CPUs and 18 GB, two users.
+
+    >>> from fairlp.models.expressions import Index
+    >>> n, r = Index("n", ["A", "B"]), Index("r", ["cpu", "memory"])
+    >>> model = Model("DRF", indices=(n, r))
+    >>> d = model.parameter("d", (n, r), [[1, 4], [3, 1]])
+    >>> c = model.parameter("c", (r,), [9, 18])
+    >>> gamma = model.parameter("Gamma", (n,), [4.5, 3.0], "tasks n could run alone")
+    >>> x = model.variable("x", n)
+    >>> t = model.variable("t")
+    >>> model.constraint("capacity", (d * x).sum(n) <= c)
+    >>> model.constraint("fairness", x >= gamma * t)
+    >>> model.maximize(t)
+    >>> print(model)
+    DRF
+      maximize  t
+      subject to
+        capacity  ∑_n d[n,r]·x[n] ≤ c[r]   ∀ r
+        fairness  x[n] ≥ Γ[n]·t   ∀ n
+      with
+        x[n] ≥ 0
+        t ≥ 0
+        d[n,r]
+        c[r]
+        Γ[n]      tasks n could run alone
+        n         n (2)
+        r         r (2)
+    >>> model.compile()
+    <Program 'DRF': LP, max, 4 rows × 3 columns, 8 nonzeros>
+    """
+
+    def __init__(self, name: str, source: str = "", indices: tuple[Index, ...] = ()) -> None:
+        self.name, self.source = name, source
+        self.indices: tuple[Index, ...] = tuple(indices)
+        self.parameters: dict[str, Parameter] = {}
+        self.variables: dict[str, Variable] = {}
+        self.constraints: dict[str, ConstraintBlock] = {}
+        #: Named formulas of the variables that are no constraint, such as the tasks that a share means.
+        self.definitions: dict[str, Expression] = {}
+        self.objective: Expression | None = None
+        self.sense: Sense = "min"
+        self._program: Program | None = None
+
+    def parameter(self, name: str, over: Index | tuple[Index, ...], values: Any, doc: str = "") -> Parameter:
+        """Declare known numbers over indices.
+
+        Parameters
+        ----------
+        name : str
+            Name in formulas; Greek names (``phi``) and hats (``d_hat``) print as such.
+        over : Index or tuple of Index
+        values : array_like
+            One finite number for each combination of labels.
+        doc : str
+            What the numbers are, with the unit.
+
+        Raises
+        ------
+        ModelError
+            For a duplicate name, a wrong shape, or a number that is not finite (the labels are named).
+        """
+        indices = (over,) if isinstance(over, Index) else tuple(over)
+        self._register(name, indices)
+        array = np.array(values, dtype=float)
+        shape = tuple(len(index) for index in indices)
+        if array.shape != shape:
+            raise ModelError(f"parameter {name!r} has shape {array.shape}, expected {shape} ({_axes(indices)})")
+        if not np.isfinite(array).all():
+            at = tuple(np.argwhere(~np.isfinite(array))[0])
+            where = ", ".join(str(index[p]) for index, p in zip(indices, at, strict=True))
+            raise ModelError(f"parameter {name}[{where}] is {array[at]}; expected a finite number")
+        self.parameters[name] = Parameter(name, indices, array, doc)
+        return self.parameters[name]
+
+    def variable(
+        self,
+        name: str,
+        *over: Index,
+        where: Any = None,
+        lower: Any = 0.0,
+        upper: Any = None,
+        integer: bool = False,
+        binary: bool = False,
+        doc: str = "",
+    ) -> Variable:
+        """Declare unknowns over indices; one exists only where ``where`` holds, and costs nothing elsewhere.
+
+        Parameters
+        ----------
+        name : str
+        *over : Index
+        where : array_like of bool, optional
+            One entry for each combination of labels.
+        lower, upper : float, array_like or None
+            Bounds (None: none). The default is ``0 <= x``.
+        integer, binary : bool
+        doc : str
+            What it is, with the unit.
+        """
+        self._register(name, over)
+        shape = tuple(len(index) for index in over)
+        positions = self._mask(where, over, f"variable {name!r}")
+        if binary:
+            integer, lower, upper = True, 0.0, 1.0
+        low, high = (
+            self._bound(name, what, value, default, shape, positions)
+            for what, value, default in (("lower", lower, -np.inf), ("upper", upper, np.inf))
+        )
+        if (low > high).any():
+            raise ModelError(f"variable {name!r}: a lower bound is above its upper bound")
+        variable = Variable(name, over, positions=positions, lower=low, upper=high, integer=integer, doc=doc)
+        self.variables[name] = variable
+        return variable
+
+    def constraint(
+        self, name: str, relation: Relation, *, over: tuple[Index, ...] = (), where: Any = None, doc: str = ""
+    ) -> None:
+        """Declare a family of constraints: one row for each combination of the relation's free indices.
+
+        Parameters
+        ----------
+        name : str
+        relation : Relation
+            ``left <= right``, ``left >= right`` or ``left == right``.
+        over : tuple of Index, optional
+            Order of the rows; the default is the model's order of indices.
+        where : array_like of bool, optional
+            Over the same indices: only these rows exist.
+        """
+        if not isinstance(relation, Relation):
+            raise ModelError(f"constraint {name!r}: expected left <= right, >= or ==, not {type(relation).__name__}")
+        if name in self.constraints:
+            raise ModelError(f"constraint {name!r} is declared twice in model {self.name!r}")
+        for variable in _variables(relation.left) + _variables(relation.right):
+            if self.variables.get(variable.name) is not variable.base:
+                raise ModelError(f"constraint {name!r} uses variable {variable.name!r}, which is of another model")
+        self.indices = union(self.indices, relation.indices)
+        free = {index.symbol for index in relation.indices}
+        order = over or tuple(index for index in self.indices if index.symbol in free)
+        if {index.symbol for index in order} != free:
+            raise ModelError(
+                f"constraint {name!r} holds for each of ({', '.join(sorted(free))}), "
+                f"but over=({', '.join(index.symbol for index in order)}) was given"
+            )
+        self._program = None
+        positions = self._mask(where, order, f"constraint {name!r}")
+        self.constraints[name] = ConstraintBlock(name, relation, order, positions, doc)
+
+    def define(self, name: str, expression: Expression) -> None:
+        """Give a name to a formula of the variables, to be evaluated at a solution (``tasks = Γ[n]·g[n,i]``)."""
+        self.definitions[name] = expression
+
+    def evaluate(self, name: str, x: np.ndarray) -> np.ndarray:
+        """Return the values of a definition at column values ``x``, one array axis for each of its indices."""
+        from .compiler import evaluate
+
+        return evaluate(self, self.definitions[name], x)
+
+    def maximize(self, objective: Any) -> None:
+        """Set the objective: linear, or with weights times logarithms."""
+        self._objective("max", objective)
+
+    def minimize(self, objective: Any) -> None:
+        """Set the objective to be minimised."""
+        self._objective("min", objective)
+
+    def compile(self) -> Program:
+        """Return the model as frozen arrays; O(nonzeros), without a loop over rows.
+
+        Raises
+        ------
+        ModelError
+            When the model cannot be written as a linear program with logarithms in the objective.
+        """
+        if self._program is None:
+            from .compiler import compile_model
+
+            self._program = compile_model(self)
+        return self._program
+
+    def solve(self, solver: str = "highs", **options: Any) -> Solution:
+        """Solve with the back end of that name; options are those of :class:`~fairlp.models.solution.Options`."""
+        from time import perf_counter
+
+        from .backends import backend
+        from .solution import Options
+
+        chosen, parsed = backend(solver), Options.from_keywords(solver, options)
+        begin = perf_counter()
+        program = self.compile()
+        built = perf_counter() - begin
+        return chosen.solve(program, parsed).with_build_time(built)
+
+    def write(self, path: str | Path, **options: Any) -> list[Path]:
+        """Write the model as ``.mps`` or ``.lp`` (also ``.gz``); see :func:`fairlp.models.writers.write_program`."""
+        from .writers import write_program
+
+        return write_program(self.compile(), path, **options)
+
+    def to_highs(self) -> Any:
+        """Return a loaded ``highspy.Highs`` object with the model's own row and column names."""
+        from .backends import lowering
+
+        return lowering("highs")(self)
+
+    def to_pyomo(self) -> Any:
+        """Return a Pyomo ``ConcreteModel`` with sets, variables and constraints under the model's own names."""
+        from .backends import lowering
+
+        return lowering("pyomo")(self)
+
+    def to_cvxpy(self) -> Any:
+        """Return a CVXPY ``Problem`` with named variables and constraints."""
+        from .backends import lowering
+
+        return lowering("cvxpy")(self)
+
+    def to_latex(self) -> str:
+        """Return the model as a LaTeX ``aligned`` block, for a paper."""
+        from .render import model_latex
+
+        return model_latex(self)
+
+    def __str__(self) -> str:
+        from .render import model_text
+
+        return model_text(self)
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.to_latex()}\n$$"
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name!r}: {len(self.variables)} variables, {len(self.constraints)} constraints>"
+
+    def _objective(self, sense: Sense, objective: Any) -> None:
+        expression = as_expression(objective)
+        if expression.indices:
+            raise ModelError(
+                f"the objective must be one number, but {expression} has the free index "
+                f"{expression.indices[0].symbol!r}; sum over it"
+            )
+        self.sense, self.objective, self._program = sense, expression, None
+
+    def _register(self, name: str, indices: tuple[Index, ...]) -> None:
+        if name in self.parameters or name in self.variables:
+            raise ModelError(f"the name {name!r} is used twice in model {self.name!r}")
+        self._program = None
+        self.indices = union(self.indices, indices)
+
+    def _mask(self, where: Any, over: tuple[Index, ...], what: str) -> np.ndarray | None:
+        if where is None:
+            return None
+        mask = np.asarray(where)
+        shape = tuple(len(index) for index in over)
+        if mask.dtype != bool or mask.shape != shape:
+            raise ModelError(f"{what}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} ({_axes(over)})")
+        return None if mask.all() else np.flatnonzero(mask)
+
+    def _bound(
+        self, name: str, what: str, value: Any, default: float, shape: tuple[int, ...], positions: np.ndarray | None
+    ) -> np.ndarray:
+        array = np.asarray(default if value is None else value, dtype=float)
+        if array.shape not in ((), shape):
+            raise ModelError(f"variable {name!r}: the {what} bound has shape {array.shape}, expected {shape}")
+        if np.isnan(array).any() or (array == -default).any():
+            raise ModelError(f"variable {name!r}: a {what} bound is NaN or {-default}; expected a number or None")
+        size = int(np.prod(shape)) if positions is None else len(positions)
+        if array.ndim == 0:
+            return np.full(size, float(array))
+        flat = array.reshape(-1)
+        return flat.copy() if positions is None else flat[positions]
+
+
+def _axes(indices: tuple[Index, ...]) -> str:
+    return " × ".join(f"{len(index)} {index.name}" for index in indices) or "one number"
+
+
+def _variables(node: Expression) -> list[Variable]:
+    if isinstance(node, Variable):
+        return [node]
+    parts = (getattr(node, name, None) for name in ("left", "right", "body", "argument"))
+    return [variable for part in parts if isinstance(part, Expression) for variable in _variables(part)]
+
+

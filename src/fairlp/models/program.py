@@ -1,0 +1,227 @@
+"""``Program``: a compiled model as frozen arrays, with a name for every row and column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from .errors import ModelError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array, csr_array
+
+Sense = Literal["min", "max"]
+CONTINUOUS, INTEGER = 0, 1
+
+
+@dataclass(frozen=True)
+class Block:
+    """A named family of rows or columns over labelled indices: a slice of the Program.
+
+    Attributes
+    ----------
+    name : str
+        Name of the variable or constraint.
+    axes : tuple of (str, pandas.Index)
+        Symbol and labels of each index, outermost first; empty for a single row or column.
+    start, stop : int
+        The block is rows (or columns) ``start:stop`` of the Program.
+    positions : ndarray or None
+        Flat positions, in C order over ``axes``, of the elements that exist; None when all do.
+    """
+
+    name: str
+    axes: tuple[tuple[str, pd.Index[Any]], ...]
+    start: int
+    stop: int
+    positions: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of labels of each index."""
+        return tuple(len(labels) for _, labels in self.axes)
+
+    @property
+    def slice(self) -> slice:
+        """Where the block lies in the Program."""
+        return slice(self.start, self.stop)
+
+    def labels(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the labels of each element, in order."""
+        if not self.axes:
+            yield ()
+            return
+        flat = np.arange(int(np.prod(self.shape))) if self.positions is None else self.positions
+        places = np.unravel_index(flat, self.shape)
+        columns = [np.asarray(labels, dtype=object)[at] for (_, labels), at in zip(self.axes, places, strict=True)]
+        yield from zip(*columns, strict=True)
+
+    def names(self) -> list[str]:
+        """Return the name of each element as people write it: ``capacity[server3,cpu]``."""
+        if not self.axes:
+            return [self.name]
+        return [f"{self.name}[{','.join(map(str, labels))}]" for labels in self.labels()]
+
+    def unpack(self, values: np.ndarray, missing: float = np.nan) -> Any:
+        """Return the block's part of a flat vector as a labelled object.
+
+        A float without indices, a Series over one, a DataFrame over two, a Series with a MultiIndex over more.
+        Elements that the mask leaves out are ``missing``.
+        """
+        part = np.asarray(values)[self.slice]
+        if not self.axes:
+            return part[0].item()
+        if self.positions is not None:
+            dense = np.full(int(np.prod(self.shape)), missing)
+            dense[self.positions] = part
+            part = dense
+        names = [symbol for symbol, _ in self.axes]
+        indexes = [labels.rename(symbol) for symbol, labels in self.axes]
+        if len(self.axes) == 1:
+            return pd.Series(part.copy(), index=indexes[0], name=self.name)
+        if len(self.axes) == 2:
+            return pd.DataFrame(part.reshape(self.shape).copy(), index=indexes[0], columns=indexes[1])
+        return pd.Series(part.copy(), index=pd.MultiIndex.from_product(indexes, names=names), name=self.name)
+
+
+@dataclass(frozen=True)
+class LogTerms:
+    """A weighted sum of logarithms in an objective: ``Σ_k weights[k] · log(A[k] · x + constant[k])``."""
+
+    name: str
+    weights: np.ndarray
+    A: csr_array[Any]
+    constant: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A linear (mixed-integer, or log-concave) program as arrays that nobody can change.
+
+    ``sense`` of ``c @ x + offset (+ logs)`` subject to ``row_lower <= A @ x <= row_upper`` and
+    ``col_lower <= x <= col_upper``, ``x[j]`` integer where ``integrality[j]`` is 1.
+
+    Attributes
+    ----------
+    name : str
+    sense : {"min", "max"}
+    c : ndarray, shape (columns,)
+    offset : float
+    A : scipy.sparse.csc_array, shape (rows, columns), sorted row indices, no duplicates, no explicit zeros
+    row_lower, row_upper : ndarray, shape (rows,)
+    col_lower, col_upper : ndarray, shape (columns,)
+    integrality : ndarray of uint8, shape (columns,)
+    logs : LogTerms or None
+        The log part of the objective (to be maximised with weights >= 0, or minimised with weights <= 0).
+    rows, columns : tuple of Block
+        The named blocks, in order; answers are mapped back by position.
+    source : str
+        Where the model was published.
+    """
+
+    name: str
+    sense: Sense
+    c: np.ndarray
+    offset: float
+    A: csc_array[Any]
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+    col_lower: np.ndarray
+    col_upper: np.ndarray
+    integrality: np.ndarray
+    rows: tuple[Block, ...]
+    columns: tuple[Block, ...]
+    logs: LogTerms | None = None
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        rows, columns = self.A.shape
+        for what, array, size in (
+            ("c", self.c, columns),
+            ("col_lower", self.col_lower, columns),
+            ("col_upper", self.col_upper, columns),
+            ("integrality", self.integrality, columns),
+            ("row_lower", self.row_lower, rows),
+            ("row_upper", self.row_upper, rows),
+        ):
+            if array.shape != (size,):
+                raise ModelError(f"program {self.name!r}: {what} has shape {array.shape}, expected ({size},)")
+            array.setflags(write=False)
+        for array in (self.A.data, self.A.indices, self.A.indptr):
+            array.setflags(write=False)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.A.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return int(self.A.shape[1])
+
+    @property
+    def is_mip(self) -> bool:
+        """Whether a variable is integer or binary."""
+        return bool(self.integrality.any())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the Program's own arrays."""
+        arrays = (self.c, self.A.data, self.A.indices, self.A.indptr, self.row_lower, self.row_upper)
+        return sum(a.nbytes for a in (*arrays, self.col_lower, self.col_upper, self.integrality))
+
+    def row_block(self, name: str) -> Block:
+        """Return the row block of that name."""
+        return _block(self.rows, name, f"constraint of program {self.name!r}")
+
+    def column_block(self, name: str) -> Block:
+        """Return the column block of that name."""
+        return _block(self.columns, name, f"variable of program {self.name!r}")
+
+    @property
+    def row_names(self) -> list[str]:
+        """Name of every row, as people write it (made when asked for)."""
+        return [name for block in self.rows for name in block.names()]
+
+    @property
+    def column_names(self) -> list[str]:
+        """Name of every column, as people write it (made when asked for)."""
+        return [name for block in self.columns for name in block.names()]
+
+    def objective_value(self, x: np.ndarray) -> float:
+        """Return the objective at ``x``, in the sense that the user wrote."""
+        value = float(self.c @ x) + self.offset
+        if self.logs is not None:
+            with np.errstate(divide="ignore"):
+                value += float(self.logs.weights @ np.log(self.logs.A @ x + self.logs.constant))
+        return value
+
+    def replace(self, **changes: Any) -> Program:
+        """Return a copy with other arrays; blocks and names stay."""
+        from dataclasses import replace
+
+        return replace(self, **changes)
+
+    def __repr__(self) -> str:
+        kind = "MILP" if self.is_mip else "LP" if self.logs is None else "log program"
+        return (
+            f"<Program {self.name!r}: {kind}, {self.sense}, {self.n_rows} rows × {self.n_columns} columns, "
+            f"{self.A.nnz} nonzeros>"
+        )
+
+
+def _block(blocks: Sequence[Block], name: str, what: str) -> Block:
+    from .errors import UnknownNameError, nearest
+
+    for block in blocks:
+        if block.name == name:
+            return block
+    raise UnknownNameError(f"no {what} is called {name!r}; {nearest(name, [b.name for b in blocks])}")

@@ -1,0 +1,283 @@
+"""What a solver is given and gives back: ``Options``, ``Status``, ``Solution``, and the protocol of a back end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from .errors import NoSolutionError, UnknownNameError, UnsupportedError, nearest
+from .program import Block, Program
+from .tolerances import FEASIBILITY, OPTIMALITY
+
+if TYPE_CHECKING:
+    from .certificate import Certificate
+
+
+class Capability(str, Enum):
+    """What a back end can do."""
+
+    LP = "LP"
+    MILP = "MILP"
+    LOG = "log objective"
+    DUALS = "duals"
+    BASIS = "basis"
+    WARM_START = "warm start"
+    RAY = "infeasibility certificate"
+
+
+class Termination(str, Enum):
+    """Why the solver stopped."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    INFEASIBLE_OR_UNBOUNDED = "infeasible or unbounded"
+    TIME_LIMIT = "time limit"
+    ITERATION_LIMIT = "iteration limit"
+    INTERRUPTED = "interrupted"
+    UNKNOWN = "unknown"
+
+
+class Point(str, Enum):
+    """What is there: no point, one, or an optimal one."""
+
+    NONE = "none"
+    FEASIBLE = "feasible"
+    OPTIMAL = "optimal"
+
+
+@dataclass(frozen=True)
+class Status:
+    """Three answers that are often confused, and the solver's own words.
+
+    Attributes
+    ----------
+    termination : Termination
+        Why it stopped. A limit is never "optimal".
+    primal, dual : Point
+        Whether a primal and a dual point are there.
+    message : str
+        The solver's raw words.
+    """
+
+    termination: Termination
+    primal: Point
+    dual: Point
+    message: str
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the solver says that its primal point is optimal."""
+        return self.termination is Termination.OPTIMAL and self.primal is Point.OPTIMAL
+
+    def __str__(self) -> str:
+        return f"{self.termination.value} (primal: {self.primal.value}, dual: {self.dual.value}; {self.message})"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options that mean the same for every back end; one that a back end cannot honour raises.
+
+    Attributes
+    ----------
+    time_limit : float or None
+        Seconds.
+    threads : int or None
+    seed : int or None
+    primal_tolerance, dual_tolerance : float
+        Feasibility tolerances asked of the solver.
+    method : str
+        Algorithm of the back end ("auto" lets it choose).
+    verbose : bool
+        Let the solver print its log.
+    extra : mapping
+        Options under the solver's own names, passed on as they are.
+    """
+
+    time_limit: float | None = None
+    threads: int | None = None
+    seed: int | None = None
+    primal_tolerance: float = FEASIBILITY
+    dual_tolerance: float = OPTIMALITY
+    method: str = "auto"
+    verbose: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_keywords(cls, solver: str, keywords: Mapping[str, Any]) -> Options:
+        """Return options from keyword arguments; an unknown name is an error that gives the nearest ones."""
+        known = {f.name for f in fields(cls)}
+        for name in keywords:
+            if name not in known:
+                raise UnknownNameError(
+                    f"solver {solver!r} has no option {name!r}; {nearest(name, sorted(known))} "
+                    "(a solver's own options go into extra={'name': value})"
+                )
+        options = cls(**keywords)
+        limit = options.time_limit
+        if limit is not None and not limit >= 0:
+            raise UnsupportedError(f"time_limit is {limit}; expected seconds >= 0")
+        for name in ("primal_tolerance", "dual_tolerance"):
+            if not getattr(options, name) > 0:
+                raise UnsupportedError(f"{name} is {getattr(options, name)}; expected a number > 0")
+        return options
+
+
+class BlockView(Mapping[str, Any]):
+    """Values by block name, as labelled pandas objects, made when asked for."""
+
+    def __init__(self, blocks: tuple[Block, ...], values: np.ndarray) -> None:
+        self._blocks = {block.name: block for block in blocks}
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._blocks:
+            raise UnknownNameError(f"no block is called {name!r}; {nearest(name, self._blocks)}")
+        return self._blocks[name].unpack(self._values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._blocks
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._blocks)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}:\n{self[name]}" for name in self)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """An answer to a Program, mapped back to the model's own labels.
+
+    A dual is ∂objective/∂(right-hand side), and a reduced cost ∂objective/∂(bound), in the sense (max or min) that
+    the user wrote, whatever the solver.
+
+    Attributes
+    ----------
+    program : Program
+    status : Status
+    solver : str
+    x : ndarray or None
+        Column values, by position.
+    row_duals, column_duals : ndarray or None
+        Duals of the rows and reduced costs of the columns, by position.
+    times : dict
+        Seconds: ``build`` (compiling), ``pass`` (handing over), ``solve`` (the solver's own), ``read`` (reading back).
+    iterations : dict
+        Iterations by kind, as far as the solver tells.
+    basis : object or None
+        The solver's basis, to start the next solve from.
+    method : str
+        The algorithm that was used.
+    """
+
+    program: Program
+    status: Status
+    solver: str
+    x: np.ndarray | None = None
+    row_duals: np.ndarray | None = None
+    column_duals: np.ndarray | None = None
+    times: Mapping[str, float] = field(default_factory=dict)
+    iterations: Mapping[str, int] = field(default_factory=dict)
+    basis: Any = None
+    method: str = ""
+
+    @property
+    def objective(self) -> float:
+        """Objective value, recomputed from the Program."""
+        return self.program.objective_value(self._point())
+
+    @property
+    def values(self) -> BlockView:
+        """Values of the variables by name: a float, Series, or DataFrame."""
+        return BlockView(self.program.columns, self._point())
+
+    @property
+    def duals(self) -> BlockView:
+        """Duals of the constraints by name, ∂objective/∂(right-hand side)."""
+        return BlockView(self.program.rows, self._dual(self.row_duals))
+
+    @property
+    def reduced_costs(self) -> BlockView:
+        """Reduced costs of the variables by name, ∂objective/∂(bound)."""
+        return BlockView(self.program.columns, self._dual(self.column_duals))
+
+    def verify(self) -> Certificate:
+        """Return residuals and duality gap, computed from the Program alone."""
+        from .certificate import certify
+
+        return certify(self.program, self._point(), self.row_duals, self.column_duals)
+
+    def require_optimal(self) -> Solution:
+        """Return self, or raise NoSolutionError with the reason."""
+        if not self.status.is_optimal:
+            raise NoSolutionError(f"{self.solver} did not solve {self.program.name!r}: {self.status}")
+        return self
+
+    def with_build_time(self, seconds: float) -> Solution:
+        """Return the same with the time of compiling."""
+        return replace(self, times={"build": seconds, **self.times})
+
+    def _point(self) -> np.ndarray:
+        if self.x is None:
+            raise NoSolutionError(f"{self.solver} gave no solution of {self.program.name!r}: {self.status}")
+        return self.x
+
+    def _dual(self, values: np.ndarray | None) -> np.ndarray:
+        if values is None:
+            raise NoSolutionError(f"{self.solver} gave no duals of {self.program.name!r}: {self.status}")
+        return values
+
+    def __repr__(self) -> str:
+        value = f", objective {self.objective:.10g}" if self.x is not None else ""
+        return f"<Solution of {self.program.name!r} by {self.solver}: {self.status.termination.value}{value}>"
+
+
+class Session(Protocol):
+    """A loaded program whose bounds, costs and coefficients change between solves, each from the last basis."""
+
+    program: Program
+
+    def set_rows(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Change bounds of rows."""
+
+    def set_costs(self, costs: np.ndarray) -> None:
+        """Change the whole objective."""
+
+    def set_columns(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Change bounds of columns."""
+
+    def set_coefficients(self, rows: np.ndarray, column: int, values: np.ndarray) -> None:
+        """Change entries of one column that are in the matrix."""
+
+    def solve(self) -> Solution:
+        """Solve what is loaded now."""
+
+
+class Backend(Protocol):
+    """A solver behind one uniform door."""
+
+    name: str
+    capabilities: frozenset[Capability]
+
+    def available(self) -> tuple[bool, str]:
+        """Return whether it can be used here, and if not, why and what to do."""
+
+    def version(self) -> str:
+        """Return the solver's version."""
+
+    def solve(self, program: Program, options: Options) -> Solution:
+        """Solve one program."""
+
+    def session(self, program: Program, options: Options) -> Session:
+        """Load a program for a series of solves."""
+
+
+Lowering = Callable[[Any], Any]

@@ -1,0 +1,37 @@
+"""Every tolerance of fairlp: one name, one value, one home.
+
+All are relative: to the size of the numbers that a comparison is made of (see each comment), never to 1.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Primal feasibility that solvers are asked for, and that a certified result keeps, relative to a row's terms.
+FEASIBILITY: Final = 1e-9
+#: Dual feasibility that solvers are asked for, relative to a column's terms.
+OPTIMALITY: Final = 1e-9
+#: The tightest tolerance that HiGHS accepts; the rounds of a leximin use it, so that errors do not add up.
+SOLVER_TIGHTEST: Final = 1e-10
+#: A solution is called verified when residuals and duality gap, relative, are at most this.
+VERIFIED: Final = 1e-7
+#: Two allocations (totals or shares) are called equal when they differ by at most this, relative to the larger.
+AGREEMENT: Final = 1e-9
+#: A resource counts as saturated when what is left is at most this fraction of its capacity.
+SATURATED: Final = 1e-11
+#: Levels of leximin rounds that differ by at most this, relatively, are one level.
+SAME_LEVEL: Final = 1e-9
+#: A user whose fairness row has at least this fraction of the largest dual price is blocked: complementary
+#: slackness proves that it cannot be raised. Smaller prices may be rounding noise and decide nothing.
+BLOCKED_PRICE: Final = 1e-5
+#: Demand vectors are proportional when the mantissas of their ratios agree after rounding to this many bits of 53:
+#: wide enough for the rounding of a division, far too narrow to change an optimum that anyone could measure.
+PROPORTIONAL_BITS: Final = 46
+#: Entitlements sum to one within this.
+ENTITLEMENT_SUM: Final = 1e-9
+#: HiGHS drops matrix entries of at most this size, in the numbers that it is given (after scaling).
+SMALLEST_COEFFICIENT: Final = 1e-9
+#: HiGHS takes bounds of at least this size, in the numbers that it is given (after scaling), as infinite.
+LARGEST_BOUND: Final = 1e20
+#: A task count is a whole number when it is this close to one, relative to its size (for display only).
+WHOLE_TASK: Final = 1e-9

@@ -1,0 +1,46 @@
+"""Write a Program as a file; the suffix tells the format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .errors import FileFormatError
+from .program import Program
+
+
+def write_program(program: Program, path: str | Path, **options: Any) -> list[Path]:
+    """Write a program as free MPS or LP, compressed when the name ends in ``.gz``.
+
+    Parameters
+    ----------
+    program : Program
+    path : str or Path
+        ``x.mps``, ``x.lp``, ``x.mps.gz`` or ``x.lp.gz``.
+    **options
+        ``profile="portable"`` (default) or ``"full"`` for MPS; see :func:`fairlp.models.mps.write_mps`.
+
+    Returns
+    -------
+    list of Path
+        The files written: the model and, when labels had to be changed to fit the format, ``<path>.names.json``.
+
+    Raises
+    ------
+    FileFormatError
+        For another suffix.
+    """
+    target = Path(path)
+    suffixes = [suffix.lower() for suffix in target.suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    kind = suffixes[-1] if suffixes else ""
+    if kind == ".mps":
+        from .mps import write_mps
+
+        return write_mps(program, target, **options)
+    if kind == ".lp":
+        from .lpformat import write_lp
+
+        return write_lp(program, target, **options)
+    raise FileFormatError(f"cannot tell the format of {target.name!r}; expected .mps, .lp, .mps.gz or .lp.gz")

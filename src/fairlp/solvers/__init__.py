@@ -1,0 +1,33 @@
+"""Back ends (Program → Solution), the rounds of the leximin, and combinatorial algorithms (Instance → Allocation)."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from ..models.callable_module import make_callable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def table() -> pd.DataFrame:
+    """Return every back end as a DataFrame indexed by name: available, version, capabilities, and what to do if not."""
+    import pandas as pd
+
+    from ..models.backends import backend_names, find_backend
+
+    rows = {}
+    for name in backend_names():
+        found = find_backend(name)
+        there, reason = found.available()
+        rows[name] = {
+            "available": there,
+            "version": found.version() if there else "",
+            "capabilities": ", ".join(sorted(c.value for c in found.capabilities)),
+            "remedy": reason,
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("solver").astype({"available": bool})
+
+
+make_callable(sys.modules[__name__], table)

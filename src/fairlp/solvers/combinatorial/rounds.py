@@ -1,0 +1,145 @@
+"""Progressive filling of one server without a linear program: EDRF's rounds (Parkes et al.), with task limits.
+
+Everyone's level rises together until a resource is saturated; its demanders keep their level and the others go on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...models.instance import Instance
+from ...models.tolerances import SATURATED
+
+History = list[tuple[float, np.ndarray]]
+
+
+def fill(
+    demands: np.ndarray, capacity: np.ndarray, rate: np.ndarray, limits: np.ndarray
+) -> tuple[np.ndarray, History]:
+    """Return the leximin level of each user on one server, and the rounds.
+
+    Parameters
+    ----------
+    demands : ndarray, shape (N, R)
+        Per task.
+    capacity : ndarray, shape (R,)
+    rate : ndarray, shape (N,)
+        Tasks at level 1, > 0.
+    limits : ndarray, shape (N,)
+        Task limits, infinite for none.
+
+    Returns
+    -------
+    levels : ndarray, shape (N,)
+        Tasks are ``levels * rate``.
+    rounds : list of (float, ndarray)
+        Level of each round and the positions of the users frozen there.
+
+    Notes
+    -----
+    At most R rounds, each O(N·R): users are sorted once by the level at which they have all their tasks, so that a
+    resource's consumption at any level is a difference of two prefix sums.
+
+    Examples
+    --------
+    Two resources of one unit; the second user leaves the first resource alone.
+
+    >>> levels, rounds = fill(
+    ...     np.array([[1.0, 0.5], [0.0, 1.0], [1.0, 0.0]]), np.ones(2), np.ones(3), np.full(3, np.inf)
+    ... )
+    >>> levels.tolist()
+    [0.5, 0.75, 0.5]
+    """
+    levels = np.zeros(len(rate))
+    history: History = []
+    cap = limits / rate
+    order = np.argsort(cap, kind="stable")
+    consumption = demands * rate[:, None]  # of each user, at level 1
+    left = capacity.astype(float)
+    active = order
+    while active.size:
+        need, at = consumption[active], cap[active]
+        saturation = _saturation_levels(need, at, left)
+        level = saturation.min()
+        if np.isinf(level):
+            levels[active] = at
+            history.append((float(at.max()), np.sort(active)))
+            break
+        saturated = saturation <= level * (1 + SATURATED)
+        frozen = (at <= level) | need[:, saturated].any(axis=1)
+        levels[active[frozen]] = np.minimum(at[frozen], level)
+        history.append((float(level), np.sort(active[frozen])))
+        left = np.maximum(left - levels[active[frozen]] @ need[frozen], 0.0)
+        active = active[~frozen]
+    return levels, history
+
+
+def _saturation_levels(need: np.ndarray, cap: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Return, for each resource, the common level at which what is left of it is used up; users sorted by cap."""
+    finite = int(np.searchsorted(cap, np.inf))
+    at_cap = np.zeros((finite + 1, need.shape[1]))
+    np.cumsum(need[:finite] * cap[:finite, None], axis=0, out=at_cap[1:])  # used by those who stopped at their cap
+    growing = np.zeros((finite + 1, need.shape[1]))
+    growing[:-1] = np.cumsum(need[::-1], axis=0)[::-1][:finite]
+    growing[-1] = need[finite:].sum(axis=0)  # rate of those still growing
+    used = at_cap[:-1] + growing[:-1] * cap[:finite, None]  # consumption when the level reaches each cap
+    levels = np.full(need.shape[1], np.inf)
+    for r in range(need.shape[1]):
+        k = int(np.searchsorted(used[:, r], left[r]))  # caps passed before saturation
+        if growing[k, r] > 0:
+            levels[r] = max(left[r] - at_cap[k, r], 0.0) / growing[k, r]
+    return levels
+
+
+def edrf_rounds(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray, History]:
+    """Return tasks (N×1), levels and rounds of the leximin on one server, for any normaliser; O(N·R·(R + log N))."""
+    able = instance.runnable()[:, 0] & (instance.task_limits > 0)
+    levels = np.zeros(len(rate))
+    who = np.flatnonzero(able)
+    total = instance.capacities[0] * instance.counts[0]
+    found, history = fill(instance.demands[who], total, rate[who], instance.task_limits[who])
+    levels[who] = found
+    return (levels * rate)[:, None], levels, [(level, who[frozen]) for level, frozen in history]
+
+
+def edrf_closed_form(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray, History]:
+    """Return tasks, levels and the round of EDRF without zero demands: level = 1 / max_r Σ_n d̂[n,r]; O(N·R).
+
+    Exact where :func:`closed_form_applies`; elsewhere rounds are needed.
+    """
+    total = instance.capacities[0] * instance.counts[0]
+    level = 1.0 / ((instance.demands * rate[:, None]) / total).sum(axis=0).max()
+    levels = np.full(len(rate), level)
+    return (levels * rate)[:, None], levels, [(float(level), np.arange(len(rate)))]
+
+
+def closed_form_applies(instance: Instance) -> bool:
+    """Whether the closed form is exact: one server, all demands positive, no limits."""
+    return is_one_server(instance) and bool((instance.demands > 0).all() and np.isinf(instance.task_limits).all())
+
+
+def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray, History]:
+    """Return DRF on each server separately (naive DRF); tasks (N×K), the smallest level by user, no common rounds.
+
+    Identical servers are filled once. A task limit is divided over the user's servers in proportion to γ[n,i].
+    """
+    from ...formulations.max_min import separate_limits
+    from ...models.merging import merge_servers
+
+    merged, servers = merge_servers(instance)
+    alone, limits = merged.gamma(), separate_limits(merged)
+    tasks = np.zeros(alone.shape)
+    for i in range(len(merged.servers)):
+        who = np.flatnonzero((alone[:, i] > 0) & (limits[:, i] > 0))
+        own = merged.user_weights[who] * alone[who, i]
+        total = merged.capacities[i] * merged.counts[i]
+        levels, _ = fill(merged.demands[who], total, own, limits[who, i])
+        tasks[who, i] = levels * own
+    totals = tasks.sum(axis=1)
+    levels = np.divide(totals, rate, out=np.zeros_like(totals), where=rate > 0)
+    return tasks[:, servers.of] * servers.factor, levels, []
+
+
+def is_one_server(instance: Instance) -> bool:
+    """Whether all tasks share one row of servers, so that the rounds of one server are exact."""
+    return len(instance.servers) == 1

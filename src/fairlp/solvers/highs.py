@@ -1,0 +1,294 @@
+"""HiGHS through ``highspy``: arrays in, arrays out, every return status checked."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import threading
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..models.errors import SolverError, UnsupportedError, nearest
+from ..models.program import Program
+from ..models.solution import Capability, Options, Point, Solution, Status, Termination
+from .scaling import Scaling, equilibrate
+from .session import ProgramSession
+
+if TYPE_CHECKING:
+    from ..models.model import Model
+
+#: our method → HiGHS's option ``solver``
+METHODS = {"choose": "choose", "simplex": "simplex", "ipm": "ipx", "hipo": "hipo", "pdlp": "pdlp"}
+#: From this many nonzeros on, interior point with crossover beats simplex from a cold start (docs/architecture.md).
+INTERIOR_POINT_FROM = 60_000
+
+_thread_lock = threading.Lock()
+_threads_in_use: int | None = None
+
+
+class Highs:
+    """The HiGHS solver; ``method`` presets the algorithm (``auto``: by size)."""
+
+    capabilities = frozenset(
+        {
+            Capability.LP,
+            Capability.MILP,
+            Capability.DUALS,
+            Capability.BASIS,
+            Capability.WARM_START,
+            Capability.RAY,
+        }
+    )
+    install = "pip install highspy"
+
+    def __init__(self, name: str = "highs", method: str = "auto") -> None:
+        self.name, self.method = name, method
+        if method != "auto":
+            kept = {Capability.LP, Capability.DUALS}
+            if method == "simplex":
+                kept |= {Capability.BASIS, Capability.WARM_START, Capability.RAY}
+            self.capabilities = frozenset(kept)
+
+    def available(self) -> tuple[bool, str]:
+        """Return whether highspy is installed (and its HiPO extension, for ``hipo``)."""
+        if importlib.util.find_spec("highspy") is None:
+            return False, f"highspy is not installed; {self.install}"
+        if self.method == "hipo" and importlib.util.find_spec("highspy_extras") is None:
+            return False, 'HiPO needs highspy-extras; pip install "fairlp[hipo]"'
+        return True, ""
+
+    def version(self) -> str:
+        """Return the version of highspy."""
+        return importlib.metadata.version("highspy")
+
+    def solve(self, program: Program, options: Options) -> Solution:
+        """Solve one program."""
+        return HighsSession(self, program, options).solve()
+
+    def session(self, program: Program, options: Options) -> HighsSession:
+        """Load a program for a series of solves, each from the last basis."""
+        return HighsSession(self, program, options)
+
+    def choose(self, program: Program, options: Options) -> str:
+        """Return the algorithm for a program: the one asked for, or by size."""
+        asked = options.method if options.method != "auto" else self.method
+        if asked != "auto":
+            if asked not in METHODS:
+                raise UnsupportedError(f"{self.name} has no method {asked!r}; {nearest(asked, METHODS)}")
+            if asked == "hipo" and importlib.util.find_spec("highspy_extras") is None:
+                raise UnsupportedError('method "hipo" needs highspy-extras: pip install "fairlp[hipo]"')
+            return asked
+        if program.is_mip:
+            return "choose"
+        return "ipm" if program.A.nnz >= INTERIOR_POINT_FROM else "simplex"
+
+
+class HighsSession(ProgramSession):
+    """A program loaded into HiGHS, in scaled numbers; changes and answers are in the user's."""
+
+    backend: Highs
+
+    def __init__(self, backend: Highs, program: Program, options: Options) -> None:
+        if program.logs is not None:
+            raise UnsupportedError(
+                f"{backend.name} solves linear programs; the objective of {program.name!r} has logarithms "
+                f"(it can: {', '.join(sorted(c.value for c in backend.capabilities))})"
+            )
+        begin = perf_counter()
+        super().__init__(backend, program, options)
+        self.method = backend.choose(program, options)
+        self._sign = 1.0 if program.sense == "min" else -1.0
+        self.scaling, data = equilibrate(program)
+        self._highs = _highs(options, METHODS[self.method])
+        self._solved = False
+        _pass_model(self._highs, program, self.scaling, data, self._sign)
+        self._passed = perf_counter() - begin
+
+    def set_rows(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Change bounds of rows (user's numbers)."""
+        super().set_rows(rows, lower, upper)
+        low, high = (self.scaling.row_bounds(bound, rows) for bound in (lower, upper))
+        _check(self._highs.changeRowsBounds(len(rows), rows.astype(np.int32), low, high), "changeRowsBounds")
+
+    def set_columns(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Change bounds of columns (user's numbers)."""
+        super().set_columns(columns, lower, upper)
+        low, high = (self.scaling.column_bounds(bound, columns) for bound in (lower, upper))
+        _check(self._highs.changeColsBounds(len(columns), columns.astype(np.int32), low, high), "changeColsBounds")
+
+    def set_costs(self, costs: np.ndarray) -> None:
+        """Change the whole objective (user's numbers and sense)."""
+        super().set_costs(costs)
+        columns = np.arange(len(costs), dtype=np.int32)
+        scaled = self.scaling.costs(self._sign * costs)
+        _check(self._highs.changeColsCost(len(costs), columns, scaled), "changeColsCost")
+
+    def set_coefficients(self, rows: np.ndarray, column: int, values: np.ndarray) -> None:
+        """Change entries of one column (user's numbers)."""
+        super().set_coefficients(rows, column, values)
+        scaled = values * self.scaling.rows[rows] * self.scaling.columns[column]
+        for row, value in zip(rows.tolist(), scaled.tolist(), strict=True):
+            _check(self._highs.changeCoeff(row, column, value), "changeCoeff")
+
+    def solve(self) -> Solution:
+        """Solve what is loaded, from the last basis if there is one."""
+        if self._solved and self.method != "simplex" and not self.program.is_mip:
+            # a basis is there after crossover: simplex goes on from it, the other methods would start afresh
+            _set(self._highs, "solver", "simplex")
+        begin = perf_counter()
+        _run(self._highs)
+        solved = perf_counter()
+        solution = _read(self)
+        self._solved = True
+        times = {"pass": self._passed, "solve": solved - begin, "read": perf_counter() - solved}
+        self._passed = 0.0
+        return Solution(**{**solution, "times": times})
+
+
+def load(model: Model) -> Any:
+    """Return a ``highspy.Highs`` with the model, unscaled, in the user's sense, under its own names."""
+    program = model.compile()
+    if program.logs is not None:
+        raise UnsupportedError(f"HiGHS has no logarithms; {program.name!r} has them in its objective")
+    highs = _highs(Options(), "choose")
+    ones = Scaling(np.ones(program.n_rows), np.ones(program.n_columns), 1.0, 1.0)
+    _pass_model(highs, program, ones, program.A.data, 1.0, maximize=program.sense == "max")
+    for column, name in enumerate(program.column_names):
+        _check(highs.passColName(column, name), "passColName")
+    for row, name in enumerate(program.row_names):
+        _check(highs.passRowName(row, name), "passRowName")
+    return highs
+
+
+def _highs(options: Options, solver: str) -> Any:
+    import highspy
+
+    highs = highspy.Highs()
+    _set(highs, "output_flag", options.verbose)
+    _set(highs, "solver", solver)
+    _set(highs, "primal_feasibility_tolerance", options.primal_tolerance)
+    _set(highs, "dual_feasibility_tolerance", options.dual_tolerance)
+    _set(highs, "ipm_optimality_tolerance", min(options.primal_tolerance, options.dual_tolerance))
+    if options.time_limit is not None:
+        _set(highs, "time_limit", options.time_limit)
+    if options.seed is not None:
+        _set(highs, "random_seed", options.seed)
+    _set_threads(highs, options.threads)
+    for name, value in options.extra.items():
+        _set(highs, name, value)
+    return highs
+
+
+def _set_threads(highs: Any, threads: int | None) -> None:
+    """Set the number of threads; HiGHS has one scheduler a process, which must be reset when the number changes."""
+    global _threads_in_use
+    with _thread_lock:
+        if threads is None and _threads_in_use is None:
+            return
+        wanted = threads or 0
+        if _threads_in_use != wanted:
+            type(highs).resetGlobalScheduler(True)
+            _threads_in_use = wanted
+    _set(highs, "threads", wanted)
+
+
+def _pass_model(
+    highs: Any, program: Program, scaling: Scaling, data: np.ndarray, sign: float, maximize: bool = False
+) -> None:
+    import highspy
+
+    A = program.A
+    status = highs.passModel(
+        program.n_columns,
+        program.n_rows,
+        A.nnz,
+        1,  # column-wise
+        -1 if maximize else 1,
+        sign * program.offset * scaling.cost,
+        scaling.costs(sign * program.c),
+        scaling.column_bounds(program.col_lower),
+        scaling.column_bounds(program.col_upper),
+        scaling.row_bounds(program.row_lower),
+        scaling.row_bounds(program.row_upper),
+        A.indptr.astype(np.int32, copy=False),
+        A.indices.astype(np.int32, copy=False),
+        data,
+        program.integrality.astype(np.int32),
+    )
+    if status != highspy.HighsStatus.kOk:
+        raise SolverError(f"HiGHS refused the model {program.name!r} ({status}); solve with verbose=True to see why")
+
+
+def _check(status: Any, what: str) -> None:
+    if "kError" in str(status):
+        raise SolverError(f"HiGHS refused {what} ({status})")
+
+
+def _set(highs: Any, name: str, value: Any) -> None:
+    if "kOk" not in str(highs.setOptionValue(name, value)):
+        raise UnsupportedError(f"HiGHS refused the option {name} = {value!r}; see the list of options in its manual")
+
+
+def _run(highs: Any) -> None:
+    status = highs.run()
+    if "kError" in str(status):
+        words = highs.modelStatusToString(highs.getModelStatus())
+        raise SolverError(f"HiGHS failed ({words}); solve with verbose=True to see its log")
+
+
+def _read(session: HighsSession) -> dict[str, Any]:
+    import highspy
+
+    highs, scaling, sign = session._highs, session.scaling, session._sign
+    raw, info, solution = highs.getModelStatus(), highs.getInfo(), highs.getSolution()
+    kind = highspy.HighsModelStatus
+    termination = {
+        kind.kOptimal: Termination.OPTIMAL,
+        kind.kModelEmpty: Termination.OPTIMAL,
+        kind.kInfeasible: Termination.INFEASIBLE,
+        kind.kUnbounded: Termination.UNBOUNDED,
+        kind.kUnboundedOrInfeasible: Termination.INFEASIBLE_OR_UNBOUNDED,
+        kind.kTimeLimit: Termination.TIME_LIMIT,
+        kind.kIterationLimit: Termination.ITERATION_LIMIT,
+        kind.kSolutionLimit: Termination.ITERATION_LIMIT,
+        kind.kInterrupt: Termination.INTERRUPTED,
+        kind.kHighsInterrupt: Termination.INTERRUPTED,
+    }.get(raw, Termination.UNKNOWN)
+    optimal = termination is Termination.OPTIMAL
+    empty = raw == kind.kModelEmpty
+    feasible = optimal or (solution.value_valid and info.primal_solution_status == 2)  # 2: kSolutionStatusFeasible
+    x = row_duals = column_duals = None
+    dual = Point.NONE
+    if feasible:
+        x = np.zeros(session.program.n_columns) if empty else scaling.values(np.array(solution.col_value))
+        if session.program.is_mip:
+            whole = session.program.integrality > 0
+            x[whole] = np.round(x[whole])
+    if feasible and (solution.dual_valid or empty) and not session.program.is_mip:
+        rows, columns = session.program.n_rows, session.program.n_columns
+        row_duals = np.zeros(rows) if empty else sign * scaling.row_duals(np.array(solution.row_dual))
+        column_duals = np.zeros(columns) if empty else sign * scaling.column_duals(np.array(solution.col_dual))
+        dual = Point.OPTIMAL if optimal else Point.FEASIBLE if info.dual_solution_status == 2 else Point.NONE
+        if dual is Point.NONE:
+            row_duals = column_duals = None
+    iterations = {
+        "simplex": info.simplex_iteration_count,
+        "ipm": info.ipm_iteration_count,
+        "crossover": info.crossover_iteration_count,
+        "pdlp": info.pdlp_iteration_count,
+    }
+    primal = Point.OPTIMAL if optimal else Point.FEASIBLE if feasible else Point.NONE
+    basis = highs.getBasis()
+    return {
+        "program": session.program,
+        "status": Status(termination, primal, dual, highs.modelStatusToString(raw)),
+        "solver": session.backend.name,
+        "x": x,
+        "row_duals": row_duals,
+        "column_duals": column_duals,
+        "iterations": {name: count for name, count in iterations.items() if count > 0},
+        "basis": basis if getattr(basis, "valid", False) else None,
+        "method": session.method,
+    }

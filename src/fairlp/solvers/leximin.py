@@ -1,0 +1,283 @@
+"""Lexicographic max-min by rounds of one linear program, each started from the last basis.
+
+A formulation gives the first round: maximise t subject to ``fairness`` rows Σ x[n] >= rate[n]·t. After each round the
+users who are blocked keep their level: their row becomes Σ x[n] >= rate[n]·level. Three things make it exact and quick:
+
+* **Who is blocked.** A user whose row has a positive price is blocked in every optimal solution (complementary
+  slackness), so it is frozen. A user without a price stays, and is found in a later round if it was blocked after all.
+  When a round brings no progress, linear programs that try to raise everyone left decide (:meth:`_Rounds._stuck`).
+* **Task limits by Newton's method.** What is asked for at level t, Σ min(rate·t, limit), is concave in t, so guessing
+  the set of users at their limits from below and solving for t converges monotonically in a few programs, instead of
+  one round for every limit.
+* **Merging.** Identical servers are one server, and users with proportional demands one user with a concave request
+  Σ_m min(rate_m·t, limit_m); the result is split back in proportion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..formulations import normalisers
+from ..models.backends import backend as find_backend
+from ..models.compiler import numbers
+from ..models.errors import SolverError
+from ..models.instance import Instance
+from ..models.merging import Groups, identity, merge_servers, merge_users
+from ..models.model import Model
+from ..models.solution import Options, Session, Solution
+from ..models.tolerances import BLOCKED_PRICE, SAME_LEVEL, SOLVER_TIGHTEST
+
+Formulation = Callable[[Instance], Model]
+Normaliser = Callable[[Instance], np.ndarray]
+
+
+@dataclass
+class LeximinResult:
+    """Levels and tasks of a leximin, for the original users and servers.
+
+    ``tasks`` is users × servers, ``levels`` by user, ``rounds`` a list of (level, positions of the users frozen there),
+    ``prices`` the capacity duals of the first round, ``gap`` the largest duality gap of any program solved.
+    """
+
+    tasks: np.ndarray
+    levels: np.ndarray
+    rounds: list[tuple[float, np.ndarray]] = field(default_factory=list)
+    prices: np.ndarray | None = None
+    gap: float = 0.0
+    programs: int = 0
+    times: dict[str, float] = field(default_factory=dict)
+    merged: tuple[int, int] = (0, 0)
+
+
+def leximin(
+    instance: Instance,
+    formulation: Formulation,
+    normaliser: Normaliser,
+    *,
+    solver: str = "highs",
+    merge: bool = True,
+    options: dict[str, Any] | None = None,
+) -> LeximinResult:
+    """Return the leximin-optimal allocation of a max-min formulation.
+
+    Parameters
+    ----------
+    instance : Instance
+    formulation : callable
+        Instance → Model with variable ``t``, rows ``fairness`` (users) and ``capacity``, definition ``tasks``.
+    normaliser : callable
+        Instance → Γ, shape (N,).
+    solver : str
+    merge : bool
+        Merge identical servers and proportional users first.
+    options : dict, optional
+        Options of the solver.
+    """
+    begin = perf_counter()
+    rate = normalisers.entitled(instance, normaliser(instance))
+    able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+    result = LeximinResult(np.zeros((len(instance.users), len(instance.servers))), np.zeros(len(instance.users)))
+    if not able.any():
+        return result
+    who = np.flatnonzero(able)
+    part = instance if able.all() else _only(instance, who)
+    small, servers = merge_servers(part) if merge else (part, identity(len(part.servers)))
+    small, users = merge_users(small) if merge else (small, identity(len(part.users)))
+    member_rate = rate[who] * users.factor
+    group_rate = np.bincount(users.of, weights=member_rate)
+    small = small.replace(weights=group_rate / normaliser(small), task_limits=np.full(len(small.users), np.inf))
+    model = formulation(small)
+    program = model.compile()
+    result.merged = (len(small.users), len(small.servers))
+    prepared = perf_counter()
+    tight = {"primal_tolerance": SOLVER_TIGHTEST, "dual_tolerance": SOLVER_TIGHTEST}
+    session = find_backend(solver).session(program, Options.from_keywords(solver, {**tight, **(options or {})}))
+    rounds = _Rounds(session, model, users, member_rate, part.task_limits * users.factor, small.weights)
+    rounds.run()
+    solved = perf_counter()
+    assert rounds.first is not None and rounds.last is not None
+    result.levels[who] = rounds.level
+    result.rounds = [(level, who[frozen]) for level, frozen in rounds.history]
+    result.prices = _prices(model, rounds.first, servers)
+    result.gap, result.programs = rounds.gap, rounds.programs
+    grouped = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
+    result.tasks[who] = _split(grouped, rounds.level * member_rate, users, servers)
+    solve = rounds.seconds
+    result.times = {
+        "build": prepared - begin,
+        "solve": solve,
+        "rounds": solved - prepared - solve,
+        "read": perf_counter() - solved,
+    }
+    return result
+
+
+class _Rounds:
+    """The rounds: ``level[m]`` of each member is its level once frozen; groups are rows of the program."""
+
+    def __init__(
+        self, session: Session, model: Model, users: Groups, rate: np.ndarray, limit: np.ndarray, weights: np.ndarray
+    ) -> None:
+        program = model.compile()
+        self.session, self.name, self.users, self.rate = session, program.name, users, rate
+        self.cap = limit / rate  # the level at which a member has all its tasks
+        self.level = np.zeros(len(rate))
+        self.active = np.ones(len(rate), dtype=bool)
+        block = program.row_block("fairness")
+        self.rows = np.arange(block.start, block.stop)
+        self.t = program.column_block("t").start
+        column = program.A[:, [self.t]].toarray()[self.rows, 0]
+        self.full = -column  # coefficient of t when every member of the group is active
+        self.whole = np.bincount(users.of, weights=rate)
+        self.share = self.full / weights  # one share, in the unit of the row
+        self.history: list[tuple[float, np.ndarray]] = []
+        self.first: Solution | None = None
+        self.last: np.ndarray | None = None
+        self.gap, self.programs, self.seconds = 0.0, 0, 0.0
+
+    def run(self) -> None:
+        """Run rounds until nobody is active."""
+        before = -1.0
+        while self.active.any():
+            level, solution = self._raise(max(before, 0.0))
+            if solution is None:  # everyone left has all its tasks
+                frozen = self.active.copy()
+                self.level[frozen] = self.cap[frozen]
+            else:
+                level = max(level, before)
+                frozen = self.active & (self.cap <= level)
+                self.level[frozen] = self.cap[frozen]
+                blocked = self.active & ~frozen & self._priced(solution)[self.users.of]
+                if level <= before * (1 + SAME_LEVEL) and (self.active & ~frozen & ~blocked).any():
+                    blocked |= self._stuck(level, self.active & ~frozen & ~blocked)
+                self.level[blocked] = level
+                frozen |= blocked
+            if not frozen.any():
+                raise SolverError(f"{self.name!r}: a round froze nobody; no user's row has a price above rounding")
+            self.active &= ~frozen
+            self.history.append((float(self.level[frozen].max()), np.flatnonzero(frozen)))
+            before = level
+
+    def _raise(self, level: float) -> tuple[float, Solution | None]:
+        """Return the largest level at which every active member has min(rate·level, limit), by Newton's method."""
+        limited = self.active & (self.cap <= level)
+        while True:
+            if not (self.active & ~limited).any():
+                return level, None
+            self._load(self.active & ~limited, np.where(limited, self.cap, self.level))
+            solution = self._solve()
+            assert solution.x is not None
+            level = max(level, float(solution.x[self.t]))
+            more = self.active & ~limited & (self.cap <= level)
+            if not more.any():
+                return level, solution
+            limited |= more
+
+    def _load(self, growing: np.ndarray, level: np.ndarray) -> None:
+        """Put rows Σ x >= (rate of growing members)·t + (what the others have) into the program."""
+        unit = self.full / self.whole
+        slope = np.bincount(self.users.of, weights=self.rate * growing, minlength=len(self.rows)) * unit
+        fixed = np.bincount(self.users.of, weights=self.rate * np.where(growing, 0.0, level), minlength=len(self.rows))
+        A = self.session.program.A
+        now = A.data[A.indptr[self.t] : A.indptr[self.t + 1]]
+        rows_now = A.indices[A.indptr[self.t] : A.indptr[self.t + 1]]
+        changed = now[np.searchsorted(rows_now, self.rows)] != -slope
+        if changed.any():
+            self.session.set_coefficients(self.rows[changed], self.t, -slope[changed])
+        self.session.set_rows(self.rows, fixed * unit, np.full(len(self.rows), np.inf))
+
+    def _solve(self) -> Solution:
+        solution = self.session.solve().require_optimal()
+        certificate = solution.verify()
+        if not certificate.is_optimal:
+            raise SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
+        self.gap = max(self.gap, certificate.gap or 0.0)
+        self.programs += 1
+        self.seconds += solution.times.get("solve", 0.0)
+        self.first = self.first or solution
+        self.last = solution.x
+        return solution
+
+    def _priced(self, solution: Solution) -> np.ndarray:
+        """Return the groups whose row has a positive price for raising them, in the unit of a share."""
+        assert solution.row_duals is not None
+        price = abs(solution.row_duals[self.rows]) * self.share
+        growing = np.bincount(self.users.of, weights=self.active, minlength=len(self.rows)) > 0
+        price = np.where(growing, price, 0.0)
+        return np.asarray(price >= BLOCKED_PRICE * price.max(initial=0.0)) & (price > 0)
+
+    def _stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:
+        """Return the candidates that cannot be raised above ``level`` while nobody falls below what it has.
+
+        Maximise the sum of the candidates' levels with t fixed: those that end above are improvable; repeat for the
+        rest until none of them gains.
+        """
+        program = self.session.program
+        costs, size = program.c, program.n_columns
+        at = np.array([self.t])
+        self.session.set_columns(at, np.array([level]), np.array([level]))
+        rows = program.A[self.rows].tocsr()
+        waiting = np.unique(self.users.of[candidates])
+        kept = self.last
+        while waiting.size:
+            weight = np.zeros(len(self.rows))
+            weight[waiting] = 1.0 / self.full[waiting]
+            cost = rows.T @ weight
+            cost[self.t] = 0.0
+            self.session.set_costs(cost.reshape(size))
+            solution = self.session.solve().require_optimal()
+            self.programs += 1
+            self.seconds += solution.times.get("solve", 0.0)
+            gain = (rows @ solution.x - self.session.program.row_lower[self.rows]) / self.full
+            gain = gain[waiting]
+            raised = gain > SAME_LEVEL * max(level, float(gain.max()))
+            if not raised.any():
+                break
+            waiting = waiting[~raised]
+        self.last = kept
+        self.session.set_costs(costs)
+        self.session.set_columns(at, np.zeros(1), np.full(1, np.inf))
+        return candidates & np.isin(self.users.of, waiting)
+
+
+def _only(instance: Instance, who: np.ndarray) -> Instance:
+    from ..models.expressions import Index
+
+    return instance.replace(
+        users=Index("n", instance.users.labels[who], "user"),
+        demands=instance.demands[who],
+        weights=instance.weights[who],
+        task_limits=instance.task_limits[who],
+        eligibility=None if instance.eligibility is None else instance.eligibility[who],
+        rates=None if instance.rates is None else instance.rates[who],
+        entitlements=None,
+        user_attributes=instance.user_attributes.iloc[who],
+        conditions=(),
+    )
+
+
+def _split(grouped: np.ndarray, members: np.ndarray, users: Groups, servers: Groups) -> np.ndarray:
+    """Return tasks of users × servers from those of groups × groups.
+
+    ``members`` is what each member gets in all, in tasks of its group's first. The program may have given a group more
+    than it asked for (a row is an inequality); scaling down keeps everything feasible.
+    """
+    total = grouped.sum(axis=1)
+    fraction = np.divide(members, total[users.of], out=np.zeros_like(members), where=total[users.of] > 0)
+    tasks = grouped[users.of] * (fraction / users.factor)[:, None]
+    return np.asarray(tasks[:, servers.of] * servers.factor)
+
+
+def _prices(model: Model, solution: Solution, servers: Groups) -> np.ndarray:
+    """Return the duals of the capacity rows per unit of resource, servers × resources."""
+    assert solution.row_duals is not None
+    block = solution.program.row_block("capacity")
+    duals = solution.row_duals[block.slice].reshape(-1, block.shape[-1])
+    if "capacity_unit" in model.definitions:
+        duals = duals / numbers(model.definitions["capacity_unit"]).values
+    return np.asarray(duals[servers.of] if len(duals) == len(servers) else duals)

@@ -1,0 +1,152 @@
+"""From a mechanism's algorithm to an :class:`~fairlp.models.allocation.Allocation`: one function for each kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ..formulations import normalisers
+from ..models.allocation import Allocation
+from ..models.errors import UnknownNameError, nearest
+from ..models.instance import Instance
+from .leximin import LeximinResult, leximin
+
+if TYPE_CHECKING:
+    from ..mechanisms import Algorithm, Mechanism
+
+
+@dataclass(frozen=True)
+class Request:
+    """What ``allocate`` was asked for: solver, merging, and the solver's options."""
+
+    solver: str = "highs"
+    merge: bool = True
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def combinatorial(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+    """Run an algorithm that needs no solver: ``core(instance, tasks at level 1) -> tasks, levels, rounds``."""
+    from ..mechanisms import load
+
+    if request.options:
+        name = next(iter(request.options))
+        raise UnknownNameError(
+            f"method {algorithm.method!r} of {mechanism.name!r} has no option {name!r}; {nearest(name, ['merge'])}"
+            " (solver options go with method='lp')"
+        )
+    begin = perf_counter()
+    alone = load(mechanism.normaliser)(instance)
+    rate = normalisers.entitled(instance, alone)
+    tasks, _, history = load(algorithm.core)(instance, rate)
+    return Allocation(
+        instance=instance,
+        mechanism=mechanism.name,
+        method=algorithm.method,
+        tasks_array=tasks,
+        normaliser=alone,
+        entitled=rate,
+        times={"solve": perf_counter() - begin},
+        rounds=_rounds(instance, history),
+    )
+
+
+def leximin_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+    """Run the rounds of the mechanism's linear program."""
+    from ..mechanisms import load
+
+    normaliser = load(mechanism.normaliser)
+    result = leximin(
+        instance,
+        load(mechanism.formulation),
+        normaliser,
+        solver=request.solver,
+        merge=request.merge,
+        options=request.options,
+    )
+    return _from_leximin(instance, mechanism, algorithm, request, normaliser(instance), result)
+
+
+def separate_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+    """Run DRF's linear program on each server alone (identical servers once)."""
+    from ..formulations.max_min import drf, separate_limits
+    from ..models.expressions import Index
+    from ..models.merging import identity, merge_servers
+    from .leximin import _only
+
+    begin = perf_counter()
+    merged, servers = merge_servers(instance) if request.merge else (instance, identity(len(instance.servers)))
+    alone, limits = merged.gamma(), separate_limits(merged)
+    tasks = np.zeros(alone.shape)
+    result = LeximinResult(tasks, np.zeros(0))
+    prices = np.zeros(merged.capacities.shape)
+    for i in range(len(merged.servers)):
+        who = np.flatnonzero((alone[:, i] > 0) & (limits[:, i] > 0))
+        if not who.size:
+            continue
+        used = np.flatnonzero(merged.demands[who].any(axis=0))
+        one = _only(merged, who).replace(
+            demands=merged.demands[np.ix_(who, used)],
+            resources=Index("r", merged.resources.labels[used], "resource"),
+            servers=Index("i", merged.servers.labels[[i]], "server"),
+            capacities=merged.capacities[[i]][:, used] * merged.counts[i],
+            counts=np.ones(1, dtype=np.int64),
+            eligibility=None,
+            rates=None,
+            task_limits=limits[who, i],
+            server_attributes=merged.server_attributes.iloc[[i]],
+        )
+        rounds = leximin(
+            one, drf, normalisers.dominant, solver=request.solver, merge=request.merge, options=request.options
+        )
+        tasks[who, i] = rounds.tasks[:, 0]
+        if rounds.prices is not None:
+            prices[i, used] = rounds.prices[0]
+        result.gap, result.programs = max(result.gap, rounds.gap), result.programs + rounds.programs
+    result.tasks, result.prices = tasks[:, servers.of] * servers.factor, prices[servers.of]
+    result.times = {"solve": perf_counter() - begin}
+    result.merged = (len(instance.users), len(merged.servers))
+    gamma = normalisers.dominant(instance)
+    return _from_leximin(instance, mechanism, algorithm, request, gamma, result)
+
+
+def _from_leximin(
+    instance: Instance,
+    mechanism: Mechanism,
+    algorithm: Algorithm,
+    request: Request,
+    alone: np.ndarray,
+    result: LeximinResult,
+) -> Allocation:
+    users, servers = result.merged
+    notes: tuple[str, ...] = ()
+    if 0 < users < len(instance.users) or 0 < servers < len(instance.servers):
+        notes = (
+            f"solved with {users} users and {servers} servers instead of {len(instance.users)} and "
+            f"{len(instance.servers)}: identical servers and proportional users were merged, which is exact",
+        )
+    return Allocation(
+        instance=instance,
+        mechanism=mechanism.name,
+        method=algorithm.method,
+        solver=request.solver,
+        tasks_array=result.tasks,
+        normaliser=alone,
+        entitled=normalisers.entitled(instance, alone),
+        prices_array=result.prices,
+        times=result.times,
+        rounds=_rounds(instance, result.rounds),
+        gap=result.gap,
+        notes=notes,
+    )
+
+
+def _rounds(instance: Instance, history: list[tuple[float, np.ndarray]]) -> pd.DataFrame:
+    """Return the rounds as a table: level, number of users frozen, and who."""
+    labels = instance.users.labels
+    rows = [(level, len(frozen), list(labels[frozen])) for level, frozen in history]
+    frame = pd.DataFrame(rows, columns=["level", "frozen", "users"], index=range(1, len(rows) + 1))
+    return frame.rename_axis("round")

@@ -1,0 +1,155 @@
+"""Equilibration by powers of two: exact, and undone exactly.
+
+Solvers measure feasibility in absolute numbers and drop tiny coefficients. A cluster given in bytes or in petabytes
+must come out the same, so every back end that works with absolute tolerances gets numbers of about 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models.errors import UnsupportedError
+from ..models.program import Program
+from ..models.tolerances import LARGEST_BOUND, SMALLEST_COEFFICIENT
+
+_PASSES = 4
+#: Programs whose coefficients, bounds and costs all lie within these are left as they are.
+_MODERATE = (2.0**-5, 2.0**10)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Row and column factors, the factor of all right-hand sides, and of the objective."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    rhs: float
+    cost: float
+
+    def row_bounds(self, bounds: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return bounds of rows as the solver is to see them."""
+        return bounds * (self.rows[rows] * self.rhs)
+
+    def column_bounds(self, bounds: np.ndarray, columns: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return bounds of columns as the solver is to see them."""
+        return bounds * (self.rhs / self.columns[columns])
+
+    def costs(self, costs: np.ndarray) -> np.ndarray:
+        """Return costs as the solver is to see them."""
+        return costs * (self.columns * (self.cost / self.rhs))
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        """Return the solver's column values in the user's numbers."""
+        return x * (self.columns / self.rhs)
+
+    def row_duals(self, y: np.ndarray) -> np.ndarray:
+        """Return the solver's row duals in the user's numbers."""
+        return y * (self.rows * (self.rhs / self.cost))
+
+    def column_duals(self, d: np.ndarray) -> np.ndarray:
+        """Return the solver's reduced costs in the user's numbers."""
+        return d * (self.rhs / (self.cost * self.columns))
+
+
+def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
+    """Return a scaling and the scaled matrix entries (in the order of ``program.A.data``).
+
+    Raises
+    ------
+    UnsupportedError
+        When an entry would still be dropped, or a bound be taken as infinite, by the solver; named.
+    """
+    A = program.A
+    magnitude = abs(A.data)
+    bounds = _row_size(program)
+    if _is_moderate(magnitude, bounds, program):
+        scaling = Scaling(np.ones(program.n_rows), np.ones(program.n_columns), 1.0, 1.0)
+        return scaling, A.data
+    row_of = A.indices
+    column_of = np.repeat(np.arange(program.n_columns, dtype=np.int32), np.diff(A.indptr))
+    rows, columns, rhs = np.ones(program.n_rows), np.ones(program.n_columns), 1.0
+    fixed = program.integrality > 0
+    # geometric mean of smallest and largest entry of each line: what keeps entries away from both 0 and infinity
+    for _ in range(_PASSES):
+        rows = 1.0 / _middle(magnitude * columns[column_of], row_of, program.n_rows)
+        columns = 1.0 / _middle(magnitude * rows[row_of], column_of, program.n_columns)
+        columns[fixed] = 1.0
+    largest = _largest(magnitude * columns[column_of], row_of, program.n_rows)
+    rows = np.where(largest > 0, 1.0 / np.where(largest > 0, largest, 1.0), 1.0)
+    rows, columns = _power_of_two(rows), _power_of_two(columns)
+    if not fixed.any():
+        sizes = np.concatenate([bounds * rows, _column_size(program) / columns])
+        sizes = sizes[sizes > 0]
+        rhs = float(_power_of_two(1.0 / np.exp(np.log(sizes).mean()))) if sizes.size else 1.0
+    priced = abs(program.c * columns).max(initial=0.0) / rhs
+    cost = float(_power_of_two(1.0 / priced)) if priced > 0 else 1.0
+    scaling = Scaling(rows, columns, rhs, cost)
+    data = A.data * rows[row_of] * columns[column_of]
+    _refuse_extremes(program, scaling, data, row_of, column_of)
+    return scaling, data
+
+
+def _is_moderate(magnitude: np.ndarray, bounds: np.ndarray, program: Program) -> bool:
+    low, high = _MODERATE
+    for values in (magnitude, bounds, _column_size(program), abs(program.c)):
+        values = values[values > 0]
+        if values.size and (values.min() < low or values.max() > high):
+            return False
+    return True
+
+
+def _finite_size(*bounds: np.ndarray) -> np.ndarray:
+    sizes = [np.where(np.isfinite(bound), abs(bound), 0.0) for bound in bounds]
+    return np.maximum(*sizes)
+
+
+def _row_size(program: Program) -> np.ndarray:
+    return _finite_size(program.row_lower, program.row_upper)
+
+
+def _column_size(program: Program) -> np.ndarray:
+    return _finite_size(program.col_lower, program.col_upper)
+
+
+def _largest(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+    largest = np.zeros(lines)
+    np.maximum.at(largest, line, values)
+    return largest
+
+
+def _middle(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
+    """Return the geometric mean of the extreme entries of each line (1 for an empty line)."""
+    largest, smallest = _largest(values, line, lines), np.full(lines, np.inf)
+    np.minimum.at(smallest, line, values)
+    used = largest > 0
+    return np.sqrt(np.where(used, largest, 1.0)) * np.sqrt(np.where(used, smallest, 1.0))
+
+
+def _power_of_two(values: np.ndarray | float) -> np.ndarray:
+    return np.asarray(np.exp2(np.round(np.log2(values))))
+
+
+def _refuse_extremes(
+    program: Program, scaling: Scaling, data: np.ndarray, row_of: np.ndarray, column_of: np.ndarray
+) -> None:
+    tiny = np.flatnonzero(abs(data) <= SMALLEST_COEFFICIENT)
+    if tiny.size:
+        row, column = program.row_names[row_of[tiny[0]]], program.column_names[column_of[tiny[0]]]
+        raise UnsupportedError(
+            f"{tiny.size} coefficients of {program.name!r} are too small beside the others of their row and column for "
+            f"floating-point solvers (first: {column} in {row}, {program.A.data[tiny[0]]:.3g}); "
+            "set demands that do not matter to 0, or choose units nearer to each other"
+        )
+    for what, names, bounds in (
+        ("row", "row_names", (scaling.row_bounds(program.row_lower), scaling.row_bounds(program.row_upper))),
+        ("column", "column_names", (scaling.column_bounds(program.col_lower), scaling.column_bounds(program.col_upper))),
+    ):
+        for bound in bounds:
+            huge = np.flatnonzero(np.isfinite(bound) & (abs(bound) >= LARGEST_BOUND))
+            if huge.size:
+                raise UnsupportedError(
+                    f"the bound of {what} {getattr(program, names)[huge[0]]} of {program.name!r} is too large beside "
+                    "the others; use infinity for 'no bound', or other units"
+                )
