@@ -1,0 +1,241 @@
+"""LP files: what was written is what readers read; and the names that both formats share."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from test_mps import (
+    CASES,
+    EXAMPLE,
+    INF,
+    POS,
+    cbc,
+    content_of,
+    glpk,
+    optimum,
+    program,
+    programs,
+    read,
+    scip,
+    solve,
+    without_free_rows,
+)
+
+from fairlp.models.errors import ModelError, UnknownNameError
+from fairlp.models.lpformat import write_lp
+from fairlp.models.mps import write_mps
+from fairlp.models.names import LONGEST_NAME, decimal, decimals, file_names, unused
+from fairlp.models.program import Block, LogTerms
+
+
+def expected(p, constant):
+    """Return what an LP file should say: rows with two bounds are two rows."""
+    content = without_free_rows(content_of(p))
+    rows, entries = {}, {}
+    for name, (lower, upper) in content.rows.items():
+        parts = {name: (lower, upper)}
+        if np.isfinite([lower, upper]).all() and lower != upper:
+            parts = {f"{name}.lower": (lower, INF), f"{name}.upper": (-INF, upper)}
+        rows.update(parts)
+        for part in parts:
+            entries.update({(part, column): v for (row, column), v in content.entries.items() if row == name})
+    content.rows, content.entries = rows, entries
+    if constant == "column" and p.offset:
+        content.columns[unused("objective_constant", content.columns)] = (p.offset, 1, 1, False)
+        content.offset = 0.0
+    return content
+
+
+@pytest.mark.parametrize("constant", ["term", "column"])
+@pytest.mark.parametrize("case", CASES)
+def test_highs_reads_what_was_written(case, constant, tmp_path):
+    p = CASES[case]
+    path = tmp_path / "model.lp"
+    assert write_lp(p, path, constant=constant)[0] == path
+    found, highs = read(path)
+    assert found == expected(p, constant)
+    assert optimum(highs) == pytest.approx(solve(p))
+    assert max(map(len, path.read_text(encoding="ascii").splitlines())) < 255
+
+
+@pytest.mark.parametrize("solver", [glpk, scip, cbc])
+@pytest.mark.parametrize("case", CASES)
+def test_other_readers_read_it_alike(case, solver, tmp_path):
+    p = CASES[case]
+    if solver is glpk and (case == "no rows" or "fractional" in case):
+        pytest.skip("GLPK wants at least one row, and whole bounds for integer columns")
+    write_lp(p, path := tmp_path / "model.lp")
+    assert solver(path) == pytest.approx(solve(p))
+
+
+@settings(deadline=None)
+@given(p=programs(), constant=st.sampled_from(["term", "column"]))
+def test_any_program_reads_back(p, constant, tmp_path_factory):
+    path = tmp_path_factory.mktemp("any") / "model.lp"
+    write_lp(p, path, constant=constant)
+    assert read(path)[0] == expected(p, constant)
+
+
+TEXT = """\
+\\ ex 1: written by fairlp, 3 rows, 3 columns
+\\ source: nowhere
+\\ The objective's constant is the cost of column objective_constant, which is fixed at 1.
+\\ A row with two bounds is written as two: name.lower and name.upper.
+Maximize
+ objective: tasks.ann + 0.5 tasks.bob + 0 spare + 7.5 objective_constant
+Subject To
+ cap.cpu: 2 tasks.ann + tasks.bob <= 10
+ cap.disk_1.lower: tasks.ann + tasks.bob >= 1
+ cap.disk_1.upper: tasks.ann + tasks.bob <= 4
+ same: tasks.ann - tasks.bob = 0
+Bounds
+ -1 <= tasks.bob <= 3
+ -inf <= spare <= -2
+ objective_constant = 1
+General
+ tasks.bob
+End
+"""
+
+
+def text_of(p, **options):
+    write_lp(p, file := io.StringIO(), **options)
+    return file.getvalue()
+
+
+def test_text():
+    assert text_of(EXAMPLE) == TEXT
+    assert " + 0 spare + 7.5\nSubject To\n" in text_of(EXAMPLE, constant="term")
+    assert " r0: 2 c0 + c1 <= 10\n" in text_of(EXAMPLE, names="numbers")
+    assert "Rows without any bound are left out: 2." in text_of(CASES["free row"])
+    assert "General\n x.0 x.3 x.4 x.5 x.6 x.7\nBinary\n x.1\nEnd\n" in text_of(CASES["integers"])
+    assert " objective: 0 x.0\nSubject To\n" in text_of(CASES["nothing to do"])
+
+
+def test_long_rows_are_wrapped():
+    n = 1000
+    wide = program("min", np.full(n, -1.5), np.full((1, n), 1 / 3), [(1e-300, INF)], [(0, 1)] * n, integer=range(n))
+    lines = text_of(wide).splitlines()
+    assert max(map(len, lines)) < 120
+    assert len(lines) < n
+
+
+def test_every_split_or_changed_row_is_explained(tmp_path):
+    p = program(
+        "min", [1], [[1]] * 4, [(0, 1), (2, INF), (-INF, INF), (1, 2)], [POS],
+        row_names={"cap": ["a 1", "b 2", "c 3"], "cap.a_1.lower": None},
+    )  # fmt: skip
+    path = tmp_path / "model.lp"
+    assert write_lp(p, path) == [path, tmp_path / "model.lp.names.json"]
+    names = json.loads((tmp_path / "model.lp.names.json").read_text(encoding="utf-8"))
+    assert {name: entry["name"] for name, entry in names["rows"].items()} == {
+        "cap.a_1.lower": "cap[a 1]",
+        "cap.a_1.upper": "cap[a 1]",
+        "cap.b_2": "cap[b 2]",
+        "cap_a_1_lower.lower": "cap.a_1.lower",
+        "cap_a_1_lower.upper": "cap.a_1.lower",
+    }
+    assert list(read(path)[0].rows) == list(names["rows"])
+
+
+def test_no_columns(tmp_path):
+    p = program("max", [], [], [(-INF, 3), (-1, INF)], [], offset=4.0)
+    write_lp(p, path := tmp_path / "model.lp", constant="term")
+    found, highs = read(path)
+    assert found.columns == {"objective_constant": (4, 1, 1, False)}
+    assert len(found.rows) == 2
+    assert optimum(highs) == glpk(path) == scip(path) == 4
+    write_mps(p, path := tmp_path / "model.mps")
+    assert optimum(read(path)[1]) == glpk(path) == scip(path) == -4
+
+
+def test_equal_programs_give_equal_bytes(tmp_path):
+    write_lp(EXAMPLE, plain := tmp_path / "a.lp")
+    write_lp(EXAMPLE, packed := tmp_path / "b.lp.gz")
+    write_lp(EXAMPLE, again := tmp_path / "c.lp.gz")
+    assert packed.read_bytes() == again.read_bytes()
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes() == TEXT.encode()
+    assert read(packed)[0] == read(plain)[0]
+
+
+def test_what_cannot_be_written(tmp_path):
+    log = LogTerms("fairness", np.ones(1), csr_array(np.ones((1, 3))), np.zeros(1))
+    with pytest.raises(ModelError, match=r"a logarithm has no place in the LP format.*Model.to_cvxpy\(\)"):
+        write_lp(EXAMPLE.replace(logs=log), tmp_path / "model.lp")
+    with pytest.raises(ModelError, match=r"column 'x\[0\]' has lower bound 3.0 and upper bound 2.0"):
+        write_lp(program("min", [1], [], [], [(3, 2)]), tmp_path / "model.lp")
+    with pytest.raises(UnknownNameError, match="did you mean 'column'"):
+        write_lp(EXAMPLE, tmp_path / "model.lp", constant="columns")
+    assert not list(tmp_path.iterdir())
+
+
+def test_long_and_odd_names_stay_readable_and_are_explained(tmp_path):
+    path = tmp_path / "model.mps.gz"
+    assert write_mps(CASES["names"], path) == [path, tmp_path / "model.mps.gz.names.json"]
+    text = gzip.decompress(path.read_bytes()).decode("ascii")
+    assert max(map(len, text.splitlines())) < 2 * LONGEST_NAME + 40
+    names = json.loads((tmp_path / "model.mps.gz.names.json").read_text(encoding="utf-8"))
+    assert names["rows"]["capacity_of.s_1_"] == {
+        "block": "capacity of",
+        "labels": ["s[1]"],
+        "name": "capacity of[s[1]]",
+    }
+    assert names["columns"]["x._"] == {"block": "x", "labels": [""], "name": "x[]"}
+    # the label that needed no change keeps its name, the others are numbered in order
+    assert [n for n in file_names(CASES["names"].columns)[0] if n[0] == "x"] == [
+        "x.a_b_2", "x.a_b_3", "x.a_b", "x.a_b_4", "x._"]  # fmt: skip
+    assert "x.a_b" not in names["columns"]
+    assert names["rows"].keys() >= {"_RHS", "_max", "____._", "_inform"}
+    assert "objective" not in names["rows"]
+    # an older map beside a model that needs none would be wrong
+    assert write_mps(CASES["max"], path) == [path]
+    assert not (tmp_path / "model.mps.gz.names.json").exists()
+
+
+def test_names_over_several_indices_and_a_mask():
+    axes = (("u", pd.Index(["ann", "bob"])), ("k", pd.Index([1, 2.5], dtype=object)), ("s", pd.Index(["x"])))
+    names, changed = file_names([Block("t", axes, 0, 4), Block("m", axes, 4, 6, np.array([1, 2]))])
+    assert names == ["t.ann.1.x", "t.ann.2_5.x", "t.bob.1.x", "t.bob.2_5.x", "m.ann.2_5.x", "m.bob.1.x"]
+    assert list(changed) == ["t.ann.2_5.x", "t.bob.2_5.x", "m.ann.2_5.x"]
+    assert changed["m.ann.2_5.x"] == {"block": "m", "labels": ["ann", "2.5", "x"], "name": "m[ann,2.5,x]"}
+    assert file_names([]) == ([], {})
+
+
+@given(st.lists(st.lists(st.text(alphabet="ab_2. ", max_size=4), max_size=8), max_size=4))
+def test_names_are_unique_and_every_change_is_explained(labels):
+    blocks = [
+        Block("x", (("i", pd.Index(some, dtype=object)),), 0, len(some), np.arange(len(some)))
+        for some in labels
+        if some
+    ]
+    names, changed = file_names(blocks)
+    assert len(set(names)) == len(names)
+    plain = ["x." + label for some in labels for label in some]
+    for name, was in zip(names, plain, strict=True):
+        assert changed[name]["labels"] == [was[2:]] if name in changed else name == was
+    # a name that needs no change, and that nobody before it has, is kept
+    assert {name for name in plain if "." not in name[2:] and " " not in name and name != "x."} <= set(names)
+
+
+def test_long_names_are_cut_and_stay_unique():
+    users = pd.Index(["u" * 300 + str(i) for i in range(120)])
+    names, changed = file_names([Block("x", (("u", users),), 0, 120)])
+    assert max(map(len, names)) == LONGEST_NAME
+    assert len(set(names)) == len(changed) == 120
+    assert changed[names[7]]["labels"] == [users[7]]
+
+
+def test_numbers_are_short_and_exact():
+    values = np.array([1.0, 0.1, -0.0, 3e22, 1e-6, 1e9, -2.5, 1 / 3, 2**53, 5e-324])
+    assert decimals(values)[:7] == ["1", "0.1", "0", "3e+22", "1e-06", "1000000000", "-2.5"]
+    assert [float(text) for text in decimals(values)] == values.tolist()
+    assert decimals(values) == [decimal(value) for value in values]
+    assert decimals(np.zeros(0)) == []
