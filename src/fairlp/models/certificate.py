@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .program import Program
-from .tolerances import VERIFIED
+from .program import Block, Program
+from .tolerances import NEGLIGIBLE, VERIFIED
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,11 @@ def certify(
     the conditions are the same).
     """
     magnitude = abs(program.A)
-    activity, size = program.A @ x, magnitude @ abs(x)
+    typical = _typical(x, program.columns)
+    activity, size = program.A @ x, magnitude @ np.maximum(abs(x), typical)
     primal = max(
         _violation(activity, size, program.row_lower, program.row_upper),
-        _violation(x, abs(x), program.col_lower, program.col_upper),
+        _violation(x, np.maximum(abs(x), typical), program.col_lower, program.col_upper),
     )
     whole = program.integrality > 0
     fraction = float(abs(x[whole] - np.round(x[whole])).max(initial=0.0))
@@ -81,12 +82,13 @@ def certify(
         inner = program.logs.A @ x + program.logs.constant
         cost = cost + program.logs.A.T @ (program.logs.weights / inner)
     y = sign * row_duals
-    priced, weight = program.A.T @ y, magnitude.T @ abs(y)
+    usual = np.maximum(abs(y), _typical(y, program.rows))
+    priced, weight = program.A.T @ y, magnitude.T @ usual
     reduced = sign * cost - priced
     scale = abs(cost) + weight
     dual = max(
         _wrong_sign(reduced, scale, program.col_lower, program.col_upper),
-        _wrong_sign(y, abs(y), program.row_lower, program.row_upper),
+        _wrong_sign(y, usual, program.row_lower, program.row_upper),
     )
     row_part = y * _bound_for(y, program.row_lower, program.row_upper)
     column_part = reduced * _bound_for(reduced, program.col_lower, program.col_upper)
@@ -99,6 +101,14 @@ def certify(
     if total == 0:
         return Certificate(primal, fraction, dual, complementarity, 0.0)
     return Certificate(primal, fraction, dual, complementarity / total, abs(primal_value - dual_value) / total)
+
+
+def _typical(values: np.ndarray, blocks: tuple[Block, ...]) -> np.ndarray:
+    """Return the size below which a value is rounding noise beside the largest of its block."""
+    typical = np.zeros(len(values))
+    for block in blocks:
+        typical[block.slice] = NEGLIGIBLE * abs(values[block.slice]).max(initial=0.0)
+    return typical
 
 
 def _violation(value: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:

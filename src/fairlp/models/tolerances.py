@@ -15,6 +15,9 @@ OPTIMALITY: Final = 1e-9
 SOLVER_TIGHTEST: Final = 1e-10
 #: A solution is called verified when residuals and duality gap, relative, are at most this.
 VERIFIED: Final = 1e-7
+#: A value is measured against at least this fraction of the largest of its block of variables or duals: with VERIFIED,
+#: what is below 1e-12 of the largest is rounding noise.
+NEGLIGIBLE: Final = 1e-5
 #: Two allocations (totals or shares) are called equal when they differ by at most this, relative to the larger.
 AGREEMENT: Final = 1e-9
 #: A resource counts as saturated when what is left is at most this fraction of its capacity.

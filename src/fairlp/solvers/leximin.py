@@ -106,7 +106,9 @@ def leximin(
     result.prices = _prices(model, rounds.first, servers)
     result.gap, result.programs = rounds.gap, rounds.programs
     grouped = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
-    result.tasks[who] = _split(grouped, rounds.level * member_rate, users, servers)
+    # a member that has all its tasks has exactly its limit, not level × rate rounded
+    totals = np.where(rounds.level >= rounds.cap, part.task_limits * users.factor, rounds.level * member_rate)
+    result.tasks[who] = _split(grouped, totals, users, servers)
     solve = rounds.seconds
     result.times = {
         "build": prepared - begin,
