@@ -5,6 +5,7 @@ A third party registers its own with an entry point in the group ``fairlp.solver
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
@@ -72,6 +73,7 @@ def _load(target: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
+@functools.cache
 def _entry_points() -> dict[str, Any]:
     from importlib.metadata import entry_points
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .program import Block, Program
+from .program import Program
 from .tolerances import NEGLIGIBLE, VERIFIED
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 
 @dataclass(frozen=True)
@@ -66,11 +70,13 @@ def certify(
     the conditions are the same).
     """
     magnitude = abs(program.A)
-    typical = _typical(x, program.columns)
-    activity, size = program.A @ x, magnitude @ np.maximum(abs(x), typical)
+    rhs = _finite_size(program.row_lower, program.row_upper)
+    reach = np.maximum(abs(x), _reach(magnitude, rhs))
+    noise = NEGLIGIBLE * reach
+    activity, size = program.A @ x, np.maximum(magnitude @ np.maximum(abs(x), noise), rhs)
     primal = max(
         _violation(activity, size, program.row_lower, program.row_upper),
-        _violation(x, np.maximum(abs(x), typical), program.col_lower, program.col_upper),
+        _violation(x, np.maximum(abs(x), noise), program.col_lower, program.col_upper),
     )
     whole = program.integrality > 0
     fraction = float(abs(x[whole] - np.round(x[whole])).max(initial=0.0))
@@ -82,33 +88,45 @@ def certify(
         inner = program.logs.A @ x + program.logs.constant
         cost = cost + program.logs.A.T @ (program.logs.weights / inner)
     y = sign * row_duals
-    usual = np.maximum(abs(y), _typical(y, program.rows))
-    priced, weight = program.A.T @ y, magnitude.T @ usual
-    reduced = sign * cost - priced
-    scale = abs(cost) + weight
-    dual = max(
-        _wrong_sign(reduced, scale, program.col_lower, program.col_upper),
-        _wrong_sign(y, usual, program.row_lower, program.row_upper),
-    )
+    reduced = sign * cost - program.A.T @ y
     row_part = y * _bound_for(y, program.row_lower, program.row_upper)
     column_part = reduced * _bound_for(reduced, program.col_lower, program.col_upper)
-    terms = abs(cost * x)
-    total = max(terms.sum(), abs(row_part).sum() + abs(column_part).sum())
+    total = max(abs(cost * x).sum(), abs(row_part).sum() + abs(column_part).sum())
+    # a reduced cost matters by what it is worth at the column's reach, a dual by what it is worth at the row's size
+    floor = np.divide(NEGLIGIBLE * total, reach, out=np.full(len(x), np.inf), where=reach > 0)
+    scale = np.maximum(abs(cost) + magnitude.T @ abs(y), floor)
+    worth = np.divide(total, size, out=np.full(len(y), np.inf), where=size > 0)
+    dual = max(
+        _wrong_sign(reduced, scale, program.col_lower, program.col_upper),
+        _wrong_sign(y, worth, program.row_lower, program.row_upper),
+    )
     primal_value, dual_value = float(sign * cost @ x), float(row_part.sum() + column_part.sum())
     slack = np.minimum(abs(activity - program.row_lower), abs(program.row_upper - activity))
-    finite = np.isfinite(slack)
-    complementarity = float((abs(y) * np.where(finite, slack, 0.0)).max(initial=0.0))
+    complementarity = float((abs(y) * np.where(np.isfinite(slack), slack, 0.0)).max(initial=0.0))
     if total == 0:
         return Certificate(primal, fraction, dual, complementarity, 0.0)
     return Certificate(primal, fraction, dual, complementarity / total, abs(primal_value - dual_value) / total)
 
 
-def _typical(values: np.ndarray, blocks: tuple[Block, ...]) -> np.ndarray:
-    """Return the size below which a value is rounding noise beside the largest of its block."""
-    typical = np.zeros(len(values))
-    for block in blocks:
-        typical[block.slice] = NEGLIGIBLE * abs(values[block.slice]).max(initial=0.0)
-    return typical
+def _finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return the larger finite bound of each row, in size."""
+    low, high = (np.where(np.isfinite(bound), abs(bound), 0.0) for bound in (lower, upper))
+    return np.maximum(low, high)
+
+
+def _reach(magnitude: csc_array[Any], rhs: np.ndarray) -> np.ndarray:
+    """Return how large each variable could be by the tightest row with a nonzero bound (0 without one).
+
+    It makes the measure of rounding noise independent of the units of rows and columns.
+    """
+    bound = rhs[magnitude.indices]
+    tight = (bound > 0) & (magnitude.data > 0)
+    ratio = np.divide(bound, magnitude.data, out=np.full(len(bound), np.inf), where=tight)
+    reach = np.zeros(magnitude.shape[1])
+    used = np.flatnonzero(np.diff(magnitude.indptr))
+    if used.size:
+        reach[used] = np.minimum.reduceat(ratio, magnitude.indptr[used])
+    return np.where(np.isfinite(reach), reach, 0.0)
 
 
 def _violation(value: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:

@@ -182,7 +182,7 @@ class Variable(Expression):
     ) -> None:
         self.name, self.indices, self.doc = name, indices, doc
         self.positions, self.lower, self.upper, self.integer = positions, lower, upper, integer
-        self.base = base or self
+        self.base: Variable = self if base is None else base
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,0 +1,183 @@
+"""Each kind of bad input in the contract has a clear error that names the culprit; legal oddities work."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.models.errors import (
+    FairlpError,
+    InstanceError,
+    NotDefinedError,
+    OversizedTaskWarning,
+    SkippedMechanismWarning,
+    UnknownNameError,
+)
+
+D, C = [[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0], [4.0, 6.0]]
+NAMES = {"users": ["ann", "bob"], "servers": ["s1", "s2"], "resources": ["cpu", "memory"]}
+
+
+def replaced(table, row, column, value):
+    copy = np.array(table, dtype=float)
+    copy[row, column] = value
+    return copy
+
+
+BAD = {
+    "demand is NaN": (dict(demands=replaced(D, 1, 0, np.nan)), "demand of user 'bob', resource 'cpu', is nan"),
+    "demand is negative": (dict(demands=replaced(D, 0, 1, -1)), "demand of user 'ann', resource 'memory', is -1"),
+    "demand is infinite": (dict(demands=replaced(D, 0, 1, np.inf)), "demand of user 'ann', resource 'memory', is inf"),
+    "capacity is NaN": (dict(capacities=replaced(C, 1, 1, np.nan)), "capacity of server 's2', resource 'memory'"),
+    "capacity is negative": (dict(capacities=replaced(C, 0, 0, -9)), "capacity of server 's1', resource 'cpu', is -9"),
+    "capacity is infinite": (dict(capacities=replaced(C, 0, 0, np.inf)), "unlimited resource"),
+    "capacity is text": (dict(capacities=[["many", 1], [1, 1]]), "capacities are not all numbers"),
+    "demands of one dimension": (dict(demands=[1.0, 2.0]), "shape"),
+    "resources differ": (dict(demands=[[1.0], [2.0]], resources=None), "same number of resources"),
+    "too few labels": (dict(users=["ann"]), "1 user labels for 2 users"),
+    "duplicate user": (dict(users=["ann", "ann"]), "user 'ann' occurs twice"),
+    "duplicate server": (dict(servers=["s", "s"]), "server 's' occurs twice"),
+    "duplicate resource": (dict(resources=["cpu", "cpu"]), "resource 'cpu' occurs twice"),
+    "label is a float": (dict(users=["ann", 1.5]), "user label 1.5"),
+    "empty label": (dict(users=["ann", ""]), "empty"),
+    "user demands nothing": (dict(demands=[[1, 1], [0, 0]]), "user 'bob' demands nothing"),
+    "no eligible server": (dict(eligible=[[True, True], [False, False]]), "user 'bob' has no eligible server"),
+    "eligible of wrong shape": (dict(eligible=[[True], [False]]), "eligib"),
+    "eligible is a number": (dict(eligible=[[0.5, 1], [1, 1]]), "eligib"),
+    "unknown server in a list": (dict(eligible=[None, ["s3"]]), "s3"),
+    "unknown attribute": (dict(eligible=[None, "gpu == 1"]), "gpu"),
+    "weight 0": (dict(weights=[1, 0]), "weight of user 'bob' is 0"),
+    "weight negative": (dict(weights=[-1, 1]), "weight of user 'ann' is -1"),
+    "weight NaN": (dict(weights=[1, np.nan]), "weight of user 'bob' is nan"),
+    "weight infinite": (dict(weights=[1, np.inf]), "weight of user 'bob' is inf"),
+    "weight 0 on a demanded resource": (dict(weights=[[1, 1], [1, 0]]), "weight of user 'bob', resource 'memory'"),
+    "weights of wrong shape": (dict(weights=[1, 2, 3]), "weights have shape"),
+    "limit below 0": (dict(task_limits=[1, -1]), "task limit of user 'bob' is -1"),
+    "limit NaN": (dict(task_limits=[np.nan, 1]), "task limit of user 'ann' is nan"),
+    "entitlements do not sum to 1": (dict(entitlements=[0.5, 0.6]), "entitlements sum to 1.1"),
+    "entitlement negative": (dict(entitlements=[1.5, -0.5]), "entitlement of user 'bob'"),
+    "no users": (dict(demands=np.zeros((0, 2)), users=None), "no users"),
+    "no servers": (dict(capacities=np.zeros((0, 2)), servers=None), "empty"),
+    "no resources": (dict(demands=np.zeros((2, 0)), capacities=np.zeros((2, 0)), resources=None), "no resources"),
+    "resource in no server": (dict(capacities=[[1, 0], [1, 0]]), "resource 'memory' is in no server"),
+    "count 0": (dict(counts=[1, 0]), "count of server 's2' is 0"),
+    "count not whole": (dict(counts=[1.5, 1]), "count of server 's1' is 1.5"),
+    "rates of wrong shape": (dict(rates=[[1.0, 2.0]]), "rates have shape"),
+    "rate negative": (dict(rates=[[1, 1], [1, -2]]), "rate of user 'bob', server 's2'"),
+    "unit of no resource": (dict(units={"disk": "GB"}), "disk"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_instances_name_the_culprit(case):
+    change, expected = BAD[case]
+    given = {"demands": D, "capacities": C, **NAMES, **change}
+    with pytest.raises(InstanceError) as error:
+        Instance.from_arrays(given.pop("demands"), given.pop("capacities"), **given)
+    assert expected in str(error.value)
+    assert isinstance(error.value, FairlpError) and isinstance(error.value, ValueError)
+
+
+@pytest.fixture
+def cluster():
+    return Instance.from_arrays(D, C, **NAMES)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda i: fairlp.allocate(i, "drhf"), "'drfh'?"),
+        (lambda i: fairlp.allocate(i, "drfh", method="lpp"), "did you mean 'lp'"),
+        (lambda i: fairlp.allocate(i, "drfh", solver="high"), "did you mean 'highs'"),
+        (lambda i: fairlp.allocate(i, "drfh", time_limits=3), "did you mean 'time_limit'"),
+        (lambda i: fairlp.allocate(i, "naive-drf", method="rounds", time_limit=3), "no option 'time_limit'"),
+        (lambda i: fairlp.allocate(i, "drfh", oversized="split"), "oversized='split'"),
+        (lambda i: fairlp.formulate(i, "drfh", bottleneck={"cpu"}), "no option 'bottleneck'"),
+        (lambda i: fairlp.formulate(i, "tfs"), "did you mean"),
+        (lambda i: fairlp.compare(i, ["drfh", "x-drfh"]), "did you mean"),
+        (lambda i: fairlp.compare(i, ["drfh"], value="task"), "did you mean 'tasks'"),
+        (lambda i: fairlp.formulate(i, "drfh").solve(solver="nosuch"), "no solver is called 'nosuch'"),
+        (lambda i: fairlp.formulate(i, "drfh").solve(tolerance=1), "no option 'tolerance'"),
+        (lambda i: fairlp.examples.load("godsi"), "did you mean 'ghodsi'"),
+        (lambda i: fairlp.formulate(i, "drfh").solve().values["h"], "no block is called 'h'"),
+    ],
+)
+def test_names_that_do_not_exist_give_the_nearest(cluster, call, expected):
+    with pytest.raises(UnknownNameError) as error:
+        call(cluster)
+    assert expected in str(error.value)
+
+
+def test_attributes_that_do_not_exist_give_the_nearest():
+    with pytest.raises(AttributeError, match="did you mean 'allocate'"):
+        _ = fairlp.alocate
+
+
+def test_drf_on_several_servers_says_which_mechanisms_are_defined(cluster):
+    with pytest.raises(NotDefinedError, match=r"shares one server and there are 2 .*defined are: .*drfh"):
+        fairlp.allocate(cluster, "drf")
+    assert fairlp.allocate(cluster.pooled(), "drf").totals.gt(0).all()
+
+
+def test_cdrf_with_constraints_names_the_user():
+    constrained = Instance.from_arrays(D, C, **NAMES, eligible=[None, ["s1"]])
+    with pytest.raises(NotDefinedError, match=r"user 'bob' may not run everywhere.*tsf"):
+        fairlp.allocate(constrained, "cdrf")
+    with pytest.warns(SkippedMechanismWarning, match="cdrf is left out"):
+        table = fairlp.compare(constrained, ["cdrf", "tsf"])
+    assert table["cdrf"].isna().all() and table["tsf"].notna().all()
+
+
+def test_per_resource_weights_where_a_mechanism_has_one_weight(cluster):
+    weighted = Instance.from_arrays(D, C, weights=[[1, 2], [2, 1]])
+    with pytest.raises(NotDefinedError, match="one weight for each user"):
+        fairlp.allocate(weighted, "tsf")
+    assert fairlp.allocate(weighted, "drfh").residual < 1e-12
+
+
+def test_not_an_instance():
+    with pytest.raises(InstanceError, match="expected an Instance, not list"):
+        fairlp.allocate([[1]], "drf")
+
+
+def test_a_task_that_fits_no_server_is_reported():
+    big = Instance.from_arrays([[1, 1], [6, 7]], [[9, 6], [4, 18]], **NAMES)
+    report = big.oversized()
+    assert report.index.tolist() == ["bob"]
+    assert report.loc["bob", "server"] == "s1" and report.loc["bob", "resource"] == "memory"
+    assert report.loc["bob", "fraction"] == pytest.approx(6 / 7)
+    with pytest.warns(OversizedTaskWarning, match=r"user 'bob' fits no single eligible server.*'s1'.*'memory'"):
+        divided = fairlp.allocate(big, "drfh")
+    assert divided.totals["bob"] > 0 and "divisible" in divided.notes[-1]
+    with pytest.warns(OversizedTaskWarning, match="get nothing"):
+        dropped = fairlp.allocate(big, "drfh", oversized="drop")
+    assert dropped.totals["bob"] == 0 and dropped.totals["ann"] == pytest.approx(10)
+    assert list(dropped.totals.index) == ["ann", "bob"]
+    with pytest.raises(InstanceError, match="user 'bob' fits no single eligible server"):
+        fairlp.allocate(big, "drfh", oversized="error")
+
+
+@pytest.mark.filterwarnings("ignore::fairlp.models.errors.OversizedTaskWarning")
+def test_legal_oddities_work():
+    one = Instance.from_arrays([[2]], [[3]])
+    assert fairlp.allocate(one, "drf").totals.tolist() == [1.5]
+    zero_capacity = Instance.from_arrays([[1, 0], [1, 1]], [[4, 0], [2, 5]])
+    assert fairlp.allocate(zero_capacity, "drfh").totals.sum() == pytest.approx(6)
+    equal = Instance.from_arrays([[1, 2]] * 4, [[10, 10]])
+    assert fairlp.allocate(equal, "drf").totals.tolist() == pytest.approx([1.25] * 4)
+    nothing = Instance.from_arrays([[1, 2]] * 2, [[10, 10]], task_limits=[0, 0])
+    for method in ("lp", "rounds"):
+        assert fairlp.allocate(nothing, "drf", method=method).totals.tolist() == [0, 0]
+    limited = Instance.from_arrays([[1, 2]] * 2, [[10, 10]], task_limits=[0, None])
+    assert fairlp.allocate(limited, "drf").totals.tolist() == [0, 5]
+
+
+def test_an_instance_cannot_be_changed_by_accident(cluster):
+    with pytest.raises(ValueError, match="read-only"):
+        cluster.demands[0, 0] = 5
+    source = np.array(D)
+    instance = Instance.from_arrays(source, C)
+    source[0, 0] = 99
+    assert instance.demands[0, 0] == 1

@@ -1,0 +1,249 @@
+"""Index notation: it compiles to what a loop would write, prints as mathematics, and refuses what is wrong."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlp import Index, Model, log
+from fairlp.models.errors import ModelError, UnknownNameError
+
+
+def indices():
+    return Index("n", ["a", "b", "c"], "user"), Index("i", [10, 20], "server"), Index("r", ["cpu", "mem"], "resource")
+
+
+def by_loops(n, i, r, d, c, mask):
+    """The DRFH program written with loops: rows of capacity, then of fairness; columns g, then t."""
+    columns = [(a, b) for a in range(len(n)) for b in range(len(i)) if mask[a, b]]
+    matrix = np.zeros((len(i) * len(r) + len(n), len(columns) + 1))
+    for row, (b, k) in enumerate(itertools.product(range(len(i)), range(len(r)))):
+        for column, (a, server) in enumerate(columns):
+            if server == b:
+                matrix[row, column] = d[a, k]
+    for a in range(len(n)):
+        row = len(i) * len(r) + a
+        for column, (user, _) in enumerate(columns):
+            if user == a:
+                matrix[row, column] = 1
+        matrix[row, -1] = -(a + 1)
+    lower = np.r_[np.full(c.size, -np.inf), np.zeros(len(n))]
+    upper = np.r_[c.reshape(-1), np.full(len(n), np.inf)]
+    return matrix, lower, upper
+
+
+def by_notation(n, i, r, d, c, mask):
+    model = Model("DRFH", indices=(n, i, r))
+    demand, capacity = model.parameter("d", (n, r), d), model.parameter("c", (i, r), c)
+    phi = model.parameter("phi", n, np.arange(1.0, len(n) + 1))
+    g, t = model.variable("g", n, i, where=mask), model.variable("t")
+    model.constraint("capacity", (demand * g).sum(n) <= capacity)
+    model.constraint("fairness", g.sum(i) >= phi * t)
+    model.maximize(t)
+    return model
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_compiles_to_what_loops_would_write(seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 5, 3)
+    n, i, r = (Index(symbol, range(size)) for symbol, size in zip("nir", sizes, strict=True))
+    d, c = rng.integers(0, 4, (len(n), len(r))).astype(float), rng.uniform(1, 9, (len(i), len(r)))
+    mask = rng.random((len(n), len(i))) < rng.choice([0.0, 0.5, 1.0])
+    program = by_notation(n, i, r, d, c, mask).compile()
+    matrix, lower, upper = by_loops(n, i, r, d, c, mask)
+    np.testing.assert_array_equal(program.A.toarray(), matrix)
+    np.testing.assert_array_equal(program.row_lower, lower)
+    np.testing.assert_array_equal(program.row_upper, upper)
+    assert program.A.has_canonical_format and (program.A.data != 0).all()
+    assert program.c[-1] == 1 and not program.c[:-1].any()
+
+
+def test_names_carry_the_labels():
+    n, i, r = indices()
+    mask = np.array([[True, False], [True, True], [False, True]])
+    program = by_notation(n, i, r, np.ones((3, 2)), np.ones((2, 2)), mask).compile()
+    assert program.column_names == ["g[a,10]", "g[b,10]", "g[b,20]", "g[c,20]", "t"]
+    assert program.row_names[:4] == ["capacity[10,cpu]", "capacity[10,mem]", "capacity[20,cpu]", "capacity[20,mem]"]
+    assert program.row_names[4:] == ["fairness[a]", "fairness[b]", "fairness[c]"]
+    with pytest.raises(UnknownNameError, match="did you mean 'fairness'"):
+        program.row_block("fairnes")
+
+
+def test_prints_as_mathematics_and_latex():
+    n, i, r = indices()
+    model = by_notation(n, i, r, np.ones((3, 2)), np.ones((2, 2)), np.eye(3, 2) > 0)
+    text = str(model)
+    assert "capacity  ∑_n d[n,r]·g[n,i] ≤ c[i,r]   ∀ i, r" in text
+    assert "fairness  ∑_i g[n,i] ≥ φ[n]·t   ∀ n" in text
+    assert "[2 of 6 exist]" in text
+    latex = model.to_latex()
+    assert r"\sum_{n} d_{n,r}\, g_{n,i} \le c_{i,r} \quad \forall\, i, r" in latex
+    assert r"\sum_{i} g_{n,i} \ge \varphi_{n}\, t \quad \forall\, n" in latex
+    assert latex.startswith(r"\begin{aligned}") and latex.endswith(r"\end{aligned}")
+
+
+def test_every_operation_of_an_expression():
+    n, i, _ = indices()
+    model = Model("ops", indices=(n, i))
+    a, b = model.parameter("a", n, [1, 2, 4]), model.parameter("b", (n, i), [[1, 2], [3, 4], [5, 6]])
+    x, y = model.variable("x", n, i), model.variable("y", n, lower=None)
+    row = 2 * x / a - (b + 1) * y + (a - 3) * 1 <= 5 + a.sum() - np.float64(2) * x + (-y)
+    model.constraint("row", row)
+    assert str(row) == "2·x[n,i]/a[n] − (b[n,i] + 1)·y[n] + (a[n] − 3)·1 ≤ 5 + ∑_n a[n] − 2·x[n,i] + −y[n]"
+    program = model.compile()
+    A, names = program.A.toarray(), program.column_names
+    for k, (user, server) in enumerate(itertools.product(range(3), range(2))):
+        scale, factor = [1, 2, 4][user], [[1, 2], [3, 4], [5, 6]][user][server]
+        expected = np.zeros(len(names))
+        expected[k] = 2 / scale + 2
+        expected[6 + user] = -(factor + 1) + 1
+        np.testing.assert_allclose(A[k], expected)
+        assert program.row_upper[k] == 5 + 7 - (scale - 3)
+        assert program.row_lower[k] == -np.inf
+
+
+def test_sum_over_an_index_that_only_the_coefficient_has():
+    n, i, r = indices()
+    model = Model("sums", indices=(n, i, r))
+    d = model.parameter("d", (n, r), [[1, 2], [3, 4], [5, 6]])
+    x = model.variable("x", n)
+    model.constraint("total", (d * x).sum(n, r) <= 1)
+    model.constraint("repeated", (x + d.sum()).sum() >= 0)
+    program = model.compile()
+    np.testing.assert_array_equal(program.A.toarray(), [[3, 7, 11], [1, 1, 1]])
+    assert program.row_lower[1] == -3 * 21
+
+
+def test_alias_compares_two_users():
+    n, _, _ = indices()
+    m = n.alias("m")
+    model = Model("pairs", indices=(n, m))
+    w = model.parameter("w", n, [1, 2, 4])
+    x = model.variable("x", n)
+    model.constraint("envy", w[m] * x >= x[m])
+    A = model.compile().A.toarray()
+    assert model.compile().row_names[1] == "envy[a,b]"
+    np.testing.assert_array_equal(A[0], [0, 0, 0])  # x_a - x_a
+    np.testing.assert_array_equal(A[1], [2, -1, 0])
+    np.testing.assert_array_equal(A[5], [0, 4, -1])
+
+
+def test_log_objective_compiles():
+    n, i, _ = indices()
+    model = Model("EG", indices=(n, i))
+    w = model.parameter("w", n, [1, 2, 3])
+    x = model.variable("x", n, i)
+    model.maximize((w * log(2 * x.sum(i) + 1)).sum(n) - x.sum())
+    program = model.compile()
+    assert program.logs is not None
+    np.testing.assert_array_equal(program.logs.weights, [1, 2, 3])
+    np.testing.assert_array_equal(program.logs.A.toarray(), np.repeat(np.eye(3), 2, axis=1) * 2)
+    np.testing.assert_array_equal(program.logs.constant, [1, 1, 1])
+    point = np.arange(6.0)
+    expected = sum(k * np.log(2 * s + 1) for k, s in zip((1, 2, 3), (1, 5, 9), strict=True)) - 15
+    assert program.objective_value(point) == pytest.approx(expected)
+    model.minimize((w * log(x.sum(i))).sum(n))
+    with pytest.raises(ModelError, match="weights of logarithms must be <= 0"):
+        model.compile()
+
+
+def test_masked_rows_and_definitions():
+    n, i, _ = indices()
+    model = Model("masks", indices=(n, i))
+    x = model.variable("x", n, i, where=np.array([[1, 1], [0, 1], [1, 0]], dtype=bool), lower=1, upper=[[1, 2]] * 3)
+    b = model.parameter("b", (n, i), np.arange(6.0).reshape(3, 2))
+    model.constraint("some", b * x <= b, where=np.array([[0, 1], [1, 0], [1, 0]], dtype=bool))
+    model.define("double", 2 * x + 1)
+    program = model.compile()
+    assert program.row_names == ["some[a,20]", "some[b,10]", "some[c,10]"]
+    np.testing.assert_array_equal(program.A.toarray(), [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 4]])
+    np.testing.assert_array_equal(program.row_upper, [1, 2, 4])
+    np.testing.assert_array_equal(program.col_upper, [1, 2, 2, 1])
+    found = model.evaluate("double", np.array([5.0, 6.0, 7.0, 8.0]))
+    np.testing.assert_array_equal(found, [[11, 13], [1, 15], [17, 1]])
+
+
+def test_solution_objects_are_labelled():
+    n, i, r = indices()
+    mask = np.array([[1, 0], [1, 1], [0, 1]], dtype=bool)
+    solution = by_notation(n, i, r, np.ones((3, 2)), np.ones((2, 2)), mask).solve()
+    g = solution.values["g"]
+    assert isinstance(g, pd.DataFrame) and g.index.tolist() == ["a", "b", "c"] and g.columns.tolist() == [10, 20]
+    assert np.isnan(g.loc["a", 20])  # no such variable
+    assert isinstance(solution.values["t"], float)
+    assert solution.duals["fairness"].index.tolist() == ["a", "b", "c"]
+    assert solution.duals["capacity"].loc[10].index.tolist() == ["cpu", "mem"]
+    assert set(solution.values) == {"g", "t"} and len(solution.duals) == 2
+
+
+N, I, R = indices()
+
+
+def fresh():
+    model = Model("wrong", indices=(N, I, R))
+    return model, model.parameter("d", (N, R), np.ones((3, 2))), model.variable("x", N, I)
+
+
+WRONG = {
+    "shape of a parameter": (lambda m, d, x: m.parameter("e", (N, I), np.ones((2, 3))), r"shape \(2, 3\), expected \(3"),
+    "NaN names its labels": (lambda m, d, x: m.parameter("e", N, [1, np.nan, 3]), r"parameter e\[b\] is nan"),
+    "infinite coefficient": (lambda m, d, x: m.parameter("e", N, [1, 2, np.inf]), r"parameter e\[c\] is inf"),
+    "duplicate name": (lambda m, d, x: m.variable("d", N), "'d' is used twice"),
+    "duplicate constraint": (
+        lambda m, d, x: (m.constraint("k", x <= 1), m.constraint("k", x <= 1)),
+        "'k' is declared twice",
+    ),
+    "variable times variable": (lambda m, d, x: x * x, "not linear"),
+    "divided by a variable": (lambda m, d, x: d / x, "not linear"),
+    "division by zero": (
+        lambda m, d, x: (m.constraint("k", x / (d.sum(R) - 2) <= 1), m.compile()),
+        "division by zero",
+    ),
+    "an array without a name": (lambda m, d, x: np.ones(3) * x, "without a name"),
+    "a string": (lambda m, d, x: x + "1", "cannot stand in a formula"),
+    "infinite constant": (lambda m, d, x: x <= np.inf, "finite number"),
+    "sum over what is not there": (lambda m, d, x: x.sum(R), "does not occur"),
+    "two indices of one symbol": (lambda m, d, x: x + m.parameter("e", Index("n", [1]), [1]), "another symbol"),
+    "not a relation": (lambda m, d, x: m.constraint("k", x), "expected left <= right"),
+    "chained comparison": (lambda m, d, x: 0 <= x <= 1, "no truth value"),
+    "truth value": (lambda m, d, x: bool(x), "no truth value"),
+    "free index in the objective": (lambda m, d, x: m.maximize(x), "free index 'n'"),
+    "mask of a wrong shape": (lambda m, d, x: m.constraint("k", x <= 1, where=[True]), "expected bool"),
+    "mask that is not bool": (lambda m, d, x: m.variable("y", N, where=[0, 1, 2]), "expected bool"),
+    "bounds crossed": (lambda m, d, x: m.variable("y", N, lower=2, upper=1), "above its upper bound"),
+    "bound is NaN": (lambda m, d, x: m.variable("y", N, lower=np.nan), "NaN"),
+    "bound of a wrong shape": (lambda m, d, x: m.variable("y", N, lower=[1, 2]), "has shape"),
+    "over other indices": (lambda m, d, x: m.constraint("k", x <= 1, over=(N,)), r"but over=\(n\) was given"),
+    "another model's variable": (lambda m, d, x: Model("other").constraint("k", x <= 1), "of another model"),
+    "summed and free at once": (
+        lambda m, d, x: (m.constraint("k", x.sum(N) <= m.parameter("e", N, [1, 2, 3])), m.compile()),
+        "sum over another symbol",
+    ),
+    "log in a constraint": (lambda m, d, x: m.constraint("k", log(x) <= 1), "must be linear"),
+    "log of a log": (lambda m, d, x: log(log(x)), "logarithm of a logarithm"),
+    "rename to other labels": (lambda m, d, x: x[I, N], "other labels"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_refused_with_the_name(case):
+    action, message = WRONG[case]
+    with pytest.raises(ModelError, match=message):
+        action(*fresh())
+
+
+def test_a_change_after_compiling_is_seen():
+    model, _, x = fresh()
+    model.constraint("first", x <= 1)
+    assert model.compile().n_rows == 6
+    model.constraint("second", x.sum(I) <= 1)
+    assert model.compile().n_rows == 9
+    with pytest.raises(ValueError, match="read-only"):
+        model.compile().c[0] = 1
