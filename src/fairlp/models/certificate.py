@@ -72,11 +72,10 @@ def certify(
     magnitude = abs(program.A)
     rhs = _finite_size(program.row_lower, program.row_upper)
     reach = np.maximum(abs(x), _reach(magnitude, rhs))
-    noise = NEGLIGIBLE * reach
-    activity, size = program.A @ x, np.maximum(magnitude @ np.maximum(abs(x), noise), rhs)
+    activity, size = program.A @ x, np.maximum(magnitude @ np.maximum(abs(x), NEGLIGIBLE * reach), rhs)
     primal = max(
         _violation(activity, size, program.row_lower, program.row_upper),
-        _violation(x, np.maximum(abs(x), noise), program.col_lower, program.col_upper),
+        _violation(x, reach, program.col_lower, program.col_upper),
     )
     whole = program.integrality > 0
     fraction = float(abs(x[whole] - np.round(x[whole])).max(initial=0.0))
@@ -93,7 +92,7 @@ def certify(
     column_part = reduced * _bound_for(reduced, program.col_lower, program.col_upper)
     total = max(abs(cost * x).sum(), abs(row_part).sum() + abs(column_part).sum())
     # a reduced cost matters by what it is worth at the column's reach, a dual by what it is worth at the row's size
-    floor = np.divide(NEGLIGIBLE * total, reach, out=np.full(len(x), np.inf), where=reach > 0)
+    floor = np.divide(total, reach, out=np.full(len(x), np.inf), where=reach > 0)
     scale = np.maximum(abs(cost) + magnitude.T @ abs(y), floor)
     worth = np.divide(total, size, out=np.full(len(y), np.inf), where=size > 0)
     dual = max(

@@ -15,8 +15,8 @@ OPTIMALITY: Final = 1e-9
 SOLVER_TIGHTEST: Final = 1e-10
 #: A solution is called verified when residuals and duality gap, relative, are at most this.
 VERIFIED: Final = 1e-7
-#: A value is measured against at least this fraction of the largest of its block of variables or duals: with VERIFIED,
-#: what is below 1e-12 of the largest is rounding noise.
+#: A row without a right-hand side is measured against at least this fraction of what its variables could reach: with
+#: VERIFIED, what is below 1e-12 of that is rounding noise.
 NEGLIGIBLE: Final = 1e-5
 #: Two allocations (totals or shares) are called equal when they differ by at most this, relative to the larger.
 AGREEMENT: Final = 1e-9

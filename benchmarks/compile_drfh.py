@@ -1,0 +1,118 @@
+"""Compile the DRFH LP: fairlp beside hand-written SciPy assembly, CVXPY, linopy and Pyomo. Solver time apart.
+
+    python benchmarks/compile_drfh.py [users] [servers] [resources]
+
+Everyone builds the same program (the nonzeros are compared) from the same arrays; medians of five runs (Pyomo: three).
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from measure import console, machine, median_seconds, peak_bytes, show
+
+import fairlp
+
+
+def data(users: int, servers: int, resources: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    demands, capacities = rng.uniform(0.1, 1, (users, resources)), rng.uniform(1, 10, (servers, resources))
+    pool = capacities.sum(axis=0)
+    share = demands / pool
+    return share / share.max(axis=1, keepdims=True), capacities / pool
+
+
+def by_hand(d: np.ndarray, c: np.ndarray) -> sp.csc_array:
+    """What an expert writes: index arithmetic and one COO matrix."""
+    (n, r), k = d.shape, len(c)
+    pair = np.arange(n * k, dtype=np.int32)
+    rows = (pair[:, None] % k) * r + np.arange(r, dtype=np.int32)
+    values = np.repeat(d, k, axis=0)
+    row = np.concatenate([rows.ravel(), k * r + pair // k, k * r + np.arange(n, dtype=np.int32)])
+    column = np.concatenate([np.repeat(pair, r), pair, np.full(n, n * k, dtype=np.int32)])
+    value = np.concatenate([values.ravel(), np.ones(n * k), np.full(n, -1.0)])
+    return sp.coo_array((value, (row, column)), shape=(k * r + n, n * k + 1)).tocsc()
+
+
+def with_fairlp(instance: fairlp.Instance) -> fairlp.Program:
+    return fairlp.formulate(instance, "drfh").compile()
+
+
+def with_cvxpy(d: np.ndarray, c: np.ndarray) -> int:
+    import cvxpy as cp
+
+    g, t = cp.Variable((len(d), len(c)), nonneg=True), cp.Variable()
+    problem = cp.Problem(cp.Maximize(t), [g.T @ d <= c, cp.sum(g, axis=1) >= t])
+    return int(problem.get_problem_data(cp.HIGHS)[0]["A"].nnz)
+
+
+def with_linopy(d: np.ndarray, c: np.ndarray) -> int:
+    import linopy
+    import xarray as xr
+
+    model = linopy.Model()
+    demand, capacity = xr.DataArray(d, dims=("n", "r")), xr.DataArray(c, dims=("i", "r"))
+    coords = [np.arange(len(d)), np.arange(len(c))]
+    g = model.add_variables(lower=0, coords=coords, dims=("n", "i"), name="g")
+    t = model.add_variables(name="t")
+    model.add_constraints((g * demand).sum("n") <= capacity, name="capacity")
+    model.add_constraints(g.sum("i") - t >= 0, name="fairness")
+    model.add_objective(1 * t, sense="max")
+    return int(model.matrices.A.nnz)
+
+
+def with_pyomo(d: np.ndarray, c: np.ndarray) -> int:
+    import pyomo.environ as pyo
+    from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+
+    (n, r), k = d.shape, len(c)
+    demand, capacity = d.tolist(), c.tolist()
+    model = pyo.ConcreteModel()
+    model.g, model.t = pyo.Var(range(n), range(k), bounds=(0, None)), pyo.Var()
+    model.capacity = pyo.Constraint(
+        range(k),
+        range(r),
+        rule=lambda m, i, j: pyo.quicksum(demand[u][j] * m.g[u, i] for u in range(n)) <= capacity[i][j],
+    )
+    model.fairness = pyo.Constraint(range(n), rule=lambda m, u: pyo.quicksum(m.g[u, i] for i in range(k)) >= m.t)
+    model.objective = pyo.Objective(expr=model.t, sense=pyo.maximize)
+    return int(LinearStandardFormCompiler().write(model, mixed_form=True).A.nnz)
+
+
+def main() -> None:
+    sizes = [int(value) for value in sys.argv[1:]] + [500, 500, 3][len(sys.argv) - 1 :]
+    rng = np.random.default_rng(0)
+    users, servers, resources = sizes
+    demands = rng.uniform(0.1, 1, (users, resources))
+    instance = fairlp.Instance.from_arrays(demands, rng.uniform(1, 10, (servers, resources)))
+    d, c = data(*sizes)
+    console.print(machine("fairlp", "numpy", "scipy", "cvxpy", "linopy", "pyomo"))
+    program = with_fairlp(instance)
+    hand = by_hand(d, c)
+    assert program.A.nnz == hand.nnz and np.array_equal(program.A.indices, hand.indices)
+    assert abs(program.A - hand).max() < 1e-12
+    baseline = median_seconds(lambda: by_hand(d, c))
+    rows = [["SciPy by hand", f"{baseline:.4f}", "1.0", str(hand.nnz)]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, function, runs in (
+            ("fairlp (formulate + compile)", lambda: with_fairlp(instance).A.nnz, 5),
+            ("linopy", lambda: with_linopy(d, c), 5),
+            ("CVXPY (get_problem_data)", lambda: with_cvxpy(d, c), 5),
+            ("Pyomo (standard form)", lambda: with_pyomo(d, c), 3),
+        ):
+            seconds = median_seconds(function, runs)
+            rows.append([name, f"{seconds:.4f}", f"{seconds / baseline:.1f}", str(function())])
+    show(f"Compile DRFH, {users} × {servers} × {resources}", ["", "seconds", "ratio to by hand", "nonzeros"], rows)
+    peak = peak_bytes(lambda: with_fairlp(instance))
+    console.print(
+        f"peak of memory while formulating and compiling: {peak / 1e6:.1f} MB, {peak / program.nbytes:.2f} × the "
+        f"Program's own arrays ({program.nbytes / 1e6:.1f} MB); limit 3 ×"
+    )
+
+
+if __name__ == "__main__":
+    main()

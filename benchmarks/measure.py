@@ -1,0 +1,55 @@
+"""Medians, peaks of memory, and tables of ratios: what the benchmarks share."""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import tracemalloc
+from collections.abc import Callable
+from importlib.metadata import version
+from time import perf_counter
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+console = Console(width=110)
+
+
+def median_seconds(function: Callable[[], Any], runs: int = 5, warmup: int = 1) -> float:
+    """Return the median of several runs, after runs that are not counted."""
+    for _ in range(warmup):
+        function()
+    seconds = []
+    for _ in range(runs):
+        begin = perf_counter()
+        function()
+        seconds.append(perf_counter() - begin)
+    return statistics.median(seconds)
+
+
+def peak_bytes(function: Callable[[], Any]) -> int:
+    """Return the peak of memory that Python and NumPy allocate during one run."""
+    function()
+    tracemalloc.start()
+    try:
+        function()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def machine(*packages: str) -> str:
+    """Return one line about the machine and the versions measured."""
+    named = ", ".join(f"{name} {version(name)}" for name in packages)
+    return f"Python {platform.python_version()}, {platform.machine()}; {named}"
+
+
+def show(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    """Print a table."""
+    table = Table(title=title)
+    for k, column in enumerate(columns):
+        table.add_column(column, justify="left" if k == 0 else "right")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
