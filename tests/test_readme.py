@@ -1,0 +1,32 @@
+"""The README tells the truth: its example runs with its own output, its commands exist, its links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_example_prints_what_the_readme_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    result = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=flags)
+    assert result.attempted >= 6 and result.failed == 0
+    text = (tmp_path / "drfh.mps").read_text(encoding="utf-8")
+    assert "capacity.big_memory.cpu" in text and "g.ann.big_cpu" in text
+
+
+def test_the_commands_of_ci_are_in_the_readme():
+    for name, last in (("main-job", "fairlp compare google-cluster"), ("tests", "pytest -q -n 2")):
+        block = re.search(rf"<!-- {name} -->\n```bash\n(.+)\n```", README)
+        assert block and block[1].startswith("python3 -m venv .venv && ") and block[1].endswith(last)
+
+
+def test_links_lead_somewhere():
+    for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
+            if not target.startswith("http"):
+                assert (document.parent / target).exists(), f"{document.name} → {target}"
