@@ -90,7 +90,7 @@ def certify(
     reduced = sign * cost - program.A.T @ y
     row_part = y * _bound_for(y, program.row_lower, program.row_upper)
     column_part = reduced * _bound_for(reduced, program.col_lower, program.col_upper)
-    total = max(abs(cost * x).sum(), abs(row_part).sum() + abs(column_part).sum())
+    total = float(max(abs(cost * x).sum(), abs(row_part).sum() + abs(column_part).sum()))
     # a reduced cost matters by what it is worth at the column's reach, a dual by what it is worth at the row's size
     floor = np.divide(total, reach, out=np.full(len(x), np.inf), where=reach > 0)
     scale = np.maximum(abs(cost) + magnitude.T @ abs(y), floor)

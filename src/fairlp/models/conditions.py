@@ -70,7 +70,7 @@ class Column:
 
     def where(self, holds: Callable[[Any], bool]) -> np.ndarray:
         """Return for each server whether ``holds`` is true of its value; false where the value is missing."""
-        return np.array([*map(holds, self.values), False], dtype=bool)[self.codes]
+        return np.asarray(np.array([*map(holds, self.values), False], dtype=bool)[self.codes])
 
 
 class Columns:
@@ -202,7 +202,7 @@ class _Condition:
         return name
 
     def _fail(self, what: str) -> NoReturn:
-        raise InstanceError(f"condition of {self.whose}, {self.text!r}: {what}")
+        raise InstanceError(f"condition of {self.whose}, {self.text!r}: {what}") from None
 
     def _shown(self, node: ast.AST) -> str:
         source = ast.get_source_segment(self._source, node) or ""

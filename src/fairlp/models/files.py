@@ -1,0 +1,261 @@
+"""Read and write instances: ``.json``, ``.yaml``, or a folder with ``users.csv`` and ``servers.csv``.
+
+What is written is read back before it takes the place of an older file, so nothing is lost unnoticed. The formats are
+described in ``docs/file-formats.md``, and that of ``.json`` and ``.yaml`` by :func:`schema`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Callable, Hashable
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from .conditions import is_missing
+from .documents import from_document, to_document
+from .errors import FileFormatError, InstanceError
+from .instance import Instance
+from .textfiles import not_found, read_text, save
+
+if TYPE_CHECKING:
+    from yaml import SafeDumper as _BaseDumper
+    from yaml import SafeLoader as _BaseLoader
+else:
+    _BaseLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    _BaseDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+_EXPECTED = "expected .json, .yaml, .yml or a folder with users.csv and servers.csv"
+_PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "eligible")
+_YAML_STYLE: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 10**6}
+_dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
+
+
+def read(path: str | Path) -> Instance:
+    """Return the instance of a file or folder.
+
+    Parameters
+    ----------
+    path : str or Path
+        ``x.json``, ``x.yaml``, ``x.yml``, or a folder with ``users.csv`` and ``servers.csv``.
+
+    Raises
+    ------
+    FileFormatError
+        When it is not there, cut off, of another encoding, format or schema version; the message says where.
+    InstanceError
+        When it can be read but does not describe an allocation problem.
+    """
+    source = Path(path)
+    if source.is_dir():
+        from .csv_folder import read_folder
+
+        return read_folder(source)
+    suffix = source.suffix.lower()
+    if not source.exists():
+        raise FileFormatError(not_found(source))
+    if suffix not in _PARSERS:
+        hint = " (give the folder, not one of its files)" if suffix == ".csv" else ""
+        raise FileFormatError(f"cannot tell the format of {str(path)!r}; {_EXPECTED}{hint}")
+    text = read_text(source)
+    try:
+        document = _PARSERS[suffix](text)
+    except RecursionError:
+        raise FileFormatError(f"{path}: lists or mappings are nested too deeply to be an instance") from None
+    except (ValueError, yaml.YAMLError) as error:
+        raise FileFormatError(f"{path}: {_where(error)}; is the file cut off or edited by hand?") from None
+    return from_document(document, str(path))
+
+
+def write(instance: Instance, path: str | Path) -> list[Path]:
+    """Write an instance as ``.json``, ``.yaml``, or a folder of CSVs (a name without suffix), and return the files.
+
+    The file is written beside its place, read back and compared; only then does it take that place, so that an older
+    file stays as it was when anything fails.
+
+    Parameters
+    ----------
+    instance : Instance
+    path : str or Path
+
+    Raises
+    ------
+    FileFormatError
+        When the format is unknown, or cannot hold the instance; the message names what would be lost.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if target.is_dir() or not suffix or str(path).endswith(("/", os.sep)):
+        from .csv_folder import write_folder
+
+        return write_folder(instance, target, check)
+    if suffix not in _DUMPERS:
+        raise FileFormatError(f"cannot tell the format of {str(path)!r}; {_EXPECTED}")
+    if not target.absolute().parent.is_dir():
+        raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(target.parent)!r}; make it first")
+    place = target.resolve()
+    draft = place.with_name(f".{uuid.uuid4().hex}{suffix}")
+    try:
+        save(draft, _DUMPERS[suffix](to_document(instance)))
+        check(instance, draft, target)
+        if place.exists():
+            shutil.copymode(place, draft)
+        os.replace(draft, place)
+    finally:
+        draft.unlink(missing_ok=True)
+    return [target]
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of ``.json`` and ``.yaml`` files.
+
+    >>> schema()["properties"]["fairlp"]
+    {'description': 'Schema version.', 'const': 1}
+    """
+    text = resources.files(__package__).joinpath("instance.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def check(instance: Instance, draft: Path, target: Path) -> None:
+    """Read a draft back; raise when anything was lost."""
+    try:
+        lost = differences(instance, read(draft))
+    except (FileFormatError, InstanceError) as error:
+        reason = str(error).replace(str(draft), target.name)
+        raise FileFormatError(f"{str(target)!r} was not written: it could not be read back ({reason})") from None
+    if lost:
+        advice = "" if target.suffix.lower() == ".json" else "; write .json, or rename what is named here"
+        raise FileFormatError(f"{str(target)!r} was not written: it would lose or change {', '.join(lost)}{advice}")
+
+
+def differences(a: Instance, b: Instance) -> list[str]:
+    """Return the names of what differs between two instances.
+
+    >>> one = Instance.from_arrays([[1]], [[2]])
+    >>> differences(one, Instance.from_arrays([[1]], [[3]], name="other"))
+    ['capacities', 'name']
+    """
+    if a.equals(b):
+        return []
+    parts = {part: "eligibility" if part == "eligible" else part for part in (*_PARTS, "rates", "entitlements")}
+    found = [part for part, field in parts.items() if not a.replace(**{field: getattr(b, part)}).equals(a)]
+    for part, what in (("server_attributes", "server attribute"), ("user_attributes", "user attribute")):
+        left, right = getattr(a, part), getattr(b, part)
+        found += [f"{what} {n!r}" for n in left.columns if n not in right or _listed(left[n]) != _listed(right[n])]
+        if list(left.columns) != list(right.columns) and not any(what in entry for entry in found):
+            found.append(f"the order of {what}s")
+    changed = [user for user, p, q in zip(a.users, _conditions(a), _conditions(b), strict=False) if p != q]
+    if changed:
+        found.append(f"the condition of user {changed[0]!r}")
+    if dict(a.units) != dict(b.units):
+        found.append("units")
+    if a.name != b.name:
+        found.append("name")
+    return found
+
+
+def _listed(column: Any) -> list[Any]:
+    return [None if is_missing(value) else value for value in column.tolist()]
+
+
+def _conditions(instance: Instance) -> tuple[str | None, ...]:
+    return instance.conditions or (None,) * len(instance.users)
+
+
+def _where(error: Exception) -> str:
+    """Return what a parser says, with line and column."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"line {error.lineno}, column {error.colno}: {error.msg}"
+    mark = getattr(error, "problem_mark", None)
+    if isinstance(error, yaml.MarkedYAMLError) and mark is not None:
+        said = ", ".join(part for part in (error.context, error.problem) if part)
+        return f"line {mark.line + 1}, column {mark.column + 1}: {said}"
+    return " ".join(str(error).split())
+
+
+def _parse_json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"key {key!r} occurs twice in one mapping ({_dumps(dict(pairs[:1]))[:60]}…)")
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON; expected a finite number (leave the key out for no limit)")
+
+
+def _dump_json(document: dict[str, Any]) -> str:
+    """Return JSON with one record on each line."""
+    parts = []
+    for key, value in document.items():
+        shown = _dumps(value)
+        if isinstance(value, list) and value:
+            shown = "[\n" + ",\n".join(f"    {_dumps(row)}" for row in value) + "\n  ]"
+        parts.append(f"  {_dumps(key)}: {shown}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+class _Loader(_BaseLoader):
+    """YAML with the plain types of YAML 1.2: ``no``, ``010``, ``1:30`` and dates are text; keys occur once."""
+
+    yaml_implicit_resolvers = {}  # noqa: RUF012
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[Hashable] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, Hashable):
+                if key in seen:
+                    mark = key_node.start_mark
+                    raise yaml.constructor.ConstructorError(None, None, f"key {key!r} occurs twice", mark)
+                seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+class _Dumper(_BaseDumper):
+    """YAML that quotes text which YAML 1.1 or 1.2 could take for something else."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][-+]?[0-9]+)?")
+for _tag, _pattern, _first in (
+    ("null", re.compile(r"~|null|Null|NULL|"), ["~", "n", "N", ""]),
+    ("bool", re.compile(r"true|True|TRUE|false|False|FALSE"), list("tTfF")),
+    ("int", re.compile(r"[-+]?(?:0|[1-9][0-9]*)"), list("-+0123456789")),
+    ("float", re.compile(r"(?![-+]?0[0-9])" + _FLOAT.pattern), list("-+.0123456789")),
+):
+    _exact = re.compile(rf"(?:{_pattern.pattern})\Z")
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _exact, _first)
+    _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _exact, _first)
+
+
+def _parse_yaml(text: str) -> Any:
+    return yaml.load(text, Loader=_Loader)  # a SafeLoader
+
+
+def _dump_yaml(document: dict[str, Any]) -> str:
+    """Return YAML whose last key is required, so that a file that was cut off cannot pass for a whole one."""
+    last = {"resources": document["resources"]}
+    body = {key: value for key, value in document.items() if key != "resources"} | last
+    text: str = yaml.dump(body, Dumper=_Dumper, default_flow_style=None, **_YAML_STYLE)
+    return text
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {".json": _parse_json, ".yaml": _parse_yaml, ".yml": _parse_yaml}
+_DUMPERS: dict[str, Callable[[dict[str, Any]], str]] = {".json": _dump_json, ".yaml": _dump_yaml, ".yml": _dump_yaml}

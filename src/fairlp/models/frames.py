@@ -1,0 +1,384 @@
+"""Instances from a table of users and a table of servers, and back.
+
+A column is a resource when both tables have it; its header may carry the unit (``cpu [cores]``). Users may also have
+``weight`` or ``weight:<resource>``, ``task_limit``, ``entitlement``, ``eligible`` and ``rate:<server>``, servers
+``count``. Other columns are free attributes. A prefix settles what a name leaves open: ``resource:count`` is a
+resource, ``attribute:cpu`` an attribute.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .conditions import is_missing
+from .errors import InstanceError, nearest
+from .instance import Instance
+
+RESERVED: dict[str, frozenset[str]] = {
+    "user": frozenset({"user", "weight", "task_limit", "entitlement", "eligible"}),
+    "server": frozenset({"server", "count"}),
+}
+#: Columns that belong to a label: a weight for one resource, a rate on one server.
+FAMILIES: dict[str, tuple[str, ...]] = {"user": ("weight:", "rate:"), "server": ()}
+RESOURCE, ATTRIBUTE = "resource:", "attribute:"
+#: Numeric columns of users that are attributes without being called so.
+NUMERIC_ATTRIBUTES = frozenset({"arrival"})
+_WITH_UNIT = re.compile(r"(?P<name>.+?) ?\[(?P<unit>[^\[\]]*)\]", re.DOTALL)
+
+
+def from_frames(
+    users: pd.DataFrame,
+    servers: pd.DataFrame,
+    *,
+    resources: Iterable[Any] | Mapping[Any, str | None] | None = None,
+    units: Mapping[Any, str] | None = None,
+    eligible: Any = None,
+    rates: Any = None,
+    name: str = "",
+) -> Instance:
+    """Return an instance from a table of users and a table of servers.
+
+    Parameters
+    ----------
+    users : DataFrame
+        One row for each user, labelled by a column ``user`` or else by the index: what one task demands of each
+        resource, and optionally ``weight`` (or ``weight:<resource>``), ``task_limit`` (blank: none), ``entitlement``,
+        ``eligible`` (a condition on servers, or a list of them), ``rate:<server>`` and free columns.
+    servers : DataFrame
+        One row for each server (or each ``count`` identical ones), labelled by a column ``server`` or else by the
+        index: its capacity of each resource, and free columns that conditions may name.
+    resources : list of names, or mapping from names to units, optional
+        By default the columns that both tables have, in the order of ``servers``.
+    units : mapping, optional
+        Unit of each resource, where no header carries it.
+    eligible, rates : optional
+        As :meth:`Instance.from_arrays` takes them, instead of columns.
+    name : str
+
+    Raises
+    ------
+    InstanceError
+        When a column is missing or could mean two things, or the numbers do not describe an allocation problem.
+
+    Examples
+    --------
+    >>> users = pd.DataFrame({"cpu [cores]": [1, 3], "memory": [4, 1], "weight": [2, 1]}, index=["ann", "bob"])
+    >>> servers = pd.DataFrame({"cpu [cores]": [9], "memory": [18], "zone": ["eu"]}, index=["s1"])
+    >>> instance = from_frames(users, servers)
+    >>> instance
+    <Instance: 2 users, 1 server, resources cpu, memory>
+    >>> instance.units
+    {'cpu': 'cores'}
+    """
+    n, i = _Table(users, "user"), _Table(servers, "server")
+    chosen = _chosen(n, i, resources)
+    if resources is None:
+        n.refuse_numbers_among_attributes(chosen)
+    demands, capacities = n.numbers(chosen), i.numbers(chosen)
+    if eligible is not None and "eligible" in n.frame:
+        raise InstanceError("eligible is given twice, as a column of users and as an argument; give it once")
+    by_server = n.family("rate:", i.labels, "server")
+    if rates is not None and by_server is not None:
+        raise InstanceError("rates are given twice, as columns of users and as an argument; give them once")
+    return Instance.from_arrays(
+        demands,
+        capacities,
+        users=n.labels,
+        servers=i.labels,
+        resources=chosen,
+        weights=_weights(n, chosen),
+        eligible=n.entries("eligible") if eligible is None else eligible,
+        task_limits=_limits(n),
+        counts=i.entries("count"),
+        rates=by_server if rates is None else rates,
+        entitlements=n.entries("entitlement"),
+        units=_units(n, i, chosen, resources if isinstance(resources, Mapping) else {}, units or {}),
+        server_attributes=i.attributes(chosen),
+        user_attributes=n.attributes(chosen),
+        name=name,
+    )
+
+
+def to_frames(instance: Instance) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the table of users and the table of servers; :func:`from_frames` gives the instance back.
+
+    Columns that hold nothing but defaults are left out. The name of the instance is in neither table.
+
+    >>> instance = Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], weights=[1, 2], task_limits=[5, None])
+    >>> users, servers = to_frames(instance)
+    >>> users
+           resource1  resource2  weight  task_limit
+    user
+    user1        1.0        4.0     1.0         5.0
+    user2        3.0        1.0     2.0         inf
+    >>> from_frames(users, servers).equals(instance)
+    True
+    """
+    users = _user_columns(instance)
+    servers: dict[Any, Any] = dict(_resource_columns(instance, instance.capacities, "server"))
+    if (instance.counts != 1).any():
+        servers["count"] = instance.counts
+    names = {str(resource) for resource in instance.resources}
+    tables = []
+    for columns, attributes, index, others in (
+        (users, instance.user_attributes, instance.users, set(map(str, instance.server_attributes.columns))),
+        (servers, instance.server_attributes, instance.servers, set(map(str, instance.user_attributes.columns))),
+    ):
+        for position, label in enumerate(attributes.columns):
+            values = attributes.iloc[:, position]
+            header = _attribute_header(label, values, index.name, names | others)
+            if header in columns:
+                raise InstanceError(f"{index.name}s have attribute {label!r} twice; rename one")
+            columns[header] = values.to_numpy()
+        tables.append(pd.DataFrame(columns, index=pd.Index(index.labels, name=index.name, dtype=object)))
+    return tables[0], tables[1]
+
+
+def eligible_entries(instance: Instance) -> list[str | list[Any] | None]:
+    """Return for each user its condition, its list of servers, or None where it may run everywhere."""
+    entries: list[str | list[Any] | None] = list(instance.conditions) or [None] * len(instance.users)
+    if instance.eligibility is not None:
+        servers = list(instance.servers)
+        for user in np.flatnonzero(~instance.eligibility.all(axis=1)):
+            if entries[user] is None:
+                entries[user] = [servers[k] for k in np.flatnonzero(instance.eligibility[user])]
+    return entries
+
+
+def split_unit(header: str) -> tuple[str, str]:
+    """Return the name and unit of a header.
+
+    >>> split_unit("cpu [cores]"), split_unit("cpu")
+    (('cpu', 'cores'), ('cpu', ''))
+    """
+    found = _WITH_UNIT.fullmatch(header)
+    return (found["name"], found["unit"]) if found else (header, "")
+
+
+class _Table:
+    """One of the two tables: its labels, and what its headers say."""
+
+    def __init__(self, frame: pd.DataFrame, what: str) -> None:
+        if not isinstance(frame, pd.DataFrame):
+            raise InstanceError(f"the table of {what}s is {type(frame).__name__}; expected a DataFrame")
+        if not frame.columns.is_unique:
+            twice = frame.columns[frame.columns.duplicated()][0]
+            raise InstanceError(f"the table of {what}s has column {twice!r} twice; rename one")
+        self.frame = frame
+        self.what = what
+        self.labels: list[Any] = frame[what].tolist() if what in frame else frame.index.tolist()
+        #: name of each column that may be a resource → its header and unit
+        self.candidates: dict[Any, tuple[Any, str]] = {}
+        for header in frame.columns:
+            text = header if isinstance(header, str) else ""
+            if header in RESERVED[what] or text.startswith((ATTRIBUTE, *FAMILIES[what])):
+                continue
+            name, unit = split_unit(text.removeprefix(RESOURCE)) if text else (header, "")
+            if name in self.candidates:
+                raise InstanceError(
+                    f"the table of {what}s has columns {self.candidates[name][0]!r} and {header!r}, both for {name!r}; "
+                    "keep one"
+                )
+            self.candidates[name] = (header, unit)
+
+    def header(self, resource: Any) -> Any:
+        """Return the header of a resource."""
+        if resource not in self.candidates:
+            raise InstanceError(
+                f"the table of {self.what}s has no column for resource {resource!r}; "
+                f"{nearest(resource, self.candidates)}"
+            )
+        return self.candidates[resource][0]
+
+    def numbers(self, resources: list[Any]) -> np.ndarray:
+        """Return the amounts of these resources, NaN where one is missing."""
+        table = np.empty((len(self.frame), len(resources)))
+        for k, resource in enumerate(resources):
+            table[:, k] = self._column(self.header(resource))
+        return table
+
+    def _column(self, header: Any) -> np.ndarray:
+        column = self.frame[header]
+        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+            return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
+        for label, value in zip(self.labels, column, strict=True):
+            number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+            if not number and not is_missing(value):
+                raise InstanceError(
+                    f"column {header!r} of {self.what} {label!r} is {value!r}; expected a number (the column is a "
+                    f"resource because it is in both tables: if it is not one, call it 'attribute:{header}')"
+                )
+        return np.array([np.nan if is_missing(value) else float(value) for value in column], dtype=float)
+
+    def entries(self, header: str) -> list[Any] | None:
+        """Return the entries of a reserved column, or None when it is not there."""
+        return self.frame[header].tolist() if header in self.frame else None
+
+    def family(self, prefix: str, labels: list[Any], what: str) -> np.ndarray | None:
+        """Return the columns ``prefix<label>``, one for each label, or None when there is none."""
+        given = {c[len(prefix) :]: c for c in self.frame.columns if isinstance(c, str) and c.startswith(prefix)}
+        if not given:
+            return None
+        known = {str(label) for label in labels}
+        for label, header in given.items():
+            if label not in known:
+                raise InstanceError(f"column {header!r} names no {what}; {nearest(label, known)}")
+        for label in labels:
+            if str(label) not in given:
+                raise InstanceError(
+                    f"the table of users has {next(iter(given.values()))!r} but no '{prefix}{label}'; expected one "
+                    f"column for each {what}"
+                )
+        return np.column_stack([self._column(given[str(label)]) for label in labels])
+
+    def attributes(self, resources: list[Any]) -> pd.DataFrame:
+        """Return the free columns."""
+        used = {self.header(resource) for resource in resources} | RESERVED[self.what]
+        free = {}
+        for header in self.frame.columns:
+            if header in used or str(header).startswith(FAMILIES[self.what]):
+                continue
+            name = header.removeprefix(ATTRIBUTE) if isinstance(header, str) else header
+            if name in free:
+                raise InstanceError(f"the table of {self.what}s has attribute {name!r} twice; rename one")
+            free[name] = self.frame[header].array
+        return pd.DataFrame(free, index=range(len(self.frame)))
+
+    def refuse_numbers_among_attributes(self, resources: list[Any]) -> None:
+        """Refuse a column of numbers that is no resource: probably one that no server offers."""
+        for name, (header, _) in self.candidates.items():
+            if name in resources or header in NUMERIC_ATTRIBUTES:
+                continue
+            if _is_numeric(self.frame[header]):
+                raise InstanceError(
+                    f"column {header!r} of users holds numbers but is not in the table of servers, so it may be a "
+                    f"resource that no server offers; add it to the servers, or call it 'attribute:{header}'"
+                )
+
+
+def _is_numeric(column: pd.Series[Any]) -> bool:
+    present = column[column.notna()]
+    return len(present) > 0 and pd.api.types.infer_dtype(present) in (
+        "integer",
+        "floating",
+        "mixed-integer-float",
+        "decimal",
+    )
+
+
+def _chosen(n: _Table, i: _Table, resources: Any) -> list[Any]:
+    if resources is not None:
+        chosen = [resources] if isinstance(resources, str) else list(resources)
+        for resource in chosen:
+            n.header(resource)
+            i.header(resource)
+        return chosen
+    for name, (header, _) in n.candidates.items():
+        if isinstance(header, str) and header.startswith(RESOURCE):
+            i.header(name)
+    for name, (header, _) in i.candidates.items():
+        if isinstance(header, str) and header.startswith(RESOURCE):
+            n.header(name)
+    chosen = [name for name in i.candidates if name in n.candidates]
+    if not chosen:
+        raise InstanceError(
+            f"no column is in both tables, so there is no resource; users have {list(n.candidates)}, servers "
+            f"{list(i.candidates)}"
+        )
+    return chosen
+
+
+def _weights(n: _Table, resources: list[Any]) -> Any:
+    by_resource = n.family("weight:", resources, "resource")
+    if by_resource is not None and "weight" in n.frame:
+        raise InstanceError("users have a column 'weight' and columns 'weight:…'; expected one or the other")
+    return n.entries("weight") if by_resource is None else by_resource
+
+
+def _limits(n: _Table) -> list[Any] | None:
+    entries = n.entries("task_limit")
+    if entries is None:
+        return None
+    return [np.inf if is_missing(entry) or entry == "" else entry for entry in entries]
+
+
+def _units(
+    n: _Table, i: _Table, resources: list[Any], with_names: Mapping[Any, str | None], given: Mapping[Any, str]
+) -> dict[Any, str]:
+    sources: list[tuple[str, Mapping[Any, str | None]]] = [
+        ("the table of users", {resource: n.candidates[resource][1] for resource in resources}),
+        ("the table of servers", {resource: i.candidates[resource][1] for resource in resources}),
+        ("resources", with_names),
+        ("units", given),
+    ]
+    units: dict[Any, str] = {}
+    origin: dict[Any, str] = {}
+    for source, known in sources:
+        for resource, unit in known.items():
+            if unit and units.setdefault(resource, unit) != unit:
+                raise InstanceError(
+                    f"resource {resource!r} is in {units[resource]!r} in {origin[resource]} and in {unit!r} in "
+                    f"{source}; convert one of them"
+                )
+            if unit:
+                origin.setdefault(resource, source)
+    return units
+
+
+def _user_columns(instance: Instance) -> dict[Any, Any]:
+    users: dict[Any, Any] = dict(_resource_columns(instance, instance.demands, "user"))
+    if instance.weights.ndim == 2:
+        users |= _family_columns("weight:", instance.resources, instance.weights)
+    elif (instance.weights != 1).any():
+        users["weight"] = instance.weights
+    if np.isfinite(instance.task_limits).any():
+        users["task_limit"] = instance.task_limits
+    if instance.entitlements is not None:
+        users["entitlement"] = instance.entitlements
+    places = eligible_entries(instance)
+    if any(entry is not None for entry in places):
+        users["eligible"] = pd.Series(places, dtype=object).to_numpy()
+    if instance.rates is not None:
+        users |= _family_columns("rate:", instance.servers, instance.rates)
+    return users
+
+
+def _resource_columns(instance: Instance, table: np.ndarray, what: str) -> Iterable[tuple[Any, np.ndarray]]:
+    for k, resource in enumerate(instance.resources):
+        header, unit = resource, instance.units.get(str(resource), "")
+        if isinstance(resource, str):
+            if resource in RESERVED[what] or resource.startswith((RESOURCE, ATTRIBUTE, *FAMILIES[what])):
+                header = f"{RESOURCE}{resource}"
+            if unit or split_unit(resource) != (resource, ""):
+                header = f"{header} [{unit}]"
+        found = split_unit(header.removeprefix(RESOURCE)) if isinstance(header, str) else (header, "")
+        if found != (resource, unit):
+            raise InstanceError(f"resource {resource!r} in {unit!r} cannot be told from its header; rename one of them")
+        yield header, table[:, k]
+
+
+def _family_columns(prefix: str, labels: Iterable[Any], table: np.ndarray) -> dict[str, np.ndarray]:
+    columns = {f"{prefix}{label}": table[:, k] for k, label in enumerate(labels)}
+    if len(columns) < table.shape[1]:
+        raise InstanceError(f"labels that differ only in type (1 and '1') cannot be told apart in '{prefix}1'; rename")
+    return columns
+
+
+def _attribute_header(label: Any, values: pd.Series[Any], what: str, taken: set[str]) -> Any:
+    """Return the label, with the prefix where it could be taken for something else."""
+    text = str(label)
+    name = split_unit(text)[0]
+    plain = name == text and name not in taken | RESERVED[what]
+    plain = plain and not text.startswith((RESOURCE, ATTRIBUTE, *FAMILIES[what]))
+    if what == "user" and text not in NUMERIC_ATTRIBUTES:
+        plain = plain and not _is_numeric(values)
+    if plain:
+        return label
+    if not isinstance(label, str):
+        raise InstanceError(f"attribute {label!r} of {what}s could be taken for a resource; give it a name of text")
+    return f"{ATTRIBUTE}{label}"

@@ -1,0 +1,272 @@
+"""Eligibility: every way to say where users may run, and the language of conditions."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlp.models.conditions import Columns, condition_text, evaluate
+from fairlp.models.eligibility import resolve
+from fairlp.models.errors import InstanceError
+from fairlp.models.expressions import Index
+from fairlp.models.instance import Instance
+
+USERS = Index("n", pd.Index(["ann", "bob"], dtype=object), "user")
+SERVERS = Index("i", pd.Index(["s1", "s2", "s3"], dtype=object), "server")
+RESOURCES = Index("r", pd.Index(["cpu", "memory"], dtype=object), "resource")
+CAPACITIES = np.array([[8.0, 64.0], [16.0, 32.0], [4.0, 0.0]])
+ATTRIBUTES = pd.DataFrame(
+    {
+        "gpu_model": ["T4", "P100", None],
+        "ssd": [True, False, True],
+        "year": [2019, 2021, None],
+        "disk type": ["hdd", "nvme", "hdd"],
+        "mixed": ["a", 1, None],
+        "in": ["x", "y", "y"],
+    }
+)
+
+
+def mask_of(eligible):
+    """The mask of two users on three servers, as lists, and the conditions."""
+    mask, conditions = resolve(eligible, USERS, SERVERS, CAPACITIES, RESOURCES, ATTRIBUTES)
+    return (None if mask is None else mask.astype(int).tolist()), conditions
+
+
+def holds(text):
+    """Where a condition holds, as a list of 0 and 1."""
+    return evaluate(text, Columns(ATTRIBUTES, CAPACITIES, RESOURCES), "user 'ann'").astype(int).tolist()
+
+
+MASK = [[1, 0, 1], [1, 1, 1]]
+
+
+@pytest.mark.parametrize(
+    "eligible",
+    [
+        np.array(MASK, dtype=bool),
+        np.array(MASK),
+        np.array(MASK, dtype=float),
+        np.array(MASK, dtype=object),
+        MASK,
+        [[True, False, True], [True, True, True]],
+        [np.array([True, False, True]), (1, 1, 1)],
+        pd.DataFrame(np.array(MASK, dtype=bool), ["ann", "bob"], ["s1", "s2", "s3"]),
+        pd.DataFrame([[True, True, True], [True, True, False]], ["bob", "ann"], ["s3", "s1", "s2"]),
+        [["s1", "s3"], None],
+        [("s3", "s1"), ""],
+        [{"s1", "s3"}, float("nan")],
+        [np.array(["s1", "s3"]), pd.NA],
+        {"ann": ["s1", "s3"]},
+        pd.Series([["s1", "s3"], None]),
+        pd.Series([None, ["s1", "s3"]], index=["bob", "ann"]),
+    ],
+)
+def test_every_form_gives_the_same_mask(eligible):
+    assert mask_of(eligible) == (MASK, ())
+
+
+@pytest.mark.parametrize(
+    "eligible", [None, [None, None], {}, np.ones((2, 3), dtype=bool), [[1, 1, 1]] * 2, ["", "  "], [{}, None]]
+)
+def test_everything_allowed_needs_no_mask(eligible):
+    assert mask_of(eligible) == (None, ())
+
+
+def test_conditions_are_kept_as_written_and_mappings_become_conditions():
+    mask, conditions = mask_of({"bob": "memory >= 64", "ann": {"gpu_model": {"T4", "P100"}, "ssd": True}})
+    assert mask == [[1, 0, 0], [1, 0, 0]]
+    assert conditions == ("gpu_model in ['P100', 'T4'] and ssd == True", "memory >= 64")
+
+
+def test_a_condition_that_holds_everywhere_is_kept_without_a_mask():
+    assert mask_of(["cpu >= 1", None]) == (None, ("cpu >= 1", None))
+
+
+def test_the_array_handed_in_stays_writable_and_apart():
+    given = np.array(MASK, dtype=bool)
+    instance = Instance.from_arrays([[1, 0], [1, 1]], CAPACITIES, eligible=given)
+    given[0, 0] = False
+    assert instance.eligible[0, 0]
+
+
+def test_whole_number_server_labels_are_labels_not_flags():
+    servers = Index("i", pd.Index([0, 1], dtype=object), "server")
+    mask, _ = resolve([[1, 0], [np.int64(1)]], USERS, servers, CAPACITIES[:2], RESOURCES, pd.DataFrame())
+    assert mask.tolist() == [[True, True], [False, True]]
+    mask, _ = resolve([[True, False], [True, True]], USERS, servers, CAPACITIES[:2], RESOURCES, pd.DataFrame())
+    assert mask.tolist() == [[True, False], [True, True]]
+
+
+@pytest.mark.parametrize(
+    ("eligible", "said"),
+    [
+        (np.ones((3, 2), dtype=bool), r"shape \(3, 2\); expected \(2, 3\)"),
+        (np.ones(2, dtype=bool), r"shape \(2,\); expected \(2, 3\)"),
+        ([True, False], r"shape \(2,\)"),
+        (np.array([["a", "b", "c"]] * 2), "is of type <U1"),
+        ([[1, 1, 2], [1, 1, 1]], "user 'ann' on server 's3' is .*2.*; expected True or False"),
+        (np.array([[1, np.nan, 1], [1, 1, 1]]), "user 'ann' on server 's2' is .*nan"),
+        ([[True, False], [True, True, True]], "2 entries for user 'ann'; expected 3"),
+        ([[True] * 3], r"shape \(1, 3\)"),
+        ([[True], [True] * 3, [True]], "has 3 rows; expected 2"),
+        ([None], "has 1 entries; expected 2"),
+        ("cpu > 1", "eligible is str"),
+        (5, "eligible is int"),
+        ([3, None], "eligible of user 'ann' is 3"),
+        ([["s1", "s9"], None], "user 'ann' names server 's9', which is unknown; known: 's1'"),
+        ([[True, "s1"], None], "user 'ann' names server True"),
+        ([[], None], "'ann' has no eligible server"),
+        ([None, "cpu > 100"], "'bob' has no eligible server"),
+        ({"an": None}, "names user 'an', who is unknown; did you mean 'ann'"),
+        (pd.Series([None, None], index=["ann", "ann"]), "user 'ann' twice"),
+        (pd.DataFrame(MASK, ["ann", "bo"], ["s1", "s2", "s3"]), "user 'bo', who is unknown"),
+        (pd.DataFrame(MASK[:1], ["ann"], ["s1", "s2", "s3"]), "has no user 'bob'"),
+        (pd.DataFrame([[1, 1]] * 2, ["ann", "bob"], ["s1", "s2"]), "has no server 's3'"),
+        (pd.DataFrame([[1, 1]] * 2, ["ann", "bob"], ["s1", "s1"]), "server 's1' twice"),
+        ([{"gpu_model": None}, None], "user 'ann' allows None for attribute 'gpu_model'"),
+        ([{3: "T4"}, None], "user 'ann' has a condition on attribute 3"),
+    ],
+)
+def test_wrong_eligibility_names_the_user(eligible, said):
+    with pytest.raises(InstanceError, match=said):
+        mask_of(eligible)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gpu_model == 'T4'", [1, 0, 0]),
+        ("gpu_model != 'T4'", [0, 1, 0]),
+        ("not gpu_model == 'T4'", [0, 1, 1]),
+        ("gpu_model in ['T4', 'P100']", [1, 1, 0]),
+        ("gpu_model not in ('T4',)", [0, 1, 0]),
+        ("gpu_model in []", [0, 0, 0]),
+        ("memory >= 64", [1, 0, 0]),
+        ("8 <= cpu < 16", [1, 0, 0]),
+        ("4 < cpu", [1, 1, 0]),
+        ("cpu > -1", [1, 1, 1]),
+        ("ssd", [1, 0, 1]),
+        ("not ssd", [0, 1, 0]),
+        ("ssd == True", [1, 0, 1]),
+        ("ssd and (memory > 0 or cpu in {1, 2})", [1, 0, 0]),
+        ("year > 2019", [0, 1, 0]),
+        ("year != 2019", [0, 1, 0]),
+        ("`disk type` == 'hdd'", [1, 0, 1]),
+        ("`disk type` == 'h`d`d'", [0, 0, 0]),
+        ("`in` in ['y']", [0, 1, 1]),
+        ("mixed == 'a'", [1, 0, 0]),
+        ("mixed != 1", [1, 0, 0]),
+        ("not gpu_model == gpu_model", [0, 0, 1]),
+        ("cpu > memory", [0, 0, 1]),
+        ("gpu_model >= 'Q'", [1, 0, 0]),
+        ("True", [1, 1, 1]),
+        ("'a' == 'a'", [1, 1, 1]),
+        ("1 in [1, 2] and\n cpu > 4", [1, 1, 0]),
+        ("gpu_model == '\\d'", [0, 0, 0]),
+    ],
+)
+def test_conditions(text, expected):
+    assert holds(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("gpu_model ==", r"condition of user 'ann', \"gpu_model ==\": .*at its end|position"),
+        ("gpu_model = 'T4'", "position"),
+        ("`disk type` == 'hdd' oder ssd", "position 22, near 'oder ssd'"),
+        ("gpu_model == 'T4", "unterminated"),
+        ("gpu_modle == 'T4'", "'gpu_modle'; did you mean 'gpu_model'"),
+        ("gpu_model == T4", "text needs quotes: 'T4'"),
+        ("ssd == true", "True and False are capital"),
+        ("`disk typ` == 'hdd'", "'disk typ'; did you mean 'disk type'"),
+        ("gpu_model > 5", r"attribute 'gpu_model' \(text\) cannot be compared with 5 \(number\)"),
+        ("memory == '64'", r"attribute 'memory' \(number\) cannot be compared with '64' \(text\)"),
+        ("gpu_model in ['T4', 5]", "cannot be compared with 5"),
+        ("mixed < 2", r"attribute 'mixed' \(number and text\) cannot be compared"),
+        ("gpu_model > cpu", "attribute 'gpu_model' .* cannot be compared with attribute 'cpu'"),
+        ("gpu_model == None", "nothing equals None"),
+        ("gpu_model", "'gpu_model' is not True or False by itself"),
+        ("memory and ssd", "'memory' is not True or False"),
+        ("5", "'5' is not True or False"),
+        ("gpu_model in 'T4'", "'in' needs a list"),
+        ("gpu_model in ('T4')", "'in' needs a list"),
+        ("gpu_model in ['T4', [1]]", "not understood"),
+        ("ssd is True", "write =="),
+        ("__import__('os').system('true')", r"\"__import__\('os'\).system\('true'\)\" at position 1 is not understood"),
+        ("memory * 2 > 5", "'memory \\* 2' at position 1"),
+        ("ssd and `disk type`.upper() == 'A'", r"`disk type`.upper\(\)' at position 9"),
+        ("-'a' == 'b'", "not understood"),
+        ("f'{cpu}' == 'b'", "not understood"),
+        ("lambda: cpu", "not understood"),
+        ("cpu if ssd else memory", "not understood"),
+        ("(" * 500 + "ssd" + ")" * 500, "condition of user 'ann'"),
+        ("not " * 20000 + "ssd", "condition of user 'ann'"),
+        ("ssd\0", "condition of user 'ann'"),
+    ],
+)
+def test_wrong_conditions_say_where(text, said):
+    with pytest.raises(InstanceError, match=said):
+        holds(text)
+
+
+def test_the_user_is_named_in_an_instance():
+    with pytest.raises(InstanceError, match=r"condition of user 'user2', .*did you mean 'memory'"):
+        Instance.from_arrays([[1, 0], [1, 1]], CAPACITIES, resources=["cpu", "memory"], eligible=[None, "memry > 3"])
+
+
+def test_a_name_of_two_columns_is_refused_only_where_it_is_used():
+    columns = Columns(pd.DataFrame({"cpu": [1, 2, 3]}), CAPACITIES, RESOURCES)
+    assert evaluate("memory > 0", columns, "user 'ann'").tolist() == [True, True, False]
+    with pytest.raises(InstanceError, match="'cpu' is the name of two columns"):
+        evaluate("cpu > 0", columns, "user 'ann'")
+
+
+def test_an_attribute_of_another_type_is_refused():
+    columns = Columns(pd.DataFrame({"since": pd.to_datetime(["2024-01-01"] * 3)}), CAPACITIES, RESOURCES)
+    with pytest.raises(InstanceError, match="attribute 'since' holds Timestamp"):
+        evaluate("since == '2024'", columns, "user 'ann'")
+
+
+VALUES = st.one_of(st.text(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.booleans())
+NAMES = st.text(min_size=1).filter(lambda name: "`" not in name)
+
+
+@given(NAMES, st.lists(VALUES, min_size=1, max_size=5), st.data())
+def test_a_mapping_says_what_membership_in_python_says(name, entries, data):
+    allowed = data.draw(st.lists(st.sampled_from(entries), max_size=3))
+    kinds = {isinstance(value, str) for value in entries}
+    if len(kinds) > 1:
+        entries = [value for value in entries if isinstance(value, str)]
+        allowed = [value for value in allowed if isinstance(value, str)]
+    columns = Columns(pd.DataFrame({name: pd.Series(entries, dtype=object)}), np.ones((len(entries), 1)), ["\0"])
+    found = evaluate(condition_text({name: allowed}, "user"), columns, "user").tolist()
+    assert found == [value in allowed for value in entries]
+
+
+def test_many_users_and_servers_are_quick():
+    n_users, n_servers = 3000, 10_000
+    conditions = [
+        f"gpu_model in ['G{k % 40}', 'G1'] and cpu >= {k % 20} and not zone == 'z{k % 7}'" for k in range(n_users)
+    ]
+    attributes = pd.DataFrame(
+        {"gpu_model": [f"G{k % 40}" for k in range(n_servers)], "zone": [f"z{k % 9}" for k in range(n_servers)]}
+    )
+    start = time.perf_counter()
+    mask, kept = resolve(
+        conditions,
+        Index("n", range(n_users), "user"),
+        Index("i", range(n_servers), "server"),
+        np.full((n_servers, 1), 20.0),
+        Index("r", ["cpu"], "resource"),
+        attributes,
+    )
+    assert mask.shape == (n_users, n_servers)
+    assert len(kept) == n_users
+    assert time.perf_counter() - start < 10
