@@ -1,0 +1,11 @@
+"""The command line ``fairlp``; what it does and its exit codes are in ``docs/command-line.md``.
+
+Nothing heavy is imported before a command needs it, so that help, version and shell completion come at once.
+"""
+
+from __future__ import annotations
+
+from . import commands, listings  # noqa: F401  (importing them registers their commands)
+from .app import ExitCode, app, main
+
+__all__ = ["ExitCode", "app", "main"]

@@ -1,0 +1,59 @@
+"""From what was typed to an Instance: a file, a folder, a trace, or the name of a worked example."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..models.errors import FileFormatError, UnknownNameError, nearest
+
+if TYPE_CHECKING:
+    from ..models.instance import Instance
+
+_NODES = "openb_node_list_all_node.csv"
+#: Tables of tasks in the Alibaba trace, the preferred one first (a third of its GPU tasks name their GPU models).
+_TASKS = ("openb_pod_list_gpuspec33.csv", "openb_pod_list_default.csv")
+
+
+def load_instance(text: str) -> Instance:
+    """Return the instance that ``text`` names; a file or folder goes before a worked example of the same name.
+
+    Raises
+    ------
+    UnknownNameError
+        When it is neither; the nearest examples are named.
+    FileFormatError
+        When the file or folder does not hold an instance.
+    """
+    path = Path(text).expanduser()
+    if text and path.is_dir():
+        if (path / _NODES).exists():
+            return _alibaba(path)
+        return _read(path)
+    if text and path.exists():
+        return _read(path)
+    from ..models.examples import EXAMPLES, load
+
+    if text in EXAMPLES:
+        return load(text)
+    raise UnknownNameError(
+        f"there is no file or folder {text!r}, and no worked example of that name; {nearest(text, EXAMPLES)}"
+    )
+
+
+def _read(path: Path) -> Instance:
+    from ..models.files import read
+
+    return read(path)
+
+
+def _alibaba(folder: Path) -> Instance:
+    from ..models.traces import read_alibaba_gpu
+
+    there = sorted(path.name for path in folder.glob("openb_pod_list_*.csv"))
+    if not there:
+        raise FileFormatError(
+            f"{str(folder)!r} has {_NODES} but no openb_pod_list_*.csv; expected {' or '.join(_TASKS)}"
+        )
+    tasks = next((name for name in _TASKS if name in there), there[0])
+    return read_alibaba_gpu(folder / _NODES, folder / tasks)

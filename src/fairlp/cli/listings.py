@@ -1,0 +1,160 @@
+"""The commands around a model: export, show, and the lists of mechanisms, solvers and examples."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..models.errors import FileFormatError
+from .app import app
+from .inputs import load_instance
+from .output import check_folder, chosen_format, deliver, records
+from .parameters import (
+    CsvFlag,
+    FormulationOption,
+    InstanceArgument,
+    JsonFlag,
+    MechanismOption,
+    OutputOption,
+    complete_example,
+    solver_options,
+)
+from .reports import report_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+
+#: Columns of a terminal that shows every column of the table of mechanisms.
+_ALL_OF_A_MECHANISM = 140
+
+
+class Profile(StrEnum):
+    """Kinds of MPS files."""
+
+    portable = "portable"
+    full = "full"
+
+
+@app.command()
+def export(
+    instance: InstanceArgument,
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", metavar="FILE", show_default=False, help=".mps, .lp, .mps.gz or .lp.gz"),
+    ],
+    mechanism: MechanismOption = "drfh",
+    profile: Annotated[
+        Profile | None,
+        typer.Option("--profile", show_default=False, help="MPS only: portable (default) is read alike by all."),
+    ] = None,
+    labels: Annotated[
+        bool, typer.Option("--labels/--no-labels", help="Names from labels (capacity.server3.cpu), or numbers (r7).")
+    ] = True,
+    option: FormulationOption = None,
+) -> None:
+    """Write a mechanism's model for other solvers, as MPS or LP.
+
+    Example: fairlp export two-servers -m drfh -o model.mps
+    """
+    check_folder(output)
+    if profile is not None and ".lp" in (suffix.lower() for suffix in output.suffixes[-2:]):
+        raise typer.BadParameter("--profile is for MPS files")
+    model = _formulated(instance, mechanism, option)
+    how = {"profile": profile.value} if profile else {}
+    for path in model.write(output, names="labels" if labels else "numbers", **how):
+        typer.echo(f"wrote {path}")
+    program = model.compile()
+    typer.echo(f"{program.n_rows} rows, {program.n_columns} columns, {program.A.nnz} nonzeros")
+
+
+@app.command()
+def show(
+    instance: InstanceArgument,
+    mechanism: MechanismOption = "drfh",
+    latex: Annotated[bool, typer.Option("--latex", help="As LaTeX, for a paper.")] = False,
+    option: FormulationOption = None,
+) -> None:
+    """Print a mechanism's model as mathematics."""
+    model = _formulated(instance, mechanism, option)
+    typer.echo(model.to_latex() if latex else str(model))
+
+
+@app.command()
+def mechanisms(as_json: JsonFlag = False, as_csv: CsvFlag = False, output: OutputOption = None) -> None:
+    """List the mechanisms: source, methods, what they are defined for, what they promise."""
+    from ..mechanisms import table as listed
+
+    frame = listed()
+
+    def text(console: Console) -> None:
+        narrow = console.width < _ALL_OF_A_MECHANISM
+        report_table(console, frame.drop(columns="promises") if narrow else frame, "Mechanisms")
+        if narrow:
+            console.print("What each promises: --json, --csv, or a wider window.")
+
+    _list(frame, "Mechanisms", as_json, as_csv, output, text)
+
+
+@app.command()
+def solvers(as_json: JsonFlag = False, as_csv: CsvFlag = False, output: OutputOption = None) -> None:
+    """List the solvers: whether they are installed, what they can do, how to get them."""
+    from ..solvers import table as listed
+
+    _list(listed(), "Solvers", as_json, as_csv, output)
+
+
+@app.command()
+def example(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", show_default=False, autocompletion=complete_example, help="Without it: the list."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help=".json, .yaml or a folder; by default NAME.yaml.",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+) -> None:
+    """List the worked examples, or write one as a file to start from."""
+    from ..models import examples
+
+    if name is None:
+        if output is not None:
+            raise typer.BadParameter("--output needs the NAME of an example")
+        _list(examples.table(), "Worked examples", False, False, None)
+        return
+    made = examples.load(name)
+    target = output or Path(f"{name}.yaml")
+    check_folder(target)
+    if not force and target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise FileFormatError(f"{str(target)!r} exists already; choose another name with -o, or pass --force")
+    for path in made.write(target):
+        typer.echo(f"wrote {path}")
+
+
+def _formulated(instance: str, mechanism: str, option: list[str] | None) -> Any:
+    from ..api import formulate
+
+    return formulate(load_instance(instance), mechanism, **solver_options(option))
+
+
+def _list(frame: pd.DataFrame, title: str, as_json: bool, as_csv: bool, output: Path | None, text: Any = None) -> None:
+    deliver(
+        chosen_format(as_json, as_csv, output),
+        output,
+        text=text or (lambda console: report_table(console, frame, title)),
+        data=lambda: records(frame),
+        frame=lambda: frame,
+    )

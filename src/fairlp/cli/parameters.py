@@ -1,0 +1,153 @@
+"""Arguments and options that several commands share, and what the shell completes for them."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+class Oversized(StrEnum):
+    """What to do with a task that fits no single server."""
+
+    divide = "divide"
+    drop = "drop"
+    error = "error"
+
+
+def complete_mechanism(incomplete: str) -> list[tuple[str, str]]:
+    """Return the mechanisms that begin so, with their titles; after a comma, the next name of a list."""
+    from ..mechanisms import TABLE
+
+    *before, last = incomplete.split(",")
+    done = "".join(f"{name}," for name in before)
+    return [(done + name, row.title) for name, row in TABLE.items() if name.startswith(last)]
+
+
+def complete_solver(incomplete: str) -> list[str]:
+    """Return the solvers that begin so."""
+    from ..models.backends import backend_names
+
+    return [name for name in backend_names() if name.startswith(incomplete)]
+
+
+def complete_example(incomplete: str) -> list[tuple[str, str]]:
+    """Return the worked examples that begin so, with their first lines."""
+    from ..models.examples import table
+
+    return [(str(name), str(about)) for name, about in table()["about"].items() if str(name).startswith(incomplete)]
+
+
+def complete_instance(incomplete: str) -> list[tuple[str, str]]:
+    """Return the files, folders and worked examples that begin so."""
+    folder, _, start = incomplete.rpartition("/")
+    prefix = f"{folder}/" if "/" in incomplete else ""
+    found = []
+    for path in sorted(Path(prefix or ".").expanduser().glob("*")):
+        if path.name.startswith(start) and (start.startswith(".") or not path.name.startswith(".")):
+            if path.is_dir():
+                found.append((f"{prefix}{path.name}/", "folder"))
+            elif path.suffix.lower() in (".json", ".yaml", ".yml"):
+                found.append((f"{prefix}{path.name}", "file"))
+    return found if prefix else [*found, *complete_example(incomplete)]
+
+
+InstanceArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="INSTANCE",
+        show_default=False,
+        autocompletion=complete_instance,
+        help="A .json or .yaml file, a folder with users.csv and servers.csv, a folder with the Alibaba GPU trace, "
+        "or the name of a worked example (fairlp example lists them).",
+    ),
+]
+MechanismOption = Annotated[
+    str,
+    typer.Option(
+        "--mechanism", "-m", metavar="NAME", autocompletion=complete_mechanism, help="See: fairlp mechanisms."
+    ),
+]
+SolverOption = Annotated[
+    str, typer.Option("--solver", metavar="NAME", autocompletion=complete_solver, help="See: fairlp solvers.")
+]
+OversizedOption = Annotated[
+    Oversized,
+    typer.Option(
+        "--oversized",
+        help="A task that fits no single server: let parts of it run, give its user nothing, or stop.",
+    ),
+]
+TimeLimitOption = Annotated[
+    float | None, typer.Option("--time-limit", metavar="SECONDS", min=0, help="Give up after so many seconds a model.")
+]
+ExtraOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="An option of the solver, such as threads=4; extra.NAME=VALUE is one by the solver's own name. "
+        "May be repeated.",
+    ),
+]
+FormulationOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="An option of the formulation. May be repeated."),
+]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else, numbers in full.")]
+CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else, numbers in full.")]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        show_default=False,
+        help="Write to this file instead (UTF-8); .json and .csv say the format, anything else is text.",
+    ),
+]
+PlotOption = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", show_default=False, help="Also draw it: .png, .svg or .pdf."),
+]
+
+
+def solver_options(pairs: list[str] | None, time_limit: float | None = None) -> dict[str, Any]:
+    """Return keyword arguments from ``NAME=VALUE`` pairs; numbers, true, false and null are read as such.
+
+    >>> solver_options(["threads=4", "extra.presolve=off"], 2.5)
+    {'time_limit': 2.5, 'threads': 4, 'extra': {'presolve': 'off'}}
+    """
+    found: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
+    extra: dict[str, Any] = {}
+    for pair in pairs or ():
+        name, equals, text = pair.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise typer.BadParameter(f"{pair!r} is not of the form NAME=VALUE", param_hint="'--option'")
+        own = name.startswith("extra.")
+        where, key = (extra, name.removeprefix("extra.")) if own else (found, name.replace("-", "_"))
+        if key in where:
+            raise typer.BadParameter(f"{name!r} is given twice", param_hint="'--option'")
+        where[key] = _value(text.strip())
+    return {**found, "extra": extra} if extra else found
+
+
+def mechanism_names(given: list[str] | None) -> list[str] | None:
+    """Return the names of repeated and comma-separated options, each once; None when there are none.
+
+    >>> mechanism_names(["drf,tsf", "drfh", "drf"])
+    ['drf', 'tsf', 'drfh']
+    """
+    names = [name.strip() for part in given or () for name in part.split(",") if name.strip()]
+    return list(dict.fromkeys(names)) or None
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text.lower() if text.lower() in ("true", "false", "null", "none") else text)
+    except ValueError:
+        return None if text.lower() == "none" else text

@@ -1,0 +1,42 @@
+"""How the tests of the command line call it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+import fairlp
+from fairlp.cli import app
+
+SOURCE = str(Path(fairlp.__file__).parents[1])
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(a) for a in arguments], prog_name="fairlp")
+    assert result.exit_code == code, result.output
+    return result
+
+
+def python(*arguments, **environment):
+    """Run in a new interpreter, as the shell does."""
+    path = os.pathsep.join(filter(None, [SOURCE, os.environ.get("PYTHONPATH")]))
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", **environment},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+
+
+def fairlp_in_a_shell(*arguments, **environment):
+    return python("-c", "from fairlp.cli import main; main()", *arguments, **environment)
+
+
+def error_line(result):
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("error: ")
+    return lines[0]

@@ -1,0 +1,258 @@
+"""Figures: what they show, how it is labelled, and that they need neither a display nor global state."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp import api, examples, plots
+from fairlp.models.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
+
+pytest.importorskip("matplotlib")
+
+
+def heights(axis):
+    """Height of each stack, without the capacity behind it."""
+    bars = [container for container in axis.containers if container.get_label() != "not in use"]
+    return np.sum([[bar.get_height() for bar in container] for container in bars], axis=0)
+
+
+def tick_labels(axis):
+    return [text.get_text() for text in axis.get_xticklabels()]
+
+
+def legend_of(figure):
+    return [text.get_text() for text in figure.legends[0].get_texts()]
+
+
+def outside(figure):
+    """Whether the legend lies to the right of all axes."""
+    figure.draw_without_rendering()
+    edge = figure.legends[0].get_window_extent().x0
+    return all(axis.get_window_extent().x1 <= edge for axis in figure.axes)
+
+
+@pytest.fixture(scope="module")
+def classes():
+    """120 servers of five kinds, some of them with a GPU model; 30 users."""
+    rng = np.random.default_rng(1)
+    kinds = np.array([[96, 393216, 0], [96, 393216, 8], [64, 262144, 2], [128, 786432, 8], [32, 131072, 0]])
+    capacities = kinds[rng.integers(0, 5, 120)]
+    models = [None if row[2] == 0 else rng.choice(["T4", "G2"]) for row in capacities]
+    instance = fairlp.Instance.from_arrays(
+        rng.uniform(1, 8, (30, 3)) * [1, 2000, 0.2],
+        capacities,
+        resources=["cpu", "memory", "gpu"],
+        server_attributes=pd.DataFrame({"gpu_model": models}),
+    )
+    return fairlp.allocate(instance, "drfh")
+
+
+@pytest.mark.parametrize("name", ["ghodsi", "wang-figure-1", "khamse-ashari-figure-1", "khamse-ashari-table-3"])
+@pytest.mark.parametrize("by", ["class", "server"])
+def test_bars_are_as_high_as_the_utilization(name, by):
+    allocation = fairlp.allocate(examples.load(name), "tsf")
+    figure = plots.plot_allocation(allocation, by=by)
+    expected = allocation.utilization.fillna(0.0)
+    assert len(figure.axes) == len(expected.columns)
+    for axis, resource in zip(figure.axes, expected.columns, strict=True):
+        assert heights(axis) == pytest.approx(expected[resource].to_numpy())
+
+
+def test_allocation_is_labelled():
+    allocation = fairlp.allocate(examples.load("wang-figure-1"), "drfh")
+    figure = plots.plot_allocation(allocation)
+    for axis, title in zip(figure.axes, ["cpu [CPUs]", "memory [GB]"], strict=True):
+        assert axis.get_title() == title
+        assert axis.get_ylabel() == "fraction of capacity in use"
+        assert axis.get_xlabel() == "server class (number of servers)"
+        assert axis.get_ylim() == (0, 1)
+        assert tick_labels(axis) == ["server1", "server2"]
+    assert legend_of(figure) == ["user2", "user1", "not in use"]
+    assert outside(figure)
+
+
+def test_labels_count_the_servers():
+    figure = plots.plot_allocation(fairlp.allocate(examples.load("khamse-ashari-table-3"), "tsf"))
+    assert tick_labels(figure.axes[0]) == ["A (8)", "B (68)", "C (33)", "D (11)"]
+
+
+def test_one_by_one_servers_are_grouped_again():
+    counted = fairlp.allocate(examples.google_cluster(5), "drfh")
+    single = fairlp.allocate(examples.google_cluster(5, one_by_one=True), "drfh")
+    one, other = plots.plot_allocation(counted), plots.plot_allocation(single)
+    for left, right in zip(one.axes, other.axes, strict=True):
+        assert heights(left) == pytest.approx(heights(right), abs=1e-6)
+    assert tick_labels(other.axes[-1])[0] == "0.5, 0.5 (6732)"
+    assert other.axes[-1].get_xlabel().endswith("amounts are cpu, memory")
+
+
+def test_classes_have_equal_capacities_and_attributes(classes):
+    figure = plots.plot_allocation(classes)
+    servers = classes.instance.server_attributes["gpu_model"].fillna("none").to_numpy()
+    keys = pd.DataFrame(classes.instance.capacities).assign(model=servers)
+    group = keys.groupby([*keys.columns], sort=False).ngroup().to_numpy()
+    used = classes.usage.groupby(group).sum()
+    capacity = pd.DataFrame(classes.instance.capacities, columns=used.columns).groupby(group).sum()
+    for axis, resource in zip(figure.axes, used.columns, strict=True):
+        expected = (used[resource] / capacity[resource].where(capacity[resource] > 0)).fillna(0.0)
+        assert heights(axis) == pytest.approx(expected.to_numpy())
+    labels = tick_labels(figure.axes[-1])
+    assert len(set(labels)) == len(labels) == len(used)
+    assert "none" in [text.get_text() for text in figure.axes[-1].texts]
+
+
+def test_few_users_have_colours_and_the_rest_are_together(classes):
+    names = legend_of(plots.plot_allocation(classes))
+    assert len(names) == 14
+    assert names[0] == "18 others"
+    assert names[-1] == "not in use"
+
+
+def test_many_classes_share_a_bar():
+    rng = np.random.default_rng(0)
+    instance = fairlp.Instance.from_arrays(rng.uniform(0.1, 1, (4, 2)), rng.uniform(2, 40, (60, 2)))
+    allocation = fairlp.allocate(instance, "drfh")
+    figure = plots.plot_allocation(allocation)
+    assert tick_labels(figure.axes[-1])[-1] == "37 other classes (37)"
+    used, pool = allocation.usage.iloc[23:].sum(), instance.capacities[23:].sum(axis=0)
+    assert [heights(axis)[-1] for axis in figure.axes] == pytest.approx((used / pool).tolist())
+    assert len(tick_labels(plots.plot_allocation(allocation, by="server").axes[-1])) == 60
+
+
+def test_largest_users_come_first_and_ties_in_their_order():
+    instance = examples.load("google-cluster")
+    names = legend_of(plots.plot_allocation(fairlp.allocate(instance, "drfh")))
+    assert names[1:-1] == [f"user{k}" for k in range(12, 0, -1)]
+
+
+def test_shares_of_few_users_are_bars():
+    frame = fairlp.compare(examples.load("khamse-ashari-figure-1"), ["c-drfh", "tsf"], value="shares")
+    figure = plots.plot_shares(frame)
+    (axis,) = figure.axes
+    assert [container.get_label() for container in axis.containers] == ["c-drfh", "tsf"]
+    for container in axis.containers:
+        assert [bar.get_height() for bar in container] == frame[container.get_label()].tolist()
+    assert tick_labels(axis) == list(frame.index)
+    assert axis.get_xlabel() == "user"
+    assert axis.get_ylabel() == "global dominant share [fraction of the cluster]"
+    assert legend_of(figure) == ["c-drfh", "tsf"]
+    assert outside(figure)
+
+
+def test_shares_of_many_users_are_rising_curves():
+    found = api.compare_allocations(examples.load("google-cluster"), ["drfh", "tsf"])
+    (axis,) = plots.plot_shares(found).axes
+    frame = api.comparison_table(examples.load("google-cluster"), found, "shares")
+    assert [line.get_label() for line in axis.lines] == ["drfh", "tsf"]
+    for line in axis.lines:
+        assert list(line.get_ydata()) == sorted(frame[line.get_label()])
+    assert len({(line.get_color(), line.get_linestyle()) for line in axis.lines}) == 2
+    assert "100" in axis.get_xlabel()
+
+
+def test_utilization_by_mechanism():
+    allocation = fairlp.allocate(examples.load("wang-figure-1"), "drfh")
+    figure = plots.plot_utilization(allocation)
+    (axis,) = figure.axes
+    assert [bar.get_height() for bar in axis.containers[0]] == allocation.pool_utilization.tolist()
+    assert axis.get_ylabel() == "fraction of the cluster in use"
+    assert axis.get_ylim() == (0, 1)
+    assert outside(figure)
+
+
+def test_mechanisms_that_are_left_out_are_not_drawn():
+    found = api.compare_allocations(examples.load("wang-figure-1"), ["drf", "drfh"])
+    assert legend_of(plots.plot_shares(found)) == ["drfh"]
+    assert legend_of(plots.plot_comparison(found)) == ["drfh"]
+
+
+def test_comparison_of_an_instance():
+    figure = plots.plot_comparison(examples.load("two-servers"), ["drfh", "naive-drf"])
+    top, bottom = figure.axes
+    assert (top.get_xlabel(), bottom.get_xlabel()) == ("user", "resource")
+    assert legend_of(figure) == ["drfh", "naive-drf"]
+    assert top.get_legend() is None
+    assert bottom.get_legend() is None
+    assert outside(figure)
+
+
+def test_methods_of_one_mechanism_are_told_apart():
+    instance = examples.load("ghodsi")
+    both = [fairlp.allocate(instance, "drf", method=method) for method in ("lp", "rounds")]
+    assert legend_of(plots.plot_shares(both)) == ["drf (lp)", "drf (rounds)"]
+
+
+def test_colours_never_repeat_alike():
+    looks = [tuple(plots._look(k).values()) for k in range(30)]
+    assert len(set(looks)) == 30
+
+
+def test_drawing_into_given_axes():
+    figure = plots._figure(8, 4)
+    axes = figure.subplots(1, 2)
+    allocation = fairlp.allocate(examples.load("wang-figure-1"), "drfh")
+    assert plots.plot_allocation(allocation, ax=axes) is figure
+    assert axes[1].get_legend() is not None
+    single = plots._figure(4, 3)
+    axis = single.subplots()
+    assert plots.plot_shares(allocation, ax=axis) is single
+    with pytest.raises(InstanceError, match="expected 2"):
+        plots.plot_allocation(allocation, ax=axis)
+
+
+def test_wrong_arguments_are_explained():
+    instance = examples.load("wang-figure-1")
+    allocation = fairlp.allocate(instance, "drfh")
+    with pytest.raises(UnknownNameError, match="did you mean 'class'"):
+        plots.plot_allocation(allocation, by="clas")
+    with pytest.raises(InstanceError, match="nothing to draw"):
+        plots.plot_shares({"drf": None})
+    with pytest.raises(InstanceError, match="nothing to draw"):
+        plots.plot_shares(pd.DataFrame({"drf": [np.nan]}))
+    with pytest.raises(InstanceError, match="same instance"):
+        plots.plot_shares([allocation, fairlp.allocate(examples.load("ghodsi"), "drf")])
+    with pytest.raises(UnknownNameError, match="go with an Instance"):
+        plots.plot_comparison(allocation, ["drfh"])
+    with pytest.raises(FileFormatError, match="did you mean 'png'"):
+        plots.require_format("a.pngg")
+
+
+def test_a_figure_shows_itself_and_can_be_pickled():
+    figure = plots.plot_shares(fairlp.allocate(examples.load("ghodsi"), "drf"))
+    assert figure._repr_png_()[:4] == b"\x89PNG"
+    assert len(pickle.loads(pickle.dumps(figure)).axes) == 1
+
+
+def test_missing_matplotlib_is_explained(monkeypatch):
+    allocation = fairlp.allocate(examples.load("ghodsi"), "drf")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    for draw in (plots.plot_allocation, plots.plot_shares, plots.plot_utilization, plots.plot_comparison):
+        with pytest.raises(plots.PlottingNotAvailableError, match=r'pip install "fairlp\[plot\]"') as caught:
+            draw(allocation)
+        assert isinstance(caught.value, FairlpError)
+        assert isinstance(caught.value, ImportError)
+
+
+def test_no_pyplot_and_no_import_before_a_figure_is_drawn(tmp_path):
+    script = (
+        "import sys, fairlp\n"
+        "fairlp.plots\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "a = fairlp.allocate(fairlp.examples.load('ghodsi'), 'drf')\n"
+        "fairlp.plots.plot_allocation(a).savefig('a.png')\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    import os
+    from pathlib import Path
+
+    source = str(Path(fairlp.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": source}
+    result = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
