@@ -135,9 +135,21 @@ DOMAINS: dict[str, Callable[[Instance], str | None]] = {
 
 _RUN_CORE = "fairlp.solvers.runners:combinatorial"
 LP = Algorithm("lp", "fairlp.solvers.runners:leximin_lp", cost="one LP a round")
-ROUNDS = Algorithm("rounds", _RUN_CORE, f"{_ROUNDS}:edrf_rounds", f"{_ROUNDS}:is_one_server", "one server", "O(NR(R + log N))")
+ROUNDS = Algorithm(
+    "rounds",
+    _RUN_CORE,
+    f"{_ROUNDS}:edrf_rounds",
+    applies=f"{_ROUNDS}:is_one_server",
+    needs="one server",
+    cost="O(NR(R + log N))",
+)
 CLOSED_FORM = Algorithm(
-    "closed-form", _RUN_CORE, f"{_ROUNDS}:edrf_closed_form", f"{_ROUNDS}:closed_form_applies", "all demands positive, no task limits", "O(NR)"
+    "closed-form",
+    _RUN_CORE,
+    f"{_ROUNDS}:edrf_closed_form",
+    applies=f"{_ROUNDS}:closed_form_applies",
+    needs="one server, all demands positive, no task limits",
+    cost="O(NR)",
 )
 SEPARATE = Algorithm("rounds", _RUN_CORE, f"{_ROUNDS}:separate_servers", cost="O(KNR(R + log N))")
 SEPARATE_LP = Algorithm("lp", "fairlp.solvers.runners:separate_lp", cost="one LP a round and server")

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 from .errors import SolverNotAvailableError, UnknownNameError, UnsupportedError, nearest
-from .solution import Backend, Lowering
+from .program import Program
+from .solution import Backend, Capability, Lowering, Options, Solution
 
 #: name → ("module:Class", keyword arguments of the class)
 BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -19,6 +21,17 @@ BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
     "highs-ipm": ("fairlp.solvers.highs:Highs", {"method": "ipm"}),
     "highs-hipo": ("fairlp.solvers.highs:Highs", {"method": "hipo"}),
     "highs-pdlp": ("fairlp.solvers.highs:Highs", {"method": "pdlp"}),
+    "scipy": ("fairlp.solvers.scipy_linprog:Scipy", {}),
+    "glpk": ("fairlp.solvers.glpk:Glpk", {}),
+    "scip": ("fairlp.solvers.scip:Scip", {}),
+    "ortools:GLOP": ("fairlp.solvers.ortools_backend:OrTools", {"algorithm": "GLOP"}),
+    "ortools:PDLP": ("fairlp.solvers.ortools_backend:OrTools", {"algorithm": "PDLP"}),
+}
+
+#: prefix → ("module:Class" taking the whole name, "module:table of the names known behind it")
+FAMILIES: dict[str, tuple[str, str]] = {
+    "cvxpy": ("fairlp.solvers.cvxpy_backend:Cvxpy", "fairlp.solvers.cvxpy_backend:KNOWN"),
+    "pyomo": ("fairlp.solvers.pyomo_backend:Pyomo", "fairlp.solvers.pyomo_backend:KNOWN"),
 }
 
 #: name → "module:function" that turns a Model into another tool's object
@@ -28,12 +41,20 @@ LOWERINGS: dict[str, str] = {
     "cvxpy": "fairlp.solvers.to_cvxpy:to_cvxpy",
 }
 
+#: top module of an object's type → "module:function" that reads a solved object back into a Solution
+READERS: dict[str, str] = {
+    "highspy": "fairlp.solvers.highs:read_back",
+    "pyomo": "fairlp.solvers.to_pyomo:read_back",
+    "cvxpy": "fairlp.solvers.to_cvxpy:read_back",
+}
+
 ENTRY_POINT_GROUP = "fairlp.solvers"
 
 
 def backend_names() -> list[str]:
     """Return the names of all registered back ends, built in first."""
-    return [*BACKENDS, *sorted(set(_entry_points()) - set(BACKENDS))]
+    behind = [f"{prefix}:{name}" for prefix, (_, known) in FAMILIES.items() for name in _load(known)]
+    return [*BACKENDS, *behind, *sorted(set(_entry_points()) - set(BACKENDS))]
 
 
 def find_backend(name: str) -> Backend:
@@ -42,6 +63,10 @@ def find_backend(name: str) -> Backend:
         target, keywords = BACKENDS[name]
         found: Backend = _load(target)(name=name, **keywords)
         return found
+    prefix, _, behind = name.partition(":")
+    if prefix in FAMILIES and behind:
+        member: Backend = _load(FAMILIES[prefix][0])(name)
+        return member
     entry_points = _entry_points()
     if name not in entry_points:
         raise UnknownNameError(f"no solver is called {name!r}; {nearest(name, backend_names())}")
@@ -60,11 +85,32 @@ def backend(name: str) -> Backend:
     return found
 
 
+def solve(program: Program, name: str, options: Options) -> Solution:
+    """Solve a program by the back end of that name; logarithms by tangents where it has none."""
+    chosen = backend(name)
+    if program.logs is not None and Capability.LOG not in chosen.capabilities:
+        answer: Solution = _load("fairlp.solvers.tangents:solve_with_logs")(chosen, program, options)
+        return answer
+    return chosen.solve(program, options)
+
+
 def lowering(name: str) -> Lowering:
     """Return the function that turns a Model into another tool's object."""
     if name not in LOWERINGS:
         raise UnsupportedError(f"a model cannot be turned into {name!r}; {nearest(name, LOWERINGS)}")
     function: Lowering = _load(LOWERINGS[name])
+    return function
+
+
+def reader(solved: object) -> Callable[[Any, Any], Solution]:
+    """Return the function that reads a solved object of another tool back into a Solution."""
+    top = type(solved).__module__.split(".")[0]
+    if top not in READERS:
+        raise UnsupportedError(
+            f"a {type(solved).__name__} of {top} cannot be read back; expected what to_highs(), to_pyomo() or "
+            "to_cvxpy() gave"
+        )
+    function: Callable[[Any, Any], Solution] = _load(READERS[top])
     return function
 
 

@@ -100,7 +100,9 @@ def wang_figure_1() -> Instance:
 
 def google_servers() -> pd.DataFrame:
     """Return Google's server configurations: columns ``cpu``, ``memory`` (relative to the largest) and ``count``."""
-    rows = [{"server": f"google{k}", "cpu": c, "memory": m, "count": q} for k, (c, m, q) in enumerate(GOOGLE_SERVERS, 1)]
+    rows = [
+        {"server": f"google{k}", "cpu": c, "memory": m, "count": q} for k, (c, m, q) in enumerate(GOOGLE_SERVERS, 1)
+    ]
     return pd.DataFrame(rows).set_index("server")
 
 
@@ -284,7 +286,12 @@ def table() -> pd.DataFrame:
 
 
 def _pool(
-    demands: list[list[float]], capacity: list[float], *, users: list[str], name: str, units: dict[str, str] | None = None
+    demands: list[list[float]],
+    capacity: list[float],
+    *,
+    users: list[str],
+    name: str,
+    units: dict[str, str] | None = None,
 ) -> Instance:
     return Instance.from_arrays(
         demands, [capacity], users=users, servers=["pool"], resources=["cpu", "memory"], units=units, name=name

@@ -304,7 +304,9 @@ def as_expression(value: Any) -> Expression:
         raise ModelError(
             "an array stands in a formula without a name; give it one with model.parameter(name, indices, array)"
         )
-    raise ModelError(f"{value!r} ({type(value).__name__}) cannot stand in a formula; expected a number or an expression")
+    raise ModelError(
+        f"{value!r} ({type(value).__name__}) cannot stand in a formula; expected a number or an expression"
+    )
 
 
 def _rename(name: str, old: tuple[Index, ...], new: Index | tuple[Index, ...]) -> tuple[Index, ...]:

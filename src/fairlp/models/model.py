@@ -235,14 +235,26 @@ class Model:
         """Solve with the back end of that name; options are those of :class:`~fairlp.models.solution.Options`."""
         from time import perf_counter
 
-        from .backends import backend
+        from .backends import solve
         from .solution import Options
 
-        chosen, parsed = backend(solver), Options.from_keywords(solver, options)
+        parsed = Options.from_keywords(solver, options)
         begin = perf_counter()
         program = self.compile()
         built = perf_counter() - begin
-        return chosen.solve(program, parsed).with_build_time(built)
+        return solve(program, solver, parsed).with_build_time(built)
+
+    def read_back(self, solved: Any) -> Solution:
+        """Return the Solution of a solved object that ``to_highs``, ``to_pyomo`` or ``to_cvxpy`` made from this model.
+
+        Raises
+        ------
+        UnsupportedError
+            For an object of another kind.
+        """
+        from .backends import reader
+
+        return reader(solved)(self, solved)
 
     def write(self, path: str | Path, **options: Any) -> list[Path]:
         """Write the model as ``.mps`` or ``.lp`` (also ``.gz``); see :func:`fairlp.models.writers.write_program`."""
@@ -333,5 +345,3 @@ def _variables(node: Expression) -> list[Variable]:
         return [node]
     parts = (getattr(node, name, None) for name in ("left", "right", "body", "argument"))
     return [variable for part in parts if isinstance(part, Expression) for variable in _variables(part)]
-
-

@@ -12,7 +12,7 @@ import secrets
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from pathlib import Path
 from typing import IO, Any, Final, Literal
@@ -27,10 +27,13 @@ _NAMES: Final = ("labels", "numbers")
 NameMap = dict[str, dict[str, Any]]
 Target = str | os.PathLike[str] | IO[str] | IO[bytes]
 
+#: Longest name in fixed MPS.
+_FIXED_NAME: Final = 8
 #: Longest name in a file. COIN's MPS reader overruns its buffer at 160 characters, GLPK and SCIP refuse 256.
 LONGEST_NAME: Final = 140
 _COMMENT_WIDTH: Final = 100
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_]")
+_ILLEGAL_IN_WHOLE = re.compile(r"[^A-Za-z0-9_.]")
 # A number, or what a reader takes for the start of one: HiGHS reads ``inform`` as infinity, then a variable ``orm``.
 _LIKE_A_NUMBER = re.compile(r"[0-9.]|e[0-9]|inf|nan", re.IGNORECASE)
 _LP_WORDS = """
@@ -43,6 +46,22 @@ _MPS_WORDS = """
     quadobj qmatrix qsection qcmatrix csection indicators lazycons usercuts delayedrows modelcuts gencons pwlobj refrow
 """
 _RESERVED: Final = frozenset((_LP_WORDS + _MPS_WORDS).split())
+
+
+@dataclass(frozen=True)
+class NamedBlock(Block):
+    """Rows or columns over one index whose labels are their whole names, as they come out of a file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> NamedBlock("row", (("row", pd.Index(["cap.cpu", "R2"])),), 0, 2).names()
+    ['cap.cpu', 'R2']
+    """
+
+    def names(self) -> list[str]:
+        """Return the labels."""
+        return [str(label) for (label,) in self.labels()]
 
 
 def file_names(blocks: Sequence[Block]) -> tuple[list[str], NameMap]:
@@ -92,9 +111,13 @@ def file_names(blocks: Sequence[Block]) -> tuple[list[str], NameMap]:
     return names, _explain(blocks, names, changed)
 
 
-def numbered_names(blocks: Sequence[Block], letter: str) -> tuple[list[str], NameMap]:
-    """Return ``letter`` and the position in the Program as the name of every element, and what they stand for."""
-    names = [f"{letter}{i}" for i in range(sum(map(len, blocks)))]
+def numbered_names(blocks: Sequence[Block], letter: str, digits: int = 0) -> tuple[list[str], NameMap]:
+    """Return ``letter`` and the position in the Program as the name of every element, and what they stand for.
+
+    With ``digits``, positions count from one and are filled with zeros: ``R0000001``.
+    """
+    size = sum(map(len, blocks))
+    names = [f"{letter}{i + 1:0{digits}d}" for i in range(size)] if digits else [f"{letter}{i}" for i in range(size)]
     return names, _explain(blocks, names, np.ones(len(names), dtype=bool))
 
 
@@ -113,6 +136,11 @@ def clean(text: str) -> str:
 
 def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
     """Return the file names of a block's elements, and which differ from the labels joined by dots."""
+    if isinstance(block, NamedBlock):
+        given = block.names()
+        names = [_ILLEGAL_IN_WHOLE.sub("_", name) or "_" for name in given]
+        names = ["_" + name if _LIKE_A_NUMBER.match(name) or name.lower() in _RESERVED else name for name in names]
+        return names, np.array([a != b for a, b in zip(given, names, strict=True)], dtype=bool)
     head = clean(block.name)
     if _LIKE_A_NUMBER.match(head) or (not block.axes and head.lower() in _RESERVED):
         head = "_" + head
@@ -155,11 +183,10 @@ def _explain(blocks: Sequence[Block], names: Sequence[str], changed: np.ndarray)
     for block in blocks:
         which = np.flatnonzero(changed[start : start + len(block)])
         if which.size:
-            part = Block(block.name, block.axes, 0, which.size, _positions(block)[which] if block.axes else None)
-            for i, labels in zip(which.tolist(), part.labels(), strict=True):
-                texts = [str(label) for label in labels]
-                human = f"{block.name}[{','.join(texts)}]" if block.axes else block.name
-                mapping[names[start + i]] = {"block": block.name, "labels": texts, "name": human}
+            at = _positions(block)[which] if block.axes else None
+            part = replace(block, start=0, stop=which.size, positions=at)
+            for i, labels, human in zip(which.tolist(), part.labels(), part.names(), strict=True):
+                mapping[names[start + i]] = {"block": block.name, "labels": list(map(str, labels)), "name": human}
         start += len(block)
     return mapping
 
@@ -199,6 +226,19 @@ def naming(program: Program, names: Names) -> Naming:
         raise UnknownNameError(f"no way to name rows and columns is called {names!r}; {nearest(names, _NAMES)}")
     constant = unused("objective_constant", columns)
     return Naming(rows, columns, unused("objective", rows), constant, row_map, column_map)
+
+
+def fixed_naming(program: Program) -> Naming:
+    """Return numbered names for fixed MPS, ``R0000001`` and ``C0000001``, all of them explained."""
+    digits = _FIXED_NAME - 1
+    if max(program.n_rows, program.n_columns) >= 10**digits:
+        raise ModelError(
+            f"program {program.name!r} has {program.n_rows} rows and {program.n_columns} columns, and names of "
+            f"{_FIXED_NAME} characters count to {10**digits - 1} only; write profile='portable'"
+        )
+    rows, row_map = numbered_names(program.rows, "R", digits)
+    columns, column_map = numbered_names(program.columns, "C", digits)
+    return Naming(rows, columns, "OBJ", "CONSTANT", row_map, column_map)
 
 
 def check_writable(program: Program, form: str) -> None:
@@ -247,7 +287,12 @@ def comment(mark: str, paragraphs: Iterable[str]) -> str:
 def about(program: Program) -> list[str]:
     """Return what the head of every file says."""
     head = [f"{program.name or 'model'}: written by fairlp, {program.n_rows} rows, {program.n_columns} columns"]
-    return [*head, f"source: {program.source}"] if program.source else head
+    if program.source:
+        head.append(f"source: {program.source}")
+    for what, blocks in (("rows", program.rows), ("columns", program.columns)):
+        if any(isinstance(block, NamedBlock) for block in blocks):
+            head.append(f"Names of {what}: as given.")
+    return head
 
 
 def write_model(target: Target, parts: Iterable[str], row_map: NameMap, column_map: NameMap) -> list[Path]:

@@ -88,8 +88,9 @@ class Options:
         Seconds.
     threads : int or None
     seed : int or None
-    primal_tolerance, dual_tolerance : float
-        Feasibility tolerances asked of the solver.
+    primal_tolerance, dual_tolerance : float or None
+        Feasibility tolerances asked of the solver, which sees numbers scaled to about 1. None: ``FEASIBILITY`` and
+        ``OPTIMALITY`` (``FIRST_ORDER`` for first-order methods).
     method : str
         Algorithm of the back end ("auto" lets it choose).
     verbose : bool
@@ -101,8 +102,8 @@ class Options:
     time_limit: float | None = None
     threads: int | None = None
     seed: int | None = None
-    primal_tolerance: float = FEASIBILITY
-    dual_tolerance: float = OPTIMALITY
+    primal_tolerance: float | None = None
+    dual_tolerance: float | None = None
     method: str = "auto"
     verbose: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -122,9 +123,23 @@ class Options:
         if limit is not None and not limit >= 0:
             raise UnsupportedError(f"time_limit is {limit}; expected seconds >= 0")
         for name in ("primal_tolerance", "dual_tolerance"):
-            if not getattr(options, name) > 0:
-                raise UnsupportedError(f"{name} is {getattr(options, name)}; expected a number > 0")
+            given = getattr(options, name)
+            if given is not None and not given > 0:
+                raise UnsupportedError(f"{name} is {given}; expected a number > 0")
         return options
+
+    def tightened(self, backend: Backend) -> Options:
+        """Return the options with the back end's tightest tolerances where none were given, if it has such."""
+        tight = getattr(backend, "tightest", None)
+        if tight is None:
+            return self
+        return replace(
+            self, primal_tolerance=self.primal_tolerance or tight, dual_tolerance=self.dual_tolerance or tight
+        )
+
+    def tolerances(self, primal: float = FEASIBILITY, dual: float = OPTIMALITY) -> tuple[float, float]:
+        """Return the primal and dual tolerance: those given, or a method's own."""
+        return self.primal_tolerance or primal, self.dual_tolerance or dual
 
 
 class BlockView(Mapping[str, Any]):
@@ -188,6 +203,25 @@ class Solution:
     iterations: Mapping[str, int] = field(default_factory=dict)
     basis: Any = None
     method: str = ""
+
+    @classmethod
+    def of_point(
+        cls,
+        program: Program,
+        termination: Termination,
+        message: str,
+        solver: str,
+        x: np.ndarray | None,
+        row_duals: np.ndarray | None,
+        column_duals: np.ndarray | None,
+        **more: Any,
+    ) -> Solution:
+        """Return a solution whose status follows from what is there: "optimal" without a point is unknown."""
+        if x is None and termination is Termination.OPTIMAL:
+            termination = Termination.UNKNOWN
+        there = Point.OPTIMAL if termination is Termination.OPTIMAL else Point.FEASIBLE
+        points = (Point.NONE if part is None else there for part in (x, row_duals))
+        return cls(program, Status(termination, *points, message), solver, x, row_duals, column_duals, **more)
 
     @property
     def objective(self) -> float:

@@ -11,6 +11,8 @@ from typing import Final
 FEASIBILITY: Final = 1e-9
 #: Dual feasibility that solvers are asked for, relative to a column's terms.
 OPTIMALITY: Final = 1e-9
+#: What first-order methods (PDLP, SCS, OSQP) are asked for: they gain digits slowly.
+FIRST_ORDER: Final = 1e-8
 #: The tightest tolerance that HiGHS accepts; the rounds of a leximin use it, so that errors do not add up.
 SOLVER_TIGHTEST: Final = 1e-10
 #: A solution is called verified when residuals and duality gap, relative, are at most this.
@@ -18,6 +20,8 @@ VERIFIED: Final = 1e-7
 #: A row without a right-hand side is measured against at least this fraction of what its variables could reach: with
 #: VERIFIED, what is below 1e-12 of that is rounding noise.
 NEGLIGIBLE: Final = 1e-5
+#: A sum of logarithms solved by tangents ends when its certified gap, relative, is at most this.
+TANGENT_GAP: Final = 1e-8
 #: Two allocations (totals or shares) are called equal when they differ by at most this, relative to the larger.
 AGREEMENT: Final = 1e-9
 #: A resource counts as saturated when what is left is at most this fraction of its capacity.

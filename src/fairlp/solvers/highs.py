@@ -13,6 +13,7 @@ import numpy as np
 from ..models.errors import SolverError, UnsupportedError, nearest
 from ..models.program import Program
 from ..models.solution import Capability, Options, Point, Solution, Status, Termination
+from ..models.tolerances import SOLVER_TIGHTEST
 from .scaling import Scaling, equilibrate
 from .session import ProgramSession
 
@@ -42,6 +43,7 @@ class Highs:
         }
     )
     install = "pip install highspy"
+    tightest = SOLVER_TIGHTEST
 
     def __init__(self, name: str = "highs", method: str = "auto") -> None:
         self.name, self.method = name, method
@@ -162,15 +164,51 @@ def load(model: Model) -> Any:
     return highs
 
 
+def read_back(model: Model, highs: Any) -> Solution:
+    """Return the Solution of a ``highspy.Highs`` that :func:`load` made (rows may have been added since)."""
+    import highspy
+
+    program = model.compile()
+    if highs.getNumCol() < program.n_columns or highs.getNumRow() < program.n_rows:
+        raise UnsupportedError(f"this Highs object has fewer rows or columns than {program.name!r}")
+    raw, solution = highs.getModelStatus(), highs.getSolution()
+    x = np.array(solution.col_value)[: program.n_columns] if solution.value_valid else None
+    duals = reduced = None
+    if solution.dual_valid and not program.is_mip:
+        duals = np.array(solution.row_dual)[: program.n_rows]
+        reduced = np.array(solution.col_dual)[: program.n_columns]
+    termination = _terminations(highspy).get(raw, Termination.UNKNOWN)
+    if termination not in (Termination.OPTIMAL, Termination.TIME_LIMIT, Termination.ITERATION_LIMIT):
+        x = duals = reduced = None
+    return Solution.of_point(program, termination, highs.modelStatusToString(raw), "highs", x, duals, reduced)
+
+
+def _terminations(highspy: Any) -> dict[Any, Termination]:
+    kind = highspy.HighsModelStatus
+    return {
+        kind.kOptimal: Termination.OPTIMAL,
+        kind.kModelEmpty: Termination.OPTIMAL,
+        kind.kInfeasible: Termination.INFEASIBLE,
+        kind.kUnbounded: Termination.UNBOUNDED,
+        kind.kUnboundedOrInfeasible: Termination.INFEASIBLE_OR_UNBOUNDED,
+        kind.kTimeLimit: Termination.TIME_LIMIT,
+        kind.kIterationLimit: Termination.ITERATION_LIMIT,
+        kind.kSolutionLimit: Termination.ITERATION_LIMIT,
+        kind.kInterrupt: Termination.INTERRUPTED,
+        kind.kHighsInterrupt: Termination.INTERRUPTED,  # type: ignore[attr-defined]
+    }
+
+
 def _highs(options: Options, solver: str) -> Any:
     import highspy
 
     highs = highspy.Highs()
     _set(highs, "output_flag", options.verbose)
     _set(highs, "solver", solver)
-    _set(highs, "primal_feasibility_tolerance", options.primal_tolerance)
-    _set(highs, "dual_feasibility_tolerance", options.dual_tolerance)
-    _set(highs, "ipm_optimality_tolerance", min(options.primal_tolerance, options.dual_tolerance))
+    primal, dual = options.tolerances()
+    _set(highs, "primal_feasibility_tolerance", primal)
+    _set(highs, "dual_feasibility_tolerance", dual)
+    _set(highs, "ipm_optimality_tolerance", min(primal, dual))
     if options.time_limit is not None:
         _set(highs, "time_limit", options.time_limit)
     if options.seed is not None:
@@ -244,18 +282,7 @@ def _read(session: HighsSession) -> dict[str, Any]:
     highs, scaling, sign = session._highs, session.scaling, session._sign
     raw, info, solution = highs.getModelStatus(), highs.getInfo(), highs.getSolution()
     kind = highspy.HighsModelStatus
-    termination = {
-        kind.kOptimal: Termination.OPTIMAL,
-        kind.kModelEmpty: Termination.OPTIMAL,
-        kind.kInfeasible: Termination.INFEASIBLE,
-        kind.kUnbounded: Termination.UNBOUNDED,
-        kind.kUnboundedOrInfeasible: Termination.INFEASIBLE_OR_UNBOUNDED,
-        kind.kTimeLimit: Termination.TIME_LIMIT,
-        kind.kIterationLimit: Termination.ITERATION_LIMIT,
-        kind.kSolutionLimit: Termination.ITERATION_LIMIT,
-        kind.kInterrupt: Termination.INTERRUPTED,
-        kind.kHighsInterrupt: Termination.INTERRUPTED,
-    }.get(raw, Termination.UNKNOWN)
+    termination = _terminations(highspy).get(raw, Termination.UNKNOWN)
     optimal = termination is Termination.OPTIMAL
     empty = raw == kind.kModelEmpty
     feasible = optimal or (solution.value_valid and info.primal_solution_status == 2)  # 2: kSolutionStatusFeasible

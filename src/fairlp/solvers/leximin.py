@@ -30,7 +30,7 @@ from ..models.instance import Instance
 from ..models.merging import Groups, identity, merge_servers, merge_users
 from ..models.model import Model
 from ..models.solution import Options, Session, Solution
-from ..models.tolerances import BLOCKED_PRICE, SAME_LEVEL, SOLVER_TIGHTEST
+from ..models.tolerances import BLOCKED_PRICE, SAME_LEVEL
 
 Formulation = Callable[[Instance], Model]
 Normaliser = Callable[[Instance], np.ndarray]
@@ -95,8 +95,8 @@ def leximin(
     program = model.compile()
     result.merged = (len(small.users), len(small.servers))
     prepared = perf_counter()
-    tight = {"primal_tolerance": SOLVER_TIGHTEST, "dual_tolerance": SOLVER_TIGHTEST}
-    session = find_backend(solver).session(program, Options.from_keywords(solver, {**tight, **(options or {})}))
+    backend = find_backend(solver)
+    session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))
     rounds = _Rounds(session, model, users, member_rate, part.task_limits * users.factor, small.weights)
     rounds.run()
     solved = perf_counter()

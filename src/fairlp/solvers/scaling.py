@@ -84,6 +84,8 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
         sizes = sizes[sizes > 0]
         rhs = float(_power_of_two(1.0 / np.exp(np.log(sizes).mean()))) if sizes.size else 1.0
     priced = abs(program.c * columns).max(initial=0.0) / rhs
+    if program.logs is not None:
+        priced = max(priced, float(abs(program.logs.weights).max(initial=0.0)))
     cost = float(_power_of_two(1.0 / priced)) if priced > 0 else 1.0
     scaling = Scaling(rows, columns, rhs, cost)
     data = A.data * rows[row_of] * columns[column_of]
@@ -144,7 +146,11 @@ def _refuse_extremes(
         )
     for what, names, bounds in (
         ("row", "row_names", (scaling.row_bounds(program.row_lower), scaling.row_bounds(program.row_upper))),
-        ("column", "column_names", (scaling.column_bounds(program.col_lower), scaling.column_bounds(program.col_upper))),
+        (
+            "column",
+            "column_names",
+            (scaling.column_bounds(program.col_lower), scaling.column_bounds(program.col_upper)),
+        ),
     ):
         for bound in bounds:
             huge = np.flatnonzero(np.isfinite(bound) & (abs(bound) >= LARGEST_BOUND))

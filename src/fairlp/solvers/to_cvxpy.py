@@ -1,31 +1,71 @@
-"""A model as a CVXPY ``Problem``: variables by name, in their natural shape, one constraint for each block."""
+"""A model as a CVXPY ``Problem``: variables by name, in their natural shape, one constraint for each block and side."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..models.errors import ModelError
 from ..models.model import Model
 from ..models.program import Block, Program
+from ..models.solution import Solution, Termination
+from .common import reduced_costs, sign
+
+
+@dataclass
+class Built:
+    """A CVXPY problem and the way back: its variables by block, and rows and side of each row constraint."""
+
+    problem: Any
+    variables: list[Any]
+    n_rows: int
+    rows: list[tuple[Any, np.ndarray, int]] = field(default_factory=list)
+
+    def point(self) -> np.ndarray | None:
+        """Return the values of all columns (None when there are none)."""
+        if any(variable.value is None for variable in self.variables):
+            return None
+        parts = [np.asarray(variable.value, dtype=float).reshape(-1) for variable in self.variables]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def minimisation_duals(self) -> np.ndarray | None:
+        """Return ∂objective/∂rhs of every row, for the minimisation that CVXPY solves."""
+        duals = np.zeros(self.n_rows)
+        for constraint, at, side in self.rows:
+            value = constraint.dual_value
+            if value is None:
+                return None
+            # Lagrangian: f + λ·(expression − bound) for ≤ and =, f + λ·(bound − expression) for ≥
+            duals[at] += (1.0 if side > 0 else -1.0) * np.asarray(value, dtype=float).reshape(-1)
+        return duals
 
 
 def to_cvxpy(model: Model) -> Any:
     """Return a CVXPY problem, logarithms included.
 
     A variable over indices has their shape (``problem.var_dict["g"]``); one with a mask is a vector of the elements
-    that exist, in order. Constraints come one for each block and side, in the order of the model.
+    that exist, in order. Constraints come one for each block and side, in the order of the model; go on with
+    ``problem.constraints + [...]``. After solving, :meth:`Model.read_back` gives a Solution.
     """
+    return build(model.compile()).problem
+
+
+def build(program: Program) -> Built:
+    """Return a program as a CVXPY problem with the way back."""
     import cvxpy as cp
 
-    program = model.compile()
     variables = [_variable(cp, block, program) for block in program.columns]
     flat = [cp.vec(variable, order="C") if variable.ndim > 1 else variable for variable in variables]
-    constraints: list[Any] = []
-    rows = program.A.tocsr()
+    built = Built(None, variables, program.n_rows)
+    matrix = program.A.tocsr()
     for block in program.rows:
         if len(block):
-            constraints += _constraints(cp, program, block, _times(rows[block.slice], program, flat))
+            activity = _times(matrix[block.slice], program, flat)
+            activity = activity if isinstance(activity, cp.Expression) else cp.Constant(activity)
+            built.rows += _rows(program, block, activity)
+    constraints = [constraint for constraint, _, _ in built.rows]
     for block, variable in zip(program.columns, flat, strict=True):
         constraints += _bounds(program, block, variable)
     objective: Any = program.offset + sum(
@@ -36,7 +76,45 @@ def to_cvxpy(model: Model) -> Any:
     if program.logs is not None:
         inner = _times(program.logs.A, program, flat) + program.logs.constant
         objective = objective + program.logs.weights @ cp.log(inner)
-    return cp.Problem(cp.Maximize(objective) if program.sense == "max" else cp.Minimize(objective), constraints)
+    built.problem = cp.Problem(
+        cp.Maximize(objective) if program.sense == "max" else cp.Minimize(objective), constraints
+    )
+    return built
+
+
+def read_back(model: Model, problem: Any) -> Solution:
+    """Return the Solution of a problem that :func:`to_cvxpy` made (more constraints may have been added since).
+
+    Raises
+    ------
+    ModelError
+        When the problem does not have the model's variables.
+    """
+    program = model.compile()
+    by_name = problem.var_dict
+    missing = [block.name for block in program.columns if block.name not in by_name]
+    if missing:
+        raise ModelError(f"the CVXPY problem has no variable {missing[0]!r}; make it with model.to_cvxpy()")
+    built = Built(problem, [by_name[block.name] for block in program.columns], program.n_rows)
+    places = [(at, side) for block in program.rows if len(block) for _, at, side in _sides(program, block)]
+    own = problem.constraints[: len(places)]
+    built.rows = [(constraint, at, side) for constraint, (at, side) in zip(own, places, strict=True)]
+    x = built.point()
+    duals = built.minimisation_duals() if x is not None and not program.is_mip else None
+    if duals is not None:
+        duals = sign(program) * duals
+    reduced = reduced_costs(program, x, duals) if x is not None and duals is not None else None
+    termination = _TERMINATION.get(problem.status, Termination.UNKNOWN)
+    return Solution.of_point(program, termination, str(problem.status), "cvxpy", x, duals, reduced)
+
+
+_TERMINATION = {
+    "optimal": Termination.OPTIMAL,
+    "optimal_inaccurate": Termination.UNKNOWN,
+    "infeasible": Termination.INFEASIBLE,
+    "unbounded": Termination.UNBOUNDED,
+    "infeasible_or_unbounded": Termination.INFEASIBLE_OR_UNBOUNDED,
+}
 
 
 def _variable(cp: Any, block: Block, program: Program) -> Any:
@@ -56,29 +134,38 @@ def _times(matrix: Any, program: Program, flat: list[Any]) -> Any:
     return sum(parts[1:], parts[0]) if parts else np.zeros(matrix.shape[0])
 
 
-def _constraints(cp: Any, program: Program, block: Block, activity: Any) -> list[Any]:
+def _sides(program: Program, block: Block) -> list[tuple[np.ndarray, np.ndarray, int]]:
+    """Return (positions in the block, rows, side) of each constraint: side 0 for =, 1 for ≥, −1 for ≤."""
     lower, upper = program.row_lower[block.slice], program.row_upper[block.slice]
-    activity = activity if isinstance(activity, cp.Expression) else cp.Constant(activity)
-    if (lower == upper).all():
-        return [activity == lower]
+    equal = lower == upper
     sides = []
-    for bound, relation in ((lower, "__ge__"), (upper, "__le__")):
-        finite = np.isfinite(bound)
-        if finite.all():
-            sides.append(getattr(activity, relation)(bound))
-        elif finite.any():
-            at = np.flatnonzero(finite)
-            sides.append(getattr(activity[at], relation)(bound[at]))
+    for there, side in ((equal, 0), (np.isfinite(lower) & ~equal, 1), (np.isfinite(upper) & ~equal, -1)):
+        at = np.flatnonzero(there)
+        if at.size:
+            sides.append((at, block.start + at, side))
     return sides
+
+
+def _rows(program: Program, block: Block, activity: Any) -> list[tuple[Any, np.ndarray, int]]:
+    found = []
+    for at, rows, side in _sides(program, block):
+        part = activity if len(at) == len(block) else activity[at]
+        if side == 0:
+            constraint = part == program.row_lower[rows]
+        elif side > 0:
+            constraint = part >= program.row_lower[rows]
+        else:
+            constraint = part <= program.row_upper[rows]
+        found.append((constraint, rows, side))
+    return found
 
 
 def _bounds(program: Program, block: Block, variable: Any) -> list[Any]:
     sides = []
-    for bounds, relation in ((program.col_lower, "__ge__"), (program.col_upper, "__le__")):
+    for bounds, lower in ((program.col_lower, True), (program.col_upper, False)):
         bound = bounds[block.slice]
         at = np.flatnonzero(np.isfinite(bound))
-        if len(at) == len(bound):
-            sides.append(getattr(variable, relation)(bound))
-        elif len(at):
-            sides.append(getattr(variable[at], relation)(bound[at]))
+        if at.size:
+            part = variable if len(at) == len(bound) else variable[at]
+            sides.append(part >= bound[at] if lower else part <= bound[at])
     return sides

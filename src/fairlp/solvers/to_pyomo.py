@@ -22,6 +22,9 @@ from ..models.expressions import (
     Variable,
 )
 from ..models.model import ConstraintBlock, Model
+from ..models.program import Program
+from ..models.solution import Solution, Termination
+from .common import reduced_costs
 
 Binding = dict[str, int]
 
@@ -51,6 +54,47 @@ def to_pyomo(model: Model) -> Any:
         sense = pyo.maximize if model.sense == "max" else pyo.minimize
         built.objective = pyo.Objective(expr=build(model.objective, {}), sense=sense)
     return built
+
+
+def read_back(model: Model, built: Any) -> Solution:
+    """Return the Solution of a solved Pyomo model that :func:`to_pyomo` made.
+
+    Variables without a value (no solve yet, or no solution) give a Solution without a point. Duals come from the Suffix
+    ``dual``, where the user declared one before solving: ``built.dual = Suffix(direction=Suffix.IMPORT)``.
+    """
+    program = model.compile()
+    x = np.full(program.n_columns, np.nan)
+    for block in program.columns:
+        component = built.component(block.name) or built.component(block.name + "_")
+        if component is None:
+            raise ModelError(f"the Pyomo model has no variable {block.name!r}; make it with model.to_pyomo()")
+        keys = list(block.labels()) or [()]
+        values = [component[labels if len(labels) != 1 else labels[0]] if labels else component for labels in keys]
+        x[block.slice] = [np.nan if value.value is None else value.value for value in values]
+    found = None if np.isnan(x).any() else x
+    duals = reduced = None
+    suffix = built.component("dual")
+    if found is not None and suffix is not None and not program.is_mip:
+        duals = np.zeros(program.n_rows)
+        for block in program.rows:
+            component = built.component(block.name) or built.component(block.name + "_")
+            rows = list(block.labels()) or [()]
+            for at, labels in enumerate(rows, block.start):
+                row = component[labels if len(labels) != 1 else labels[0]] if labels else component
+                duals[at] = suffix.get(row, 0.0)
+        # some interfaces report duals of the minimisation also for a maximum: the objective's growth tells which
+        duals = _oriented(program, found, duals)
+        reduced = reduced_costs(program, found, duals)
+    solved = Termination.UNKNOWN if found is None else Termination.OPTIMAL
+    return Solution.of_point(program, solved, "read from the Pyomo model", "pyomo", found, duals, reduced)
+
+
+def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
+    """Return the duals with the sign that makes the certificate hold better."""
+    from ..models.certificate import certify
+
+    first, second = (certify(program, x, d, None).gap or 0.0 for d in (duals, -duals))
+    return duals if first <= second else -duals
 
 
 class _Builder:
@@ -112,9 +156,9 @@ def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
     positions = np.arange(variable.size) if variable.positions is None else variable.positions
     symbols = [index.symbol for index in variable.indices]
     places = np.unravel_index(positions, variable.shape) if variable.indices else ()
-    keys = [
-        _key(variable.indices, dict(zip(symbols, place, strict=True))) for place in zip(*places, strict=True)
-    ] or [None]
+    keys = [_key(variable.indices, dict(zip(symbols, place, strict=True))) for place in zip(*places, strict=True)] or [
+        None
+    ]
     bounds = {
         key: tuple(None if np.isinf(bound) else float(bound) for bound in pair)
         for key, pair in zip(keys, zip(variable.lower, variable.upper, strict=True), strict=True)

@@ -13,9 +13,7 @@ from ...models.tolerances import SATURATED
 History = list[tuple[float, np.ndarray]]
 
 
-def fill(
-    demands: np.ndarray, capacity: np.ndarray, rate: np.ndarray, limits: np.ndarray
-) -> tuple[np.ndarray, History]:
+def fill(demands: np.ndarray, capacity: np.ndarray, rate: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, History]:
     """Return the leximin level of each user on one server, and the rounds.
 
     Parameters

@@ -1,0 +1,162 @@
+"""What every back end shares: one scaled minimisation to solve, refusals, and the way back to the user's numbers."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..models.errors import UnsupportedError
+from ..models.program import LogTerms, Program
+from ..models.solution import Capability, Options, Solution, Termination
+from .scaling import Scaling, equilibrate
+from .session import ProgramSession
+
+
+@dataclass
+class Raw:
+    """A back end's answer to the scaled minimisation: why it stopped, a point, row duals ∂objective/∂rhs."""
+
+    termination: Termination
+    message: str
+    x: np.ndarray | None = None
+    row_duals: np.ndarray | None = None
+    seconds: float = 0.0
+    iterations: Mapping[str, int] = field(default_factory=dict)
+    method: str = ""
+
+
+class BaseBackend:
+    """A back end in one file: a name, what it can do, the package it needs, and how it minimises a program.
+
+    Every back end is given a minimisation in numbers of about 1, so that absolute tolerances mean the same for all and
+    no solver's sign of a maximum's duals can be wrong.
+    """
+
+    name = ""
+    capabilities: frozenset[Capability] = frozenset()
+    #: Import name of the package, and the command that installs it.
+    package = ""
+    install = ""
+    #: Names of Options that it honours.
+    honours: frozenset[str] = frozenset()
+    methods: tuple[str, ...] = ()
+
+    def available(self) -> tuple[bool, str]:
+        """Return whether the package is installed, without importing it."""
+        if not installed(self.package):
+            return False, f"{self.package} is not installed; {self.install}"
+        return True, ""
+
+    def version(self) -> str:
+        """Return the version of the package."""
+        return importlib.metadata.version(self.package)
+
+    def run(self, program: Program, options: Options) -> Raw:
+        """Minimise a scaled program (``sense`` is always ``min``)."""
+        raise UnsupportedError(f"{self.name} does not say how it solves {program.name!r}")
+
+    def session(self, program: Program, options: Options) -> ProgramSession:
+        """Load a program for a series of solves (each from scratch, unless the back end can do better)."""
+        return ProgramSession(self, program, options)
+
+    def solve(self, program: Program, options: Options) -> Solution:
+        """Solve one program and return the answer in the user's numbers and sense."""
+        self.refuse_unsupported(program, options)
+        begin = perf_counter()
+        scaling, data = equilibrate(program)
+        scaled = minimisation(program, scaling, data)
+        raw = self.run(scaled, options)
+        x, duals = raw.x, raw.row_duals
+        if x is not None and not np.isfinite(x).all():
+            x = None
+        if x is None or program.is_mip or (duals is not None and not np.isfinite(duals).all()):
+            duals = None
+        reduced = None
+        if x is not None:
+            x = scaling.values(x)
+            whole = program.integrality > 0
+            x[whole] = np.round(x[whole])
+        if x is not None and duals is not None:
+            duals = sign(program) * scaling.row_duals(duals)
+            reduced = reduced_costs(program, x, duals)
+        times = {"pass": perf_counter() - begin - raw.seconds, "solve": raw.seconds}
+        return Solution.of_point(
+            program,
+            raw.termination,
+            raw.message,
+            self.name,
+            x,
+            duals,
+            reduced,
+            times=times,
+            iterations=dict(raw.iterations),
+            method=raw.method,
+        )
+
+    def refuse_unsupported(self, program: Program, options: Options) -> None:
+        """Raise when the program or an option is beyond the back end."""
+        needed = [Capability.LOG] if program.logs is not None else []
+        needed += [Capability.MILP] if program.is_mip else []
+        for capability in needed:
+            if capability not in self.capabilities:
+                able = ", ".join(sorted(c.value for c in self.capabilities))
+                raise UnsupportedError(f"{program.name!r} needs {capability.value}, and {self.name} can do: {able}")
+        default = Options()
+        for option in fields(Options):
+            if option.name not in self.honours and getattr(options, option.name) != getattr(default, option.name):
+                kept = ", ".join(sorted(self.honours)) or "none"
+                raise UnsupportedError(f"{self.name} cannot honour the option {option.name!r}; it honours: {kept}")
+        if options.method != "auto" and options.method not in self.methods:
+            known = ", ".join(("auto", *self.methods))
+            raise UnsupportedError(f"{self.name} has no method {options.method!r}; it has: {known}")
+
+
+def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Program:
+    """Return the program as the solver is to see it: scaled, and to be minimised."""
+    logs = program.logs
+    factor = sign(program)
+    if logs is not None:
+        inner = logs.A.copy()
+        inner.data = inner.data * (scaling.columns / scaling.rhs)[inner.indices]
+        logs = LogTerms(logs.name, factor * scaling.cost * logs.weights, inner, logs.constant)
+    return program.replace(
+        sense="min",
+        c=scaling.costs(factor * program.c),
+        offset=0.0,
+        A=type(program.A)((data.copy(), program.A.indices, program.A.indptr), shape=program.A.shape),
+        row_lower=scaling.row_bounds(program.row_lower),
+        row_upper=scaling.row_bounds(program.row_upper),
+        col_lower=scaling.column_bounds(program.col_lower),
+        col_upper=scaling.column_bounds(program.col_upper),
+        logs=logs,
+    )
+
+
+def reduced_costs(program: Program, x: np.ndarray, row_duals: np.ndarray) -> np.ndarray:
+    """Return gradient − Aᵀ·duals: ∂objective/∂(bound) where a bound is active."""
+    gradient = program.c
+    if program.logs is not None:
+        inner = program.logs.A @ x + program.logs.constant
+        gradient = gradient + program.logs.A.T @ (program.logs.weights / inner)
+    return np.asarray(gradient - program.A.T @ row_duals)
+
+
+def sign(program: Program) -> float:
+    """Return 1 for a minimisation, −1 for a maximisation."""
+    return 1.0 if program.sense == "min" else -1.0
+
+
+def installed(package: str) -> bool:
+    """Whether a package can be imported, without importing it."""
+    return importlib.util.find_spec(package) is not None
+
+
+def given(options: Options, **names: str) -> dict[str, Any]:
+    """Return the options that were given (not None), under a solver's own names."""
+    return {own: getattr(options, ours) for ours, own in names.items() if getattr(options, ours) is not None}

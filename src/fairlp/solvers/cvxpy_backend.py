@@ -1,0 +1,190 @@
+"""Any solver that CVXPY finds, as ``cvxpy:NAME``: LPs, MILPs and, with a cone solver, logarithms."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import warnings
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from ..models.errors import SolverError, UnknownNameError, UnsupportedError, nearest
+from ..models.program import Program
+from ..models.solution import Capability, Options, Termination
+from ..models.tolerances import FIRST_ORDER
+from .common import BaseBackend, Raw, installed
+from .to_cvxpy import build
+
+_LP = frozenset({Capability.LP, Capability.DUALS})
+_MILP = frozenset({Capability.LP, Capability.MILP})
+_LOG = Capability.LOG
+
+
+@dataclass(frozen=True)
+class Known:
+    """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options."""
+
+    package: str
+    capabilities: frozenset[Capability]
+    options: dict[str, str]
+    first_order: bool = False
+    extra: str = ""
+
+
+#: CVXPY's SCIP and CBC give no duals that can be trusted (0 on active bounds; none), so they promise none here.
+KNOWN: dict[str, Known] = {
+    "CLARABEL": Known(
+        "clarabel",
+        _LP | {_LOG},
+        {"primal_tolerance": "tol_feas", "dual_tolerance": "tol_gap_abs", "time_limit": "time_limit"},
+    ),
+    "SCS": Known(
+        "scs",
+        _LP | {_LOG},
+        {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel", "time_limit": "time_limit_secs"},
+        first_order=True,
+    ),
+    "ECOS": Known("ecos", _LP | {_LOG}, {"primal_tolerance": "feastol", "dual_tolerance": "abstol"}, extra="ecos"),
+    "OSQP": Known(
+        "osqp",
+        _LP,
+        {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel", "time_limit": "time_limit"},
+        first_order=True,
+    ),
+    "PIQP": Known("piqp", _LP, {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel"}, extra="piqp"),
+    "HIGHS": Known(
+        "highspy",
+        _LP | {Capability.MILP},
+        {
+            "primal_tolerance": "primal_feasibility_tolerance",
+            "dual_tolerance": "dual_feasibility_tolerance",
+            "time_limit": "time_limit",
+            "threads": "threads",
+            "seed": "random_seed",
+        },
+    ),
+    "SCIPY": Known("scipy", _LP | {Capability.MILP}, {}),
+    "SCIP": Known("pyscipopt", _MILP, {}, extra="scip"),
+    "GLPK": Known("cvxopt", _LP, {}, extra="cvxopt"),
+    "GLPK_MI": Known("cvxopt", _MILP, {}, extra="cvxopt"),
+    "CBC": Known("cylp", _MILP, {}),
+    "GUROBI": Known(
+        "gurobipy",
+        _LP | {Capability.MILP},
+        {
+            "primal_tolerance": "FeasibilityTol",
+            "dual_tolerance": "OptimalityTol",
+            "time_limit": "TimeLimit",
+            "threads": "Threads",
+            "seed": "Seed",
+        },
+    ),
+    "MOSEK": Known("mosek", _LP | {Capability.MILP, _LOG}, {}),
+    "COPT": Known("coptpy", _LP | {Capability.MILP, _LOG}, {"time_limit": "TimeLimit", "threads": "Threads"}),
+    "XPRESS": Known("xpress", _LP | {Capability.MILP}, {"time_limit": "maxtime", "threads": "threads"}),
+    "CPLEX": Known("cplex", _LP | {Capability.MILP}, {}),
+}
+
+
+class Cvxpy(BaseBackend):
+    """One of CVXPY's solvers."""
+
+    package = "cvxpy"
+    install = "pip install cvxpy"
+
+    def __init__(self, name: str) -> None:
+        self.name, self.solver = name, name.partition(":")[2].upper()
+        if self.solver in ("GLOP", "PDLP"):
+            raise UnknownNameError(
+                f"{name} cannot run beside highspy in one process; use solver='ortools:{self.solver}' instead"
+            )
+        known = KNOWN.get(self.solver)
+        if known is None:
+            known = self._ask()
+        self.known = known
+        self.capabilities = known.capabilities
+        self.honours = frozenset({*known.options, "verbose", "extra"})
+
+    def available(self) -> tuple[bool, str]:
+        """Return whether CVXPY and the solver's package are installed, without importing them."""
+        if not installed("cvxpy"):
+            return False, f"cvxpy is not installed; {self.install}"
+        if not installed(self.known.package):
+            package = f'"fairlp[{self.known.extra}]"' if self.known.extra else self.known.package
+            return False, f"{self.known.package} is not installed; pip install {package}"
+        return True, ""
+
+    def version(self) -> str:
+        """Return the version of the solver's package, and CVXPY's."""
+        own = importlib.metadata.version(self.known.package)
+        return f"{own} (cvxpy {importlib.metadata.version('cvxpy')})"
+
+    def run(self, program: Program, options: Options) -> Raw:
+        """Minimise through CVXPY; "optimal but inaccurate" is not called optimal."""
+        import cvxpy as cp
+
+        built = build(program)
+        tight = (FIRST_ORDER, FIRST_ORDER) if self.known.first_order else ()
+        asked = dict(zip(("primal_tolerance", "dual_tolerance"), options.tolerances(*tight), strict=True))
+        for name in ("time_limit", "threads", "seed"):
+            if getattr(options, name) is not None:
+                asked[name] = getattr(options, name)
+        settings = {own: asked[ours] for ours, own in self.known.options.items() if ours in asked}
+        if self.solver == "CLARABEL":
+            settings["tol_gap_rel"] = settings["tol_gap_abs"]
+        if self.solver == "ECOS":
+            settings["reltol"] = settings["abstol"]
+        if self.known.first_order:
+            settings["max_iter" if self.solver == "OSQP" else "max_iters"] = _MANY
+        settings.update(options.extra)
+        begin = perf_counter()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # "may be inaccurate" comes back as a status
+                built.problem.solve(solver=self.solver, verbose=options.verbose, **settings)
+        except cp.error.SolverError as error:
+            return Raw(_of_error(str(error)), str(error).splitlines()[0], seconds=perf_counter() - begin)
+        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            if options.extra:
+                raise UnsupportedError(f"{self.name} refused extra={dict(options.extra)!r}: {error}") from error
+            raise SolverError(f"{self.name} failed: {error}") from error
+        return self._raw(built, perf_counter() - begin, options.time_limit is not None)
+
+    def _raw(self, built: Any, seconds: float, limited: bool) -> Raw:
+        status, stats = str(built.problem.status), built.problem.solver_stats
+        termination = {
+            "optimal": Termination.OPTIMAL,
+            "infeasible": Termination.INFEASIBLE,
+            "unbounded": Termination.UNBOUNDED,
+            "infeasible_or_unbounded": Termination.INFEASIBLE_OR_UNBOUNDED,
+            "user_limit": Termination.TIME_LIMIT if limited else Termination.ITERATION_LIMIT,
+        }.get(status, Termination.UNKNOWN)
+        own = getattr(stats, "solve_time", None)
+        raw = Raw(termination, status, seconds=float(own) if own else seconds, method=self.solver)
+        if getattr(stats, "num_iters", None):
+            raw.iterations = {self.solver.lower(): int(stats.num_iters)}
+        if status in ("optimal", "optimal_inaccurate", "user_limit"):
+            raw.x = built.point()
+        if raw.termination is Termination.OPTIMAL and Capability.DUALS in self.capabilities and raw.x is not None:
+            raw.row_duals = built.minimisation_duals()
+        return raw
+
+    def _ask(self) -> Known:
+        """Return what can be said of a solver that only CVXPY knows."""
+        import cvxpy as cp
+
+        if self.solver not in cp.installed_solvers():
+            names = sorted({*KNOWN, *cp.installed_solvers()})
+            raise UnknownNameError(f"CVXPY has no solver {self.solver!r}; {nearest(self.solver, names)}")
+        return Known("cvxpy", _LP, {})
+
+
+#: First-order methods need many cheap iterations; their own defaults stop too early for the tolerance asked.
+_MANY = 1_000_000
+
+
+def _of_error(message: str) -> Termination:
+    words = message.lower()
+    if "time" in words and "limit" in words:
+        return Termination.TIME_LIMIT
+    return Termination.UNKNOWN

@@ -1,0 +1,153 @@
+"""GLPK through ``swiglpk``: simplex, interior point, and branch and cut."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..models.errors import SolverError, UnsupportedError
+from ..models.program import Program
+from ..models.solution import Capability, Options, Termination
+from .common import BaseBackend, Raw
+
+
+class Glpk(BaseBackend):
+    """GLPK: exact bookkeeping, slow on large programs, an independent opinion on small ones."""
+
+    capabilities = frozenset({Capability.LP, Capability.MILP, Capability.DUALS})
+    package = "swiglpk"
+    install = 'pip install "fairlp[glpk]"'
+    honours = frozenset({"time_limit", "primal_tolerance", "dual_tolerance", "method", "verbose"})
+    methods = ("simplex", "interior")
+
+    def __init__(self, name: str = "glpk") -> None:
+        self.name = name
+
+    def run(self, program: Program, options: Options) -> Raw:
+        """Minimise with GLPK's simplex (with presolve), interior point or branch and cut."""
+        import swiglpk as glp
+
+        glp.glp_term_out(glp.GLP_ON if options.verbose else glp.GLP_OFF)
+        problem = _load(glp, program)
+        begin = perf_counter()
+        try:
+            if options.method == "interior":
+                if program.is_mip:
+                    raise UnsupportedError(f"{self.name}: the interior point has no integer variables")
+                return _interior(glp, problem, program, options, begin)
+            return _simplex(glp, problem, program, options, begin)
+        finally:
+            glp.glp_delete_prob(problem)
+
+
+def _bounds(glp: Any, low: float, high: float) -> tuple[int, float, float]:
+    """Return GLPK's kind of bound and the two numbers."""
+    if low == high:
+        return glp.GLP_FX, low, high
+    if np.isinf(low):
+        return (glp.GLP_FR, 0.0, 0.0) if np.isinf(high) else (glp.GLP_UP, 0.0, high)
+    return (glp.GLP_LO, low, 0.0) if np.isinf(high) else (glp.GLP_DB, low, high)
+
+
+def _load(glp: Any, program: Program) -> Any:
+    problem = glp.glp_create_prob()
+    glp.glp_set_obj_dir(problem, glp.GLP_MIN)
+    if program.n_rows:
+        glp.glp_add_rows(problem, program.n_rows)
+    if program.n_columns:
+        glp.glp_add_cols(problem, program.n_columns)
+    for row, (low, high) in enumerate(zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True), 1):
+        glp.glp_set_row_bnds(problem, row, *_bounds(glp, low, high))
+    costs, whole = program.c.tolist(), program.integrality.tolist()
+    for column, (low, high) in enumerate(zip(program.col_lower.tolist(), program.col_upper.tolist(), strict=True), 1):
+        glp.glp_set_col_bnds(problem, column, *_bounds(glp, low, high))
+        glp.glp_set_obj_coef(problem, column, costs[column - 1])
+        if whole[column - 1]:
+            glp.glp_set_col_kind(problem, column, glp.GLP_IV)
+    entries = program.A.tocoo()
+    size = entries.nnz
+    rows, columns, values = glp.intArray(size + 1), glp.intArray(size + 1), glp.doubleArray(size + 1)
+    triples = zip((entries.row + 1).tolist(), (entries.col + 1).tolist(), entries.data.tolist(), strict=True)
+    for place, (row, column, value) in enumerate(triples, 1):
+        rows[place], columns[place], values[place] = row, column, value
+    glp.glp_load_matrix(problem, size, rows, columns, values)
+    return problem
+
+
+def _milliseconds(options: Options) -> int:
+    return max(1, round(options.time_limit * 1000)) if options.time_limit is not None else 2**31 - 1
+
+
+def _values(function: Any, problem: Any, size: int) -> np.ndarray:
+    return np.array([function(problem, place) for place in range(1, size + 1)], dtype=float)
+
+
+def _simplex(glp: Any, problem: Any, program: Program, options: Options, begin: float) -> Raw:
+    settings = glp.glp_smcp()
+    glp.glp_init_smcp(settings)
+    settings.tol_bnd, settings.tol_dj = options.tolerances()
+    settings.tm_lim = _milliseconds(options)
+    glp.glp_scale_prob(problem, glp.GLP_SF_AUTO)
+    glp.glp_adv_basis(problem, 0)
+    code = glp.glp_simplex(problem, settings)
+    status = glp.glp_get_status(problem)
+    termination = {
+        glp.GLP_OPT: Termination.OPTIMAL,
+        glp.GLP_NOFEAS: Termination.INFEASIBLE,
+        glp.GLP_INFEAS: Termination.UNKNOWN,
+        glp.GLP_UNBND: Termination.UNBOUNDED,
+    }.get(status, Termination.UNKNOWN)
+    if code in (glp.GLP_ETMLIM, glp.GLP_EITLIM):
+        termination = Termination.TIME_LIMIT if code == glp.GLP_ETMLIM else Termination.ITERATION_LIMIT
+    elif code != 0:
+        raise SolverError(f"GLPK's simplex failed with code {code}; solve with verbose=True to see its log")
+    raw = Raw(termination, f"GLPK status {status}", method="simplex")
+    if program.is_mip and termination is Termination.OPTIMAL:
+        return _branch(glp, problem, program, options, begin)
+    if termination is Termination.OPTIMAL or status == glp.GLP_FEAS:
+        raw.x = _values(glp.glp_get_col_prim, problem, program.n_columns)
+        raw.row_duals = _values(glp.glp_get_row_dual, problem, program.n_rows)
+    if termination is not Termination.OPTIMAL:
+        raw.row_duals = None
+    raw.seconds = perf_counter() - begin
+    return raw
+
+
+def _branch(glp: Any, problem: Any, program: Program, options: Options, begin: float) -> Raw:
+    settings = glp.glp_iocp()
+    glp.glp_init_iocp(settings)
+    settings.tm_lim = _milliseconds(options)
+    code = glp.glp_intopt(problem, settings)
+    status = glp.glp_mip_status(problem)
+    termination = {
+        glp.GLP_OPT: Termination.OPTIMAL,
+        glp.GLP_NOFEAS: Termination.INFEASIBLE,
+        glp.GLP_UNDEF: Termination.UNKNOWN,
+        glp.GLP_FEAS: Termination.TIME_LIMIT,
+    }[status]
+    if code == glp.GLP_ETMLIM:
+        termination = Termination.TIME_LIMIT
+    raw = Raw(termination, f"GLPK status {status}", method="branch and cut")
+    if status in (glp.GLP_OPT, glp.GLP_FEAS):
+        raw.x = _values(glp.glp_mip_col_val, problem, program.n_columns)
+    raw.seconds = perf_counter() - begin
+    return raw
+
+
+def _interior(glp: Any, problem: Any, program: Program, options: Options, begin: float) -> Raw:
+    if options.time_limit is not None:
+        raise UnsupportedError("GLPK's interior point has no time limit; use method='simplex'")
+    code = glp.glp_interior(problem, None)
+    status = glp.glp_ipt_status(problem)
+    termination = {
+        glp.GLP_OPT: Termination.OPTIMAL,
+        glp.GLP_NOFEAS: Termination.INFEASIBLE,
+    }.get(status, Termination.UNKNOWN)
+    raw = Raw(termination, f"GLPK interior point, code {code}, status {status}", method="interior")
+    if termination is Termination.OPTIMAL:
+        raw.x = _values(glp.glp_ipt_col_prim, problem, program.n_columns)
+        raw.row_duals = _values(glp.glp_ipt_row_dual, problem, program.n_rows)
+    raw.seconds = perf_counter() - begin
+    return raw

@@ -1,0 +1,44 @@
+"""Runs OR-tools in a process of its own: ``python ortools_worker.py in.npz out.npz``.
+
+OR-tools and highspy bring two copies of HiGHS that cannot be loaded into one process, so this file imports nothing of
+fairlp and is started as a script.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+
+def main(source: str, target: str) -> None:
+    """Solve the program in ``source`` and write what came out to ``target``."""
+    from ortools.linear_solver.python import model_builder
+    from scipy.sparse import csr_matrix
+
+    given = np.load(source, allow_pickle=False)
+    shape = tuple(given["shape"])
+    matrix = csr_matrix((given["data"], given["indices"], given["indptr"]), shape=shape)
+    model = model_builder.Model()
+    model.helper.fill_model_from_sparse_data(
+        given["col_lower"], given["col_upper"], given["c"], given["row_lower"], given["row_upper"], matrix
+    )
+    for column in np.flatnonzero(given["integrality"]):
+        model.helper.set_var_integrality(int(column), True)
+    solver = model_builder.Solver(str(given["algorithm"]))
+    solver.enable_output(bool(given["verbose"]))
+    if given["time_limit"] >= 0:
+        solver.set_time_limit_in_seconds(float(given["time_limit"]))
+    solver.set_solver_specific_parameters(str(given["parameters"]))
+    status = solver.solve(model)
+    out = {"status": np.array(status.name), "message": np.array(solver.status_string or status.name)}
+    if status.name in ("OPTIMAL", "FEASIBLE"):
+        out["x"] = np.array([solver.value(variable) for variable in model.get_variables()], dtype=float)
+        if not given["integrality"].any():
+            out["row_duals"] = np.array([solver.dual_value(row) for row in model.get_linear_constraints()], dtype=float)
+    out["seconds"] = np.array(solver.wall_time)
+    np.savez(target, **out)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

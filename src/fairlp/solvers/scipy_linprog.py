@@ -1,0 +1,98 @@
+"""SciPy: ``linprog`` for linear programs, ``milp`` where variables are integer (both are HiGHS inside)."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..models.program import Program
+from ..models.solution import Capability, Options, Termination
+from ..models.tolerances import SOLVER_TIGHTEST
+from .common import BaseBackend, Raw, given
+
+_TERMINATION = {
+    0: Termination.OPTIMAL,
+    1: Termination.ITERATION_LIMIT,
+    2: Termination.INFEASIBLE,
+    3: Termination.UNBOUNDED,
+}
+
+
+class Scipy(BaseBackend):
+    """``scipy.optimize.linprog`` and ``milp``."""
+
+    capabilities = frozenset({Capability.LP, Capability.MILP, Capability.DUALS})
+    package = "scipy"
+    install = "pip install scipy"
+    tightest = SOLVER_TIGHTEST
+    honours = frozenset({"time_limit", "primal_tolerance", "dual_tolerance", "method", "verbose", "extra"})
+    methods = ("highs", "highs-ds", "highs-ipm")
+
+    def __init__(self, name: str = "scipy") -> None:
+        self.name = name
+
+    def run(self, program: Program, options: Options) -> Raw:
+        """Minimise with ``linprog``, or with ``milp`` where variables are integer."""
+        settings = {"disp": options.verbose, **given(options, time_limit="time_limit"), **options.extra}
+        return _milp(program, settings) if program.is_mip else _linprog(program, options, settings)
+
+
+def _linprog(program: Program, options: Options, settings: dict[str, Any]) -> Raw:
+    from scipy.optimize import linprog
+    from scipy.sparse import vstack
+
+    primal, dual = options.tolerances()
+    rows = program.A.tocsr()
+    low, high = program.row_lower, program.row_upper
+    equal = np.flatnonzero(low == high)
+    above = np.flatnonzero(np.isfinite(high) & (low != high))
+    below = np.flatnonzero(np.isfinite(low) & (low != high))
+    some = len(above) + len(below) > 0
+    method = "highs" if options.method == "auto" else options.method
+    begin = perf_counter()
+    answer = linprog(
+        program.c,
+        A_ub=vstack([rows[above], -rows[below]]).tocsr() if some else None,
+        b_ub=np.concatenate([high[above], -low[below]]) if some else None,
+        A_eq=rows[equal] if len(equal) else None,
+        b_eq=low[equal] if len(equal) else None,
+        bounds=np.column_stack([program.col_lower, program.col_upper]),
+        method=method,
+        options={"primal_feasibility_tolerance": primal, "dual_feasibility_tolerance": dual, **settings},
+    )
+    raw = Raw(_termination(answer), answer.message, seconds=perf_counter() - begin, method=method)
+    if answer.status == 0:
+        raw.x, raw.row_duals = np.asarray(answer.x, dtype=float), np.zeros(program.n_rows)
+        if some:
+            marginals = np.asarray(answer.ineqlin.marginals)
+            np.add.at(raw.row_duals, above, marginals[: len(above)])
+            np.add.at(raw.row_duals, below, -marginals[len(above) :])
+        if len(equal):
+            raw.row_duals[equal] = answer.eqlin.marginals
+    return raw
+
+
+def _milp(program: Program, settings: dict[str, Any]) -> Raw:
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    begin = perf_counter()
+    answer = milp(
+        program.c,
+        integrality=program.integrality,
+        bounds=Bounds(program.col_lower, program.col_upper),
+        constraints=LinearConstraint(program.A, program.row_lower, program.row_upper) if program.n_rows else None,
+        options=settings,
+    )
+    x = None if answer.x is None else np.asarray(answer.x, dtype=float)
+    return Raw(_termination(answer), answer.message, x, seconds=perf_counter() - begin, method="milp")
+
+
+def _termination(answer: Any) -> Termination:
+    words = str(answer.message).lower()
+    if answer.status == 1 and "time" in words:
+        return Termination.TIME_LIMIT
+    if answer.status == 4 and "infeasible" in words and "unbounded" in words:
+        return Termination.INFEASIBLE_OR_UNBOUNDED
+    return _TERMINATION.get(answer.status, Termination.UNKNOWN)

@@ -1,0 +1,198 @@
+"""A weighted sum of logarithms on any LP solver: a few linear programs with tangents, and a certified gap.
+
+Each argument z of a logarithm is cut into segments: on segment s, log is replaced from above by its tangent at a point
+p_s, so that z = Σ_s u_s with 0 ≤ u_s ≤ (length of segment s) and the objective grows by u_s/p_s. The linear program
+bounds the true optimum from above, its point gives a value from below. The grid of tangents is then drawn around the
+point sixteen times finer (or wider again, where the point lies at its edge), until the two meet. Each program is solved
+afresh, because its segments need other scales than the last one's.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..models.certificate import certify
+from ..models.errors import NotConvergedError, UnsupportedError
+from ..models.program import Block, Program
+from ..models.solution import Backend, Options, Solution, Termination
+from ..models.tolerances import SOLVER_TIGHTEST, TANGENT_GAP, VERIFIED
+from .common import reduced_costs, sign
+
+#: Tangents of one logarithm; programs solved before giving up (10 to 15 are usual); first and widest half-width of the
+#: grid, in logarithms.
+_POINTS, _MOST, _WIDEST = 32, 80, 12.0
+
+
+def solve_with_logs(backend: Backend, program: Program, options: Options) -> Solution:
+    """Return the solution of a program whose objective has logarithms, on a back end that has none.
+
+    Raises
+    ------
+    UnsupportedError
+        When a variable is integer.
+    NotConvergedError
+        When the gap does not close; the message gives it.
+    """
+    logs = program.logs
+    assert logs is not None
+    if program.is_mip:
+        raise UnsupportedError(f"{program.name!r}: tangents of logarithms are for continuous variables")
+    begin = perf_counter()
+    first = _positive_point(backend, program, options)
+    if isinstance(first, Solution):
+        return first
+    options = options.tightened(backend)
+    scale = float(abs(logs.weights).sum())
+    center, width = np.log(first), np.full(len(first), _WIDEST)
+    spent, best, bound, least = 0.0, -np.inf, np.inf, np.inf
+    final: Solution | None = None
+    for step in range(1, _MOST + 1):
+        if options.time_limit is not None and perf_counter() - begin >= options.time_limit:
+            return _stopped(program, backend, final, Termination.TIME_LIMIT, spent, step)
+        grid = np.exp(center[:, None] + width[:, None] * np.linspace(-1, 1, _POINTS))
+        kinks, segmented = _segmented(program, grid)
+        solution = backend.solve(segmented, options)
+        spent += solution.times.get("solve", 0.0)
+        if not solution.status.is_optimal or solution.x is None or solution.row_duals is None:
+            if final is not None and bound - best <= VERIFIED * scale:
+                return final
+            return _stopped(program, backend, final, solution.status.termination, spent, step)
+        x, duals = solution.x[: program.n_columns], solution.row_duals[: program.n_rows]
+        z = logs.A @ x + logs.constant
+        constant = float(logs.weights @ (np.log(grid[:, 0]) - 1.0))
+        bound = min(bound, -sign(program) * (solution.objective + constant))
+        best = max(best, -sign(program) * program.objective_value(x))
+        proof = certify(program, x, duals, None)
+        error = max(proof.primal_residual, proof.gap or 0.0, proof.dual_residual or 0.0)
+        if error < least:
+            least, final = error, _final(program, backend, x, duals, spent, step)
+        if bound - best <= TANGENT_GAP * scale and error <= VERIFIED:
+            return _final(program, backend, x, duals, spent, step)
+        if (width <= _FINEST).all():
+            break
+        cell = 2 * width / (_POINTS - 1)
+        edge = (z <= kinks[:, 1]) | (z >= kinks[:, -2])
+        center = np.log(np.clip(z, grid[:, 0], grid[:, -1]))
+        width = np.where(edge & (width > _FINEST), np.minimum(4 * width, _WIDEST), np.maximum(2 * cell, _FINEST))
+    gap = (bound - best) / scale
+    if final is not None and gap <= VERIFIED:
+        return final
+    raise NotConvergedError(
+        f"{backend.name}: tangents of {program.name!r} stopped after {step} programs at a relative gap of {gap:.1e}; "
+        "use a back end with logarithms (solver='cvxpy:CLARABEL')"
+    )
+
+
+#: Grids are never finer than the solvers' own tolerance.
+_FINEST = SOLVER_TIGHTEST
+
+
+def _segmented(program: Program, grid: np.ndarray) -> tuple[np.ndarray, Program]:
+    """Return the kinks between the tangents at ``grid`` (logs × points), and the linear program over segments.
+
+    Rows A·x + constant = Σ_s u_s for each logarithm, columns u within the length of their segment.
+    """
+    from scipy.sparse import csc_array
+
+    logs = program.logs
+    assert logs is not None
+    ratio = np.diff(grid, axis=1) / grid[:, :-1]
+    kinks = grid[:, 1:] * np.log1p(ratio) / ratio  # where neighbouring tangents meet
+    ends = np.column_stack([np.zeros(len(grid)), kinks, np.full(len(grid), np.inf)])
+    lengths = np.diff(ends, axis=1).reshape(-1)
+    costs = np.concatenate([program.c, (logs.weights[:, None] / grid).reshape(-1)])
+    count, size = len(grid), len(lengths)
+    of = np.repeat(np.arange(count), _POINTS)  # the logarithm that a segment belongs to
+    segments = csc_array((-np.ones(size), of, np.arange(size + 1)), shape=(count, size))
+    return kinks, _extended(program, logs.A, segments, -logs.constant, costs, lengths, program.sense)
+
+
+def _positive_point(backend: Backend, program: Program, options: Options) -> np.ndarray | Solution:
+    """Return arguments of the logs at a feasible point where all are positive, or the status of a failure.
+
+    One linear program: maximise s, each argument being at least s times its own size.
+    """
+    from scipy.sparse import csc_array
+
+    logs = program.logs
+    assert logs is not None
+    size = np.asarray(abs(logs.A).max(axis=1).todense() if logs.A.nnz else np.zeros(len(logs.weights))).reshape(-1)
+    size = np.where(size > 0, size, 1.0)
+    costs = np.r_[np.zeros(program.n_columns), 1.0]
+    auxiliary = _extended(
+        program, logs.A, csc_array(-size[:, None]), -logs.constant, costs, np.ones(1), "max", equal=False
+    )
+    solution = backend.solve(auxiliary, options)
+    if not solution.status.is_optimal or solution.x is None:
+        return _stopped(program, backend, None, solution.status.termination, 0.0, 1)
+    z = np.asarray(logs.A @ solution.x[: program.n_columns] + logs.constant)
+    if not (z > 0).all():
+        return _stopped(program, backend, None, Termination.INFEASIBLE, 0.0, 1)  # −∞ everywhere
+    return z
+
+
+def _extended(
+    program: Program,
+    rows: Any,
+    more: Any,
+    bound: np.ndarray,
+    costs: np.ndarray,
+    upper: np.ndarray,
+    sense: str,
+    equal: bool = True,
+) -> Program:
+    """Return the program with new columns in [0, upper] and new rows ``rows·x + more·new`` = (or ≥) bound."""
+    import pandas as pd
+    from scipy.sparse import block_array
+
+    matrix = block_array([[program.A, None], [rows, more]]).tocsc()
+    matrix.sort_indices()
+    n_rows, n_columns = program.n_rows, program.n_columns
+    count, new = len(bound), len(upper)
+    return Program(
+        name=program.name,
+        sense="max" if sense == "max" else "min",
+        c=costs,
+        offset=program.offset,
+        A=matrix,
+        row_lower=np.concatenate([program.row_lower, bound]),
+        row_upper=np.concatenate([program.row_upper, bound if equal else np.full(count, np.inf)]),
+        col_lower=np.concatenate([program.col_lower, np.zeros(new)]),
+        col_upper=np.concatenate([program.col_upper, upper]),
+        integrality=np.concatenate([program.integrality, np.zeros(new, dtype=np.uint8)]),
+        rows=(*program.rows, Block("argument", (("k", pd.RangeIndex(count)),), n_rows, n_rows + count)),
+        columns=(*program.columns, Block("segment", (("s", pd.RangeIndex(new)),), n_columns, n_columns + new)),
+    )
+
+
+def _final(
+    program: Program, backend: Backend, x: np.ndarray, duals: np.ndarray, seconds: float, programs: int
+) -> Solution:
+    return Solution.of_point(
+        program,
+        Termination.OPTIMAL,
+        f"{programs} linear programs with tangents",
+        backend.name,
+        x,
+        duals,
+        reduced_costs(program, x, duals),
+        times={"solve": seconds},
+        iterations={"programs": programs},
+        method="tangents",
+    )
+
+
+def _stopped(
+    program: Program, backend: Backend, last: Solution | None, why: Termination, seconds: float, programs: int
+) -> Solution:
+    """Return what there is when the series ends early: the best feasible point, never called optimal."""
+    x = None if last is None else last.x
+    if why is Termination.OPTIMAL:
+        why = Termination.UNKNOWN
+    message = f"stopped after {programs} linear programs with tangents: {why.value}"
+    return Solution.of_point(
+        program, why, message, backend.name, x, None, None, times={"solve": seconds}, method="tangents"
+    )
