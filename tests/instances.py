@@ -1,4 +1,4 @@
-"""Random instances that are meant to be awkward: zeros, ties, proportional users, equal servers, limits, constraints."""
+"""Random instances that are awkward on purpose: zeros, ties, proportional users, equal servers, limits, constraints."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def random_instance(
         if k > 1 and rng.random() < 0.5:
             capacities[1:][rng.random((k - 1, r)) < 0.3] = 0
     if duplicates and n > 1 and rng.random() < 0.5:
-        demands[1:] = np.where(rng.random((n - 1, 1)) < 0.5, demands[0] * rng.integers(1, 4, (n - 1, 1)), demands[1:])
+        copies = demands[0] * rng.integers(1, 4, (n - 1, 1))
+        demands[1:] = np.where(rng.random((n - 1, 1)) < 0.5, copies, demands[1:])
     if duplicates and k > 1 and rng.random() < 0.4:
         capacities[1] = capacities[0]
     eligible = None

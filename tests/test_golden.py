@@ -12,8 +12,7 @@ from fairlp import examples
 from fairlp.formulations import normalisers
 
 METHODS = {
-    name: [method for method in row.methods if method != "closed-form"]
-    for name, row in fairlp.mechanisms.TABLE.items()
+    name: [method for method in row.methods if method != "closed-form"] for name, row in fairlp.mechanisms.TABLE.items()
 }
 
 
@@ -138,7 +137,8 @@ def by_hand(name, d, c, counts, delta):
     out = []
     for demand, may in zip(d, delta, strict=True):
         alone = [
-            q * min(Fraction(x) / y for x, y in zip(row, demand, strict=True) if y) for q, row in zip(counts, c, strict=True)
+            q * min(Fraction(x) / y for x, y in zip(row, demand, strict=True) if y)
+            for q, row in zip(counts, c, strict=True)
         ]
         out.append(
             {

@@ -183,7 +183,7 @@ def test_solution_objects_are_labelled():
     assert set(solution.values) == {"g", "t"} and len(solution.duals) == 2
 
 
-N, I, R = indices()
+N, I, R = indices()  # noqa: E741
 
 
 def fresh():
@@ -192,7 +192,10 @@ def fresh():
 
 
 WRONG = {
-    "shape of a parameter": (lambda m, d, x: m.parameter("e", (N, I), np.ones((2, 3))), r"shape \(2, 3\), expected \(3"),
+    "shape of a parameter": (
+        lambda m, d, x: m.parameter("e", (N, I), np.ones((2, 3))),
+        r"shape \(2, 3\), expected \(3",
+    ),
     "NaN names its labels": (lambda m, d, x: m.parameter("e", N, [1, np.nan, 3]), r"parameter e\[b\] is nan"),
     "infinite coefficient": (lambda m, d, x: m.parameter("e", N, [1, 2, np.inf]), r"parameter e\[c\] is inf"),
     "duplicate name": (lambda m, d, x: m.variable("d", N), "'d' is used twice"),

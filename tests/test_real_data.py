@@ -50,7 +50,7 @@ def raisable(instance, allocation, users):
 
     An allocation over a convex region is leximin-optimal exactly when nobody can gain so.
     """
-    merged, groups = merge_servers(instance)
+    merged, _ = merge_servers(instance)
     totals, levels = allocation.totals.to_numpy(), allocation.levels.to_numpy()
     pairs = np.argwhere(merged.runnable())
     n, i = pairs.T

@@ -11,6 +11,7 @@ from instances import random_instance, seeds
 
 import fairlp
 from fairlp import Index, Model, examples
+from fairlp.models import backends
 from fairlp.models.errors import NoSolutionError, SolverNotAvailableError, UnknownNameError, UnsupportedError
 from fairlp.models.program import Program
 from fairlp.models.solution import Capability, Point, Termination
@@ -69,7 +70,7 @@ def test_dual_of_every_capacity_row_is_the_finite_difference(seed):
         program = model.compile()
         duals = solution.row_duals
         block = program.row_block("capacity")
-        backend = __import__("fairlp.models.backends", fromlist=["backend"]).backend("highs")
+        backend = backends.backend("highs")
         options = fairlp.Options(primal_tolerance=1e-10, dual_tolerance=1e-10)
         for row in range(block.start, block.stop):
             step = 1e-4 * program.row_upper[row]
@@ -160,7 +161,7 @@ def test_logarithms_are_refused_by_name():
     model = Model("EG")
     model.maximize(fairlp.log(model.variable("x", upper=1)))
     with pytest.raises(UnsupportedError, match="logarithms"):
-        model.solve()
+        backends.backend("highs").session(model.compile(), fairlp.Options())
     with pytest.raises(UnsupportedError, match="logarithms"):
         model.to_highs()
 
@@ -172,7 +173,6 @@ def test_a_solver_that_is_not_installed_says_how(monkeypatch):
 
 
 def test_a_third_party_back_end_is_found_by_entry_point(monkeypatch):
-    from fairlp.models import backends
     from fairlp.solvers.highs import Highs
 
     class Mine(Highs):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from . import mechanisms as _mechanisms
+from .mechanisms import TABLE, Mechanism, find, load
 from .models.errors import (
     InstanceError,
     NotDefinedError,
@@ -82,7 +82,7 @@ def allocate(
     {'A': 3.0, 'B': 2.0}
     """
     _require_instance(instance)
-    row = _mechanisms.find(mechanism)
+    row = find(mechanism)
     row.require_defined(instance)
     used, notes = _handle_oversized(instance, oversized)
     return _run(instance, used, notes, row, method, solver, merge, options)
@@ -92,7 +92,7 @@ def _run(
     instance: Instance,
     used: Instance,
     notes: tuple[str, ...],
-    row: _mechanisms.Mechanism,
+    row: Mechanism,
     method: str,
     solver: str,
     merge: bool,
@@ -112,7 +112,7 @@ def _run(
             f"method {chosen.method!r} of {row.name!r} is not exact for this instance ({chosen.needs}); "
             "use method='auto' or 'lp'"
         )
-    allocation: Allocation = _mechanisms.load(chosen.runner)(
+    allocation: Allocation = load(chosen.runner)(
         used, row, chosen, Request(solver=solver, merge=merge, options=options)
     )
     return replace(allocation, instance=instance, notes=(*allocation.notes, *notes))
@@ -140,9 +140,9 @@ def formulate(instance: Instance, mechanism: str, **options: Any) -> Model:
     import inspect
 
     _require_instance(instance)
-    row = _mechanisms.find(mechanism)
+    row = find(mechanism)
     row.require_defined(instance)
-    function = _mechanisms.load(row.formulation)
+    function = load(row.formulation)
     known = list(inspect.signature(function).parameters)[1:]
     for name in options:
         if name not in known:
@@ -188,15 +188,15 @@ def compare_allocations(
     if isinstance(mechanisms, str):
         mechanisms = [mechanisms]
     if mechanisms is None:
-        names = [row.name for row in _mechanisms.TABLE.values() if row.undefined(instance) is None]
+        names = [row.name for row in TABLE.values() if row.undefined(instance) is None]
     else:
-        names = [_mechanisms.find(name).name for name in mechanisms]
+        names = [find(name).name for name in mechanisms]
     used, notes = _handle_oversized(instance, options.pop("oversized", "divide"))
     how = {key: options.pop(key, default) for key, default in (("method", "auto"), ("solver", "highs"))}
     merge = options.pop("merge", True)
     found: dict[str, Allocation | None] = {}
     for name in names:
-        row = _mechanisms.find(name)
+        row = find(name)
         reason = row.undefined(instance)
         if reason:
             warnings.warn(f"{name} is left out: {reason}", SkippedMechanismWarning, stacklevel=3)
@@ -265,7 +265,7 @@ def validate(instance: Instance, mechanism: str, *, solver: str = "highs", **opt
         violation of a capacity or limit, relative), ``seconds``.
     """
     _require_instance(instance)
-    row = _mechanisms.find(mechanism)
+    row = find(mechanism)
     row.require_defined(instance)
     reference = _run(instance, instance, (), row, "lp", solver, False, dict(options))
     runs = {"lp": reference, "lp, merged": _run(instance, instance, (), row, "lp", solver, True, dict(options))}

@@ -362,10 +362,7 @@ def _frame(found: Found, value: str) -> pd.DataFrame:
     """Return a comparison as a table, rows × mechanisms, without mechanisms that were left out."""
     import pandas as pd
 
-    if isinstance(found, pd.DataFrame):
-        frame = found
-    else:
-        frame = _compared(found, value)
+    frame = found if isinstance(found, pd.DataFrame) else _compared(found, value)
     frame = frame.dropna(axis=1, how="all")
     if frame.empty:
         raise InstanceError("there is nothing to draw; expected at least one mechanism with an allocation")

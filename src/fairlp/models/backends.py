@@ -8,11 +8,14 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import SolverNotAvailableError, UnknownNameError, UnsupportedError, nearest
 from .program import Program
 from .solution import Backend, Capability, Lowering, Options, Solution
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: name → ("module:Class", keyword arguments of the class)
 BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -87,11 +90,21 @@ def backend(name: str) -> Backend:
 
 def solve(program: Program, name: str, options: Options) -> Solution:
     """Solve a program by the back end of that name; logarithms by tangents where it has none."""
-    chosen = backend(name)
+    return solve_on(backend(name), program, options)
+
+
+def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
+    """Solve a program on a back end object; logarithms by tangents where it has none."""
     if program.logs is not None and Capability.LOG not in chosen.capabilities:
         answer: Solution = _load("fairlp.solvers.tangents:solve_with_logs")(chosen, program, options)
         return answer
     return chosen.solve(program, options)
+
+
+def explain(program: Program, solver: str) -> pd.DataFrame:
+    """Return why a program has no optimum, as a table; see :func:`fairlp.solvers.explain.explain`."""
+    frame: pd.DataFrame = _load("fairlp.solvers.explain:explain")(program, solver=solver)
+    return frame
 
 
 def lowering(name: str) -> Lowering:

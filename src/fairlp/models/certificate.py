@@ -82,18 +82,21 @@ def certify(
     if row_duals is None:
         return Certificate(primal, fraction, None, None, None)
     sign = 1.0 if program.sense == "min" else -1.0
-    cost = program.c
+    cost, size_of_cost = program.c, abs(program.c)
     if program.logs is not None:
-        inner = program.logs.A @ x + program.logs.constant
-        cost = cost + program.logs.A.T @ (program.logs.weights / inner)
+        slope = program.logs.weights / (program.logs.A @ x + program.logs.constant)
+        cost = cost + program.logs.A.T @ slope
+        size_of_cost = size_of_cost + abs(program.logs.A).T @ abs(slope)
+    if not size_of_cost.any():  # every feasible point is optimal, whatever the duals
+        return Certificate(primal, fraction, 0.0, 0.0, 0.0)
     y = sign * row_duals
     reduced = sign * cost - program.A.T @ y
     row_part = y * _bound_for(y, program.row_lower, program.row_upper)
     column_part = reduced * _bound_for(reduced, program.col_lower, program.col_upper)
-    total = float(max(abs(cost * x).sum(), abs(row_part).sum() + abs(column_part).sum()))
+    total = float(max(size_of_cost @ abs(x), abs(row_part).sum() + abs(column_part).sum()))
     # a reduced cost matters by what it is worth at the column's reach, a dual by what it is worth at the row's size
     floor = np.divide(total, reach, out=np.full(len(x), np.inf), where=reach > 0)
-    scale = np.maximum(abs(cost) + magnitude.T @ abs(y), floor)
+    scale = np.maximum(size_of_cost + magnitude.T @ abs(y), floor)
     worth = np.divide(total, size, out=np.full(len(y), np.inf), where=size > 0)
     dual = max(
         _wrong_sign(reduced, scale, program.col_lower, program.col_upper),

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from .errors import InstanceError
 from .tolerances import ENTITLEMENT_SUM
+
+
+class Names(Protocol):
+    """Labels in order: an Index of the model, a list."""
+
+    def __len__(self) -> int:
+        """Return the number of labels."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the labels."""
+
+    def __getitem__(self, position: int, /) -> Any:
+        """Return one label."""
 
 
 def labels(given: Any, count: int, what: str) -> pd.Index[Any]:
@@ -28,7 +41,7 @@ def labels(given: Any, count: int, what: str) -> pd.Index[Any]:
             )
         if item == "":
             raise InstanceError(f"{what} label at position {position} is empty; expected a name")
-    index = pd.Index(items, dtype=object)
+    index: pd.Index[Any] = pd.Index(items, dtype=object)
     if not index.is_unique:
         twice = index[index.duplicated()][0]
         raise InstanceError(f"{what} {twice!r} occurs twice; labels must be unique")
@@ -47,7 +60,7 @@ def matrix(given: Any, what: str, columns: int | None = None) -> np.ndarray:
     return array
 
 
-def amounts(array: np.ndarray, what: str, rows: Sequence[Any], columns: Sequence[Any], row: str, column: str) -> None:
+def amounts(array: np.ndarray, what: str, rows: Names, columns: Names, row: str, column: str) -> None:
     """Require finite numbers >= 0; the first wrong one is named."""
     wrong = ~(np.isfinite(array) & (array >= 0))
     if wrong.any():
@@ -66,7 +79,7 @@ def _what_to_do(value: float) -> str:
     return ""
 
 
-def vector(given: Any, size: int, what: str, names: Sequence[Any]) -> np.ndarray:
+def vector(given: Any, size: int, what: str, names: Names) -> np.ndarray:
     """Return one float for each name."""
     try:
         array = np.array(given, dtype=float)
@@ -77,7 +90,7 @@ def vector(given: Any, size: int, what: str, names: Sequence[Any]) -> np.ndarray
     return array
 
 
-def weights(given: Any, demands: np.ndarray, users: Sequence[Any], resources: Sequence[Any]) -> np.ndarray:
+def weights(given: Any, demands: np.ndarray, users: Names, resources: Names) -> np.ndarray:
     """Return weights N or N×R: finite and > 0 (0 only on a resource that the user does not demand)."""
     if given is None:
         return np.ones(len(users))
@@ -103,7 +116,7 @@ def weights(given: Any, demands: np.ndarray, users: Sequence[Any], resources: Se
     return array
 
 
-def task_limits(given: Any, users: Sequence[Any]) -> np.ndarray:
+def task_limits(given: Any, users: Names) -> np.ndarray:
     """Return limits N >= 0, infinite where there is none (NaN in a table also means none)."""
     if given is None:
         return np.full(len(users), np.inf)
@@ -118,7 +131,7 @@ def task_limits(given: Any, users: Sequence[Any]) -> np.ndarray:
     return array
 
 
-def counts(given: Any, servers: Sequence[Any]) -> np.ndarray:
+def counts(given: Any, servers: Names) -> np.ndarray:
     """Return the numbers of identical servers, whole and >= 1."""
     if given is None:
         return np.ones(len(servers), dtype=np.int64)
@@ -130,7 +143,7 @@ def counts(given: Any, servers: Sequence[Any]) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def entitlements(given: Any, users: Sequence[Any]) -> np.ndarray | None:
+def entitlements(given: Any, users: Names) -> np.ndarray | None:
     """Return entitlements N >= 0 that sum to 1."""
     if given is None:
         return None
@@ -147,7 +160,7 @@ def entitlements(given: Any, users: Sequence[Any]) -> np.ndarray | None:
     return array
 
 
-def demands_something(demands: np.ndarray, users: Sequence[Any]) -> None:
+def demands_something(demands: np.ndarray, users: Names) -> None:
     """Require that each user demands something."""
     nothing = ~demands.any(axis=1)
     if nothing.any():
@@ -158,7 +171,7 @@ def demands_something(demands: np.ndarray, users: Sequence[Any]) -> None:
         )
 
 
-def offered_somewhere(capacities: np.ndarray, resources: Sequence[Any]) -> None:
+def offered_somewhere(capacities: np.ndarray, resources: Names) -> None:
     """Require that each resource is in some server."""
     missing = ~capacities.any(axis=0)
     if missing.any():
@@ -169,7 +182,7 @@ def offered_somewhere(capacities: np.ndarray, resources: Sequence[Any]) -> None:
         )
 
 
-def eligible_somewhere(eligible: np.ndarray, users: Sequence[Any]) -> None:
+def eligible_somewhere(eligible: np.ndarray, users: Names) -> None:
     """Require that each user may run on some server."""
     nowhere = ~eligible.any(axis=1)
     if nowhere.any():
@@ -179,6 +192,6 @@ def eligible_somewhere(eligible: np.ndarray, users: Sequence[Any]) -> None:
         )
 
 
-def _few(names: Sequence[Any]) -> str:
+def _few(names: Names) -> str:
     shown = ", ".join(repr(name) for name in list(names)[:4])
     return shown + (", …" if len(names) > 4 else "")

@@ -175,7 +175,7 @@ def khamse_ashari_figure_1() -> Instance:
 
 def khamse_ashari_section_3a() -> Instance:
     """Khamse-Ashari et al., §III-A: four users of the servers of Fig. 1; PS-DSF 3.6, 3.6, 8, 8."""
-    demands = [[1.5, 1, 10], [1, 2, 10], [0.5, 1, 0], [1, 0.5, 0]]
+    demands: list[list[float]] = [[1.5, 1, 10], [1, 2, 10], [0.5, 1, 0], [1, 0.5, 0]]
     return _khamse_ashari(demands, "khamse-ashari-section-3a")
 
 

@@ -224,7 +224,7 @@ class Instance:
     @property
     def pool(self) -> np.ndarray:
         """Capacity of the whole cluster by resource (C[r] = Σ_i c[i,r])."""
-        return np.asarray(self.counts @ self.capacities)
+        return np.asarray(self.counts @ self.capacities, dtype=float)
 
     @property
     def user_weights(self) -> np.ndarray:
@@ -248,7 +248,7 @@ class Instance:
             alone = tasks_alone(self.demands, self.capacities) * self.counts
         if not ignore_placement and self.eligibility is not None:
             alone = np.where(self.eligibility, alone, 0.0)
-        return alone
+        return np.asarray(alone)
 
     def runnable(self) -> np.ndarray:
         """Where each user can run at all: eligible, and all that it demands is there. Bool, shape (N, K)."""
@@ -283,7 +283,7 @@ class Instance:
                 ratio = np.where(self.demands[user] > 0, merged.capacities[server] / self.demands[user], np.inf)
             rows.append(
                 {
-                    "user": self.users[user],
+                    "user": self.users[int(user)],
                     "server": self.servers[first[server]],
                     "fraction": float(best[user]),
                     "resource": self.resources[int(ratio.argmin())],

@@ -51,7 +51,7 @@ def identity(size: int) -> Groups:
 
 def merge_servers(instance: Instance) -> tuple[Instance, Groups]:
     """Return the instance with identical servers (capacity, eligible users, rates) as one row; O(K·(R + N/8))."""
-    parts = [instance.capacities + 0.0]
+    parts: list[np.ndarray] = [instance.capacities + 0.0]
     if instance.eligibility is not None:
         parts.append(np.packbits(instance.eligibility.T, axis=1))
     if instance.rates is not None:
@@ -81,7 +81,7 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
     to infinity.
     """
     largest = instance.demands.max(axis=1)
-    parts = [_canonical(instance.demands / largest[:, None])]
+    parts: list[np.ndarray] = [_canonical(instance.demands / largest[:, None])]
     if instance.eligibility is not None:
         parts.append(np.packbits(instance.eligibility, axis=1))
     if instance.rates is not None:

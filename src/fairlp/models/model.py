@@ -13,6 +13,8 @@ from .expressions import Expression, Index, Parameter, Relation, Variable, as_ex
 from .program import Program, Sense
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from .solution import Solution
 
 
@@ -255,6 +257,15 @@ class Model:
         from .backends import reader
 
         return reader(solved)(self, solved)
+
+    def explain(self, solver: str = "highs") -> pd.DataFrame:
+        """Return why the model is infeasible or unbounded, as a table in its own names.
+
+        See :func:`fairlp.solvers.explain.explain`; empty when there is an optimum.
+        """
+        from .backends import explain
+
+        return explain(self.compile(), solver)
 
     def write(self, path: str | Path, **options: Any) -> list[Path]:
         """Write the model as ``.mps`` or ``.lp`` (also ``.gz``); see :func:`fairlp.models.writers.write_program`."""

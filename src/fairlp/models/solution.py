@@ -220,8 +220,9 @@ class Solution:
         if x is None and termination is Termination.OPTIMAL:
             termination = Termination.UNKNOWN
         there = Point.OPTIMAL if termination is Termination.OPTIMAL else Point.FEASIBLE
-        points = (Point.NONE if part is None else there for part in (x, row_duals))
-        return cls(program, Status(termination, *points, message), solver, x, row_duals, column_duals, **more)
+        primal, dual = (Point.NONE if part is None else there for part in (x, row_duals))
+        status = Status(termination, primal, dual, message)
+        return cls(program, status, solver, x, row_duals, column_duals, **more)
 
     @property
     def objective(self) -> float:

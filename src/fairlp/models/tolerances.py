@@ -11,7 +11,7 @@ from typing import Final
 FEASIBILITY: Final = 1e-9
 #: Dual feasibility that solvers are asked for, relative to a column's terms.
 OPTIMALITY: Final = 1e-9
-#: What first-order methods (PDLP, SCS, OSQP) are asked for: they gain digits slowly.
+#: What first-order methods (PDLP, SCS, OSQP), which gain digits slowly, and SCIP are asked for.
 FIRST_ORDER: Final = 1e-8
 #: The tightest tolerance that HiGHS accepts; the rounds of a leximin use it, so that errors do not add up.
 SOLVER_TIGHTEST: Final = 1e-10
@@ -22,6 +22,11 @@ VERIFIED: Final = 1e-7
 NEGLIGIBLE: Final = 1e-5
 #: A sum of logarithms solved by tangents ends when its certified gap, relative, is at most this.
 TANGENT_GAP: Final = 1e-8
+#: The conformance suite: how far answers of any back end, first-order methods included, may be from right.
+CONFORMANCE: Final = 1e-6
+#: The same for the optimality conditions of logarithms through cone solvers: an objective right to g is at a point that
+#: is right to √g only.
+CONFORMANCE_LOGS: Final = 1e-4
 #: Two allocations (totals or shares) are called equal when they differ by at most this, relative to the larger.
 AGREEMENT: Final = 1e-9
 #: A resource counts as saturated when what is left is at most this fraction of its capacity.

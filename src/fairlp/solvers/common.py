@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..models.errors import UnsupportedError
+from ..models.certificate import certify
+from ..models.errors import FairlpError, SolverError, UnsupportedError
 from ..models.program import LogTerms, Program
 from ..models.solution import Capability, Options, Solution, Termination
 from .scaling import Scaling, equilibrate
@@ -71,7 +72,12 @@ class BaseBackend:
         begin = perf_counter()
         scaling, data = equilibrate(program)
         scaled = minimisation(program, scaling, data)
-        raw = self.run(scaled, options)
+        try:
+            raw = self.run(scaled, options)
+        except FairlpError:
+            raise
+        except Exception as error:  # the border to somebody else's code: whatever comes over it is a solver's failure
+            raise SolverError(f"{self.name} failed on {program.name!r}: {type(error).__name__}: {error}") from error
         x, duals = raw.x, raw.row_duals
         if x is not None and not np.isfinite(x).all():
             x = None
@@ -79,9 +85,13 @@ class BaseBackend:
             duals = None
         reduced = None
         if x is not None:
-            x = scaling.values(x)
+            # within its tolerance a solver may leave a bound; the rows then show whether that mattered
+            x = np.clip(scaling.values(x), program.col_lower, program.col_upper)
             whole = program.integrality > 0
             x[whole] = np.round(x[whole])
+            stopped = raw.termination is not Termination.OPTIMAL
+            if stopped and not certify(program, x, None, None).is_feasible:
+                x = None  # where an interrupted method stood is no answer
         if x is not None and duals is not None:
             duals = sign(program) * scaling.row_duals(duals)
             reduced = reduced_costs(program, x, duals)

@@ -31,7 +31,7 @@ class Known:
     extra: str = ""
 
 
-#: CVXPY's SCIP and CBC give no duals that can be trusted (0 on active bounds; none), so they promise none here.
+#: CVXPY's CBC gives no duals, so it promises none here.
 KNOWN: dict[str, Known] = {
     "CLARABEL": Known(
         "clarabel",
@@ -64,7 +64,6 @@ KNOWN: dict[str, Known] = {
         },
     ),
     "SCIPY": Known("scipy", _LP | {Capability.MILP}, {}),
-    "SCIP": Known("pyscipopt", _MILP, {}, extra="scip"),
     "GLPK": Known("cvxopt", _LP, {}, extra="cvxopt"),
     "GLPK_MI": Known("cvxopt", _MILP, {}, extra="cvxopt"),
     "CBC": Known("cylp", _MILP, {}),
@@ -98,6 +97,8 @@ class Cvxpy(BaseBackend):
             raise UnknownNameError(
                 f"{name} cannot run beside highspy in one process; use solver='ortools:{self.solver}' instead"
             )
+        if self.solver == "SCIP":
+            raise UnknownNameError("CVXPY's interface to SCIP fails with NumPy 2.4; use solver='scip' instead")
         known = KNOWN.get(self.solver)
         if known is None:
             known = self._ask()
@@ -158,6 +159,7 @@ class Cvxpy(BaseBackend):
             "unbounded": Termination.UNBOUNDED,
             "infeasible_or_unbounded": Termination.INFEASIBLE_OR_UNBOUNDED,
             "user_limit": Termination.TIME_LIMIT if limited else Termination.ITERATION_LIMIT,
+            "optimal_inaccurate": Termination.TIME_LIMIT if limited else Termination.UNKNOWN,
         }.get(status, Termination.UNKNOWN)
         own = getattr(stats, "solve_time", None)
         raw = Raw(termination, status, seconds=float(own) if own else seconds, method=self.solver)

@@ -195,7 +195,7 @@ def _terminations(highspy: Any) -> dict[Any, Termination]:
         kind.kIterationLimit: Termination.ITERATION_LIMIT,
         kind.kSolutionLimit: Termination.ITERATION_LIMIT,
         kind.kInterrupt: Termination.INTERRUPTED,
-        kind.kHighsInterrupt: Termination.INTERRUPTED,  # type: ignore[attr-defined]
+        kind.kHighsInterrupt: Termination.INTERRUPTED,
     }
 
 

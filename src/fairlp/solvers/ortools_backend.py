@@ -18,7 +18,7 @@ from .common import BaseBackend, Raw
 
 _TERMINATION = {
     "OPTIMAL": Termination.OPTIMAL,
-    "INFEASIBLE": Termination.INFEASIBLE,
+    "INFEASIBLE": Termination.INFEASIBLE_OR_UNBOUNDED,  # said of unbounded programs too
     "UNBOUNDED": Termination.UNBOUNDED,
     "CANCELLED_BY_USER": Termination.INTERRUPTED,
 }
@@ -81,8 +81,8 @@ class OrTools(BaseBackend):
                 found = dict(answer)
         status = str(found["status"])
         termination = _TERMINATION.get(status, Termination.UNKNOWN)
-        if termination is Termination.UNKNOWN and _limit_reached(options, float(found["seconds"])):
-            termination = Termination.TIME_LIMIT
+        if termination is Termination.UNKNOWN and options.time_limit is not None:
+            termination = Termination.TIME_LIMIT  # a limit is reported only as "feasible" or "not solved"
         return Raw(
             termination,
             str(found["message"]),
@@ -104,7 +104,3 @@ class OrTools(BaseBackend):
             primal, dual = options.tolerances()
             lines = [f"primal_feasibility_tolerance: {primal!r}", f"dual_feasibility_tolerance: {dual!r}"]
         return " ".join(lines + [f"{name}: {value}" for name, value in options.extra.items()])
-
-
-def _limit_reached(options: Options, seconds: float) -> bool:
-    return options.time_limit is not None and seconds >= 0.9 * options.time_limit

@@ -37,7 +37,7 @@ def main(source: str, target: str) -> None:
         if not given["integrality"].any():
             out["row_duals"] = np.array([solver.dual_value(row) for row in model.get_linear_constraints()], dtype=float)
     out["seconds"] = np.array(solver.wall_time)
-    np.savez(target, **out)
+    np.savez(target, **out)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

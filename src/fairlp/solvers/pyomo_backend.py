@@ -99,7 +99,9 @@ class Pyomo(BaseBackend):
                 return _with_highs(model, variables, rows, program, options, settings)
             solver = pyo.SolverFactory(self.known.factory)
             solver.options.update(settings)
-            limit = {} if options.time_limit is None else {"timelimit": options.time_limit}
+            limit: dict[str, float] = {} if options.time_limit is None else {"timelimit": options.time_limit}
+            if self.solver == "glpk":
+                limit = {name: max(1, math.ceil(value)) for name, value in limit.items()}
             results = solver.solve(model, tee=options.verbose, load_solutions=False, **limit)
         except (RuntimeError, ValueError, OSError) as error:
             raise SolverError(f"{self.name} failed: {str(error).splitlines()[0]}") from error

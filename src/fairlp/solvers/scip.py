@@ -1,4 +1,4 @@
-"""SCIP through ``pyscipopt``: branch and cut, and LP duals with its presolving turned off."""
+"""SCIP through ``pyscipopt``: branch and cut. Its LP duals are not offered: rows of one variable have none there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ..models.program import Program
 from ..models.solution import Capability, Options, Termination
-from ..models.tolerances import FEASIBILITY
+from ..models.tolerances import FIRST_ORDER
 from .common import BaseBackend, Raw
 
 _TERMINATION = {
@@ -27,7 +27,7 @@ _TERMINATION = {
 class Scip(BaseBackend):
     """SCIP; the linear rows are added one by one, so use it for MILPs and second opinions rather than for size."""
 
-    capabilities = frozenset({Capability.LP, Capability.MILP, Capability.DUALS})
+    capabilities = frozenset({Capability.LP, Capability.MILP})
     package = "pyscipopt"
     install = 'pip install "fairlp[scip]"'
     honours = frozenset({"time_limit", "seed", "primal_tolerance", "dual_tolerance", "verbose", "extra"})
@@ -42,23 +42,16 @@ class Scip(BaseBackend):
         model = pyscipopt.Model(program.name)
         if not options.verbose:
             model.hideOutput()
-        primal, dual = options.tolerances()
-        # SCIP accepts no tolerance below 1e-9, the project's own
-        model.setParam("numerics/feastol", max(primal, FEASIBILITY))
-        model.setParam("numerics/dualfeastol", max(dual, FEASIBILITY))
+        primal, dual = options.tolerances(FIRST_ORDER, FIRST_ORDER)
+        model.setParam("numerics/feastol", primal)
+        model.setParam("numerics/dualfeastol", dual)
         if options.time_limit is not None:
             model.setParam("limits/time", options.time_limit)
         if options.seed is not None:
             model.setParam("randomization/randomseedshift", options.seed)
-        if not program.is_mip:
-            # duals of the original rows exist only when nothing was presolved or propagated away
-            model.setPresolve(pyscipopt.SCIP_PARAMSETTING.OFF)
-            model.setHeuristics(pyscipopt.SCIP_PARAMSETTING.OFF)
-            model.setSeparating(pyscipopt.SCIP_PARAMSETTING.OFF)
-            model.disablePropagation()
         for name, value in options.extra.items():
             model.setParam(name, value)
-        variables, rows = _load(model, program)
+        variables = _load(model, program)
         begin = perf_counter()
         model.optimize()
         seconds = perf_counter() - begin
@@ -67,12 +60,10 @@ class Scip(BaseBackend):
         if model.getNSols() > 0 and raw.termination not in (Termination.UNBOUNDED, Termination.INFEASIBLE):
             best = model.getBestSol()
             raw.x = np.array([model.getSolVal(best, variable) for variable in variables], dtype=float)
-        if raw.termination is Termination.OPTIMAL and not program.is_mip:
-            raw.row_duals = np.array([0.0 if row is None else model.getDualsolLinear(row) for row in rows], dtype=float)
         return raw
 
 
-def _load(model: Any, program: Program) -> tuple[list[Any], list[Any]]:
+def _load(model: Any, program: Program) -> list[Any]:
     from pyscipopt import quicksum
 
     variables = []
@@ -92,25 +83,20 @@ def _load(model: Any, program: Program) -> tuple[list[Any], list[Any]]:
             )
         )
     matrix = program.A.tocsr()
-    rows: list[Any] = []
     for row, (low, high) in enumerate(zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True)):
         begin, end = int(matrix.indptr[row]), int(matrix.indptr[row + 1])
         if begin == end:
             if low > 0 or high < 0:  # an empty row that cannot hold
                 model.addCons(model.addVar(lb=0, ub=0) == 1)
-            rows.append(None)
-            continue
-        if math.isinf(low) and math.isinf(high):
-            rows.append(None)
             continue
         places, values = matrix.indices[begin:end].tolist(), matrix.data[begin:end].tolist()
         body = quicksum(value * variables[place] for place, value in zip(places, values, strict=True))
         if low == high:
-            rows.append(model.addCons(body == low))
-        elif math.isinf(low):
-            rows.append(model.addCons(body <= high))
-        elif math.isinf(high):
-            rows.append(model.addCons(body >= low))
-        else:
-            rows.append(model.addCons(low <= (body <= high)))
-    return variables, rows
+            model.addCons(body == low)
+        elif not (math.isinf(low) or math.isinf(high)):
+            model.addCons(low <= (body <= high))
+        elif not math.isinf(high):
+            model.addCons(body <= high)
+        elif not math.isinf(low):
+            model.addCons(body >= low)
+    return variables

@@ -56,11 +56,12 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         kinks, segmented = _segmented(program, grid)
         solution = backend.solve(segmented, options)
         spent += solution.times.get("solve", 0.0)
-        if not solution.status.is_optimal or solution.x is None or solution.row_duals is None:
+        if not solution.status.is_optimal or solution.x is None:
             if final is not None and bound - best <= VERIFIED * scale:
                 return final
             return _stopped(program, backend, final, solution.status.termination, spent, step)
-        x, duals = solution.x[: program.n_columns], solution.row_duals[: program.n_rows]
+        x = solution.x[: program.n_columns]
+        duals = None if solution.row_duals is None else solution.row_duals[: program.n_rows]
         z = logs.A @ x + logs.constant
         constant = float(logs.weights @ (np.log(grid[:, 0]) - 1.0))
         bound = min(bound, -sign(program) * (solution.objective + constant))
@@ -169,7 +170,7 @@ def _extended(
 
 
 def _final(
-    program: Program, backend: Backend, x: np.ndarray, duals: np.ndarray, seconds: float, programs: int
+    program: Program, backend: Backend, x: np.ndarray, duals: np.ndarray | None, seconds: float, programs: int
 ) -> Solution:
     return Solution.of_point(
         program,
@@ -178,7 +179,7 @@ def _final(
         backend.name,
         x,
         duals,
-        reduced_costs(program, x, duals),
+        None if duals is None else reduced_costs(program, x, duals),
         times={"solve": seconds},
         iterations={"programs": programs},
         method="tangents",

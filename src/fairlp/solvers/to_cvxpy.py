@@ -119,8 +119,10 @@ _TERMINATION = {
 
 def _variable(cp: Any, block: Block, program: Program) -> Any:
     shape: tuple[int, ...] = (len(block),) if block.positions is not None or not block.axes else block.shape
-    integer = bool(program.integrality[block.slice].any())
-    return cp.Variable(shape, name=block.name, integer=integer)
+    whole = program.integrality[block.slice] > 0
+    if whole.any() and not whole.all():  # a block of a file may be mixed
+        return cp.Variable(shape, name=block.name, integer=list(zip(*np.nonzero(whole.reshape(shape)), strict=True)))
+    return cp.Variable(shape, name=block.name, integer=bool(whole.any()))
 
 
 def _times(matrix: Any, program: Program, flat: list[Any]) -> Any:

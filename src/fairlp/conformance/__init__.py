@@ -1,0 +1,153 @@
+"""The conformance suite: what every back end must pass, checked by optimality conditions and not by its word.
+
+A third party runs it on its own back end:
+
+>>> from fairlp import conformance
+>>> table = conformance.check("highs")
+>>> set(table["outcome"]) <= {"passed", "unable"}
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from ..models import backends
+from ..models.errors import FairlpError, NoSolutionError
+from ..models.solution import Backend, Capability, Options, Point, Solution, Termination
+from ..models.tolerances import CONFORMANCE, CONFORMANCE_LOGS
+from .zoo import Case, zoo
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OUTCOMES = ("passed", "failed", "undecided", "unable")
+
+
+def check(backend: str | Backend, cases: Iterable[Case] | None = None) -> pd.DataFrame:
+    """Run the zoo on a back end.
+
+    Parameters
+    ----------
+    backend : str or Backend
+        A registered name, or a back end object.
+    cases : iterable of Case, optional
+        The whole zoo by default.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by case: ``outcome`` ("passed"; "failed": the answer is wrong; "undecided": honest, but no answer;
+        "unable": the back end does not claim to do this), ``detail``, ``seconds``.
+    """
+    import pandas as pd
+
+    chosen = backends.backend(backend) if isinstance(backend, str) else backend
+    rows = {}
+    for case in zoo() if cases is None else cases:
+        begin = perf_counter()
+        outcome, detail = _try(chosen, case)
+        rows[case.name] = {"outcome": outcome, "detail": detail, "seconds": perf_counter() - begin}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("case")
+
+
+def matrix(names: Iterable[str] | None = None) -> pd.DataFrame:
+    """Return outcomes of all cases (rows) for all back ends that are available here (columns)."""
+    import pandas as pd
+
+    if names is None:
+        names = [name for name in backends.backend_names() if backends.find_backend(name).available()[0]]
+    return pd.DataFrame({name: check(name)["outcome"] for name in names}).rename_axis("solver", axis=1)
+
+
+def _try(backend: Backend, case: Case) -> tuple[str, str]:
+    program = case.program
+    if program.is_mip and Capability.MILP not in backend.capabilities:
+        return "unable", "no integer variables"
+    honours = getattr(backend, "honours", None)
+    if honours is not None and any(name not in honours for name, _ in case.options):
+        return "unable", "no such option"
+    try:
+        options = Options(**dict(case.options))  # type: ignore[arg-type]
+        solution = backends.solve_on(backend, program, options)
+    except FairlpError as error:
+        return "failed", f"{type(error).__name__}: {error}"
+    except Exception as error:  # a back end must not let a stranger's exception out
+        return "failed", f"{type(error).__name__} is not a FairlpError: {error}"
+    return _judge(backend, case, solution)
+
+
+def _judge(backend: Backend, case: Case, solution: Solution) -> tuple[str, str]:
+    status = solution.status
+    if case.answer in ("infeasible", "unbounded"):
+        return _judge_hopeless(case, solution)
+    if case.answer == "limit" and not status.is_optimal:
+        if status.termination not in (Termination.TIME_LIMIT, Termination.ITERATION_LIMIT, Termination.INTERRUPTED):
+            return "failed", f"stopped by a limit, but says {status}"
+        return _consistent(solution)
+    if not status.is_optimal:
+        claims = status.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED)
+        return ("failed" if claims else "undecided"), str(status)
+    if solution.x is None:
+        return "failed", "called optimal, and there is no point"
+    certificate = solution.verify()
+    if max(certificate.primal_residual, certificate.integrality_residual) > CONFORMANCE:
+        return "failed", f"called optimal, and is not feasible: {certificate}"
+    if case.objective is not None:
+        scale = max(abs(case.objective), _objective_size(case, solution))
+        if abs(solution.objective - case.objective) > CONFORMANCE * scale:
+            return "failed", f"objective {solution.objective!r}, expected {case.objective!r}"
+    if Capability.DUALS in backend.capabilities and not case.program.is_mip:
+        if solution.row_duals is None:
+            return "failed", "claims duals and gives none"
+        error = max(certificate.dual_residual or 0.0, certificate.gap or 0.0)
+        if error > (CONFORMANCE if case.program.logs is None else CONFORMANCE_LOGS):
+            return "failed", f"the duals do not prove the optimum: {certificate}"
+    return "passed", str(certificate)
+
+
+def _objective_size(case: Case, solution: Solution) -> float:
+    """Return the size of the objective's terms, so that an optimum of 0 is compared with what it is made of."""
+    program = case.program
+    weights = 0.0 if program.logs is None else float(abs(program.logs.weights).sum())
+    return float(abs(program.c * solution.x).sum()) + abs(program.offset) + weights
+
+
+def _judge_hopeless(case: Case, solution: Solution) -> tuple[str, str]:
+    status = solution.status
+    right = {"infeasible": Termination.INFEASIBLE, "unbounded": Termination.UNBOUNDED}[case.answer]
+    if status.termination not in (right, Termination.INFEASIBLE_OR_UNBOUNDED):
+        wrong = status.is_optimal or status.termination in (Termination.INFEASIBLE, Termination.UNBOUNDED)
+        return ("failed" if wrong else "undecided"), f"{case.answer}, but says {status}"
+    if case.answer == "infeasible" and solution.x is not None:
+        return "failed", "infeasible, and yet there is a point"
+    if status.primal is Point.OPTIMAL:
+        return "failed", "an optimal point of a program that has none"
+    return _consistent(solution)
+
+
+def _consistent(solution: Solution) -> tuple[str, str]:
+    """Check that what is absent cannot be read as zeros."""
+    if (solution.x is None) != (solution.status.primal is Point.NONE):
+        return "failed", "the status and the point disagree"
+    if solution.x is None:
+        for name in ("objective", "values"):
+            try:
+                getattr(solution, name)
+            except NoSolutionError:
+                continue
+            return "failed", f"{name} of an absent solution can be read"
+    elif solution.status.termination is not Termination.UNBOUNDED and not solution.verify().is_feasible:
+        return "failed", "the point is called feasible, and is not"
+    return "passed", str(solution.status)
+
+
+def summary(table: pd.DataFrame) -> dict[str, int]:
+    """Return how many cases had each outcome."""
+    counts: dict[str, Any] = table["outcome"].value_counts().to_dict()
+    return {outcome: int(counts.get(outcome, 0)) for outcome in OUTCOMES}
+
+
+__all__ = ["OUTCOMES", "Case", "check", "matrix", "summary", "zoo"]
