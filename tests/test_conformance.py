@@ -46,7 +46,7 @@ def test_the_exact_back_ends_decide_everything(name):
 
 
 def rows_of_every_kind(sense, bounds):
-    """Four free columns, rows ≤, ≥, = and a range; the costs are Aᵀ(2, −1, −½, 3/2), so those are the duals of a max."""
+    """Four free columns, rows ≤, ≥, = and a range; costs are Aᵀ(2, −1, −½, 3/2), so those are the duals of a max."""
     below, above, equal, (low, high) = bounds
     sign = 1.0 if sense == "max" else -1.0
     rows = [

@@ -8,6 +8,7 @@ import pytest
 import fairlp
 from fairlp import Index, Model, examples
 from fairlp.models import backends
+from fairlp.models.certificate import proves_infeasible
 from fairlp.models.solution import Termination
 
 
@@ -45,6 +46,17 @@ def test_the_conflict_is_named_and_irreducible():
             c=np.zeros(program.n_columns),
         )
         assert backends.solve(part, "highs", fairlp.Options()).status.is_optimal
+
+
+def test_the_certificate_of_infeasibility_proves_itself():
+    solution = impossible().solve()
+    proof = solution.infeasibility_certificate
+    assert proves_infeasible(solution.program, solution.row_ray)
+    assert not proves_infeasible(solution.program, -solution.row_ray)
+    assert not proves_infeasible(solution.program, np.array([1.0, 0, 0, 0]))
+    assert proof["capacity"]["memory"] == 0 and proof["promise"].ne(0).all()
+    with pytest.raises(fairlp.FairlpError, match="gave no proof"):
+        _ = fairlp.formulate(examples.ghodsi(), "drf").solve().infeasibility_certificate
 
 
 def test_the_relaxation_makes_the_model_feasible():

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from . import conformance, plots
     from .api import allocate, compare, formulate, validate
     from .mechanisms import table as mechanisms
     from .models import examples
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .models.instance import Instance
     from .models.model import Model
     from .models.program import Program
+    from .models.readers import read_program
     from .models.solution import Options, Solution, Status
     from .models.traces import read_alibaba_gpu, read_pai2020
     from .solvers import table as solvers
@@ -46,10 +48,17 @@ _HOMES = {
     "read": "models.files",
     "read_alibaba_gpu": "models.traces",
     "read_pai2020": "models.traces",
+    "read_program": "models.readers",
     "validate": "api",
 }
 #: modules that are public names themselves (two of them can be called; see models/callable_module.py)
-_MODULES = {"examples": "models.examples", "mechanisms": "mechanisms", "plots": "plots", "solvers": "solvers"}
+_MODULES = {
+    "conformance": "conformance",
+    "examples": "models.examples",
+    "mechanisms": "mechanisms",
+    "plots": "plots",
+    "solvers": "solvers",
+}
 
 __all__ = [
     "Allocation",
@@ -65,6 +74,7 @@ __all__ = [
     "__version__",
     "allocate",
     "compare",
+    "conformance",
     "examples",
     "formulate",
     "log",
@@ -73,6 +83,7 @@ __all__ = [
     "read",
     "read_alibaba_gpu",
     "read_pai2020",
+    "read_program",
     "solvers",
     "validate",
 ]

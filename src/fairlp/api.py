@@ -99,11 +99,10 @@ def _run(
     options: dict[str, Any],
 ) -> Allocation:
     """Run one mechanism on ``used`` and report it for ``instance``."""
-    from .models.backends import backend_names
+    from .models.backends import find_backend
     from .solvers.runners import Request
 
-    if solver not in backend_names():
-        raise UnknownNameError(f"no solver is called {solver!r}; {nearest(solver, backend_names())}")
+    find_backend(solver)  # a name that does not exist ends it here, whatever the method
     chosen = row.algorithm(method, used)
     if method == "auto" and (options or solver != "highs"):
         chosen = row.algorithm("lp", used)  # a solver or its options were named, so a solver is meant

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..models import backends
+from ..models.certificate import proves_infeasible
 from ..models.errors import FairlpError, NoSolutionError
 from ..models.solution import Backend, Capability, Options, Point, Solution, Termination
 from ..models.tolerances import CONFORMANCE, CONFORMANCE_LOGS
@@ -82,7 +83,7 @@ def _try(backend: Backend, case: Case) -> tuple[str, str]:
 def _judge(backend: Backend, case: Case, solution: Solution) -> tuple[str, str]:
     status = solution.status
     if case.answer in ("infeasible", "unbounded"):
-        return _judge_hopeless(case, solution)
+        return _judge_hopeless(backend, case, solution)
     if case.answer == "limit" and not status.is_optimal:
         if status.termination not in (Termination.TIME_LIMIT, Termination.ITERATION_LIMIT, Termination.INTERRUPTED):
             return "failed", f"stopped by a limit, but says {status}"
@@ -115,7 +116,7 @@ def _objective_size(case: Case, solution: Solution) -> float:
     return float(abs(program.c * solution.x).sum()) + abs(program.offset) + weights
 
 
-def _judge_hopeless(case: Case, solution: Solution) -> tuple[str, str]:
+def _judge_hopeless(backend: Backend, case: Case, solution: Solution) -> tuple[str, str]:
     status = solution.status
     right = {"infeasible": Termination.INFEASIBLE, "unbounded": Termination.UNBOUNDED}[case.answer]
     if status.termination not in (right, Termination.INFEASIBLE_OR_UNBOUNDED):
@@ -125,6 +126,11 @@ def _judge_hopeless(case: Case, solution: Solution) -> tuple[str, str]:
         return "failed", "infeasible, and yet there is a point"
     if status.primal is Point.OPTIMAL:
         return "failed", "an optimal point of a program that has none"
+    if solution.row_ray is not None and not proves_infeasible(case.program, solution.row_ray):
+        return "failed", "the certificate of infeasibility proves nothing"
+    promised = Capability.RAY in backend.capabilities and not case.program.is_mip
+    if case.answer == "infeasible" and promised and solution.row_ray is None:
+        return "failed", "claims certificates of infeasibility and gives none"
     return _consistent(solution)
 
 
@@ -146,7 +152,7 @@ def _consistent(solution: Solution) -> tuple[str, str]:
 
 def summary(table: pd.DataFrame) -> dict[str, int]:
     """Return how many cases had each outcome."""
-    counts: dict[str, Any] = table["outcome"].value_counts().to_dict()
+    counts = table["outcome"].value_counts()
     return {outcome: int(counts.get(outcome, 0)) for outcome in OUTCOMES}
 
 

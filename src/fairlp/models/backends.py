@@ -71,6 +71,8 @@ def find_backend(name: str) -> Backend:
         member: Backend = _load(FAMILIES[prefix][0])(name)
         return member
     entry_points = _entry_points()
+    if name not in entry_points and name.upper() in _load(FAMILIES["cvxpy"][1]):
+        return find_backend(f"cvxpy:{name.upper()}")  # clarabel, scs, gurobi, …
     if name not in entry_points:
         raise UnknownNameError(f"no solver is called {name!r}; {nearest(name, backend_names())}")
     third_party: Backend = entry_points[name].load()()

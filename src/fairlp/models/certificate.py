@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .program import Program
-from .tolerances import NEGLIGIBLE, VERIFIED
+from .tolerances import NEGLIGIBLE, SOLVER_TIGHTEST, VERIFIED
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -108,6 +108,25 @@ def certify(
     if total == 0:
         return Certificate(primal, fraction, dual, complementarity, 0.0)
     return Certificate(primal, fraction, dual, complementarity / total, abs(primal_value - dual_value) / total)
+
+
+def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
+    """Whether row multipliers y prove that no point satisfies all rows and bounds (Farkas).
+
+    The rows ask for y·Ax of at least the smallest that the right-hand sides allow; the bounds of the variables allow
+    less. O(nonzeros).
+    """
+    price = program.A.T @ multipliers
+    # rounding noise in a price must not meet an infinite bound
+    price[abs(price) <= SOLVER_TIGHTEST * (abs(program.A).T @ abs(multipliers))] = 0.0
+    with np.errstate(invalid="ignore"):
+        most = np.where(price > 0, price * program.col_upper, price * program.col_lower)
+        least = np.where(multipliers > 0, multipliers * program.row_lower, multipliers * program.row_upper)
+    most, least = most[price != 0], least[multipliers != 0]
+    if not (np.isfinite(most).all() and np.isfinite(least).all()):
+        return False
+    size = float(abs(most).sum() + abs(least).sum())
+    return bool(least.sum() - most.sum() > VERIFIED * size)
 
 
 def _finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

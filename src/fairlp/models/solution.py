@@ -191,6 +191,8 @@ class Solution:
         The solver's basis, to start the next solve from.
     method : str
         The algorithm that was used.
+    row_ray : ndarray or None
+        Row multipliers that prove an infeasible program infeasible; only kept when they do.
     """
 
     program: Program
@@ -203,6 +205,7 @@ class Solution:
     iterations: Mapping[str, int] = field(default_factory=dict)
     basis: Any = None
     method: str = ""
+    row_ray: np.ndarray | None = None
 
     @classmethod
     def of_point(
@@ -243,6 +246,16 @@ class Solution:
     def reduced_costs(self) -> BlockView:
         """Reduced costs of the variables by name, ∂objective/∂(bound)."""
         return BlockView(self.program.columns, self._dual(self.column_duals))
+
+    @property
+    def infeasibility_certificate(self) -> BlockView:
+        """Multipliers of the constraints, by name, that prove the program infeasible (Farkas); checked, not believed."""
+        if self.row_ray is None:
+            raise NoSolutionError(
+                f"{self.solver} gave no proof that {self.program.name!r} is infeasible: {self.status}; "
+                "model.explain() names the constraints in conflict"
+            )
+        return BlockView(self.program.rows, self.row_ray)
 
     def verify(self) -> Certificate:
         """Return residuals and duality gap, computed from the Program alone."""

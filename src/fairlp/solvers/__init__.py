@@ -25,6 +25,7 @@ def table() -> pd.DataFrame:
             "available": there,
             "version": found.version() if there else "",
             "capabilities": ", ".join(sorted(c.value for c in found.capabilities)),
+            "install": getattr(found, "install", ""),
             "remedy": reason,
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("solver").astype({"available": bool})

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import threading
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..models.certificate import proves_infeasible
 from ..models.errors import SolverError, UnsupportedError, nearest
 from ..models.program import Program
 from ..models.solution import Capability, Options, Point, Solution, Status, Termination
 from ..models.tolerances import SOLVER_TIGHTEST
+from .common import installed
 from .scaling import Scaling, equilibrate
 from .session import ProgramSession
 
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
 
 #: our method → HiGHS's option ``solver``
 METHODS = {"choose": "choose", "simplex": "simplex", "ipm": "ipx", "hipo": "hipo", "pdlp": "pdlp"}
-#: From this many nonzeros on, interior point with crossover beats simplex from a cold start (docs/architecture.md).
-INTERIOR_POINT_FROM = 60_000
+#: ``auto``, by nonzeros (benchmarks/solvers.py): from here on interior point with crossover beats simplex in a single
+#: solve; in a series of solves, where simplex starts from the last basis, only from the second number on; and HiPO,
+#: where its package is installed and the coefficients are of much the same size, from the third.
+INTERIOR_POINT_FROM, INTERIOR_POINT_IN_SERIES_FROM, HIPO_FROM = 8_000, 60_000, 500_000
+_NARROW = 100.0
 
 _thread_lock = threading.Lock()
 _threads_in_use: int | None = None
@@ -55,9 +59,9 @@ class Highs:
 
     def available(self) -> tuple[bool, str]:
         """Return whether highspy is installed (and its HiPO extension, for ``hipo``)."""
-        if importlib.util.find_spec("highspy") is None:
+        if not installed("highspy"):
             return False, f"highspy is not installed; {self.install}"
-        if self.method == "hipo" and importlib.util.find_spec("highspy_extras") is None:
+        if self.method == "hipo" and not installed("highspy_extras"):
             return False, 'HiPO needs highspy-extras; pip install "fairlp[hipo]"'
         return True, ""
 
@@ -67,24 +71,33 @@ class Highs:
 
     def solve(self, program: Program, options: Options) -> Solution:
         """Solve one program."""
-        return HighsSession(self, program, options).solve()
+        return HighsSession(self, program, options, series=False).solve()
 
     def session(self, program: Program, options: Options) -> HighsSession:
         """Load a program for a series of solves, each from the last basis."""
         return HighsSession(self, program, options)
 
-    def choose(self, program: Program, options: Options) -> str:
-        """Return the algorithm for a program: the one asked for, or by size."""
+    def choose(self, program: Program, options: Options, series: bool = False) -> str:
+        """Return the algorithm for a program: the one asked for, or by size (for one solve, or a series of them)."""
         asked = options.method if options.method != "auto" else self.method
         if asked != "auto":
             if asked not in METHODS:
                 raise UnsupportedError(f"{self.name} has no method {asked!r}; {nearest(asked, METHODS)}")
-            if asked == "hipo" and importlib.util.find_spec("highspy_extras") is None:
+            if asked == "hipo" and not installed("highspy_extras"):
                 raise UnsupportedError('method "hipo" needs highspy-extras: pip install "fairlp[hipo]"')
             return asked
         if program.is_mip:
             return "choose"
-        return "ipm" if program.A.nnz >= INTERIOR_POINT_FROM else "simplex"
+        if program.A.nnz >= HIPO_FROM and _narrow(program) and installed("highspy_extras"):
+            return "hipo"
+        first = INTERIOR_POINT_IN_SERIES_FROM if series else INTERIOR_POINT_FROM
+        return "ipm" if program.A.nnz >= first else "simplex"
+
+
+def _narrow(program: Program) -> bool:
+    """Whether all coefficients are of much the same size: then HiPO is quicker than IPX, else slower."""
+    sizes = abs(program.A.data)
+    return bool(sizes.max() <= _NARROW * sizes[sizes > 0].min())
 
 
 class HighsSession(ProgramSession):
@@ -92,7 +105,7 @@ class HighsSession(ProgramSession):
 
     backend: Highs
 
-    def __init__(self, backend: Highs, program: Program, options: Options) -> None:
+    def __init__(self, backend: Highs, program: Program, options: Options, series: bool = True) -> None:
         if program.logs is not None:
             raise UnsupportedError(
                 f"{backend.name} solves linear programs; the objective of {program.name!r} has logarithms "
@@ -100,7 +113,7 @@ class HighsSession(ProgramSession):
             )
         begin = perf_counter()
         super().__init__(backend, program, options)
-        self.method = backend.choose(program, options)
+        self.method = backend.choose(program, options, series)
         self._sign = 1.0 if program.sense == "min" else -1.0
         self.scaling, data = equilibrate(program)
         self._highs = _highs(options, METHODS[self.method])
@@ -318,4 +331,19 @@ def _read(session: HighsSession) -> dict[str, Any]:
         "iterations": {name: count for name, count in iterations.items() if count > 0},
         "basis": basis if getattr(basis, "valid", False) else None,
         "method": session.method,
+        "row_ray": _ray(session, highs) if termination is Termination.INFEASIBLE else None,
     }
+
+
+def _ray(session: HighsSession, highs: Any) -> np.ndarray | None:
+    """Return row multipliers that prove infeasibility, if HiGHS has some that do."""
+    if session.program.is_mip:
+        return None
+    status, there, ray = highs.getDualRay()
+    if "kOk" not in str(status) or not there:
+        return None
+    multipliers = np.array(ray) * session.scaling.rows
+    for found in (multipliers, -multipliers):
+        if proves_infeasible(session.program, found):
+            return found
+    return None

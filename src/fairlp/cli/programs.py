@@ -1,0 +1,187 @@
+"""The commands for model files of anywhere, and for judging solvers: solve, conformance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..models.errors import SolverError
+from .app import ExitCode, app
+from .output import chosen_format, deliver, records
+from .parameters import (
+    CsvFlag,
+    ExtraOption,
+    JsonFlag,
+    OutputOption,
+    SolverOption,
+    TimeLimitOption,
+    complete_solver,
+    mechanism_names,
+    solver_options,
+)
+from .reports import report_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import Console
+
+    from ..models.program import Program
+    from ..models.solution import Solution
+
+
+@app.command()
+def solve(
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help=".mps, .lp, .mps.gz or .lp.gz")],
+    solver: SolverOption = "highs",
+    compare: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--compare",
+            metavar="NAMES",
+            show_default=False,
+            autocompletion=complete_solver,
+            help="Solve by these too, names with commas between them or repeated, and compare.",
+        ),
+    ] = None,
+    time_limit: TimeLimitOption = None,
+    option: ExtraOption = None,
+    as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
+    output: OutputOption = None,
+) -> None:
+    """Solve a model file of anywhere, by one solver or several, and check the answer without believing them.
+
+    Without an optimum, the reason is told in the file's own names, and the exit code is 1; so it is when solvers
+    disagree. Example: fairlp solve model.mps --solver scip --compare highs,clarabel
+    """
+    from ..models import backends
+    from ..models.readers import read_program
+    from ..models.solution import Options
+
+    kind = chosen_format(as_json, as_csv, output)
+    keywords = solver_options(option, time_limit)
+    program = read_program(file)
+    names = list(dict.fromkeys([solver, *(mechanism_names(compare) or [])]))
+    chosen = [backends.backend(name) for name in names]  # a name that is wrong ends it before any work
+    found: dict[str, Solution] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    for name, back_end in zip(names, chosen, strict=True):
+        begin = perf_counter()
+        try:
+            found[name] = backends.solve_on(back_end, program, Options.from_keywords(name, keywords))
+        except SolverError as error:
+            if len(names) == 1:
+                raise
+            rows[name] = {"status": f"failed: {error}"}
+            continue
+        rows[name] = {**_figures(found[name]), "seconds": perf_counter() - begin}
+    table = _table(rows)
+    first = found.get(solver)
+    values = _values(program, first)
+
+    def text(console: Console) -> None:
+        console.print(repr(program), highlight=False)
+        report_table(console, table, "Answers")
+        if values is not None:
+            nonzero = values[values["value"] != 0]
+            report_table(console, nonzero, f"Nonzero variables ({len(nonzero)} of {len(values)})")
+        elif first is not None and first.status.termination.value in _HOPELESS:
+            report_table(console, backends.explain(program, "highs"), f"Why it is {first.status.termination.value}")
+
+    deliver(
+        kind,
+        output,
+        text=text,
+        data=lambda: {
+            "program": program.name,
+            "answers": records(table),
+            "variables": None if values is None else records(values),
+        },
+        frame=lambda: table if values is None else values,
+    )
+    if not _agree(found) or len(found) < len(names):
+        raise typer.Exit(ExitCode.NO)
+
+
+_HOPELESS = ("infeasible", "unbounded", "infeasible or unbounded")
+
+
+@app.command()
+def conformance(
+    solver: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOLVER]...",
+            show_default=False,
+            autocompletion=complete_solver,
+            help="Without it: all that are here.",
+        ),
+    ] = None,
+    as_json: JsonFlag = False,
+    as_csv: CsvFlag = False,
+    output: OutputOption = None,
+) -> None:
+    """Run the zoo of programs with known answers on solvers; exit code 1 when one fails.
+
+    An answer is judged by the optimality conditions, not by the solver's word.
+    """
+    from ..conformance import matrix, summary
+    from ..models import backends
+
+    names = [backends.backend(name).name for name in solver] if solver else None
+    table = matrix(names)
+    counts = {name: summary(table[[name]].rename(columns={name: "outcome"})) for name in table.columns}
+
+    def text(console: Console) -> None:
+        import pandas as pd
+
+        report_table(console, pd.DataFrame(counts).T.rename_axis("solver"), "Cases by outcome")
+        open_cases = table[(table.isin(["failed", "undecided"])).any(axis=1)]
+        if not open_cases.empty:
+            report_table(console, open_cases.T.rename_axis("solver"), "Cases that a solver failed or left undecided")
+
+    deliver(chosen_format(as_json, as_csv, output), output, text=text, data=lambda: records(table), frame=lambda: table)
+    if table.isin(["failed"]).any(axis=None):
+        raise typer.Exit(ExitCode.NO)
+
+
+def _figures(solution: Solution) -> dict[str, Any]:
+    figures: dict[str, Any] = {"status": solution.status.termination.value}
+    if solution.x is not None:
+        certificate = solution.verify()
+        figures["objective"] = solution.objective
+        figures["primal residual"] = certificate.primal_residual
+        figures["dual residual"] = certificate.dual_residual
+        figures["gap"] = certificate.gap
+    return figures
+
+
+def _table(rows: dict[str, dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = ["status", "objective", "primal residual", "dual residual", "gap", "seconds"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("solver")
+
+
+def _values(program: Program, solution: Solution | None) -> pd.DataFrame | None:
+    import pandas as pd
+
+    if solution is None or solution.x is None:
+        return None
+    columns = {"value": solution.x}
+    if solution.column_duals is not None:
+        columns["reduced cost"] = solution.column_duals
+    return pd.DataFrame(columns, index=pd.Index(program.column_names, name="variable"))
+
+
+def _agree(found: dict[str, Solution]) -> bool:
+    """Whether every solver has an optimum, all the same within the tolerance of the conformance suite."""
+    from ..models.tolerances import CONFORMANCE
+
+    if not found or not all(solution.status.is_optimal for solution in found.values()):
+        return False
+    values = [solution.objective for solution in found.values()]
+    return max(values) - min(values) <= CONFORMANCE * max(1.0, *(abs(value) for value in values))

@@ -1,0 +1,51 @@
+"""Print the tables of ``docs/solvers.md``: ``python -m fairlp.conformance [SOLVER ...]``."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from ..models import backends
+from ..models.solution import Capability
+from . import check, summary
+
+_ORDER = (
+    Capability.LP,
+    Capability.MILP,
+    Capability.LOG,
+    Capability.DUALS,
+    Capability.BASIS,
+    Capability.WARM_START,
+    Capability.RAY,
+)
+
+
+def capability_rows() -> list[str]:
+    """Return the table of declared capabilities as Markdown; a tangent (t) stands for logarithms as a series of LPs."""
+    rows = ["| solver | " + " | ".join(c.value for c in _ORDER) + " |", "| --- |" + " :-: |" * len(_ORDER)]
+    for name in backends.backend_names():
+        able = backends.find_backend(name).capabilities
+        marks = ["✓" if c in able else "t" if c is Capability.LOG else "" for c in _ORDER]
+        rows.append(f"| `{name}` | " + " | ".join(marks) + " |")
+    return rows
+
+
+def outcome_rows(names: list[str]) -> list[str]:
+    """Run the suite and return the table of outcomes as Markdown."""
+    rows = ["| solver | version | passed | failed | undecided | unable | seconds |", "| --- | --- |" + " --: |" * 5]
+    for name in names:
+        found = backends.find_backend(name)
+        if not found.available()[0]:
+            continue
+        table = check(name)
+        counts = " | ".join(map(str, summary(table).values()))
+        rows.append(f"| `{name}` | {found.version()} | {counts} | {table['seconds'].sum():.1f} |")
+        undecided = table.index[table["outcome"] == "undecided"].tolist()
+        if undecided:
+            rows[-1] += f" <!-- undecided: {', '.join(undecided)} -->"
+    return rows
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    print("\n".join([*capability_rows(), "", *outcome_rows(sys.argv[1:] or backends.backend_names())]))
