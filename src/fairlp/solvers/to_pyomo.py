@@ -65,7 +65,7 @@ def read_back(model: Model, built: Any) -> Solution:
     program = model.compile()
     x = np.full(program.n_columns, np.nan)
     for block in program.columns:
-        component = built.component(block.name) or built.component(block.name + "_")
+        component = _component(built, block.name)
         if component is None:
             raise ModelError(f"the Pyomo model has no variable {block.name!r}; make it with model.to_pyomo()")
         keys = list(block.labels()) or [()]
@@ -77,7 +77,7 @@ def read_back(model: Model, built: Any) -> Solution:
     if found is not None and suffix is not None and not program.is_mip:
         duals = np.zeros(program.n_rows)
         for block in program.rows:
-            component = built.component(block.name) or built.component(block.name + "_")
+            component = _component(built, block.name)
             rows = list(block.labels()) or [()]
             for at, labels in enumerate(rows, block.start):
                 row = component[labels if len(labels) != 1 else labels[0]] if labels else component
@@ -93,8 +93,15 @@ def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
     """Return the duals with the sign that makes the certificate hold better."""
     from ..models.certificate import certify
 
-    first, second = (certify(program, x, d, None).gap or 0.0 for d in (duals, -duals))
+    proofs = [certify(program, x, signed, None) for signed in (duals, -duals)]
+    first, second = ((proof.gap or 0.0) + (proof.dual_residual or 0.0) for proof in proofs)
     return duals if first <= second else -duals
+
+
+def _component(built: Any, name: str) -> Any:
+    """Return the component that :func:`to_pyomo` made for a name (see :func:`_free_name`)."""
+    found = built.component(f"{name}_")
+    return found if found is not None else built.component(name)
 
 
 class _Builder:
@@ -176,6 +183,10 @@ def _constraint(pyo: Any, build: _Builder, row: ConstraintBlock) -> Any:
         if not hasattr(left, "is_expression_type") and not hasattr(right, "is_expression_type"):
             holds = {"<=": left <= right, ">=": left >= right, "==": left == right}[row.relation.comparison]
             return pyo.Constraint.Feasible if holds else pyo.Constraint.Infeasible
+        if hasattr(right, "is_expression_type"):
+            # written as left − right with bounds: Pyomo would turn the row round, and with it the sign of its dual
+            low, high = {"<=": (None, 0.0), ">=": (0.0, None), "==": (0.0, 0.0)}[row.relation.comparison]
+            return (low, left - right, high)
         if row.relation.comparison == "<=":
             return left <= right
         return left >= right if row.relation.comparison == ">=" else left == right

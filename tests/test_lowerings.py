@@ -1,0 +1,144 @@
+"""Pyomo, CVXPY and HiGHS objects: idiomatic, extendable, and read back into a Solution that proves itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from pyomo.contrib.solver.common.factory import SolverFactory
+
+import fairlp
+from fairlp import Index, Model, examples, log
+from fairlp.models.errors import ModelError, UnsupportedError
+
+CASES = [
+    (name, mechanism)
+    for name, mechanisms in {
+        "ghodsi": ["drf", "edrf", "asset"],
+        "wang-figure-1": ["drfh", "tsf", "naive-drf", "cdrf"],
+        "khamse-ashari-figure-1": ["c-drfh", "tsf"],
+        "khamse-ashari-table-3": ["c-drfh", "naive-drf"],
+    }.items()
+    for mechanism in mechanisms
+]
+
+
+def same(model, solution, rel):
+    expected = model.solve()
+    assert solution.status.is_optimal
+    assert solution.objective == pytest.approx(expected.objective, rel=rel)
+    assert solution.verify().is_feasible
+    for name in model.variables:
+        np.testing.assert_array_equal(np.isnan(solution.values[name]), np.isnan(expected.values[name]))
+    return solution
+
+
+@pytest.mark.parametrize(("name", "mechanism"), CASES)
+def test_highs_objects(name, mechanism):
+    model = fairlp.formulate(examples.load(name), mechanism)
+    highs = model.to_highs()
+    highs.run()
+    solution = same(model, model.read_back(highs), 1e-9)
+    assert solution.verify().is_optimal
+    assert [highs.getRowName(k)[1] for k in range(highs.getNumRow())] == model.compile().row_names
+
+
+@pytest.mark.parametrize(("name", "mechanism"), CASES)
+def test_cvxpy_problems(name, mechanism):
+    model = fairlp.formulate(examples.load(name), mechanism)
+    problem = model.to_cvxpy()
+    problem.solve(solver="HIGHS")
+    solution = same(model, model.read_back(problem), 1e-7)
+    assert solution.verify().is_optimal
+    tasks = next(name for name in ("g", "x", "s") if name in model.variables)
+    instance = examples.load(name)
+    if not instance.has_constraints and mechanism not in ("drf", "edrf") and len(instance.servers) > 1:
+        assert problem.var_dict[tasks].shape == (len(instance.users), len(instance.servers))
+
+
+@pytest.mark.parametrize(("name", "mechanism"), CASES)
+def test_pyomo_models(name, mechanism):
+    model = fairlp.formulate(examples.load(name), mechanism)
+    built = model.to_pyomo()
+    built.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    assert not model.read_back(built).status.is_optimal  # not solved yet
+    SolverFactory("highs").solve(built)
+    solution = same(model, model.read_back(built), 1e-7)
+    assert solution.verify().is_optimal
+    n = next(index for index in model.indices if index.symbol == "n")
+    assert list(built.n) == list(n)
+
+
+def test_a_log_model_in_cvxpy():
+    n = Index("n", ["a", "b", "c"])
+    model = Model("cake")
+    w, x = model.parameter("w", n, [1, 2, 3]), model.variable("x", n)
+    model.constraint("cake", x.sum() <= 6)
+    model.maximize((w * log(x)).sum(n))
+    problem = model.to_cvxpy()
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    solution = model.read_back(problem)
+    np.testing.assert_allclose(solution.values["x"], [1, 2, 3], rtol=1e-4)
+    assert solution.duals["cake"] == pytest.approx(1, rel=1e-4)
+    built = model.to_pyomo()
+    for label, value in zip("abc", (1, 2, 3), strict=True):
+        built.x[label].set_value(value)
+    assert pyo.value(built.objective) == pytest.approx(solution.objective, rel=1e-7)
+
+
+def test_a_user_adds_a_constraint_in_each():
+    instance = examples.wang_figure_1()
+    model = fairlp.formulate(instance, "drfh")
+    built = model.to_pyomo()
+    built.extra = pyo.Constraint(expr=built.g["user1", "server1"] + built.g["user1", "server2"] <= 0.3)
+    SolverFactory("highs").solve(built)
+    problem = model.to_cvxpy()
+    import cvxpy as cp
+
+    g = problem.var_dict["g"]
+    extended = cp.Problem(problem.objective, [*problem.constraints, cp.sum(g[0]) <= 0.3])
+    extended.solve(solver="CLARABEL")
+    highs = model.to_highs()
+    columns = np.flatnonzero([name.startswith("g[user1") for name in model.compile().column_names]).astype(np.int32)
+    highs.addRow(-np.inf, 0.3, len(columns), columns, np.ones(len(columns)))
+    highs.run()
+    for solved in (built, extended, highs):
+        assert model.read_back(solved).objective == pytest.approx(0.3, rel=1e-6)
+
+
+def test_pyomo_writes_the_model_under_its_own_names(tmp_path):
+    built = fairlp.formulate(examples.wang_figure_1(), "drfh").to_pyomo()
+    path = tmp_path / "model.lp"
+    built.write(str(path), io_options={"symbolic_solver_labels": True})
+    text = path.read_text(encoding="utf-8")
+    assert "g(user1_server1)" in text and "capacity(server1_cpu)" in text
+
+
+def test_strangers_are_refused():
+    model = fairlp.formulate(examples.ghodsi(), "drf")
+    with pytest.raises(UnsupportedError, match="cannot be read back"):
+        model.read_back({"x": 1})
+    import cvxpy as cp
+
+    with pytest.raises(ModelError, match="no variable 'x'"):
+        model.read_back(cp.Problem(cp.Minimize(cp.Variable(name="y"))))
+    with pytest.raises(ModelError, match="no variable 'x'"):
+        model.read_back(pyo.ConcreteModel())
+
+
+def test_integer_and_free_variables_survive():
+    model = Model("whole")
+    x, y = model.variable("x", lower=-2, upper=5, integer=True), model.variable("y", lower=None)
+    model.constraint("k", 2 * x + y <= 7.5)
+    model.constraint("l", y >= -1.5)
+    model.constraint("m", y <= 1)
+    model.maximize(3 * x + y)
+    expected = model.solve().objective
+    built = model.to_pyomo()
+    SolverFactory("highs").solve(built)
+    problem = model.to_cvxpy()
+    problem.solve(solver="HIGHS")
+    highs = model.to_highs()
+    highs.run()
+    for solved in (built, problem, highs):
+        assert model.read_back(solved).objective == pytest.approx(expected, rel=1e-9)
