@@ -59,6 +59,13 @@ def perturbed(program: Program, array: str, at: int, step: float) -> Program:
     return program.replace(**{array: changed})
 
 
+@pytest.mark.parametrize("mechanism", ["drf", "edrf", "asset", "drfh", "tsf", "naive-drf"])
+def test_a_cluster_where_nobody_can_run_has_level_0(mechanism):
+    instance = fairlp.Instance.from_arrays([[1, 1], [1, 2]], [[3, 4]], task_limits=[0, 0])
+    assert fairlp.formulate(instance, mechanism).solve().objective == 0
+    assert fairlp.allocate(instance, mechanism, method="lp").totals.tolist() == [0, 0]
+
+
 @settings(max_examples=25, deadline=None)
 @given(seed=seeds)
 def test_dual_of_every_capacity_row_is_the_finite_difference(seed):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..models.expressions import Expression
+from ..models.expressions import Expression, Variable
 from ..models.instance import Instance
 from ..models.model import Model
 from . import normalisers
@@ -24,7 +24,7 @@ def drf(instance: Instance) -> Model:
     c = model.parameter("c", r, instance.pool, "capacity of r")
     rate = _rate(model, instance, normalisers.dominant(instance), "tasks n could run alone")
     x = model.variable("x", n, doc="tasks of n")
-    t = model.variable("t", doc="smallest weighted dominant share")
+    t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
     model.constraint("fairness", x >= rate * t, where=_able(instance))
     _limit(model, instance, x, np.ones(len(n)))
@@ -42,7 +42,7 @@ def edrf(instance: Instance) -> Model:
     gamma = model.parameter("Gamma", n, scale, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]")
     c = model.parameter("c", r, instance.pool, "capacity of r")
     s = model.variable("s", n, doc="weighted dominant share of n")
-    t = model.variable("t", doc="smallest weighted dominant share")
+    t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * s).sum(n) <= 1)
     model.constraint("fairness", s >= t, where=_able(instance))
     _limit(model, instance, s, scale)
@@ -67,7 +67,7 @@ def drfh(instance: Instance) -> Model:
     weight = normalisers.entitled(instance, alone) / alone
     phi = model.parameter("phi", n, weight, "weight of n (on the resource that binds it, with weights per resource)")
     g = model.variable("g", n, i, where=instance.runnable(), doc="global dominant share of n on i")
-    t = model.variable("t", doc="smallest weighted global dominant share")
+    t = _level(model, instance, "smallest weighted global dominant share")
     model.constraint("capacity", (d * g).sum(n) <= c)
     model.constraint("fairness", g.sum(i) >= phi * t, where=_able(instance))
     _limit(model, instance, g.sum(i), alone)
@@ -106,9 +106,11 @@ def naive_drf(instance: Instance) -> Model:
     rate = model.parameter("gamma", (n, i), alone, "tasks n could run alone on i")
     phi = model.parameter("phi", n, instance.user_weights, "weight of n")
     x = model.variable("x", n, i, where=alone > 0, doc="tasks of n on i")
-    t = model.variable("t", i, doc="smallest weighted dominant share on i")
-    model.constraint("capacity", (d * x).sum(n) <= c)
     limit = separate_limits(instance)
+    someone = ((alone > 0) & (limit > 0)).any(axis=0)
+    most_of = np.where(someone, np.inf, 0.0)
+    t = model.variable("t", i, upper=most_of, doc="smallest weighted dominant share on i (0 where nobody can run)")
+    model.constraint("capacity", (d * x).sum(n) <= c)
     model.constraint("fairness", x >= phi * rate * t, where=(alone > 0) & (limit > 0))
     finite = np.isfinite(limit) & (alone > 0)
     if finite.any():
@@ -136,7 +138,7 @@ def _tasks(instance: Instance, name: str, source: str, alone: np.ndarray, meanin
     c = model.parameter("c", (i, r), instance.capacities * instance.counts[:, None], "capacity of i")
     rate = _rate(model, instance, alone, meaning)
     x = model.variable("x", n, i, where=instance.runnable(), doc="tasks of n on i")
-    t = model.variable("t", doc="smallest level x[n]/(φ[n]Γ[n])")
+    t = _level(model, instance, "smallest level x[n]/(φ[n]Γ[n])")
     model.constraint("capacity", (d * x).sum(n) <= c)
     model.constraint("fairness", x.sum(i) >= rate * t, where=_able(instance))
     _limit(model, instance, x.sum(i), np.ones(len(n)))
@@ -153,6 +155,11 @@ def _rate(model: Model, instance: Instance, alone: np.ndarray, meaning: str) -> 
         return model.parameter("Gamma", n, weighted, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]")
     phi = model.parameter("phi", n, instance.weights, "weight of n")
     return phi * model.parameter("Gamma", n, alone, meaning)
+
+
+def _level(model: Model, instance: Instance, doc: str) -> Variable:
+    """Return the level t; it is 0 where nobody can run anything, since no row would hold it."""
+    return model.variable("t", upper=None if _able(instance).any() else 0.0, doc=doc)
 
 
 def _able(instance: Instance) -> np.ndarray:
