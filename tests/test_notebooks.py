@@ -1,0 +1,146 @@
+"""The notebooks run from top to bottom, with and without the trace, and what they store is clean and small."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("nbclient")
+pytest.importorskip("ipykernel")
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+TRACE = FOLDER / "../../shared/data/alibaba-gpu-v2023"
+LARGEST = 300_000
+SECONDS_PER_CELL = 600
+
+#: what tells where, or by whom, a notebook was executed
+PERSONAL = {
+    "an absolute path": r"(?<![\w.:/])/(home|root|Users|work|tmp|var|opt|mnt|private|usr)/",
+    "a Windows path": r"(?<![A-Za-z])[A-Za-z]:\\+\w",
+    "a home directory": r"(?<!\w)~/",
+    "an e-mail address": r"[\w.+-]+@[A-Za-z0-9-]+\.[A-Za-z]{2,}",
+    "a temporary kernel file": r"ipykernel_\d+",
+}
+
+#: Deprecations inside Jupyter and ZeroMQ, their event loop on Windows, and sockets that they leave to the garbage
+#: collector are not ours to mend. A kernel is a process of its own: this hides no warning of a notebook.
+quiet_jupyter = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning",
+    "ignore::PendingDeprecationWarning",
+    "ignore::FutureWarning",
+    "ignore::RuntimeWarning",
+    "ignore::ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+)
+
+
+def load(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def text_of(output):
+    """Text of an output, without pictures."""
+    data = {kind: value for kind, value in output.get("data", {}).items() if not kind.startswith("image/png")}
+    return json.dumps([data, output.get("text", ""), output.get("traceback", "")], ensure_ascii=False)
+
+
+def execute(path, folder, monkeypatch):
+    """Return a copy of the notebook, executed in ``folder``; the first error of a cell is raised with its traceback."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    # a private folder, so that nobody's own configuration plays a part
+    with tempfile.TemporaryDirectory(prefix="nb", ignore_cleanup_errors=True) as private:
+        for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR"):
+            monkeypatch.setenv(name, private)
+        monkeypatch.delenv("PYTHONWARNINGS", raising=False)
+        copy = Path(shutil.copy(path, private))
+        notebook = nbformat.read(copy, as_version=4)
+        nbformat.validate(notebook)
+        how = {"timeout": SECONDS_PER_CELL, "kernel_name": "python3", "resources": {"metadata": {"path": str(folder)}}}
+        try:
+            NotebookClient(notebook, **how).execute()
+        except RuntimeError:  # no kernel: another process may have taken its port in between; once more
+            NotebookClient(notebook, **how).execute()
+    return notebook
+
+
+def check_no_errors(notebook):
+    for cell in code_cells(notebook):
+        for output in cell["outputs"]:
+            assert output["output_type"] != "error", text_of(output)
+
+
+def test_there_are_notebooks():
+    assert [path.name for path in NOTEBOOKS][:2] == ["01-quickstart.ipynb", "02-drfh.ipynb"]
+
+
+@quiet_jupyter
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_runs(path, monkeypatch):
+    before = sorted(FOLDER.iterdir())
+    check_no_errors(execute(path, FOLDER, monkeypatch))
+    left = [found.name for found in sorted(FOLDER.iterdir()) if found not in before and found.suffix != ".ipynb"]
+    assert not left, f"the notebook left files behind: {left}"
+
+
+@quiet_jupyter
+@pytest.mark.skipif(not TRACE.is_dir(), reason="the trace is not here, so test_runs runs the notebooks without it")
+def test_drfh_runs_without_the_trace(tmp_path, monkeypatch):
+    notebook = execute(FOLDER / "02-drfh.ipynb", tmp_path, monkeypatch)
+    check_no_errors(notebook)
+    said = " ".join(text_of(output) for cell in code_cells(notebook) for output in cell["outputs"])
+    assert "not beside this checkout" in said
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_is_stored_as_executed_from_top_to_bottom(path):
+    notebook = load(path)
+    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
+    cells = code_cells(notebook)
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    check_no_errors(notebook)
+    assert sum(bool(cell["outputs"]) for cell in cells) > len(cells) / 2
+    pictures = [o for cell in cells for o in cell["outputs"] if "image/png" in o.get("data", {})]
+    assert pictures, "there is no picture"
+    for cell in cells:
+        for output in cell["outputs"]:
+            assert output.get("name") != "stderr", f"a warning is stored: {text_of(output)}"
+            assert output.get("execution_count", cell["execution_count"]) == cell["execution_count"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_is_small(path):
+    assert path.stat().st_size < LARGEST
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_stores_nothing_about_the_machine_or_its_user(path):
+    notebook = load(path)
+    stored = [text_of(output) for cell in code_cells(notebook) for output in cell["outputs"]]
+    stored += ["".join(cell["source"]) for cell in notebook["cells"]]
+    stored.append(json.dumps([notebook["metadata"], [cell["metadata"] for cell in notebook["cells"]]]))
+    for text in stored:
+        for what, pattern in PERSONAL.items():
+            found = re.search(pattern, text)
+            assert not found, f"{what}: …{text[max(0, found.start() - 60) : found.end() + 60]}…"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_links_lead_somewhere(path):
+    prose = "\n".join("".join(cell["source"]) for cell in load(path)["cells"] if cell["cell_type"] == "markdown")
+    for target in re.findall(r"\]\(([^)#]+)\)", prose):
+        if not target.startswith("http"):
+            assert (FOLDER / target).exists(), target
