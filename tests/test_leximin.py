@@ -131,6 +131,23 @@ def test_task_limits_are_reached_exactly_and_others_go_on():
         assert allocation.totals.tolist() == pytest.approx([1, 2.5, 8.5], rel=1e-12)
 
 
+def test_prices_and_rounds_tell_who_stopped_for_want_of_tasks():
+    """One user stops at its limit; the price is the growth of the other's level, not of a round that ignored limits."""
+    instance = fairlp.Instance.from_arrays([[1], [1]], [[10]], task_limits=[1, None])
+    for method in ("lp", "rounds"):
+        allocation = fairlp.allocate(instance, "drf", method=method)
+        assert allocation.levels.tolist() == pytest.approx([0.1, 0.9])
+        assert allocation.rounds["satisfied"].tolist() == [["user1"]]
+    assert fairlp.allocate(instance, "drf", method="lp").prices.iloc[0, 0] == pytest.approx(0.1)
+    roomy = fairlp.allocate(fairlp.Instance.from_arrays([[1]], [[10]], task_limits=[1]), "drf", method="lp")
+    assert roomy.prices is None and roomy.totals.tolist() == [1]
+
+
+def test_a_user_left_out_is_not_called_merged():
+    instance = fairlp.Instance.from_arrays([[1, 1], [1, 3], [2, 1]], [[10, 10], [5, 8]], task_limits=[None, 0, None])
+    assert fairlp.allocate(instance, "drfh").notes == ()
+
+
 def test_everyone_satisfied_when_the_cluster_is_large():
     instance = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[50, 50], [9, 9]], task_limits=[3, 4])
     allocation = fairlp.allocate(instance, "tsf", method="lp")

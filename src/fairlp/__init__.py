@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from . import conformance, plots
-    from .api import allocate, compare, formulate, validate
+    from .api import allocate, compare, compare_allocations, formulate, validate
     from .mechanisms import table as mechanisms
     from .models import examples
     from .models.allocation import Allocation
@@ -43,6 +43,7 @@ _HOMES = {
     "Status": "models.solution",
     "allocate": "api",
     "compare": "api",
+    "compare_allocations": "api",
     "formulate": "api",
     "log": "models.expressions",
     "read": "models.files",
@@ -74,6 +75,7 @@ __all__ = [
     "__version__",
     "allocate",
     "compare",
+    "compare_allocations",
     "conformance",
     "examples",
     "formulate",

@@ -63,7 +63,7 @@ def report_allocation(console: Console, allocation: Allocation, said: Collection
         dear = _dearest(allocation.prices, allocation.instance)
         if len(dear):
             report_table(
-                console, dear, "Most expensive capacities (price: what one more unit adds to the lowest level)"
+                console, dear, "Most expensive capacities (price: at most what one more unit adds to the level)"
             )
     for name, text in _facts(allocation):
         console.print(f"{name:<9} {text}")

@@ -31,11 +31,13 @@ class Allocation:
     entitled : ndarray, shape (N,)
         Tasks at level 1: φ[n]·Γ[n]; the mechanism makes tasks / entitled as equal as it can.
     prices_array : ndarray, shape (K, R), or None
-        Capacity duals of the first round: what one more unit of capacity would add to the smallest level.
+        Capacity duals of the first round that a resource ended: at most what one more unit of capacity would add to
+        that round's level, at fixed Γ (and at least what one unit less would take; the two differ where the program is
+        degenerate).
     times : mapping
         Seconds by phase.
     rounds : DataFrame or None
-        Rounds of the leximin: level, users frozen.
+        Rounds of the leximin: level, users frozen there, and those of them who have all their tasks (satisfied).
     gap : float or None
         Largest relative duality gap of the rounds, where LPs gave the answer.
     notes : tuple of str
@@ -96,7 +98,7 @@ class Allocation:
 
     @cached_property
     def prices(self) -> pd.DataFrame | None:
-        """Capacity duals, servers × resources: growth of the smallest level by one more unit (None without an LP)."""
+        """Capacity duals, servers × resources (None without an LP): at most what one more unit adds to the level."""
         if self.prices_array is None:
             return None
         return pd.DataFrame(self.prices_array, index=self._servers, columns=self._resources)

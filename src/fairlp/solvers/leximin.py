@@ -41,7 +41,9 @@ class LeximinResult:
     """Levels and tasks of a leximin, for the original users and servers.
 
     ``tasks`` is users × servers, ``levels`` by user, ``rounds`` a list of (level, positions of the users frozen there),
-    ``prices`` the capacity duals of the first round, ``gap`` the largest duality gap of any program solved.
+    ``prices`` the capacity duals of the first round that a resource ended (None when everyone has all its tasks),
+    ``gap`` the largest duality gap of any program solved, ``merged`` the users and servers of the program and how many
+    there were before merging.
     """
 
     tasks: np.ndarray
@@ -52,6 +54,7 @@ class LeximinResult:
     programs: int = 0
     times: dict[str, float] = field(default_factory=dict)
     merged: tuple[int, int] = (0, 0)
+    before: tuple[int, int] = (0, 0)
 
 
 def leximin(
@@ -93,17 +96,19 @@ def leximin(
     small = small.replace(weights=group_rate / normaliser(small), task_limits=np.full(len(small.users), np.inf))
     model = formulation(small)
     program = model.compile()
-    result.merged = (len(small.users), len(small.servers))
+    result.merged, result.before = (
+        (len(one.users), len(one.servers)) for one in (small, part)
+    )
     prepared = perf_counter()
     backend = find_backend(solver)
     session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))
     rounds = _Rounds(session, model, users, member_rate, part.task_limits * users.factor, small.weights)
     rounds.run()
     solved = perf_counter()
-    assert rounds.first is not None and rounds.last is not None
+    assert rounds.last is not None
     result.levels[who] = rounds.level
     result.rounds = [(level, who[frozen]) for level, frozen in rounds.history]
-    result.prices = _prices(model, rounds.first, servers)
+    result.prices = _prices(model, rounds.priced, servers) if rounds.priced is not None else None
     result.gap, result.programs = rounds.gap, rounds.programs
     grouped = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
     # a member that has all its tasks has exactly its limit, not level × rate rounded
@@ -138,7 +143,7 @@ class _Rounds:
         self.whole = np.bincount(users.of, weights=rate)
         self.share = self.full / weights  # one share, in the unit of the row
         self.history: list[tuple[float, np.ndarray]] = []
-        self.first: Solution | None = None
+        self.priced: Solution | None = None
         self.last: np.ndarray | None = None
         self.gap, self.programs, self.seconds = 0.0, 0, 0.0
 
@@ -151,6 +156,7 @@ class _Rounds:
                 frozen = self.active.copy()
                 self.level[frozen] = self.cap[frozen]
             else:
+                self.priced = self.priced or solution
                 level = max(level, before)
                 frozen = self.active & (self.cap <= level)
                 self.level[frozen] = self.cap[frozen]
@@ -201,7 +207,6 @@ class _Rounds:
         self.gap = max(self.gap, certificate.gap or 0.0)
         self.programs += 1
         self.seconds += solution.times.get("solve", 0.0)
-        self.first = self.first or solution
         self.last = solution.x
         return solution
 

@@ -115,7 +115,7 @@ class Pyomo(BaseBackend):
         """Return the answer of an executable."""
         condition = str(results.solver.termination_condition)
         termination = _TERMINATION.get(condition, Termination.UNKNOWN)
-        raw = Raw(termination, f"{results.solver.status}, {condition}", seconds=seconds)
+        raw = Raw(termination, f"{results.solver.status}, {condition}", seconds=seconds, method=self.solver)
         if len(results.solution) > 0 and termination in (Termination.OPTIMAL, Termination.TIME_LIMIT):
             model.solutions.load_from(results)
             raw.x = _values(program, variables)
@@ -201,7 +201,7 @@ def _with_highs(
     )
     name = results.termination_condition.name
     termination = _TERMINATION.get(name, Termination.UNKNOWN)
-    raw = Raw(termination, name, seconds=perf_counter() - begin)
+    raw = Raw(termination, name, seconds=perf_counter() - begin, method="highs")
     there = results.solution_status.name in ("optimal", "feasible")
     if there and termination in (Termination.OPTIMAL, Termination.TIME_LIMIT):
         results.solution_loader.load_vars()

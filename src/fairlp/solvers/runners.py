@@ -13,6 +13,7 @@ from ..formulations import normalisers
 from ..models.allocation import Allocation
 from ..models.errors import UnknownNameError, nearest
 from ..models.instance import Instance
+from ..models.tolerances import AGREEMENT
 from .leximin import LeximinResult, leximin
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def combinatorial(instance: Instance, mechanism: Mechanism, algorithm: Algorithm
         normaliser=alone,
         entitled=rate,
         times={"solve": perf_counter() - begin},
-        rounds=_rounds(instance, history),
+        rounds=_rounds(instance, history, tasks),
     )
 
 
@@ -108,7 +109,8 @@ def separate_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, 
         result.gap, result.programs = max(result.gap, rounds.gap), result.programs + rounds.programs
     result.tasks, result.prices = tasks[:, servers.of] * servers.factor, prices[servers.of]
     result.times = {"solve": perf_counter() - begin}
-    result.merged = (len(instance.users), len(merged.servers))
+    everyone = len(instance.users)
+    result.merged, result.before = (everyone, len(merged.servers)), (everyone, len(instance.servers))
     gamma = normalisers.dominant(instance)
     return _from_leximin(instance, mechanism, algorithm, request, gamma, result)
 
@@ -121,12 +123,12 @@ def _from_leximin(
     alone: np.ndarray,
     result: LeximinResult,
 ) -> Allocation:
-    users, servers = result.merged
     notes: tuple[str, ...] = ()
-    if 0 < users < len(instance.users) or 0 < servers < len(instance.servers):
+    if result.merged != result.before:
+        (users, servers), (all_users, all_servers) = result.merged, result.before
         notes = (
-            f"solved with {users} users and {servers} servers instead of {len(instance.users)} and "
-            f"{len(instance.servers)}: identical servers and proportional users were merged, which is exact",
+            f"solved with {users} users and {servers} servers instead of {all_users} and {all_servers}: "
+            "identical servers and proportional users were merged, which is exact",
         )
     return Allocation(
         instance=instance,
@@ -138,15 +140,21 @@ def _from_leximin(
         entitled=normalisers.entitled(instance, alone),
         prices_array=result.prices,
         times=result.times,
-        rounds=_rounds(instance, result.rounds),
+        rounds=_rounds(instance, result.rounds, result.tasks),
         gap=result.gap,
         notes=notes,
     )
 
 
-def _rounds(instance: Instance, history: list[tuple[float, np.ndarray]]) -> pd.DataFrame:
-    """Return the rounds as a table: level, number of users frozen, and who."""
+def _rounds(instance: Instance, history: list[tuple[float, np.ndarray]], tasks: np.ndarray) -> pd.DataFrame:
+    """Return the rounds as a table: level, number of users frozen, who, and who of them has all its tasks by then.
+
+    Those stopped at a level of their own, which may be lower than the round's.
+    """
     labels = instance.users.labels
-    rows = [(level, len(frozen), list(labels[frozen])) for level, frozen in history]
-    frame = pd.DataFrame(rows, columns=["level", "frozen", "users"], index=range(1, len(rows) + 1))
-    return frame.rename_axis("round")
+    full = tasks.sum(axis=1) >= instance.task_limits * (1 - AGREEMENT)
+    rows = [
+        (level, len(frozen), list(labels[frozen]), list(labels[frozen[full[frozen]]])) for level, frozen in history
+    ]
+    columns = ["level", "frozen", "users", "satisfied"]
+    return pd.DataFrame(rows, columns=columns, index=range(1, len(rows) + 1)).rename_axis("round")
