@@ -311,18 +311,9 @@ class Instance:
 
     def equals(self, other: object) -> bool:
         """Whether two instances are the same: labels, numbers, attributes, units, conditions."""
-        if not isinstance(other, Instance):
-            return False
-        indices = ("users", "servers", "resources")
-        if any(list(getattr(self, name)) != list(getattr(other, name)) for name in indices):
-            return False
-        arrays = ("demands", "capacities", "counts", "weights", "task_limits", "rates", "entitlements", "eligible")
-        if not all(_same(getattr(self, name), getattr(other, name)) for name in arrays):
-            return False
-        frames = ("server_attributes", "user_attributes")
-        if any(not _same_frame(getattr(self, name), getattr(other, name)) for name in frames):
-            return False
-        return dict(self.units) == dict(other.units) and self.conditions == other.conditions and self.name == other.name
+        from .equality import equal
+
+        return isinstance(other, Instance) and equal(self, other)
 
     def _frozen(self) -> Instance:
         for name in (
@@ -389,19 +380,3 @@ def _attributes(frame: pd.DataFrame | None, index: Index) -> pd.DataFrame:
     copy = frame.copy()
     copy.index = index.labels
     return copy
-
-
-def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return a.shape == b.shape and bool(np.array_equal(a, b))
-
-
-def _same_frame(a: pd.DataFrame, b: pd.DataFrame) -> bool:
-    if list(a.columns) != list(b.columns) or len(a) != len(b):
-        return False
-    for column in a.columns:
-        for left, right in zip(a[column].tolist(), b[column].tolist(), strict=True):
-            if not (left == right or (pd.isna(left) and pd.isna(right))):
-                return False
-    return True

@@ -342,7 +342,7 @@ def _ray(session: HighsSession, highs: Any) -> np.ndarray | None:
     status, there, ray = highs.getDualRay()
     if "kOk" not in str(status) or not there:
         return None
-    multipliers = np.array(ray) * session.scaling.rows
+    multipliers: np.ndarray = np.array(ray) * session.scaling.rows
     for found in (multipliers, -multipliers):
         if proves_infeasible(session.program, found):
             return found
