@@ -3,7 +3,7 @@
     python benchmarks/solvers.py [--sizes 50,200,500] [--data uniform,lognormal] [--limit 120] [--only highs,scipy]
 
 The DRFH program of n users × n servers × 3 resources. Uniform data is the easy case (the optimum equals the aggregate
-bound); log-normal demands and capacities are the realistic and hard one. "ours" is all that is not the solver's own time.
+bound); log-normal demands and capacities are the realistic and hard one. Build, pass and read are ours.
 Every answer is judged by its certificate (relative primal and dual residual and gap), not by the solver's word.
 """
 
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -216,8 +217,8 @@ def main() -> None:
             cluster = instance(kind, n)
             program = fairlp.formulate(cluster, "drfh").compile()
             rows, seconds = [], {}
-            jobs = [(name, lambda name=name: by_fairlp(name, cluster, chosen.limit)) for name in names]
-            jobs += [(tool, lambda tool=tool: directly(tool, program, chosen.limit)) for tool in DIRECT]
+            jobs = [(name, partial(by_fairlp, name, cluster, chosen.limit)) for name in names]
+            jobs += [(tool, partial(directly, tool, program, chosen.limit)) for tool in DIRECT]
             for label, job in jobs:
                 if (only and label not in only) or (label, kind) in slow:
                     continue

@@ -37,6 +37,7 @@ class Profile(StrEnum):
 
     portable = "portable"
     full = "full"
+    fixed = "fixed"
 
 
 @app.command()
@@ -44,7 +45,7 @@ def export(
     instance: InstanceArgument,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FILE", show_default=False, help=".mps, .lp, .mps.gz or .lp.gz"),
+        typer.Option("--output", "-o", metavar="FILE", show_default=False, help=".mps, .lp, either with .gz, or .nl"),
     ],
     mechanism: MechanismOption = "drfh",
     profile: Annotated[
@@ -61,11 +62,16 @@ def export(
     Example: fairlp export two-servers -m drfh -o model.mps
     """
     check_folder(output)
-    if profile is not None and ".lp" in (suffix.lower() for suffix in output.suffixes[-2:]):
+    kinds = {suffix.lower() for suffix in output.suffixes[-2:]}
+    if profile is not None and ".mps" not in kinds:
         raise typer.BadParameter("--profile is for MPS files")
     model = _formulated(instance, mechanism, option)
-    how = {"profile": profile.value} if profile else {}
-    for path in model.write(output, names="labels" if labels else "numbers", **how):
+    how: dict[str, str] = {"profile": profile.value} if profile else {}
+    if ".nl" not in kinds and profile is not Profile.fixed:
+        how["names"] = "labels" if labels else "numbers"
+    elif not labels:
+        raise typer.BadParameter("--no-labels is for free MPS and LP files")
+    for path in model.write(output, **how):
         typer.echo(f"wrote {path}")
     program = model.compile()
     typer.echo(f"{program.n_rows} rows, {program.n_columns} columns, {program.A.nnz} nonzeros")

@@ -1,0 +1,1 @@
+"""The nouns: Instance, Model, Program, Solution, Allocation; readers and writers; worked examples."""

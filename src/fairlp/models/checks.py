@@ -26,7 +26,7 @@ class Names(Protocol):
 
 
 def labels(given: Any, count: int, what: str) -> pd.Index[Any]:
-    """Return ``count`` unique labels: those given, or ``user1``, ``user2``, …"""
+    """Return ``count`` unique labels: those given, or ``user1``, ``user2`` and so on."""
     if given is None:
         return pd.Index([f"{what}{k}" for k in range(1, count + 1)], dtype=object)
     items = list(given)
@@ -155,7 +155,7 @@ def entitlements(given: Any, users: Names) -> np.ndarray | None:
     total = float(array.sum())
     if abs(total - 1) > ENTITLEMENT_SUM:
         raise InstanceError(
-            f"entitlements sum to {total:.12g}; expected 1 (they are fractions of the whole: divide each by {total:.6g})"
+            f"entitlements sum to {total:.12g}; expected 1 (fractions of the whole: divide each by {total:.6g})"
         )
     return array
 

@@ -117,7 +117,10 @@ def _attribute_records(frame: pd.DataFrame, labels: Iterable[Any], what: str) ->
             raise FileFormatError(f"{what}s have attribute {name!r}, which is not text; rename it to write a file")
     _distinct(frame.columns, f"attributes of {what}s")
     columns = [
-        [plain(value, f"attribute {name!r} of {what} {label!r}") for label, value in zip(labels, frame[name].tolist())]
+        [
+            plain(value, f"attribute {name!r} of {what} {label!r}")
+            for label, value in zip(labels, frame[name], strict=True)
+        ]
         for name in frame.columns
     ]
     if not columns:

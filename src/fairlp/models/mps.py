@@ -280,17 +280,18 @@ def _short_decimal(value: float) -> str:
     if len(text) <= _FIXED_NUMBER or not np.isfinite(value):
         return text
     size, sign = abs(value), "-" if value < 0 else ""
-    power = int(f"{size:.17e}".partition("e")[2])
+    room = _FIXED_NUMBER - len(sign)
+    power = int(f"{size:e}".partition("e")[2])
     found = []
-    for digits in range(_FIXED_NUMBER, 0, -1):
+    if -5 < power < room:
+        places = max(room - 1 - max(power + 1, 0), 0)
+        found = [f"{size:.{k}f}".removeprefix("0") for k in {places, max(places - 1, 0)}]  # fewer if it rounds up
+    digits = room
+    while not any(len(text) <= room for text in found):
+        digits -= 1
         mantissa, _, exponent = f"{size:.{digits - 1}e}".partition("e")
-        places = [f"{sign}{mantissa}e{int(exponent)}"]
-        places.append(f"{sign}{mantissa.replace('.', '')}e{int(exponent) - digits + 1}")
-        if 0 <= digits - 1 - power <= _FIXED_NUMBER:
-            places.append(sign + f"{size:.{digits - 1 - power}f}".removeprefix("0"))
-        found += [text for text in places if len(text) <= _FIXED_NUMBER]
-        if len(found) > 2:
-            break
-    nearest_text = min(found, key=lambda text: abs(float(text) - value))
-    plain = repr(float(nearest_text)).removesuffix(".0")
-    return plain if len(plain) <= _FIXED_NUMBER else nearest_text
+        found.append(f"{mantissa}e{int(exponent)}")
+        found.append(f"{mantissa.replace('.', '')}e{int(exponent) - digits + 1}")
+    text = min((text for text in found if len(text) <= room), key=lambda text: abs(float(text) - size))
+    plain = repr(float(text)).removesuffix(".0")
+    return sign + (plain if len(plain) <= room else text)

@@ -1,254 +1,97 @@
-"""Read MPS, free or fixed: sections by their titles, entries in bulk."""
+"""Read MPS, free or fixed, entry by entry in bulk."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from scipy.sparse import csc_array
 
-from .program import Sense
+from .mps_sections import LayoutError, Lines, Sections
 from .readers import LineError, Parsed, Source, hint, is_ours, settle, shown
 
-#: Where sections stand: each after those of smaller numbers.
-_ORDER: Final = {
-    "NAME": 0, "OBJSENSE": 1, "OBJSENSE_MAX": 1, "OBJNAME": 1, "ROWS": 2, "COLUMNS": 3,
-    "RHS": 4, "RANGES": 4, "BOUNDS": 4, "ENDATA": 5,
-}  # fmt: skip
-_SENSES: Final[dict[bytes, Sense]] = {
-    b"MAX": "max", b"MAXIMIZE": "max", b"MAXIMISE": "max", b"MIN": "min", b"MINIMIZE": "min", b"MINIMISE": "min",
-}  # fmt: skip
-_REFUSED: Final = frozenset(
-    "QUADOBJ QMATRIX QSECTION QCMATRIX CSECTION SOS SOS1 SOS2 SETS INDICATORS LAZYCONS USERCUTS DELAYEDROWS MODELCUTS "
-    "GENCONS PWLOBJ SCENARIOS STOCH".split()
-)
-#: Columns of the six fields of fixed format, from zero.
-_FIELDS: Final = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
-_BOUND_WITH_VALUE: Final = frozenset((b"UP", b"LO", b"FX", b"LI", b"UI"))
-_BOUND_WITHOUT: Final = frozenset((b"FR", b"MI", b"PL", b"BV"))
+_WITH_VALUE: Final = frozenset((b"UP", b"LO", b"FX", b"LI", b"UI"))
+_WITHOUT_VALUE: Final = frozenset((b"FR", b"MI", b"PL", b"BV"))
 _INFINITE = re.compile(rb"[+-]?inf(?:inity)?", re.IGNORECASE)
-_EXACT = re.compile(rb"^\* (\S+): the other bound is exactly (\S+)$", re.M)
-_COMMENT = re.compile(rb"^\*[^\n]*", re.M)
-_DOLLAR = re.compile(rb"^([ \t]*[^ \t\n][^\n]*?)[ \t]\$[^\n]*", re.M)
-
-
-@dataclass
-class _Lines:
-    """The words of a section's lines that are not blank."""
-
-    words: list[bytes]
-    first: np.ndarray
-    counts: np.ndarray
-    numbers: np.ndarray
-
-    def number_of(self, word: int) -> int:
-        """Return the number of the line in which a word stands."""
-        return int(self.numbers[np.searchsorted(self.first, word, side="right") - 1])
-
-    def __iter__(self) -> Iterator[tuple[int, list[bytes]]]:
-        words = self.words
-        for number, first, count in zip(self.numbers.tolist(), self.first.tolist(), self.counts.tolist(), strict=True):
-            yield number, words[first : first + count]
+_EXACT = re.compile(rb"^\* (\S+): the other bound is exactly (-?[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)$", re.M)
 
 
 def parse_mps(source: Source) -> Parsed:
-    """Return what an MPS file says; words decide, and columns where the words do not fit."""
-    reader = _Reader(source)
-    if reader.free:
-        return reader.parse()
+    """Return what an MPS file says; fields are words, and columns where the words do not fit."""
+    sections = Sections(source)
     try:
-        return reader.parse()
+        return _Reader(sections).parse()
     except LineError as error:
+        if sections.free:
+            raise
         try:
-            return _Reader(source, fixed=True).parse()
+            return _Reader(Sections(source, fixed=True)).parse()
+        except LayoutError as other:
+            if other.line <= error.line:
+                raise error from None
+            raise LineError(f"{error} (nor is it fixed format: line {other.line} {other})", error.line) from None
         except LineError as other:
             raise (other if other.line > error.line else error) from None
 
 
 class _Reader:
-    """One pass over one file."""
+    """One pass over the sections of a file."""
 
-    def __init__(self, source: Source, fixed: bool = False) -> None:
-        self.source, self.fixed = source, fixed
-        text = source.content if source.content.endswith(b"\n") else source.content + b"\n"
-        self.text = text
-        codes = np.frombuffer(text, dtype=np.uint8)
-        self.ends = np.flatnonzero(codes == ord("\n")) + 1
-        self.starts = np.concatenate(([0], self.ends[:-1]))
-        self.sections: dict[str, tuple[int, int]] = {}
-        self.name, self.sense, self.objective, self.free = "", "min", "", False
-        leading = codes[self.starts]
-        self._find_sections(np.flatnonzero(~np.isin(leading, np.frombuffer(b" \t\n*", dtype=np.uint8))).tolist())
-        head = text[: self.starts[self.sections["ROWS"][0] - 1]].split(b"\n")
-        self.comments = [line[1:].strip().decode() for line in head if line.startswith(b"*")]
-        self.exact = is_ours(self.comments) is not None
-
-    def _line(self, i: int) -> bytes:
-        return self.text[self.starts[i] : self.ends[i]]
-
-    def _find_sections(self, titles: list[int]) -> None:
-        """Note which lines each section has; ``titles`` are the lines that begin in the first column."""
-        source, previous, senses = self.source, "", list[tuple[int, bytes]]()
-        if (titles[0] if titles else len(self.starts)) > 0 and not titles:
-            raise source.fault(1, "expected a section title of MPS, such as NAME or ROWS, in the first column")
-        for k, i in enumerate(titles):
-            words = self._line(i).split()
-            stop = titles[k + 1] if k + 1 < len(titles) else len(self.starts)
-            if previous.startswith("OBJSENSE") and words[0].upper() in _SENSES and len(words) == 1:
-                senses.append((i, words[0]))
-                words = [b""]
-            title = words[0].decode().upper()
-            if title in _REFUSED:
-                raise source.fault(i + 1, f"section {title} says more than a linear or mixed-integer program can")
-            if title and title not in _ORDER:
-                message = f"unknown section{hint(title, _ORDER)}; lines of data begin with a space"
-                raise source.fault(i + 1, message)
-            if title in self.sections:
-                raise source.fault(i + 1, f"a second section {title}; the first is in line {self.sections[title][0]}")
-            if title and _ORDER[title] < _ORDER.get(previous, 0):
-                raise source.fault(i + 1, f"section {title} stands after {previous}; expected it before")
-            if title in ("COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA"):
-                missing = "ROWS" if "ROWS" not in self.sections else "COLUMNS" if title != "COLUMNS" else ""
-                if missing and missing not in self.sections:
-                    raise source.fault(i + 1, f"section {title} without a section {missing} before it")
-            if len(words) > 1 and title in ("ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA"):
-                raise source.fault(i + 1, f"expected {title} alone on its line; lines of data begin with a space")
-            if title:
-                self.sections[title] = (i + 1, stop)
-            previous = title or previous
-            if title == "NAME":
-                self.free = len(words) > 1 and words[-1].upper() == b"FREE"
-                rest = self._line(i).strip().partition(words[0])[2].strip()
-                self.name = (rest[:-4] if self.free else rest).strip().decode()
-            elif title == "OBJNAME" and len(words) == 2:
-                self.objective = words[1].decode()
-            elif title.startswith("OBJSENSE") and len(words) == 2:
-                senses.append((i, words[1]))
-            elif len(words) > 1:
-                raise source.fault(i + 1, f"expected one word after {title}")
-            inside = self._lines(title) if title in ("NAME", "OBJSENSE", "OBJSENSE_MAX", "OBJNAME", "ENDATA") else ()
-            for number, found in inside:
-                if title == "OBJSENSE" and len(found) == 1:
-                    senses.append((number - 1, found[0]))
-                elif title == "OBJNAME" and len(found) == 1 and not self.objective:
-                    self.objective = found[0].decode()
-                else:
-                    raise source.fault(number, f"unexpected after {title}")
-        if titles and self._before(titles[0]):
-            raise source.fault(self._before(titles[0]), "expected a section title of MPS in the first column")
-        if "ENDATA" not in self.sections:
-            raise source.fault(source.last_line, "the file ends without ENDATA; it was cut off")
-        if "OBJSENSE_MAX" in self.sections:
-            self.sense = "max"
-        for i, word in senses:
-            if word.upper() not in _SENSES or len(senses) > 1:
-                raise source.fault(i + 1, "expected one word, MAX or MIN, in OBJSENSE")
-            self.sense = _SENSES[word.upper()]
-
-    def _before(self, first: int) -> int:
-        """Return the number of the first line before the sections that is neither blank nor a comment, or 0."""
-        for i in range(first):
-            line = self._line(i)
-            if line.strip() and not line.startswith(b"*"):
-                return i + 1
-        return 0
-
-    def _lines(self, title: str) -> _Lines:
-        """Return the words of a section, without comments."""
-        start, stop = self.sections.get(title, (0, 0))
-        if start >= stop:
-            return _Lines([], *(np.zeros(0, dtype=np.int64) for _ in range(3)))
-        text = self.text[self.starts[start] : self.ends[stop - 1]]
-        if b"\n*" in text or text.startswith(b"*"):
-            text = _COMMENT.sub(b"", text)
-        if b"$" in text:
-            text = _DOLLAR.sub(rb"\1", text)
-        if self.fixed and title in ("ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS"):
-            found = [self._fields(line, start + k + 1) for k, line in enumerate(text.split(b"\n"))]
-            words = [word for line in found for word in line]
-            counts = np.array([len(line) for line in found], dtype=np.int64)
-        else:
-            words = text.split()
-            codes = np.frombuffer(text, dtype=np.uint8)
-            begins = codes > ord(" ")
-            begins[1:] &= codes[:-1] <= ord(" ")
-            ends = np.flatnonzero(codes == ord("\n"))
-            counts = np.diff(np.searchsorted(np.flatnonzero(begins), ends), prepend=0)
-        first = np.cumsum(counts) - counts
-        used = np.flatnonzero(counts)
-        return _Lines(words, first[used], counts[used], used + start + 1)
-
-    def _fields(self, line: bytes, number: int) -> list[bytes]:
-        """Return the fields of a line in fixed format that are not blank."""
-        text = line.decode().expandtabs(8)
-        places = [*_FIELDS, (61, max(len(text), 62))]
-        gaps = [text[a:b] for (_, a), (b, _) in zip([(0, 0), *_FIELDS], places, strict=True)]
-        if any(gap.strip() for gap in [*gaps, text[61:]]):
-            raise self.source.fault(number, "text outside the columns 2-3, 5-12, 15-22, 25-36, 40-47, 50-61")
-        return [field.encode() for a, b in _FIELDS if (field := text[a:b].strip())]
+    def __init__(self, sections: Sections) -> None:
+        self.sections, self.source = sections, sections.source
+        self.exact = is_ours(sections.comments) is not None
 
     def parse(self) -> Parsed:
         """Return what the file says."""
+        source, sections = self.source, self.sections
         rows = self._rows()
         self._columns()
         self._right_hand_sides()
         self._ranges()
-        self._bounds()
-        kept = self.kept
-        lower, upper = self.row_lower[kept], self.row_upper[kept]
-        names = [name.decode() for name, stays in zip(rows, kept.tolist(), strict=True) if stays]
-        settle(self.source, lower, upper, lambda i: f"row {names[i]!r}", self.row_lines[kept], self.exact)
         columns = [name.decode() for name in self.column_of]
-        settle(self.source, self.lower, self.upper, lambda j: f"column {columns[j]!r}", self.column_lines, self.exact)
-        sense: Any = self.sense
-        if any(re.fullmatch(r"SENSE:Maximize", line) for line in self.comments[:1]) and sense == "min":
+        self._bounds(columns)
+        kept = self.kept
+        lower, upper, numbers = self.row_lower[kept], self.row_upper[kept], self.row_lines[kept]
+        names = [name.decode() for name, stays in zip(rows, kept.tolist(), strict=True) if stays]
+        settle(source, lower, upper, lambda i: f"row {shown(names[i])}", numbers, self.exact)
+        low, high = self.lower, self.upper
+        settle(source, low, high, lambda j: f"column {shown(columns[j])}", self.column_lines, self.exact)
+        sense = sections.sense
+        if sense == "min" and "OBJSENSE" not in sections.lines and "SENSE:Maximize" in sections.comments[:1]:
             sense = "max"
-            self.source.warn("PuLP's comment says that the objective is to be maximised, which other readers ignore")
+            source.warn("PuLP's comment says that the objective is maximised, which other readers ignore")
         return Parsed(
-            self.name, sense, self.offset, self.c, self.A, lower, upper, self.lower, self.upper, self.whole,
-            names, columns, self.comments,
+            sections.name, sense, self.offset, self.c, self.A, lower, upper, low, high, self.whole, names, columns,
+            sections.comments,
         )  # fmt: skip
 
     def _rows(self) -> list[bytes]:
         """Read ROWS; the first row of type N is the objective, others are dropped."""
-        lines = self._lines("ROWS")
+        lines = self.sections.words("ROWS")
         self._expect(lines, (2,), "type and name of a row")
-        kinds = [kind.upper() for kind in lines.words[::2]]
-        names = lines.words[1::2]
+        kinds, names = [kind.upper() for kind in lines.words[::2]], lines.words[1::2]
         if set(kinds) - {b"N", b"L", b"G", b"E"}:
             i = next(i for i, kind in enumerate(kinds) if kind not in (b"N", b"L", b"G", b"E"))
             raise self.source.fault(int(lines.numbers[i]), "expected a row of type N, L, G or E")
         self.row_of = dict(zip(names, range(len(names)), strict=True))
         if len(self.row_of) < len(names):
-            raise self._twice(lines, names, "row")
+            raise self._twice(lines, names)
         self.row_lines = lines.numbers.copy()
         self.kinds = np.array(kinds, dtype="S1")
         self.kept = self.kinds != b"N"
         free = np.flatnonzero(~self.kept)
         self.cost_row = int(free[0]) if free.size else -1
-        if self.objective:
-            self.cost_row = self.row_of.get(self.objective.encode(), -1)
+        if self.sections.objective:
+            self.cost_row = self.row_of.get(self.sections.objective.encode(), -1)
             if self.cost_row < 0 or self.kept[self.cost_row]:
-                number = self.sections["OBJNAME"][0]
-                raise self.source.fault(number, f"no row of type N is called {shown(self.objective)}")
+                number = self.sections.lines["OBJNAME"][0] + 1
+                raise self.source.fault(number, f"no row of type N is called {shown(self.sections.objective)}")
         return names
-
-    def _twice(self, lines: _Lines, names: list[bytes], what: str) -> LineError:
-        seen: dict[bytes, int] = {}
-        for i, name in enumerate(names):
-            if name in seen:
-                first = int(lines.numbers[seen[name]])
-                message = f"a second {what} {shown(name.decode())}; the first is in line {first}"
-                return self.source.fault(int(lines.numbers[i]), message)
-            seen[name] = i
-        raise AssertionError(names)
 
     def _columns(self) -> None:
         """Read COLUMNS: entries, costs, and which columns are integer."""
-        lines = self._lines("COLUMNS")
+        lines = self.sections.words("COLUMNS")
         self._expect(lines, (3, 5), "column, row and number, or column and two of each")
         words = np.array([*lines.words, b""], dtype=object)
         marks = (lines.counts == 3) & (words[lines.first + 1] == b"'MARKER'")
@@ -256,52 +99,47 @@ class _Reader:
         first, counts, inside = lines.first[~marks], lines.counts[~marks], inside[~marks]
 
         names = words[first].tolist()
-        self.column_of = dict(zip(dict.fromkeys(names), range(len(names)), strict=False))
+        self.column_of = {name: j for j, name in enumerate(dict.fromkeys(names))}
         ids = np.fromiter(map(self.column_of.__getitem__, names), dtype=np.int64, count=len(names))
         steps = np.diff(ids)
         for wrong, problem in (
-            ((steps != 0) & (steps != 1), "its entries must stand together, and the column began before"),
-            ((steps == 0) & (inside[1:] != inside[:-1]), "a marker stands between entries of the same column"),
+            ((steps != 0) & (steps != 1), "has entries before; expected all of them together"),
+            ((steps == 0) & (inside[1:] != inside[:-1]), "has entries before and after a marker"),
         ):
             if wrong.any():
                 i = int(wrong.argmax()) + 1
-                raise self.source.fault(lines.number_of(int(first[i])), f"column {shown(names[i].decode())}: {problem}")
-        n, m = len(self.column_of), len(self.kinds)
+                raise self.source.fault(lines.number_of(int(first[i])), f"column {shown(names[i].decode())} {problem}")
+        n = len(self.column_of)
         begins = np.flatnonzero(np.diff(ids, prepend=-1))
-        self.column_lines = np.array([lines.number_of(word) for word in first[begins].tolist()], dtype=np.int64)
+        self.column_lines = lines.numbers[np.flatnonzero(~marks)[begins]]
         self.whole = inside[begins].astype(np.uint8)
 
         two = counts == 5
         at = np.concatenate((first + 1, first[two] + 3))
-        of, at_row = np.concatenate((ids, ids[two])), self._find(lines, words, at, self.row_of, "row")
+        of, rows = np.concatenate((ids, ids[two])), self._find(lines, words, at)
         values = self._numbers(lines, words, at + 1)
-        place = of * max(m, 1) + at_row
+        place = of * max(len(self.kinds), 1) + rows
         order = np.argsort(place, kind="stable")
         same = np.flatnonzero(np.diff(place[order]) == 0)
         if same.size:
-            word = int(np.sort(at[order[same + 1]])[0])
-            message = f"a second number for row {shown(words[word].decode())} in the same column"
-            raise self.source.fault(lines.number_of(word), message)
-        of, at_row, values = of[order], at_row[order], values[order]
+            raise self._again(lines, words, int(at[order[same + 1]].min()))
+        of, rows, values = of[order], rows[order], values[order] + 0.0
 
         self.c = np.zeros(n)
-        costs = at_row == self.cost_row
-        self.c[of[costs]] = values[costs] + 0.0
-        stays = self.kept[at_row] & (values != 0)
-        position = np.cumsum(self.kept) - 1
-        starts = np.concatenate(([0], np.cumsum(np.bincount(of[stays], minlength=n))))
+        costs = rows == self.cost_row
+        self.c[of[costs]] = values[costs]
+        stays = self.kept[rows] & (values != 0)
+        position = (np.cumsum(self.kept) - 1).astype(np.int32)
+        starts = np.concatenate(([0], np.cumsum(np.bincount(of[stays], minlength=n)))).astype(np.int32)
         shape = (int(self.kept.sum()), n)
-        self.A = csc_array(
-            (values[stays], position[at_row[stays]].astype(np.int32), starts.astype(np.int32)), shape=shape
-        )
+        self.A: csc_array[Any] = csc_array((values[stays], position[rows[stays]], starts), shape=shape)
 
-    def _markers(self, lines: _Lines, words: np.ndarray, which: np.ndarray) -> np.ndarray:
+    def _markers(self, lines: Lines, words: np.ndarray, which: np.ndarray) -> np.ndarray:
         """Return which lines stand between INTORG and INTEND."""
         change = np.zeros(len(lines.first), dtype=np.int64)
         depth = 0
         for i in which.tolist():
-            kind = words[lines.first[i] + 2]
-            if kind != (b"'INTEND'" if depth else b"'INTORG'"):
+            if words[lines.first[i] + 2] != (b"'INTEND'" if depth else b"'INTORG'"):
                 expected = "'INTEND', which ends what 'INTORG' began" if depth else "'INTORG'"
                 raise self.source.fault(int(lines.numbers[i]), f"expected the marker {expected}")
             change[i] = 1 - 2 * depth
@@ -313,32 +151,172 @@ class _Reader:
     def _right_hand_sides(self) -> None:
         """Read RHS; that of the objective is minus its constant."""
         sides = np.zeros(len(self.kinds))
-        rows, values, _ = self._vector("RHS")
+        rows, values = self._vector("RHS")
         sides[rows] = values
-        self.offset = -float(sides[self.cost_row]) + 0.0 if self.cost_row >= 0 else 0.0
-        if self.offset and re.search(r"^Class: .*\n(.*\n)*Non-zeros: ", "\n".join(self.comments) + "\n", re.M):
+        self.offset = 0.0 - float(sides[self.cost_row]) if self.cost_row >= 0 else 0.0
+        starts = {line.partition(":")[0] for line in self.sections.comments}
+        if self.offset and starts >= {"Problem", "Class", "Rows", "Non-zeros", "Format"}:
             self.offset = -self.offset
-            self.source.warn("GLPK wrote it, which gives the objective's constant the opposite sign of other programs")
+            self.source.warn("written by GLPK, for which the objective's constant has the opposite sign")
         self.row_lower = np.where(self.kinds == b"L", -np.inf, sides)
         self.row_upper = np.where(self.kinds == b"G", np.inf, sides)
 
     def _ranges(self) -> None:
         """Read RANGES; the sign counts for equations only."""
-        rows, values, lines = self._vector("RANGES")
-        if rows.size and not self.kept[rows].all():
+        rows, values = self._vector("RANGES")
+        if not self.kept[rows].all():
             number = self.row_lines[rows[~self.kept[rows]][0]]
             raise self.source.fault(int(number), "a row of type N has no range")
         kinds, widths = self.kinds[rows], np.abs(values)
         down = (kinds == b"L") | ((kinds == b"E") & (values < 0))
-        self.row_lower[rows[down]] = self.row_upper[rows[down]] - widths[down]
-        self.row_upper[rows[~down]] = self.row_lower[rows[~down]] + widths[~down]
-        if not self.exact or not rows.size:
+        low, high = self.row_lower, self.row_upper
+        with np.errstate(over="ignore"):
+            low[rows[down]] = high[rows[down]] - widths[down]
+            high[rows[~down]] = low[rows[~down]] + widths[~down]
+        if not self.exact:
             return
-        start, stop = self.sections["RANGES"]
         given = dict(zip(rows.tolist(), widths.tolist(), strict=True))
-        for name, text in _EXACT.findall(self.text[self.starts[start] : self.ends[stop - 1]]):
+        for name, text in _EXACT.findall(self.sections.section("RANGES")):
             row = self.row_of.get(name, -1)
-            bound = float(text) if re.fullmatch(rb"[-+.e0-9]+", text) else np.nan
-            low, high = (bound, self.row_upper[row]) if self.kinds[row] == b"L" else (self.row_lower[row], bound)
-            if row in given and high - low == given[row]:  # not of an older version of the line
-                self.row_lower[row], self.row_upper[row] = low, high
+            if row not in given:
+                continue
+            a, b = (float(text), high[row]) if self.kinds[row] == b"L" else (low[row], float(text))
+            if b - a == given[row]:  # else it is left from an earlier version of the line
+                low[row], high[row] = a, b
+
+    def _vector(self, title: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows and numbers of RHS or RANGES; the name of the vector may be missing."""
+        lines = self.sections.words(title)
+        self._expect(lines, (2, 3, 4, 5), "the section's vector, row and number, or that and one more row and number")
+        words = np.array([*lines.words, b""], dtype=object)
+        named = lines.counts % 2
+        self._one_vector(words[lines.first[named == 1]].tolist(), lines.numbers[named == 1])
+        two = lines.counts >= 4
+        at = np.concatenate((lines.first + named, (lines.first + named)[two] + 2))
+        rows = self._find(lines, words, at)
+        values = self._numbers(lines, words, at + 1)
+        order = np.argsort(rows, kind="stable")
+        same = np.flatnonzero(np.diff(rows[order]) == 0)
+        if same.size:
+            raise self._again(lines, words, int(at[order[same + 1]].min()))
+        self.row_lines[rows] = lines.numbers_of(at)
+        return rows, values
+
+    def _one_vector(self, names: list[bytes], numbers: np.ndarray) -> None:
+        """Raise when a section has more than one vector: readers take only one of them."""
+        if len(set(names)) > 1:
+            i = next(i for i, name in enumerate(names) if name != names[0])
+            message = f"a second vector, {shown(names[i].decode())} after {shown(names[0].decode())}; expected one"
+            raise self.source.fault(int(numbers[i]), message)
+
+    def _bounds(self, columns: list[str]) -> None:
+        """Read BOUNDS; see ``docs/model-files.md`` for what the types mean."""
+        lines, fault = self.sections.words("BOUNDS"), self.source.fault
+        n, column_of = len(columns), self.column_of
+        lower, upper = [0.0] * n, [np.inf] * n
+        seen = {"lower": [0] * n, "upper": [0] * n}
+        sides = {b"UP": ("upper",), b"UI": ("upper",), b"PL": ("upper",), b"LO": ("lower",), b"LI": ("lower",),
+                 b"MI": ("lower",)}  # fmt: skip
+        vectors, numbers, both = [], [], ("lower", "upper")
+        for number, words in lines:
+            kind, size = words[0].upper(), len(words)
+            if kind in _WITH_VALUE and 3 <= size <= 4:
+                place = size - 2
+            elif kind in _WITHOUT_VALUE and 2 <= size <= 4:
+                place = 1 if size == 2 or (size == 3 and words[2] not in column_of and words[1] in column_of) else 2
+            elif kind == b"SC":
+                raise fault(number, "semi-continuous columns are no part of linear or mixed-integer programs")
+            else:
+                raise fault(number, "expected UP, LO, FX, FR, MI, PL, BV, LI or UI, the section's vector, and a column")
+            j = column_of.get(words[place], -1)
+            if j < 0:
+                name = words[place].decode()
+                raise fault(number, f"no column is called {shown(name)}{hint(name, columns)}")
+            if place == 2:
+                vectors.append(words[1])
+                numbers.append(number)
+            value = self._bound(words[-1], number) if kind in _WITH_VALUE else 0.0
+            for side in sides.get(kind, both):
+                if seen[side][j]:
+                    raise fault(number, f"the {side} bound of {shown(columns[j])} was given in line {seen[side][j]}")
+                seen[side][j] = number
+            if kind in (b"UP", b"UI", b"FX"):
+                upper[j] = value
+            if kind in (b"LO", b"LI", b"FX"):
+                lower[j] = value
+            if kind in (b"MI", b"FR"):
+                lower[j] = -np.inf
+            if kind in (b"BV", b"LI", b"UI"):
+                self.whole[j] = 1
+                upper[j] = 1.0 if kind == b"BV" else upper[j]
+        self._one_vector(vectors, np.array(numbers))
+        self.lower, self.upper = np.array(lower, dtype=float), np.array(upper, dtype=float)
+        has_lower, has_upper = (np.array(seen[side], dtype=np.int64) for side in both)
+        self.upper[(self.whole == 1) & (has_lower == 0) & (has_upper == 0)] = 1.0
+        below = np.flatnonzero((self.upper < 0) & (has_lower == 0))
+        if below.size:
+            self.lower[below] = -np.inf
+            self.source.warn(
+                f"line {has_upper[below[0]]}: column {shown(columns[below[0]])} has a negative upper bound, no lower, "
+                f"which is taken as -inf, as CPLEX and COIN do; HiGHS, GLPK and SCIP take it as 0 ({below.size} such)"
+            )
+        self.column_lines = np.maximum(self.column_lines * ((has_lower == 0) & (has_upper == 0)), has_lower)
+        self.column_lines = np.maximum(self.column_lines, has_upper)
+
+    def _bound(self, text: bytes, number: int) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = np.nan
+        if np.isnan(value) or b"_" in text or (np.isinf(value) and not _INFINITE.fullmatch(text)):
+            raise self.source.fault(number, f"expected a number as bound instead of {shown(text.decode())}")
+        return value + 0.0
+
+    def _expect(self, lines: Lines, counts: tuple[int, ...], what: str) -> None:
+        wrong = ~np.isin(lines.counts, counts)
+        if wrong.any():
+            i = int(wrong.argmax())
+            raise self.source.fault(int(lines.numbers[i]), f"expected {what}; found {lines.counts[i]} words")
+
+    def _find(self, lines: Lines, words: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """Return the rows that are named at these words."""
+        names = words[at].tolist()
+        try:
+            return np.fromiter(map(self.row_of.__getitem__, names), dtype=np.int64, count=len(names))
+        except KeyError:
+            word = min(i for i, name in zip(at.tolist(), names, strict=True) if name not in self.row_of)
+            name = words[word].decode()
+            message = f"no row is called {shown(name)}{hint(name, [known.decode() for known in self.row_of])}"
+            raise self.source.fault(lines.number_of(word), message) from None
+
+    def _numbers(self, lines: Lines, words: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """Return the numbers at these words."""
+        texts = words[at].tolist()
+        try:
+            values = np.fromiter(map(float, texts), dtype=float, count=len(texts))
+            if np.isfinite(values).all() and b"_" not in b"".join(texts):
+                return values
+        except ValueError:
+            pass
+        word = min(int(i) for i, text in zip(at.tolist(), texts, strict=True) if not _is_finite(text))
+        message = f"expected a finite number instead of {shown(words[word].decode())}"
+        raise self.source.fault(lines.number_of(word), message)
+
+    def _again(self, lines: Lines, words: np.ndarray, word: int) -> LineError:
+        return self.source.fault(lines.number_of(word), f"a second number for row {shown(words[word].decode())}")
+
+    def _twice(self, lines: Lines, names: list[bytes]) -> LineError:
+        seen: dict[bytes, int] = {}
+        for number, name in zip(lines.numbers.tolist(), names, strict=True):
+            if name in seen:
+                message = f"a second row {shown(name.decode())}; the first is in line {seen[name]}"
+                return self.source.fault(number, message)
+            seen[name] = number
+        raise AssertionError(names)
+
+
+def _is_finite(text: bytes) -> bool:
+    try:
+        return bool(np.isfinite(float(text))) and b"_" not in text
+    except ValueError:
+        return False

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from .program import Sense
-from .readers import Source, hint
+from .readers import LineError, Source, hint
 
 #: Where sections stand: each after those of smaller numbers.
 _ORDER: Final = {
@@ -28,6 +28,10 @@ _FIELDS: Final = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 _COMMENT = re.compile(rb"^\*[^\n]*", re.M)
 # a word that begins with $ begins a comment, unless it is the first of its line
 _DOLLAR = re.compile(rb"^([ \t]*[^ \t\n][^\n]*?)[ \t]\$[^\n]*", re.M)
+
+
+class LayoutError(LineError):
+    """A line does not have the columns of fixed format; the message goes behind what is wrong with its words."""
 
 
 @dataclass
@@ -100,6 +104,8 @@ class Sections:
         for k, line in enumerate(head.split(b"\n")):
             if line.strip() and not line.startswith(b"*"):
                 raise source.fault(k + 1, "expected a section of MPS, such as NAME or ROWS, in the first column")
+        if not titles:
+            raise source.fault(source.last_line, "the file ends without any section of MPS; it was cut off")
         senses = self._find(titles)
         if "ENDATA" not in self.lines:
             raise source.fault(source.last_line, "the file ends without ENDATA; it was cut off")
@@ -192,8 +198,8 @@ class Sections:
 
     def _fields(self, line: bytes, number: int) -> list[bytes]:
         """Return the fields of a line in fixed format that are not blank."""
-        text = line.decode().expandtabs(8)
+        text = line.decode()
         gaps = [text[a:b] for (_, a), (b, _) in zip([(0, 0), *_FIELDS[:-1]], _FIELDS, strict=True)]
-        if any(gap.strip() for gap in [*gaps, text[_FIELDS[-1][1] :]]):
-            raise self.source.fault(number, "text outside the columns 2-3, 5-12, 15-22, 25-36, 40-47 and 50-61")
-        return [field.encode() for a, b in _FIELDS if (field := text[a:b].strip())]
+        if "\t" in text or any(gap.strip(" ") for gap in [*gaps, text[_FIELDS[-1][1] :]]):
+            raise LayoutError("has text outside the columns 2-3, 5-12, 15-22, 25-36, 40-47 and 50-61", number)
+        return [field.encode() for a, b in _FIELDS if (field := text[a:b].strip(" "))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from enum import Enum
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .certificate import Certificate
 
 
-class Capability(str, Enum):
+class Capability(StrEnum):
     """What a back end can do."""
 
     LP = "LP"
@@ -29,7 +29,7 @@ class Capability(str, Enum):
     RAY = "infeasibility certificate"
 
 
-class Termination(str, Enum):
+class Termination(StrEnum):
     """Why the solver stopped."""
 
     OPTIMAL = "optimal"
@@ -42,7 +42,7 @@ class Termination(str, Enum):
     UNKNOWN = "unknown"
 
 
-class Point(str, Enum):
+class Point(StrEnum):
     """What is there: no point, one, or an optimal one."""
 
     NONE = "none"
@@ -249,7 +249,7 @@ class Solution:
 
     @property
     def infeasibility_certificate(self) -> BlockView:
-        """Multipliers of the constraints, by name, that prove the program infeasible (Farkas); checked, not believed."""
+        """Multipliers of the constraints, by name, that prove the program infeasible (Farkas); they are checked."""
         if self.row_ray is None:
             raise NoSolutionError(
                 f"{self.solver} gave no proof that {self.program.name!r} is infeasible: {self.status}; "

@@ -10,7 +10,7 @@ from .program import Program
 
 
 def write_program(program: Program, path: str | Path, **options: Any) -> list[Path]:
-    """Write a program as free MPS or LP, compressed when the name ends in ``.gz``.
+    """Write a program as MPS or LP, compressed when the name ends in ``.gz``.
 
     Parameters
     ----------
@@ -18,7 +18,9 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
     path : str or Path
         ``x.mps``, ``x.lp``, ``x.mps.gz`` or ``x.lp.gz``.
     **options
-        ``profile="portable"`` (default) or ``"full"`` for MPS; see :func:`fairlp.models.mps.write_mps`.
+        ``profile="portable"`` (default), ``"full"`` or ``"fixed"`` for MPS, ``constant="column"`` (default) or
+        ``"term"`` for LP, ``names="labels"`` (default) or ``"numbers"`` for both; see
+        :func:`fairlp.models.mps.write_mps` and :func:`fairlp.models.lpformat.write_lp`.
 
     Returns
     -------
@@ -43,4 +45,6 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
         from .lpformat import write_lp
 
         return write_lp(program, target, **options)
-    raise FileFormatError(f"cannot tell the format of {target.name!r}; expected .mps, .lp, .mps.gz or .lp.gz")
+    raise FileFormatError(
+        f"cannot tell the format of {target.name!r}; expected .mps, .lp, .mps.gz or .lp.gz (or .nl, from a Model)"
+    )

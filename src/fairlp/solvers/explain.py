@@ -1,8 +1,8 @@
 """Why a model has no answer, in its own labels: which constraints contradict each other, and by how much.
 
 Infeasible: an irreducible set of rows and bounds in conflict (HiGHS's IIS), and the smallest relaxation that would make
-the whole model feasible (an elastic linear program: the sum of relative violations is minimised). Unbounded: a direction
-in which the objective grows without end.
+the whole model feasible (an elastic linear program: the sum of relative violations is minimised). Unbounded: a
+direction in which the objective grows without end.
 """
 
 from __future__ import annotations

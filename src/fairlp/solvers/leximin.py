@@ -96,9 +96,7 @@ def leximin(
     small = small.replace(weights=group_rate / normaliser(small), task_limits=np.full(len(small.users), np.inf))
     model = formulation(small)
     program = model.compile()
-    result.merged, result.before = (
-        (len(one.users), len(one.servers)) for one in (small, part)
-    )
+    result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, part))
     prepared = perf_counter()
     backend = find_backend(solver)
     session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))

@@ -153,8 +153,6 @@ def _rounds(instance: Instance, history: list[tuple[float, np.ndarray]], tasks: 
     """
     labels = instance.users.labels
     full = tasks.sum(axis=1) >= instance.task_limits * (1 - AGREEMENT)
-    rows = [
-        (level, len(frozen), list(labels[frozen]), list(labels[frozen[full[frozen]]])) for level, frozen in history
-    ]
+    rows = [(level, len(frozen), list(labels[frozen]), list(labels[frozen[full[frozen]]])) for level, frozen in history]
     columns = ["level", "frozen", "users", "satisfied"]
     return pd.DataFrame(rows, columns=columns, index=range(1, len(rows) + 1)).rename_axis("round")

@@ -119,12 +119,12 @@ class _Builder:
             case Variable():
                 component = self.variables[node.base.name]
                 key = _key(node.indices, at)
-                return component[key] if key in component else 0.0
+                return component[key] if key in component else 0.0  # noqa: SIM401 (a Pyomo component has no get)
             case Add():
                 return self(node.left, at) + node.sign * self(node.right, at)
             case Product():
                 left, right = self(node.left, at), self(node.right, at)
-                zero = isinstance(left, float) and left == 0 or isinstance(right, float) and right == 0
+                zero = (isinstance(left, float) and left == 0) or (isinstance(right, float) and right == 0)
                 return 0.0 if zero else left * right
             case Quotient():
                 return self(node.left, at) / self(node.right, at)

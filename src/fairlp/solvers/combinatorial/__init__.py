@@ -1,0 +1,1 @@
+"""Fast algorithms: a second way to the same optimum, validated against the linear program."""

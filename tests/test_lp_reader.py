@@ -1,0 +1,265 @@
+"""The LP reader: our own files come back, and files of others mean what their solvers take them for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_mps import CASES, EXAMPLE, FREE, INF, POS, program, programs
+from test_mps_reader import assert_equal, read_text
+
+from fairlp.models.errors import FairlpWarning, FileFormatError
+from fairlp.models.lpformat import write_lp
+from fairlp.models.readers import read_program
+
+
+def content(p):
+    """Everything that a program says, whatever the order of columns, and of rows without a name of their own."""
+    kept = np.flatnonzero(np.isfinite(p.row_lower) | np.isfinite(p.row_upper)).tolist()
+    names, dense = p.row_names, p.A.toarray()
+    rows = [(names[i], p.row_lower[i], p.row_upper[i]) for i in kept]
+    columns = zip(p.column_names, p.c, p.col_lower, p.col_upper, p.integrality, dense[kept].T.tolist(), strict=True)
+    return p.sense, p.offset, rows, sorted(columns)
+
+
+@pytest.mark.parametrize("constant", ["term", "column"])
+@pytest.mark.parametrize("case", CASES)
+def test_our_files_come_back(case, constant, tmp_path):
+    p = CASES[case]
+    write_lp(p, path := tmp_path / "model.lp.gz", constant=constant)
+    found = read_program(path)
+    assert content(found) == content(p)
+    assert {block.name for block in found.columns} == {block.name for block in p.columns}
+    assert found.name == ("K?se & Brot" if case == "names" else p.name)
+
+
+@settings(deadline=None)
+@given(p=programs(), constant=st.sampled_from(["term", "column"]), names=st.sampled_from(["labels", "numbers"]))
+def test_any_program_comes_back(p, constant, names, tmp_path_factory):
+    path = tmp_path_factory.mktemp("any") / "model.lp"
+    write_lp(p, path, constant=constant, names=names)
+    assert content(read_program(path)) == content(p)
+
+
+def test_columns_of_a_block_stand_together_again(tmp_path):
+    p = program(
+        "min", [0, 0, 1, 0], [[1, 0, 1, 0], [0, 1, 0, 0], [0, 1, 0, 1]], [(1, 2), (1, INF), (0, INF)], [POS] * 4,
+        row_names={"cap": ["a", "b", "c"]}, column_names={"x": ["u", "v"], "t": None, "y": ["w"]},
+    )  # fmt: skip
+    write_lp(p, path := tmp_path / "model.lp")
+    found = read_program(path)
+    assert [(b.name, len(b)) for b in found.columns] == [("t", 1), ("x", 2), ("y", 1)]
+    assert [(b.name, len(b)) for b in found.rows] == [("cap", 3)]
+    assert content(found) == content(p)
+
+
+def test_no_columns_and_no_rows(tmp_path):
+    p = program("max", [], [], [(-INF, 3)], [], offset=4.0)
+    write_lp(p, path := tmp_path / "model.lp")
+    assert (read_program(path).n_columns, read_program(path).offset) == (0, 4)
+    for text in ("max\nend\n", "Minimize\n obj:\nSubject To\nEnd", "MINIMUM\nst\nbounds\nbin\nEND\n\n"):
+        assert read_text(tmp_path, text, "x.lp").A.shape == (0, 0)
+
+
+ONE = "Minimize\n obj: 2 x + y - 3z\nSubject To\n c1: x + y + z >= 1\nEnd\n"
+
+
+@pytest.mark.parametrize(
+    "objective, costs, offset",
+    [
+        ("obj: 2 x + y - 3z", [2, 1, -3], 0),
+        ("2x+y-3 z", [2, 1, -3], 0),
+        (" obj: + 2.0e0 x + 1. y - .3E+1 z", [2, 1, -3], 0),
+        ("obj:\n 2\n x\n + y\n\n - 3 z", [2, 1, -3], 0),
+        ("o: x + x + y - z - 2 z", [2, 1, -3], 0),
+        ("x - - x + - 0 y + y + 0 z + -3 z", [2, 1, -3], 0),
+        ("2 x + y - 3 z + 5", [2, 1, -3], 5),
+        ("o: 5 + 2 x + y - 3 z - 7.5 + 1", [2, 1, -3], -1.5),
+        ("o: - 4 \\ all of it", [0, 0, 0], -4),
+        ("\\ c\no: 2 x \\ + 9 x\n + y - 3z", [2, 1, -3], 0),
+        ("", [0, 0, 0], 0),
+        ("e5: 2 x + y - 3 z", [2, 1, -3], 0),
+    ],
+)
+def test_objectives(objective, costs, offset, tmp_path):
+    found = read_text(tmp_path, ONE.replace("obj: 2 x + y - 3z", objective), "x.lp")
+    by_name = dict(zip(found.column_names, found.c, strict=True))
+    assert ([by_name[name] for name in "xyz"], found.offset) == (costs, offset)
+
+
+@pytest.mark.parametrize("word", ["max", "MAXIMIZE", "Maximum", "maximise", "min", "Minimize", "minimise", "MINIMUM"])
+@pytest.mark.parametrize("to", ["st", "ST.", "s.t.", "Subject To", "subject  to", "such that"])
+def test_spellings(word, to, tmp_path):
+    text = f"{word} 2 x\n{to} x <= 4\nbound\n x <= 3\nint\n x\nend\n"
+    found = read_text(tmp_path, text, "x.lp")
+    assert found.sense == word[:3].lower()
+    assert (found.row_upper[0], found.col_upper[0], found.integrality[0]) == (4, 3, 1)
+
+
+@pytest.mark.parametrize(
+    "row, bounds, entries",
+    [
+        ("x + 2 y <= 4", (-INF, 4), [1, 2]),
+        ("c: x+2y =< 4", (-INF, 4), [1, 2]),
+        ("c : x + 2 y < 4", (-INF, 4), [1, 2]),
+        ("x + 2 y >= -4", (-4, INF), [1, 2]),
+        ("x + 2 y => +4", (4, INF), [1, 2]),
+        ("- x > - 4e-1", (-0.4, INF), [-1, 0]),
+        ("c:\n+1 x\n+2 y\n= 3", (3, 3), [1, 2]),
+        ("-1 <= x + 2 y <= 4", (-1, 4), [1, 2]),
+        ("4 >= x >= -1", (-1, 4), [1, 0]),
+        ("r: -1 < x + 2 y\n <= 4", (-1, 4), [1, 2]),
+        ("-inf <= x <= 2", (-INF, 2), [1, 0]),
+        ("x >= -Infinity", FREE, [1, 0]),
+        ("x + y + x - y <= 3", (-INF, 3), [2, 0]),
+        ("0 x >= -1", (-1, INF), [0, 0]),
+        ("lo: >= -1", (-1, INF), [0, 0]),
+        ("x <= 1e30", FREE, [1, 0]),
+    ],
+)
+def test_rows(row, bounds, entries, tmp_path):
+    text = f"min\n x + y\nst\n first: x + y >= 1\n {row}\n last: y >= 0\nend\n"
+    found = read_text(tmp_path, text, "x.lp")
+    assert (found.row_lower[1], found.row_upper[1], found.A.toarray()[1].tolist()) == (*bounds, entries)
+    assert found.row_names[::2] == ["first", "last"]
+    assert found.row_names[1] == (row.partition(":")[0].strip() if ":" in row else "c2")
+
+
+def test_rows_on_one_line_and_generic_names(tmp_path):
+    text = "min\n x\nst\n c2: x >= 1 b: x >= 2\n x >= 3\n x >= 4\n c4: x >= 5\nend\n"
+    assert read_text(tmp_path, text, "x.lp").row_names == ["c2", "b", "c3", "c4_2", "c4"]
+
+
+@pytest.mark.parametrize(
+    "lines, bounds, kind",
+    [
+        ("", (0, INF), 0),
+        ("bounds\n x <= 5", (0, 5), 0),
+        ("bounds\n -2<=x<=5", (-2, 5), 0),
+        ("bounds\n x>=-2", (-2, INF), 0),
+        ("bounds\n 5 >= x >= 2", (2, 5), 0),
+        ("bounds\n 2 <= x", (2, INF), 0),
+        ("bounds\n x = 4", (4, 4), 0),
+        ("bounds\n 4 = x", (4, 4), 0),
+        ("bounds\n x FREE", FREE, 0),
+        ("bounds\n -inf <= x <= +inf", FREE, 0),
+        ("bounds\n -Infinity <= x <= - 1", (-INF, -1), 0),
+        ("bounds\n x >= -1e30\n x <= 1e20", FREE, 0),
+        ("bounds\n x <= 5\n x >= 1\n x <= 5", (1, 5), 0),
+        ("bounds\n x <= 0", (0, 0), 0),
+        ("general\n x", (0, INF), 1),
+        ("generals\n x x", (0, INF), 1),
+        ("bounds\n x <= 3\ninteger\n x", (0, 3), 1),
+        ("binary\n x", (0, 1), 1),
+        ("bin\n x\nbounds\n x = 1", (1, 1), 1),
+        ("int\n x\nbinaries\n x", (0, 1), 1),
+        ("bounds\n x <= 2\nbounds\n x >= 1", (1, 2), 0),
+        ("semi\nsos", (0, INF), 0),
+    ],
+)
+def test_bounds(lines, bounds, kind, tmp_path):
+    found = read_text(tmp_path, f"min\n x\nst\n x >= -9\n{lines}\nend\n", "x.lp")
+    assert (found.col_lower[0], found.col_upper[0], found.integrality[0]) == (*bounds, kind)
+
+
+def test_odd_names(tmp_path):
+    names = ["x(1,2)", "x[1]", "~r_1", "a/b", "é", "x#1.5", "'q'", "free2", "infinit", "_e"]
+    text = f"min\n o: {' + 2 '.join(names)}\nst\n c[1]_e: {' + '.join(names)} >= 1\nend\n"
+    found = read_text(tmp_path, text, "x.lp")
+    assert (found.column_names, found.row_names) == (names, ["c[1]_e"])
+    write_lp(found, path := tmp_path / "again.lp")
+    assert_equal(read_program(path), found)
+
+
+def test_new_columns_in_bounds_warn(tmp_path):
+    text = "min\n x\nst\n x >= 1\nbounds\n y <= 3\nbin\n z\nend\n"
+    with pytest.warns(
+        FairlpWarning, match=r"line 6: 'y' occurs neither in the objective nor in a constraint.*\(2 such"
+    ):
+        found = read_text(tmp_path, text, "x.lp")
+    assert (found.column_names, found.col_upper.tolist()) == (["x", "y", "z"], [INF, 3, 1])
+
+
+def test_the_constant_of_glpk(tmp_path):
+    text = "\\* Problem: t *\\\n\nMinimize\n o: x\n\\* constant term = -2.5 *\\\n\nSubject To\n c: x >= 1\nEnd\n"
+    with pytest.warns(FairlpWarning, match="GLPK"):
+        assert read_text(tmp_path, text, "x.lp").offset == -2.5
+    assert read_text(tmp_path, text.replace("Problem", "problem"), "x.lp").offset == 0
+
+
+@pytest.mark.parametrize(
+    "text, match",
+    [
+        ("", "is empty"),
+        ("\n \n", "is empty"),
+        ("x + y\n", "line 1: 'x \\+ y': expected Maximize or Minimize"),
+        ("\n\nmax: 3x\nend", "line 3: .*expected Maximize or Minimize"),
+        ("min\n x\nst\n x >= 1\n", "line 4: .*ends without End"),
+        (
+            "min\n x\nbounds\n x <= 1\nst\n x >= 1\nend\n",
+            "line 5: 'st': st cannot stand here; expected the objective, Su",
+        ),
+        ("min\n x\nmin\n y\nend\n", "line 3: .*the first is in line 1"),
+        ("st\n x >= 1\nend", "line 1: 'st'"),
+        ("min\n x\nend\nmore", "line 4: 'more': unexpected after End"),
+        ("min\n x\nst\n c: 2 x >= 1 y\nend", "line 4: .*unexpected 'y' after >= and a number"),
+        ("min\n x\nst\n c: x >= y + 1\nend", "line 4: .*expected a number after >=, with all terms on its left"),
+        ("min\n x\nst\n c: x >=\nend", "line 4: .*expected a number after >="),
+        ("min\n x\nst\n c: x + y\nend", "line 4: .*expected <=, >= or = and a number before the end"),
+        ("min\n x\nst\n a: x + y\n b: x >= 1\nend", "line 5: .*unexpected 'b' after 'y'"),
+        ("min\n x\nst\n 1 <= x >= 2\nend", "line 4: .*<= and >= make no range"),
+        ("min\n x\nst\n 1 <= x = 2\nend", "make no range"),
+        ("min\n x\nst\n 4 <= x <= 2\nend", "line 4: .*lower bound 4.0"),
+        ("min\n x\nst\n x >= inf\nend", "line 4: .*no value of row 'c1'"),
+        ("min\n x\nst\n a: x >= 1\n a: x >= 2\nend", "line 5: "),
+        ("min\n x y\nst\n x >= 1\nend", "line 2: .*unexpected 'y' after 'x'; expected terms like 3 x with"),
+        ("min\n 2 3 x\nend", "unexpected '3' after '2'"),
+        ("min\n x +\nend", "line 2: .*unexpected '\\+' after 'x'"),
+        ("min\n 1e999 x\nend", "line 2: .*expected a finite number instead of '1e999'"),
+        ("min\n . x\nend", "number instead of '.'"),
+        ("min\n [ x ^2 ] / 2\nend", "line 2: .*'\\[' makes it quadratic"),
+        ("min\n x ^ 2\nend", "makes it quadratic"),
+        ("min\n x * y\nend", "makes it quadratic"),
+        ("min\n x\nst\n c: b = 1 -> x <= 2\nend", "line 4: .*unexpected '-'"),
+        ("min\n x\nsos1\n s: x:1\nend", "line 4: .*sos1 says what no linear"),
+        ("min\n x\nsemi-continuous\n x\nend", "line 4: "),
+        ("min\n x\nlazy constraints\n x >= 1\nend", "line 4: .*lazy constraints says"),
+        ("min\n x\nbounds\n x <= y\nend", "line 4: 'x <= y': expected a bound like"),
+        ("min\n x\nbounds\n x\nend", "line 4: "),
+        ("min\n x\nbounds\n 2 x <= 4\nend", "line 4: "),
+        ("min\n x\nbounds\n x <= 1e999\nend", "line 4: .*finite number"),
+        ("min\n x\nbounds\n x <= nan\nend", "line 4: "),
+        ("min\n x\nbounds\n x <= 4\n x <= 5\nend", "line 5: .*upper bound was 4"),
+        ("min\n x\nbounds\n x free\n x <= 5\nend", "line 5: .*upper bound was inf"),
+        ("min\n x\nbounds\n x = inf\nend", "line 4: "),
+        (
+            "min\n x\nbounds\n x <= -1\nend",
+            "line 4: .*'x', by default at least 0, is between its lower bound 0.0 and its",
+        ),
+        ("min\n x\nbounds\n x <= 5\nbin\n x\nend", "line 4: .*is binary \\(line 6\\)"),
+        ("min\n x\nint\n 3\nend", "line 4: '3': expected names of columns instead of '3'"),
+        ("min\n a: b: x\nend", "unexpected ':'"),
+        ("min\n x\nst\n c: x + 3 >= 2\nend", "line 4: .*unexpected '3' without a variable; move it to the other side"),
+        ("min\n 1e308 x + 1e308 x\nend", "line 1: .*costs of one variable add up to more than the largest number"),
+        ("min\n x\nst\n y >= 0\n 1e308 x + 1e308 x >= 1\nend", "line 5: .*coefficients of one variable add up"),
+        ("min\n nan\nend", "line 2: .*expected a variable instead of 'nan'"),
+        ("min\n x\nst\n x + inf >= 2\nend", "line 4: .*expected a variable instead of 'inf'"),
+        ("min\n x\nbounds\n -inf <= inf\nend", "line 4: "),
+        ("min\n x\nint\n x bin\nend", "line 4: .*expected names of columns instead of 'bin'"),
+        ("min\n x\u00a0\nend", r"line 2: .*U\+00A0 is a space that readers take differently"),
+    ],
+)
+def test_what_is_refused(text, match, tmp_path):
+    with pytest.raises(FileFormatError, match=match) as caught:
+        read_text(tmp_path, text, "x.lp")
+    assert str(tmp_path / "x.lp") in str(caught.value)
+
+
+def test_a_constant_of_ours_that_was_changed_by_hand_is_a_column(tmp_path):
+    p = EXAMPLE.replace(name="by hand")
+    write_lp(p, path := tmp_path / "model.lp")
+    text = path.read_text(encoding="ascii")
+    path.write_text(text.replace("objective_constant = 1", "objective_constant = 2"), encoding="ascii")
+    found = read_program(path)
+    assert (found.offset, found.n_columns, found.column_names[-1]) == (0, 4, "objective_constant")
