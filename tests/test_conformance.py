@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -218,3 +221,26 @@ def test_logs_that_can_never_be_positive():
     model.maximize(fairlp.log(x))
     solution = model.solve()
     assert not solution.status.is_optimal and solution.x is None
+
+
+def test_an_installed_third_party_is_found_by_its_entry_point(tmp_path):
+    """A real package on the path, in a new process: module, dist-info, entry point."""
+    (tmp_path / "my_solver.py").write_text(
+        "from fairlp.solvers.highs import Highs\n"
+        "class Mine(Highs):\n"
+        "    def __init__(self):\n"
+        "        super().__init__('mine')\n",
+        encoding="utf-8",
+    )
+    info = tmp_path / "my_solver-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-solver\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[fairlp.solvers]\nmine = my_solver:Mine\n", encoding="utf-8")
+    code = (
+        "import fairlp; model = fairlp.formulate(fairlp.examples.ghodsi(), 'drf');"
+        "print(model.solve('mine').solver, 'mine' in fairlp.solvers().index,"
+        "fairlp.allocate(fairlp.examples.ghodsi(), 'drf', solver='mine').solver)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.split() == ["mine", "True", "mine"]
