@@ -305,6 +305,21 @@ class Instance:
             conditions=(),
         )._frozen()
 
+    def select_users(self, positions: np.ndarray) -> Instance:
+        """Return the instance with these users only, by position (entitlements no longer sum to 1 and are dropped)."""
+        return replace(
+            self,
+            users=Index("n", self.users.labels[positions], "user"),
+            demands=self.demands[positions],
+            weights=self.weights[positions],
+            task_limits=self.task_limits[positions],
+            eligibility=None if self.eligibility is None else self.eligibility[positions],
+            rates=None if self.rates is None else self.rates[positions],
+            entitlements=None,
+            user_attributes=self.user_attributes.iloc[positions],
+            conditions=tuple(self.conditions[k] for k in positions) if self.conditions else (),
+        )._frozen()
+
     def replace(self, **changes: Any) -> Instance:
         """Return a copy with other arrays (already checked ones; use :meth:`from_arrays` for new data)."""
         return replace(self, **changes)._frozen()

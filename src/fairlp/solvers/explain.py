@@ -16,8 +16,7 @@ from ..models.errors import SolverError
 from ..models.program import Block, Program
 from ..models.solution import Options, Termination
 from ..models.tolerances import SOLVER_TIGHTEST, VERIFIED
-from .highs import METHODS, _check, _highs, _pass_model, _set
-from .scaling import equilibrate
+from .highs import Highs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +59,7 @@ def explain(program: Program, *, solver: str = "highs") -> pd.DataFrame:
 def _infeasible(program: Program, solver: str) -> pd.DataFrame:
     import pandas as pd
 
-    rows, columns = _conflict(program)
+    rows, columns = Highs(method="simplex").session(program, Options()).conflict()
     give = _relaxation(program, columns, solver)
     entries: dict[str, dict[str, Any]] = {}
     sides = (
@@ -85,25 +84,6 @@ def _requires(lower: float, upper: float) -> str:
         return f"= {lower:.6g}"
     parts = [f"≥ {lower:.6g}"] if np.isfinite(lower) else []
     return ", ".join([*parts, *([f"≤ {upper:.6g}"] if np.isfinite(upper) else [])]) or "free"
-
-
-def _conflict(program: Program) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and columns of an irreducible infeasible set, by HiGHS."""
-    import highspy
-
-    scaling, data = equilibrate(program)
-    highs = _highs(Options(), METHODS["simplex"])
-    _pass_model(highs, program, scaling, data, 1.0)
-    _set(highs, "iis_strategy", int(highspy.IisStrategy.kIisStrategyIrreducible))
-    status, found = highs.getIis()
-    _check(status, "getIis")
-    rows, columns = np.zeros(program.n_rows, dtype=bool), np.zeros(program.n_columns, dtype=bool)
-    rows[np.array(found.row_index_, dtype=int)] = True
-    # a column is listed wherever it takes part; its bound matters only where one is given
-    meaningful = {"kIisBoundStatusLower", "kIisBoundStatusUpper", "kIisBoundStatusBoxed"}
-    for at, kind in zip(found.col_index_, found.col_bound_, strict=True):
-        columns[at] = highspy.IisBoundStatus(kind).name in meaningful
-    return rows, columns
 
 
 def _relaxation(program: Program, bounds: np.ndarray, solver: str) -> np.ndarray:

@@ -161,6 +161,21 @@ class HighsSession(ProgramSession):
         self._passed = 0.0
         return Solution(**{**solution, "times": times})
 
+    def conflict(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows and the columns (whose bounds matter) of an irreducible infeasible set, as masks."""
+        import highspy
+
+        _set(self._highs, "iis_strategy", int(highspy.IisStrategy.kIisStrategyIrreducible))
+        status, found = self._highs.getIis()
+        _check(status, "getIis")
+        rows, columns = np.zeros(self.program.n_rows, dtype=bool), np.zeros(self.program.n_columns, dtype=bool)
+        rows[np.array(found.row_index_, dtype=int)] = True
+        # a column is listed wherever it takes part; its bound matters only where one is given
+        meaningful = {"kIisBoundStatusLower", "kIisBoundStatusUpper", "kIisBoundStatusBoxed"}
+        for at, kind in zip(found.col_index_, found.col_bound_, strict=True):
+            columns[at] = highspy.IisBoundStatus(kind).name in meaningful
+        return rows, columns
+
 
 def load(model: Model) -> Any:
     """Return a ``highspy.Highs`` with the model, unscaled, in the user's sense, under its own names."""

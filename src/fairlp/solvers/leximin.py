@@ -88,7 +88,7 @@ def leximin(
     if not able.any():
         return result
     who = np.flatnonzero(able)
-    part = instance if able.all() else _only(instance, who)
+    part = instance if able.all() else instance.select_users(who)
     small, servers = merge_servers(part) if merge else (part, identity(len(part.servers)))
     small, users = merge_users(small) if merge else (small, identity(len(part.users)))
     member_rate = rate[who] * users.factor
@@ -248,22 +248,6 @@ class _Rounds:
         self.session.set_costs(costs)
         self.session.set_columns(at, np.zeros(1), np.full(1, np.inf))
         return candidates & np.isin(self.users.of, waiting)
-
-
-def _only(instance: Instance, who: np.ndarray) -> Instance:
-    from ..models.expressions import Index
-
-    return instance.replace(
-        users=Index("n", instance.users.labels[who], "user"),
-        demands=instance.demands[who],
-        weights=instance.weights[who],
-        task_limits=instance.task_limits[who],
-        eligibility=None if instance.eligibility is None else instance.eligibility[who],
-        rates=None if instance.rates is None else instance.rates[who],
-        entitlements=None,
-        user_attributes=instance.user_attributes.iloc[who],
-        conditions=(),
-    )
 
 
 def _split(grouped: np.ndarray, members: np.ndarray, users: Groups, servers: Groups) -> np.ndarray:

@@ -76,7 +76,6 @@ def separate_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, 
     from ..formulations.max_min import drf, separate_limits
     from ..models.expressions import Index
     from ..models.merging import identity, merge_servers
-    from .leximin import _only
 
     begin = perf_counter()
     merged, servers = merge_servers(instance) if request.merge else (instance, identity(len(instance.servers)))
@@ -89,7 +88,7 @@ def separate_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, 
         if not who.size:
             continue
         used = np.flatnonzero(merged.demands[who].any(axis=0))
-        one = _only(merged, who).replace(
+        one = merged.select_users(who).replace(
             demands=merged.demands[np.ix_(who, used)],
             resources=Index("r", merged.resources.labels[used], "resource"),
             servers=Index("i", merged.servers.labels[[i]], "server"),
@@ -99,6 +98,7 @@ def separate_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, 
             rates=None,
             task_limits=limits[who, i],
             server_attributes=merged.server_attributes.iloc[[i]],
+            conditions=(),
         )
         rounds = leximin(
             one, drf, normalisers.dominant, solver=request.solver, merge=request.merge, options=request.options
