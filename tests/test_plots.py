@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,25 @@ def outside(figure):
     figure.draw_without_rendering()
     edge = figure.legends[0].get_window_extent().x0
     return all(axis.get_window_extent().x1 <= edge for axis in figure.axes)
+
+
+def collisions(figure):
+    """Pairs of bar names, or of names of horizontal axes, that touch; slanted lines of text may be a line apart."""
+    figure.draw_without_rendering()
+    found = []
+    rows = [[axis.xaxis.label for axis in figure.axes]]
+    rows += [list(axis.get_xticklabels()) for axis in figure.axes]
+    for row in rows:
+        texts = [text for text in row if text.get_visible() and text.get_text()]
+        if not texts:
+            continue  # panels one above the other name their bars once
+        boxes = sorted((text.get_window_extent() for text in texts), key=lambda box: box.x1)
+        slant = np.sin(np.deg2rad(texts[0].get_rotation()))
+        line = texts[0].get_fontsize() * figure.dpi / 72
+        for left, right in pairwise(boxes):
+            if left.x1 > right.x0 if slant == 0 else (right.x1 - left.x1) * slant < line:
+                found.append((left, right))
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +99,55 @@ def test_allocation_is_labelled():
 def test_labels_count_the_servers():
     figure = plots.plot_allocation(fairlp.allocate(examples.load("khamse-ashari-table-3"), "tsf"))
     assert tick_labels(figure.axes[0]) == ["A (8)", "B (68)", "C (33)", "D (11)"]
+
+
+@pytest.mark.parametrize("resources", [2, 3])
+@pytest.mark.parametrize(
+    ("names", "slanted"),
+    [
+        (["compute", "memory", "t4", "a100"], True),  # as wide as a panel, with their numbers
+        (["a", "b", "c", "d"], False),
+        (["a" * 30], False),
+        (["long name of the first", "b"], True),
+        ([f"c{k}" for k in range(24)], True),
+    ],
+)
+def test_bar_names_do_not_meet_in_narrow_panels(resources, names, slanted):
+    instance = fairlp.Instance.from_arrays(
+        np.eye(resources) + 0.1,
+        np.arange(1, 1 + len(names) * resources).reshape(len(names), resources),
+        servers=names,
+        counts=np.full(len(names), 8),
+    )
+    figure = plots.plot_allocation(fairlp.allocate(instance, "drfh"))
+    assert tick_labels(figure.axes[-1]) == [f"{name} (8)" for name in names]
+    assert not collisions(figure)
+    assert all((label.get_rotation() > 0) == slanted for label in figure.axes[-1].get_xticklabels())
+
+
+def test_what_the_bars_are_is_wrapped_in_narrow_panels():
+    capacities = np.repeat([[4, 8, 1], [8, 4, 0], [16, 64, 2]], [3, 5, 7], axis=0)
+    instance = fairlp.Instance.from_arrays([[1, 2, 0.1], [2, 1, 0]], capacities, resources=["cpu", "memory", "gpu"])
+    figure = plots.plot_allocation(fairlp.allocate(instance, "drfh"))
+    assert not collisions(figure)
+    for axis in figure.axes:
+        assert " ".join(axis.get_xlabel().split()) == "server class (number of servers); amounts are cpu, memory, gpu"
+
+
+def test_long_names_in_the_legend_leave_the_curves_their_room():
+    names = ["short", "a mechanism with a name that is rather long"]
+    frame = pd.DataFrame(np.linspace(0.1, 0.2, 50).reshape(25, 2), columns=names)
+    widths = {}
+    for columns in (names[:1], names):
+        figure = plots.plot_shares(frame[columns])
+        assert outside(figure)
+        (axis,) = figure.axes
+        widths[len(columns)] = axis.get_window_extent().width
+        label = axis.xaxis.label.get_window_extent()
+        assert label.x0 >= 0
+        assert label.x1 <= figure.bbox.width
+        assert axis.get_ylim()[0] == 0
+    assert widths[2] > 0.9 * widths[1]
 
 
 def test_one_by_one_servers_are_grouped_again():

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .models.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError, nearest
@@ -90,7 +92,7 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
             axis.bar(range(size), height, bottom=base, label=user, edgecolor="white", linewidth=0.3, **look)
             base += height
         for k in np.flatnonzero(~there):
-            axis.annotate("none", (k, 0), ha="center", va="bottom", rotation=90, size="small", color="#666666")
+            axis.annotate("none", (k, 0.01), ha="center", va="bottom", rotation=90, size="small", color="#666666")
         unit = instance.units.get(resources[r])
         axis.set(title=f"{resources[r]} [{unit}]" if unit else resources[r], ylim=(0, 1.0), ylabel=_USED)
         _name_bars(axis, labels, what)
@@ -127,12 +129,11 @@ def plot_shares(found: Found, *, ax: Any = None) -> Any:
             dashes = _DASHES[k if k < len(_DASHES) else 1 + (k - 1) % (len(_DASHES) - 1)]
             look = {"color": _look(k)["facecolor"], "linestyle": dashes, "linewidth": width}
             axis.step(range(1, len(values) + 1), values, where="mid", label=str(mechanism), **look)
-        axis.set(xlabel=f"users, for each mechanism from the smallest share to the largest (of {len(frame)})")
-        axis.set_xlim(1, len(frame))
+        what = f"users, for each mechanism from the smallest share to the largest (of {len(frame)})"
+        axis.set(xlabel=fill(what, round(_room(axis))), xlim=(1, len(frame)))
         axis.grid(axis="y", color="#DDDDDD", linewidth=0.6)
         axis.spines[["top", "right"]].set_visible(False)
-    axis.set_ylim(bottom=0)
-    axis.set(ylabel=_SHARE)
+    axis.set(ylabel=_SHARE, ylim=(0, None))
     _legend(figure, [axis], own=ax is None, title="mechanism")
     return figure
 
@@ -260,10 +261,20 @@ def _grouped_bars(axis: Any, frame: pd.DataFrame) -> None:
 
 
 def _name_bars(axis: Any, labels: list[str], what: str) -> None:
-    long = len(labels) > 4 and sum(map(len, labels)) > 50
-    axis.set_xticks(range(len(labels)), labels, rotation=40 if long else 0, ha="right" if long else "center")
-    axis.set(xlabel=what, xlim=(-0.6, len(labels) - 0.4))
+    """Name the bars, slanted where neighbours would meet, and what they are, in lines as wide as the panel."""
+    axis.set_xticks(range(len(labels)), labels)
+    room = _room(axis)
+    longest = max((len(one) + len(other) for one, other in pairwise(labels)), default=0)
+    if longest / 2 + 1 > room / (len(labels) + 0.2):
+        axis.set_xticks(range(len(labels)), labels, rotation=40, ha="right", rotation_mode="anchor")
+    axis.set(xlabel=fill(what, round(1.15 * room)), xlim=(-0.6, len(labels) - 0.4))
     axis.spines[["top", "right"]].set_visible(False)
+
+
+def _room(axis: Any) -> float:
+    """Return how many letters of a tick label are as wide as the axes."""
+    width = axis.get_window_extent().width * 72 / axis.figure.dpi
+    return max(float(width / (0.6 * axis.xaxis.get_label().get_fontsize())), 12.0)
 
 
 def _share_names(axes: list[Any]) -> None:
@@ -276,10 +287,11 @@ def _share_names(axes: list[Any]) -> None:
 
 
 def _legend(figure: Any, axes: list[Any], *, own: bool, title: str, reverse: bool = False) -> None:
-    """Put the legend outside the axes: of the figure if it is ours, else to the right of the last panel."""
+    """Put the legend outside the axes: of the figure, which makes room, if it is ours, else right of the last panel."""
     handles, names = axes[0].get_legend_handles_labels()
     how: dict[str, Any] = {"title": title, "frameon": False, "reverse": reverse}
     if own:
+        figure.set_figwidth(figure.get_figwidth() + 0.08 * max([0, *(min(len(name), 50) - 12 for name in names)]))
         figure.legend(handles, names, loc="outside right upper", **how)
     else:
         axes[-1].legend(handles, names, loc="upper left", bbox_to_anchor=(1.01, 1.0), **how)
@@ -299,9 +311,7 @@ def _rows(instance: Instance) -> tuple[list[str], np.ndarray, str]:
     """Return a label for each row of servers, each row's own number, and what the labels are."""
     import numpy as np
 
-    labels = [
-        _counted(str(server), int(count)) for server, count in zip(instance.servers, instance.counts, strict=True)
-    ]
+    labels = [_counted(str(name), int(count)) for name, count in zip(instance.servers, instance.counts, strict=True)]
     return labels, np.arange(len(labels)), "server (number of them)"
 
 
