@@ -14,7 +14,7 @@ import fairlp
 from fairlp import conformance
 from fairlp.conformance.zoo import FAMILIES, INF, linear
 from fairlp.models import backends
-from fairlp.models.errors import SolverNotAvailableError, UnknownNameError, UnsupportedError
+from fairlp.models.errors import NotConvergedError, SolverNotAvailableError, UnknownNameError, UnsupportedError
 from fairlp.models.solution import Capability, Point, Status, Termination
 from fairlp.solvers.highs import Highs
 
@@ -108,7 +108,15 @@ def crash(_solution):
     raise ValueError("boom")
 
 
+def duals_of_a_minimum(solution):
+    """The old mistake: on a maximum, the duals of the minimised negative."""
+    if solution.row_duals is None or solution.program.sense == "min":
+        return solution
+    return dataclasses.replace(solution, row_duals=-solution.row_duals)
+
+
 LIES = {
+    "duals of a maximum with the sign of a minimum": duals_of_a_minimum,
     "a wrong point called optimal": lambda s: s if s.x is None else dataclasses.replace(s, x=s.x * 1.01 + 0.01),
     "a worse point called optimal": lambda s: s if s.x is None else dataclasses.replace(s, x=s.x * 0.5),
     "duals of the other sign": lambda s: s if s.row_duals is None else dataclasses.replace(s, row_duals=-s.row_duals),
@@ -136,6 +144,32 @@ LIES = {
 def test_the_suite_catches(lie):
     counts = conformance.summary(conformance.check(Mock(LIES[lie])))
     assert counts["failed"] > 0, counts
+
+
+def test_tangents_believe_no_wrong_duals():
+    case = next(case for case in FAMILIES["logarithms"]() if case.name == "logs: shares of a cake")
+    with pytest.raises(NotConvergedError, match="optimality conditions off"):
+        backends.solve_on(Mock(duals_of_a_minimum), case.program, fairlp.Options())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_limit_of_no_time_is_a_limit(name):
+    solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(installed(name), **no_time(name))
+    assert solution.status.termination is Termination.TIME_LIMIT and solution.x is None
+
+
+def no_time(name):
+    honours = getattr(backends.find_backend(name), "honours", {"time_limit"})
+    if "time_limit" not in honours:
+        pytest.skip(f"{name} has no time limit")
+    return {"time_limit": 0}
+
+
+def test_a_preset_method_is_not_overruled_in_silence():
+    model = fairlp.formulate(fairlp.examples.ghodsi(), "drf")
+    with pytest.raises(UnsupportedError, match="use solver='highs' with method='ipm'"):
+        model.solve("highs-pdlp", method="ipm")
+    assert model.solve("highs-ipm", method="ipm").method == "ipm"
 
 
 def test_an_honest_mock_passes():

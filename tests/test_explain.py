@@ -83,6 +83,14 @@ def test_bounds_of_variables_take_part(unit):
     assert table["relax_by"].sum() == pytest.approx(unit)
 
 
+def test_bounds_of_zero_go_without_saying():
+    n = Index("n", range(30))
+    model = Model("many", indices=(n,))
+    x = model.variable("x", n)
+    model.constraint("impossible", x.sum() <= -1)
+    assert model.explain().index.tolist() == ["impossible"]
+
+
 def test_unbounded_gives_a_direction():
     n = Index("n", ["a", "b", "c"])
     model = Model("unbounded", indices=(n,))

@@ -10,6 +10,7 @@ from pyomo.contrib.solver.common.factory import SolverFactory
 import fairlp
 from fairlp import Index, Model, examples, log
 from fairlp.models.errors import ModelError, UnsupportedError
+from fairlp.models.solution import Point
 
 CASES = [
     (name, mechanism)
@@ -25,7 +26,7 @@ CASES = [
 
 def same(model, solution, rel):
     expected = model.solve()
-    assert solution.status.is_optimal
+    assert solution.status.is_optimal, solution.status
     assert solution.objective == pytest.approx(expected.objective, rel=rel)
     assert solution.verify().is_feasible
     for name in model.variables:
@@ -104,6 +105,26 @@ def test_a_user_adds_a_constraint_in_each():
     highs.run()
     for solved in (built, extended, highs):
         assert model.read_back(solved).objective == pytest.approx(0.3, rel=1e-6)
+
+
+def test_values_that_nothing_proves_are_not_called_optimal():
+    model = Model("m")
+    v = model.variable("v")
+    model.constraint("c", v <= 1)
+    model.maximize(v)
+    built = model.to_pyomo()
+    for value, there in ((99.0, Point.NONE), (0.5, Point.FEASIBLE), (1.0, Point.FEASIBLE)):
+        built.v.value = value
+        read = model.read_back(built)
+        assert not read.status.is_optimal and read.status.primal is there
+    built.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    built.dual[built.c] = 1.0
+    assert model.read_back(built).status.is_optimal
+    highs = model.to_highs()
+    highs.addRow(-np.inf, 0.5, 1, np.array([0], dtype=np.int32), np.ones(1))
+    highs.run()
+    read = model.read_back(highs)
+    assert read.objective == 0.5 and not read.status.is_optimal
 
 
 def test_pyomo_writes_the_model_under_its_own_names(tmp_path):

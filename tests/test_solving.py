@@ -107,6 +107,21 @@ def test_prices_of_an_allocation_are_per_unit_of_resource():
     np.testing.assert_allclose(edrf, [[2 / 27, 0]], rtol=1e-12)
 
 
+@pytest.mark.parametrize("solver", ["highs", "cvxpy:CLARABEL"])
+def test_a_capacity_that_nobody_can_use_has_no_price(solver):
+    instance = fairlp.Instance.from_arrays([[1, 0], [1, 1]], [[4, 0], [2, 5]])
+    prices = fairlp.allocate(instance, "drfh", solver=solver).prices.to_numpy()
+    assert prices[0, 1] == 0 and prices.max() > 0
+
+
+def test_a_program_solves_explains_and_writes_itself(tmp_path):
+    program = fairlp.formulate(examples.ghodsi(), "drf").compile()
+    assert program.solve().objective == pytest.approx(2 / 3)
+    assert program.explain().empty
+    program.write(tmp_path / "drf.mps")
+    assert fairlp.read_program(tmp_path / "drf.mps").solve("scipy").objective == pytest.approx(2 / 3)
+
+
 def test_infeasible_and_unbounded_are_not_answers():
     infeasible = small(low=5).solve()
     assert infeasible.status.termination is Termination.INFEASIBLE

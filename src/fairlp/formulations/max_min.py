@@ -58,7 +58,8 @@ def drfh(instance: Instance) -> Model:
     name = "C-DRFH" if instance.has_constraints else "DRFH"
     model = Model(name, "Wang, Li and Liang, INFOCOM 2014, eq. (7)", (n, i, r))
     alone = normalisers.dominant(instance)
-    share = instance.demands / instance.pool * alone[:, None]
+    fraction = instance.demands / instance.pool
+    share = fraction / fraction.max(axis=1, keepdims=True)  # exactly 1 for the dominant resource
     available = instance.capacities * instance.counts[:, None] / instance.pool
     d = model.parameter("d_hat", (n, r), share, "demand of n for r, as a multiple of its dominant one")
     c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")

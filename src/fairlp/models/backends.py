@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import SolverNotAvailableError, UnknownNameError, UnsupportedError, nearest
 from .program import Program
-from .solution import Backend, Capability, Lowering, Options, Solution
+from .solution import Backend, Capability, Lowering, Options, Solution, Termination
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,13 @@ def solve(program: Program, name: str, options: Options) -> Solution:
 
 
 def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
-    """Solve a program on a back end object; logarithms by tangents where it has none."""
+    """Solve a program on a back end object; logarithms by tangents where it has none.
+
+    A time limit of 0 is reached before anything begins, whatever a solver takes 0 for.
+    """
+    if options.time_limit == 0:
+        words = "a time limit of 0 s was reached at once"
+        return Solution.of_point(program, Termination.TIME_LIMIT, words, chosen.name, None, None, None)
     if program.logs is not None and Capability.LOG not in chosen.capabilities:
         answer: Solution = _load("fairlp.solvers.tangents:solve_with_logs")(chosen, program, options)
         return answer

@@ -12,7 +12,11 @@ import pandas as pd
 from .errors import ModelError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scipy.sparse import csc_array, csr_array
+
+    from .solution import Solution
 
 Sense = Literal["min", "max"]
 CONTINUOUS, INTEGER = 0, 1
@@ -203,6 +207,25 @@ class Program:
             with np.errstate(divide="ignore"):
                 value += float(self.logs.weights @ np.log(self.logs.A @ x + self.logs.constant))
         return value
+
+    def solve(self, solver: str = "highs", **options: Any) -> Solution:
+        """Solve by the back end of that name; as :meth:`fairlp.Model.solve`."""
+        from .backends import solve
+        from .solution import Options
+
+        return solve(self, solver, Options.from_keywords(solver, options))
+
+    def explain(self, solver: str = "highs") -> pd.DataFrame:
+        """Return why the program is infeasible or unbounded, in its own names; as :meth:`fairlp.Model.explain`."""
+        from .backends import explain
+
+        return explain(self, solver)
+
+    def write(self, path: str | Path, **options: Any) -> list[Path]:
+        """Write the program as MPS or LP; see :func:`fairlp.models.writers.write_program`."""
+        from .writers import write_program
+
+        return write_program(self, path, **options)
 
     def replace(self, **changes: Any) -> Program:
         """Return a copy with other arrays; blocks and names stay."""

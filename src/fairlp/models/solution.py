@@ -269,6 +269,18 @@ class Solution:
             raise NoSolutionError(f"{self.solver} did not solve {self.program.name!r}: {self.status}")
         return self
 
+    def demoted_unless_proved(self) -> Solution:
+        """Return self, without the word "optimal" where duals do not prove it, without a point that is infeasible."""
+        if self.x is None or not self.status.is_optimal:
+            return self
+        certificate = self.verify()
+        if certificate.is_optimal:
+            return self
+        there = Point.FEASIBLE if certificate.is_feasible else Point.NONE
+        status = Status(Termination.UNKNOWN, there, Point.NONE, f"{self.status.message}; not proved optimal")
+        x = self.x if certificate.is_feasible else None
+        return replace(self, status=status, x=x, row_duals=None, column_duals=None)
+
     def with_build_time(self, seconds: float) -> Solution:
         """Return the same with the time of compiling."""
         return replace(self, times={"build": seconds, **self.times})

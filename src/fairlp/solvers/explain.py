@@ -38,7 +38,8 @@ def explain(program: Program, *, solver: str = "highs") -> pd.DataFrame:
     DataFrame
         Infeasible: indexed by the name of the constraint or variable, with ``kind`` ("constraint" or "bound"),
         ``requires`` (what it says), ``in_conflict`` (part of an irreducible set that contradicts itself) and
-        ``relax_by`` (how much to give way, so that the whole becomes feasible). Unbounded: indexed by variable, with
+        ``relax_by`` (how much to give way, so that the whole becomes feasible); bounds of 0 that take part in the
+        conflict go without saying. Unbounded: indexed by variable, with
         ``direction`` and ``objective`` (growth of the objective for each unit). Empty when there is an optimum.
 
     Raises
@@ -76,7 +77,10 @@ def _infeasible(program: Program, solver: str) -> pd.DataFrame:
                 "relax_by": float(amount[at]),
             }
     frame = pd.DataFrame.from_dict(entries, orient="index", columns=_COLUMNS)
-    return frame.sort_values(["in_conflict", "relax_by"], ascending=False, kind="stable").rename_axis("name")
+    # "≥ 0" goes without saying, and there may be thousands
+    plain = (frame["kind"] == "bound") & (frame["requires"] == "≥ 0") & (frame["relax_by"] == 0)
+    frame = frame[~plain].sort_values(["in_conflict", "relax_by"], ascending=False, kind="stable")
+    return frame.rename_axis("name")
 
 
 def _requires(lower: float, upper: float) -> str:

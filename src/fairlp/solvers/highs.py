@@ -79,6 +79,11 @@ class Highs:
 
     def choose(self, program: Program, options: Options, series: bool = False) -> str:
         """Return the algorithm for a program: the one asked for, or by size (for one solve, or a series of them)."""
+        if "auto" not in (self.method, options.method) and self.method != options.method:
+            raise UnsupportedError(
+                f"{self.name} is HiGHS with method {self.method!r}, and method={options.method!r} was asked; "
+                f"use solver='highs' with method={options.method!r}"
+            )
         asked = options.method if options.method != "auto" else self.method
         if asked != "auto":
             if asked not in METHODS:
@@ -208,7 +213,11 @@ def read_back(model: Model, highs: Any) -> Solution:
     termination = _terminations(highspy).get(raw, Termination.UNKNOWN)
     if termination not in (Termination.OPTIMAL, Termination.TIME_LIMIT, Termination.ITERATION_LIMIT):
         x = duals = reduced = None
-    return Solution.of_point(program, termination, highs.modelStatusToString(raw), "highs", x, duals, reduced)
+    words = highs.modelStatusToString(raw)
+    read = Solution.of_point(program, termination, words, "highs", x, duals, reduced)
+    # with rows or columns of the user's own, an optimum of the object need not be one of the model
+    same = (highs.getNumCol(), highs.getNumRow()) == (program.n_columns, program.n_rows)
+    return read if same else read.demoted_unless_proved()
 
 
 def _terminations(highspy: Any) -> dict[Any, Termination]:

@@ -266,7 +266,9 @@ def _prices(model: Model, solution: Solution, servers: Groups) -> np.ndarray:
     """Return the duals of the capacity rows per unit of resource, servers × resources."""
     assert solution.row_duals is not None
     block = solution.program.row_block("capacity")
-    duals = solution.row_duals[block.slice].reshape(-1, block.shape[-1])
+    # a row that nobody uses (no capacity, or none that its users may have) says 0 ≤ c: its dual prices nothing
+    used = np.bincount(solution.program.A.indices, minlength=solution.program.n_rows)[block.slice] > 0
+    duals = np.where(used, solution.row_duals[block.slice], 0.0).reshape(-1, block.shape[-1])
     if "capacity_unit" in model.definitions:
         duals = duals / numbers(model.definitions["capacity_unit"]).values
     return np.asarray(duals[servers.of] if len(duals) == len(servers) else duals)

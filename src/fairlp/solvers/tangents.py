@@ -18,7 +18,7 @@ from ..models.certificate import certify
 from ..models.errors import NotConvergedError, UnsupportedError
 from ..models.program import Block, Program
 from ..models.solution import Backend, Options, Solution, Termination
-from ..models.tolerances import SOLVER_TIGHTEST, TANGENT_GAP, VERIFIED
+from ..models.tolerances import CONFORMANCE_LOGS, SOLVER_TIGHTEST, TANGENT_GAP, VERIFIED
 from .common import reduced_costs, sign
 
 #: Tangents of one logarithm; programs solved before giving up (10 to 15 are usual); first and widest half-width of the
@@ -47,31 +47,31 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
     options = options.tightened(backend)
     scale = float(abs(logs.weights).sum())
     center, width = np.log(first), np.full(len(first), _WIDEST)
-    spent, best, bound, least = 0.0, -np.inf, np.inf, np.inf
-    final: Solution | None = None
+    spent, best, bound = 0.0, -np.inf, np.inf
+    found: list[tuple[float, float, Solution]] = []  # error of the optimality conditions, value, answer
     for step in range(1, _MOST + 1):
         if options.time_limit is not None and perf_counter() - begin >= options.time_limit:
-            return _stopped(program, backend, final, Termination.TIME_LIMIT, spent, step)
+            return _stopped(program, backend, _best(found), Termination.TIME_LIMIT, spent, step)
         grid = np.exp(center[:, None] + width[:, None] * np.linspace(-1, 1, _POINTS))
         kinks, segmented = _segmented(program, grid)
         solution = backend.solve(segmented, options)
         spent += solution.times.get("solve", 0.0)
         if not solution.status.is_optimal or solution.x is None:
-            if final is not None and bound - best <= VERIFIED * scale:
-                return final
-            return _stopped(program, backend, final, solution.status.termination, spent, step)
+            if found and bound - best <= VERIFIED * scale:
+                break  # the last digits are beyond the solver
+            return _stopped(program, backend, _best(found), solution.status.termination, spent, step)
         x = solution.x[: program.n_columns]
         duals = None if solution.row_duals is None else solution.row_duals[: program.n_rows]
         z = logs.A @ x + logs.constant
         constant = float(logs.weights @ (np.log(grid[:, 0]) - 1.0))
         bound = min(bound, -sign(program) * (solution.objective + constant))
-        best = max(best, -sign(program) * program.objective_value(x))
+        value = -sign(program) * program.objective_value(x)
+        best = max(best, value)
         proof = certify(program, x, duals, None)
         error = max(proof.primal_residual, proof.gap or 0.0, proof.dual_residual or 0.0)
-        if error < least:
-            least, final = error, _final(program, backend, x, duals, spent, step)
-        if bound - best <= TANGENT_GAP * scale and error <= VERIFIED:
-            return _final(program, backend, x, duals, spent, step)
+        found.append((error, value, _final(program, backend, x, duals, spent, step)))
+        if bound - value <= TANGENT_GAP * scale and error <= VERIFIED:
+            return found[-1][2]
         if (width <= _FINEST).all():
             break
         cell = 2 * width / (_POINTS - 1)
@@ -79,12 +79,19 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         center = np.log(np.clip(z, grid[:, 0], grid[:, -1]))
         width = np.where(edge & (width > _FINEST), np.minimum(4 * width, _WIDEST), np.maximum(2 * cell, _FINEST))
     gap = (bound - best) / scale
-    if final is not None and gap <= VERIFIED:
-        return final
+    good = [entry for entry in found if bound - entry[1] <= VERIFIED * scale and entry[0] <= CONFORMANCE_LOGS]
+    if good:
+        return min(good, key=lambda entry: entry[0])[2]
     raise NotConvergedError(
-        f"{backend.name}: tangents of {program.name!r} stopped after {step} programs at a relative gap of {gap:.1e}; "
+        f"{backend.name}: tangents of {program.name!r} stopped after {step} programs at a relative gap of {gap:.1e} "
+        f"and optimality conditions off by {min(error for error, _, _ in found):.1e}; "
         "use a back end with logarithms (solver='cvxpy:CLARABEL')"
     )
+
+
+def _best(found: list[tuple[float, float, Solution]]) -> Solution | None:
+    """Return the answer of the largest value."""
+    return max(found, key=lambda entry: entry[1])[2] if found else None
 
 
 #: Grids are never finer than the solvers' own tolerance.

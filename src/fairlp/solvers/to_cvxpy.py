@@ -105,7 +105,19 @@ def read_back(model: Model, problem: Any) -> Solution:
         duals = sign(program) * duals
     reduced = reduced_costs(program, x, duals) if x is not None and duals is not None else None
     termination = _TERMINATION.get(problem.status, Termination.UNKNOWN)
-    return Solution.of_point(program, termination, str(problem.status), "cvxpy", x, duals, reduced)
+    read = Solution.of_point(program, termination, str(problem.status), "cvxpy", x, duals, reduced)
+    # with constraints of the user's own, an optimum of the problem need not be one of the model
+    return read if len(problem.constraints) == _count(program) else read.demoted_unless_proved()
+
+
+def _count(program: Program) -> int:
+    """Return how many constraints :func:`build` makes of a program."""
+    rows = sum(len(_sides(program, block)) for block in program.rows if len(block))
+    bounds = 0
+    for block in program.columns:
+        for bound in (program.col_lower, program.col_upper):
+            bounds += bool(np.isfinite(bound[block.slice]).any())
+    return rows + bounds
 
 
 _TERMINATION = {

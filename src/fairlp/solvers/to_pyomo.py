@@ -59,8 +59,9 @@ def to_pyomo(model: Model) -> Any:
 def read_back(model: Model, built: Any) -> Solution:
     """Return the Solution of a solved Pyomo model that :func:`to_pyomo` made.
 
-    Variables without a value (no solve yet, or no solution) give a Solution without a point. Duals come from the Suffix
-    ``dual``, where the user declared one before solving: ``built.dual = Suffix(direction=Suffix.IMPORT)``.
+    Values in a Pyomo model do not tell how they came about, so the status is "optimal" only where duals prove it. They
+    come from the Suffix ``dual``, where the user declared one before solving:
+    ``built.dual = Suffix(direction=Suffix.IMPORT)``. Variables without a value give a Solution without a point.
     """
     program = model.compile()
     x = np.full(program.n_columns, np.nan)
@@ -85,8 +86,8 @@ def read_back(model: Model, built: Any) -> Solution:
         # some interfaces report duals of the minimisation also for a maximum: the objective's growth tells which
         duals = _oriented(program, found, duals)
         reduced = reduced_costs(program, found, duals)
-    solved = Termination.UNKNOWN if found is None else Termination.OPTIMAL
-    return Solution.of_point(program, solved, "read from the Pyomo model", "pyomo", found, duals, reduced)
+    read = Solution.of_point(program, Termination.OPTIMAL, "read from the Pyomo model", "pyomo", found, duals, reduced)
+    return read.demoted_unless_proved()
 
 
 def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
