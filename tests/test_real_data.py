@@ -157,3 +157,15 @@ def test_merged_equals_unmerged_users(constrained):
         merged = fairlp.allocate(part, mechanism)
         plain = fairlp.allocate(part, mechanism, merge=False)
         np.testing.assert_allclose(merged.totals, plain.totals, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("load", [1.5, 2, 2.5, 3, 4, 6])
+@pytest.mark.parametrize("conditions", [True, False])
+def test_any_load_of_the_real_cluster(constrained, load, conditions):
+    """Many rounds, with entries set to zero on the way: a basis that misleads must not end the series."""
+    busy = constrained.replace(task_limits=load * constrained.task_limits)
+    if not conditions:
+        busy = busy.replace(eligibility=None, conditions=())
+    for mechanism in ("c-drfh", "tsf", "asset"):
+        allocation = fairlp.allocate(busy, mechanism)
+        assert allocation.residual <= 1e-10 and allocation.gap <= 1e-9

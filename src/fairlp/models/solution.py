@@ -317,6 +317,9 @@ class Session(Protocol):
     def set_coefficients(self, rows: np.ndarray, column: int, values: np.ndarray) -> None:
         """Change entries of one column that are in the matrix."""
 
+    def restart(self) -> None:
+        """Forget the last basis: the next solve begins afresh."""
+
     def solve(self) -> Solution:
         """Solve what is loaded now."""
 

@@ -120,10 +120,8 @@ class HighsSession(ProgramSession):
         super().__init__(backend, program, options)
         self.method = backend.choose(program, options, series)
         self._sign = 1.0 if program.sense == "min" else -1.0
-        self.scaling, data = equilibrate(program)
         self._highs = _highs(options, METHODS[self.method])
-        self._solved = False
-        _pass_model(self._highs, program, self.scaling, data, self._sign)
+        self.restart()
         self._passed = perf_counter() - begin
 
     def set_rows(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
@@ -152,13 +150,27 @@ class HighsSession(ProgramSession):
         for row, value in zip(rows.tolist(), scaled.tolist(), strict=True):
             _check(self._highs.changeCoeff(row, column, value), "changeCoeff")
 
+    def restart(self) -> None:
+        """Load the program as it is now, with scales of its own and without a basis."""
+        _check(self._highs.clearModel(), "clearModel")
+        _set(self._highs, "solver", METHODS[self.method])
+        self.scaling, data = equilibrate(self.program)
+        _pass_model(self._highs, self.program, self.scaling, data, self._sign)
+        self._solved = False
+
     def solve(self) -> Solution:
         """Solve what is loaded, from the last basis if there is one."""
         if self._solved and self.method != "simplex" and not self.program.is_mip:
             # a basis is there after crossover: simplex goes on from it, the other methods would start afresh
             _set(self._highs, "solver", "simplex")
         begin = perf_counter()
-        _run(self._highs)
+        try:
+            _run(self._highs)
+        except SolverError:
+            if not self._solved:
+                raise
+            self.restart()  # the last basis was no help (values grew beyond bounds): begin afresh
+            _run(self._highs)
         solved = perf_counter()
         solution = _read(self)
         self._solved = True

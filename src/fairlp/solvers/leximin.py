@@ -198,7 +198,10 @@ class _Rounds:
         self.session.set_rows(self.rows, fixed * unit, np.full(len(self.rows), np.inf))
 
     def _solve(self) -> Solution:
-        solution = self.session.solve().require_optimal()
+        solution = self.session.solve()
+        if not (solution.status.is_optimal and solution.verify().is_optimal):
+            self.session.restart()  # a basis from other coefficients may mislead; a fresh start has the last word
+            solution = self.session.solve().require_optimal()
         certificate = solution.verify()
         if not certificate.is_optimal:
             raise SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")

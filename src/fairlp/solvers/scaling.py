@@ -124,7 +124,7 @@ def _largest(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
 def _middle(values: np.ndarray, line: np.ndarray, lines: int) -> np.ndarray:
     """Return the geometric mean of the extreme entries of each line (1 for an empty line)."""
     largest, smallest = _largest(values, line, lines), np.full(lines, np.inf)
-    np.minimum.at(smallest, line, values)
+    np.minimum.at(smallest, line, np.where(values > 0, values, np.inf))  # entries may have been set to 0 in a series
     used = largest > 0
     return np.sqrt(np.where(used, largest, 1.0)) * np.sqrt(np.where(used, smallest, 1.0))
 
@@ -136,7 +136,7 @@ def _power_of_two(values: np.ndarray | float) -> np.ndarray:
 def _refuse_extremes(
     program: Program, scaling: Scaling, data: np.ndarray, row_of: np.ndarray, column_of: np.ndarray
 ) -> None:
-    tiny = np.flatnonzero(abs(data) <= SMALLEST_COEFFICIENT)
+    tiny = np.flatnonzero((abs(data) <= SMALLEST_COEFFICIENT) & (data != 0))
     if tiny.size:
         row, column = program.row_names[row_of[tiny[0]]], program.column_names[column_of[tiny[0]]]
         raise UnsupportedError(

@@ -38,6 +38,9 @@ class ProgramSession:
         data[at] = values
         self.program = self.program.replace(A=type(A)((data, A.indices, A.indptr), shape=A.shape))
 
+    def restart(self) -> None:
+        """Forget what is left of earlier solves (nothing, here)."""
+
     def solve(self) -> Solution:
         """Solve what is loaded now."""
         return self.backend.solve(self.program, self.options)
