@@ -33,6 +33,9 @@ AGREEMENT: Final = 1e-9
 SATURATED: Final = 1e-11
 #: Levels of leximin rounds that differ by at most this, relatively, are one level.
 SAME_LEVEL: Final = 1e-9
+#: What frozen users have is lowered by these fractions, one after the other, where the solver finds no point that keeps
+#: all floors to the last digit; the first is no more than a fresh start.
+FLOOR_RELAXATIONS: Final = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9)
 #: A user whose fairness row has at least this fraction of the largest dual price is blocked: complementary
 #: slackness proves that it cannot be raised. Smaller prices may be rounding noise and decide nothing.
 BLOCKED_PRICE: Final = 1e-5

@@ -29,8 +29,8 @@ from ..models.errors import SolverError
 from ..models.instance import Instance
 from ..models.merging import Groups, identity, merge_servers, merge_users
 from ..models.model import Model
-from ..models.solution import Options, Session, Solution
-from ..models.tolerances import BLOCKED_PRICE, SAME_LEVEL
+from ..models.solution import Options, Session, Solution, Termination
+from ..models.tolerances import BLOCKED_PRICE, FLOOR_RELAXATIONS, SAME_LEVEL
 
 Formulation = Callable[[Instance], Model]
 Normaliser = Callable[[Instance], np.ndarray]
@@ -144,6 +144,7 @@ class _Rounds:
         self.priced: Solution | None = None
         self.last: np.ndarray | None = None
         self.gap, self.programs, self.seconds = 0.0, 0, 0.0
+        self.floor = np.zeros(len(self.rows))
 
     def run(self) -> None:
         """Run rounds until nobody is active."""
@@ -195,20 +196,36 @@ class _Rounds:
         changed = now[np.searchsorted(rows_now, self.rows)] != -slope
         if changed.any():
             self.session.set_coefficients(self.rows[changed], self.t, -slope[changed])
-        self.session.set_rows(self.rows, fixed * unit, np.full(len(self.rows), np.inf))
+        self.floor = fixed * unit
+        self.session.set_rows(self.rows, self.floor, np.full(len(self.rows), np.inf))
 
     def _solve(self) -> Solution:
-        solution = self.session.solve()
-        if not (solution.status.is_optimal and solution.verify().is_optimal):
-            self.session.restart()  # a basis from other coefficients may mislead; a fresh start has the last word
-            solution = self.session.solve().require_optimal()
+        solution = self._certified()
+        self.gap = max(self.gap, solution.verify().gap or 0.0)
+        self.last = solution.x
+        return solution
+
+    def _certified(self) -> Solution:
+        """Solve what is loaded; where that fails, begin afresh, and then give the floors of the others a little way.
+
+        What the others have is known to rounding only, and what one of them has more by rounding may be what another
+        needs: the last digits decide whether all floors can be kept at once.
+        """
+        for relax in (None, *FLOOR_RELAXATIONS):
+            if relax is not None:
+                lower = self.floor - relax * abs(self.floor)
+                self.session.set_rows(self.rows, lower, np.full(len(self.rows), np.inf))
+                self.session.restart()
+            solution = self.session.solve()
+            self.programs += 1
+            self.seconds += solution.times.get("solve", 0.0)
+            limited = solution.status.termination in (Termination.TIME_LIMIT, Termination.ITERATION_LIMIT)
+            if limited or (solution.status.is_optimal and solution.verify().is_optimal):
+                break
+        solution.require_optimal()
         certificate = solution.verify()
         if not certificate.is_optimal:
             raise SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
-        self.gap = max(self.gap, certificate.gap or 0.0)
-        self.programs += 1
-        self.seconds += solution.times.get("solve", 0.0)
-        self.last = solution.x
         return solution
 
     def _priced(self, solution: Solution) -> np.ndarray:
@@ -238,9 +255,7 @@ class _Rounds:
             cost = rows.T @ weight
             cost[self.t] = 0.0
             self.session.set_costs(cost.reshape(size))
-            solution = self.session.solve().require_optimal()
-            self.programs += 1
-            self.seconds += solution.times.get("solve", 0.0)
+            solution = self._certified()
             gain = (rows @ solution.x - self.session.program.row_lower[self.rows]) / self.full
             gain = gain[waiting]
             raised = gain > SAME_LEVEL * max(level, float(gain.max()))
