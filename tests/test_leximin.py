@@ -162,3 +162,23 @@ def test_a_limit_of_zero_and_a_user_who_can_run_nothing_do_not_hold_back_the_oth
     )
     allocation = fairlp.allocate(instance, "drfh", method="lp")
     assert allocation.totals.tolist() == [4, 0, 0]
+
+
+@pytest.mark.parametrize("seed", [4, 6, 15, 60])
+def test_floors_that_rounding_makes_contradict(seed):
+    """Weights over many orders of magnitude: what frozen users have cannot all be kept to the last digit."""
+    rng = np.random.default_rng(seed)
+    n, k, r = rng.integers(5, 200), rng.integers(2, 30), rng.integers(1, 5)
+    demands = rng.lognormal(0, rng.choice([0.3, 1, 2]), (n, r))
+    demands[rng.random((n, r)) < 0.2] = 0
+    demands[np.arange(n), rng.integers(0, r, n)] += 0.05
+    capacities = rng.lognormal(3, rng.choice([0.3, 1, 2]), (k, r))
+    instance = fairlp.Instance.from_arrays(
+        demands, capacities, weights=rng.lognormal(0, 3, n), counts=rng.integers(1, 50, k)
+    )
+    for mechanism in ("drfh", "tsf", "asset"):
+        allocation = fairlp.allocate(instance, mechanism)
+        assert allocation.residual <= 1e-7
+        # nobody is left with less than the first round promises everyone
+        first = fairlp.formulate(instance, mechanism).solve().objective
+        assert allocation.levels.min() >= first * (1 - 1e-8)

@@ -304,6 +304,7 @@ class Session(Protocol):
     """A loaded program whose bounds, costs and coefficients change between solves, each from the last basis."""
 
     program: Program
+    options: Options
 
     def set_rows(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
         """Change bounds of rows."""
@@ -317,8 +318,8 @@ class Session(Protocol):
     def set_coefficients(self, rows: np.ndarray, column: int, values: np.ndarray) -> None:
         """Change entries of one column that are in the matrix."""
 
-    def restart(self) -> None:
-        """Forget the last basis: the next solve begins afresh."""
+    def restart(self, other_method: bool = False) -> None:
+        """Forget the last basis: the next solve begins afresh, by another method if asked (and if there is one)."""
 
     def solve(self) -> Solution:
         """Solve what is loaded now."""

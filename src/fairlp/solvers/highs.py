@@ -28,6 +28,8 @@ METHODS = {"choose": "choose", "simplex": "simplex", "ipm": "ipx", "hipo": "hipo
 #: where its package is installed and the coefficients are of much the same size, from the third.
 INTERIOR_POINT_FROM, INTERIOR_POINT_IN_SERIES_FROM, HIPO_FROM = 8_000, 60_000, 500_000
 _NARROW = 100.0
+#: Seconds, and times the longest solve so far, that a second opinion by another method may take.
+_PATIENCE = 5.0
 
 _thread_lock = threading.Lock()
 _threads_in_use: int | None = None
@@ -121,6 +123,7 @@ class HighsSession(ProgramSession):
         self.method = backend.choose(program, options, series)
         self._sign = 1.0 if program.sense == "min" else -1.0
         self._highs = _highs(options, METHODS[self.method])
+        self._longest = 0.0
         self.restart()
         self._passed = perf_counter() - begin
 
@@ -150,17 +153,22 @@ class HighsSession(ProgramSession):
         for row, value in zip(rows.tolist(), scaled.tolist(), strict=True):
             _check(self._highs.changeCoeff(row, column, value), "changeCoeff")
 
-    def restart(self) -> None:
-        """Load the program as it is now, with scales of its own and without a basis."""
+    def restart(self, other_method: bool = False) -> None:
+        """Load the program as it is now, with scales of its own and without a basis; by another method if asked."""
+        method = ("ipm" if self.method == "simplex" else "simplex") if other_method else self.method
         _check(self._highs.clearModel(), "clearModel")
-        _set(self._highs, "solver", METHODS[self.method])
+        _set(self._highs, "solver", METHODS[method])
+        self._loaded = method
+        if other_method and self.options.time_limit is None:
+            # a second opinion on a program that one method failed on may never come: HiGHS counts from the first solve
+            _set(self._highs, "time_limit", self._highs.getRunTime() + _PATIENCE + _PATIENCE * self._longest)
         self.scaling, data = equilibrate(self.program)
         _pass_model(self._highs, self.program, self.scaling, data, self._sign)
         self._solved = False
 
     def solve(self) -> Solution:
         """Solve what is loaded, from the last basis if there is one."""
-        if self._solved and self.method != "simplex" and not self.program.is_mip:
+        if self._solved and self._loaded != "simplex" and not self.program.is_mip:
             # a basis is there after crossover: simplex goes on from it, the other methods would start afresh
             _set(self._highs, "solver", "simplex")
         begin = perf_counter()
@@ -172,6 +180,9 @@ class HighsSession(ProgramSession):
             self.restart()  # the last basis was no help (values grew beyond bounds): begin afresh
             _run(self._highs)
         solved = perf_counter()
+        if self.options.time_limit is None:
+            _set(self._highs, "time_limit", float("inf"))  # what a restart may have set is spent
+        self._longest = max(self._longest, solved - begin)
         solution = _read(self)
         self._solved = True
         times = {"pass": self._passed, "solve": solved - begin, "read": perf_counter() - solved}

@@ -55,6 +55,7 @@ class LeximinResult:
     times: dict[str, float] = field(default_factory=dict)
     merged: tuple[int, int] = (0, 0)
     before: tuple[int, int] = (0, 0)
+    relaxed: float = 0.0
 
 
 def leximin(
@@ -107,7 +108,7 @@ def leximin(
     result.levels[who] = rounds.level
     result.rounds = [(level, who[frozen]) for level, frozen in rounds.history]
     result.prices = _prices(model, rounds.priced, servers) if rounds.priced is not None else None
-    result.gap, result.programs = rounds.gap, rounds.programs
+    result.gap, result.programs, result.relaxed = rounds.gap, rounds.programs, rounds.relaxed
     grouped = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
     # a member that has all its tasks has exactly its limit, not level × rate rounded
     totals = np.where(rounds.level >= rounds.cap, part.task_limits * users.factor, rounds.level * member_rate)
@@ -144,7 +145,8 @@ class _Rounds:
         self.priced: Solution | None = None
         self.last: np.ndarray | None = None
         self.gap, self.programs, self.seconds = 0.0, 0, 0.0
-        self.floor = np.zeros(len(self.rows))
+        self.floor, self.relaxed = np.zeros(len(self.rows)), 0.0
+        self.limited = session.options.time_limit is not None
 
     def run(self) -> None:
         """Run rounds until nobody is active."""
@@ -211,22 +213,36 @@ class _Rounds:
         What the others have is known to rounding only, and what one of them has more by rounding may be what another
         needs: the last digits decide whether all floors can be kept at once.
         """
-        for relax in (None, *FLOOR_RELAXATIONS):
-            if relax is not None:
-                lower = self.floor - relax * abs(self.floor)
-                self.session.set_rows(self.rows, lower, np.full(len(self.rows), np.inf))
-                self.session.restart()
+        solution, failure = self._attempt()
+        attempts = ((relax, other) for relax in FLOOR_RELAXATIONS for other in (True, False))
+        while failure is not None:
+            relax, other = next(attempts, (None, False))
+            if relax is None:
+                raise failure
+            lower = self.floor - relax * abs(self.floor)
+            self.session.set_rows(self.rows, lower, np.full(len(self.rows), np.inf))
+            self.session.restart(other)
+            self.relaxed = max(self.relaxed, relax)
+            solution, failure = self._attempt()
+        assert solution is not None
+        return solution
+
+    def _attempt(self) -> tuple[Solution | None, SolverError | None]:
+        """Solve what is loaded; return the certified answer, or what was wrong. A limit that is reached is raised."""
+        try:
             solution = self.session.solve()
-            self.programs += 1
-            self.seconds += solution.times.get("solve", 0.0)
-            limited = solution.status.termination in (Termination.TIME_LIMIT, Termination.ITERATION_LIMIT)
-            if limited or (solution.status.is_optimal and solution.verify().is_optimal):
-                break
-        solution.require_optimal()
+        except SolverError as error:
+            return None, error
+        self.programs += 1
+        self.seconds += solution.times.get("solve", 0.0)
+        if solution.status.termination is Termination.TIME_LIMIT and self.limited:
+            solution.require_optimal()
+        if not solution.status.is_optimal:
+            return None, SolverError(f"{solution.solver} did not solve {self.name!r}: {solution.status}")
         certificate = solution.verify()
         if not certificate.is_optimal:
-            raise SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
-        return solution
+            return None, SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
+        return solution, None
 
     def _priced(self, solution: Solution) -> np.ndarray:
         """Return the groups whose row has a positive price for raising them, in the unit of a share."""

@@ -130,6 +130,11 @@ def _from_leximin(
             f"solved with {users} users and {servers} servers instead of {all_users} and {all_servers}: "
             "identical servers and proportional users were merged, which is exact",
         )
+    if result.relaxed > 0:
+        notes += (
+            "rounding decides here: levels of later rounds were found with the earlier ones lowered by "
+            f"{result.relaxed:g} of themselves, so the last users' levels depend on digits that the data may not have",
+        )
     return Allocation(
         instance=instance,
         mechanism=mechanism.name,

@@ -38,7 +38,7 @@ class ProgramSession:
         data[at] = values
         self.program = self.program.replace(A=type(A)((data, A.indices, A.indptr), shape=A.shape))
 
-    def restart(self) -> None:
+    def restart(self, other_method: bool = False) -> None:
         """Forget what is left of earlier solves (nothing, here)."""
 
     def solve(self) -> Solution:
