@@ -15,7 +15,7 @@ import numpy as np
 
 from .errors import FairlpWarning, FileFormatError, nearest
 from .program import Program, Sense
-from .textfiles import not_found
+from .textfiles import read_bytes
 from .tolerances import LARGEST_BOUND
 
 if TYPE_CHECKING:
@@ -166,12 +166,7 @@ def _open(path: Path) -> Source:
     packed = kind[-1:] == [".gz"]
     if (kind[-2:-1] if packed else kind[-1:]) not in ([".mps"], [".lp"]):
         raise FileFormatError(f"cannot tell the format of {path.name!r}; {_EXPECTED}")
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise FileFormatError(not_found(path)) from None
-    except OSError as error:
-        raise FileFormatError(f"{path} cannot be read: {error.strerror}") from None
+    content = read_bytes(path)
     if packed and content:
         try:
             content = gzip.decompress(content)

@@ -8,14 +8,19 @@ from pathlib import Path
 from .errors import FileFormatError, nearest
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a UTF-8 file (a byte order mark is skipped); an error says where it is not UTF-8."""
+def read_bytes(path: Path) -> bytes:
+    """Return what is in a file; an error says that it is not there, or why it cannot be read."""
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         raise FileFormatError(not_found(path)) from None
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a UTF-8 file (a byte order mark is skipped); an error says where it is not UTF-8."""
+    content = read_bytes(path)
     if not content.strip():
         raise FileFormatError(f"{path} is empty; was it written completely?")
     try:

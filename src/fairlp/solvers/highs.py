@@ -14,7 +14,7 @@ from ..models.errors import SolverError, UnsupportedError, nearest
 from ..models.program import Program
 from ..models.solution import Capability, Options, Point, Solution, Status, Termination
 from ..models.tolerances import SOLVER_TIGHTEST
-from .common import installed
+from .common import installed, sign
 from .scaling import Scaling, equilibrate
 from .session import ProgramSession
 
@@ -121,7 +121,7 @@ class HighsSession(ProgramSession):
         begin = perf_counter()
         super().__init__(backend, program, options)
         self.method = backend.choose(program, options, series)
-        self._sign = 1.0 if program.sense == "min" else -1.0
+        self._sign = sign(program)
         self._highs = _highs(options, METHODS[self.method])
         self._longest = 0.0
         self.restart()

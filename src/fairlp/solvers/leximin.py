@@ -181,6 +181,7 @@ class _Rounds:
             self._load(self.active & ~limited, np.where(limited, self.cap, self.level))
             solution = self._solve()
             assert solution.x is not None
+            self.last = solution.x
             level = max(level, float(solution.x[self.t]))
             more = self.active & ~limited & (self.cap <= level)
             if not more.any():
@@ -202,12 +203,6 @@ class _Rounds:
         self.session.set_rows(self.rows, self.floor, np.full(len(self.rows), np.inf))
 
     def _solve(self) -> Solution:
-        solution = self._certified()
-        self.gap = max(self.gap, solution.verify().gap or 0.0)
-        self.last = solution.x
-        return solution
-
-    def _certified(self) -> Solution:
         """Solve what is loaded; where that fails, begin afresh, and then give the floors of the others a little way.
 
         What the others have is known to rounding only, and what one of them has more by rounding may be what another
@@ -242,6 +237,7 @@ class _Rounds:
         certificate = solution.verify()
         if not certificate.is_optimal:
             return None, SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
+        self.gap = max(self.gap, certificate.gap or 0.0)
         return solution, None
 
     def _priced(self, solution: Solution) -> np.ndarray:
@@ -259,27 +255,24 @@ class _Rounds:
         rest until none of them gains.
         """
         program = self.session.program
-        costs, size = program.c, program.n_columns
         at = np.array([self.t])
         self.session.set_columns(at, np.array([level]), np.array([level]))
         rows = program.A[self.rows].tocsr()
         waiting = np.unique(self.users.of[candidates])
-        kept = self.last
         while waiting.size:
             weight = np.zeros(len(self.rows))
             weight[waiting] = 1.0 / self.full[waiting]
             cost = rows.T @ weight
             cost[self.t] = 0.0
-            self.session.set_costs(cost.reshape(size))
-            solution = self._certified()
+            self.session.set_costs(cost)
+            solution = self._solve()
             gain = (rows @ solution.x - self.session.program.row_lower[self.rows]) / self.full
             gain = gain[waiting]
             raised = gain > SAME_LEVEL * max(level, float(gain.max()))
             if not raised.any():
                 break
             waiting = waiting[~raised]
-        self.last = kept
-        self.session.set_costs(costs)
+        self.session.set_costs(program.c)
         self.session.set_columns(at, np.zeros(1), np.full(1, np.inf))
         return candidates & np.isin(self.users.of, waiting)
 
