@@ -56,8 +56,9 @@ def allocate(
         What to do with a task that fits no single server: let fractions of it run (with a warning), give its user
         nothing (with a warning), or raise.
     **options
-        Options of the solver: ``time_limit``, ``threads``, ``seed``, ``primal_tolerance``, ``dual_tolerance``,
-        ``method`` of the solver as part of its name, ``verbose``, ``extra``.
+        Options of the mechanism (the column ``options`` of :func:`fairlp.mechanisms`, such as ``rule="stop"``), and
+        of the solver: ``time_limit``, ``threads``, ``seed``, ``primal_tolerance``, ``dual_tolerance``, ``method`` of
+        the solver as part of its name, ``verbose``, ``extra``.
 
     Returns
     -------
@@ -103,16 +104,18 @@ def _run(
     from .solvers.runners import Request
 
     find_backend(solver)  # a name that does not exist ends it here, whatever the method
+    parameters = {name: value for name, value in options.items() if name in row.options}
+    options = {name: value for name, value in options.items() if name not in parameters}
     chosen = row.algorithm(method, used)
     if method == "auto" and (options or solver != "highs"):
-        chosen = row.algorithm("lp", used)  # a solver or its options were named, so a solver is meant
+        chosen = row.solving(used)  # a solver or its options were named, so a solver is meant
     if not chosen.is_exact_for(used):
         raise NotDefinedError(
             f"method {chosen.method!r} of {row.name!r} is not exact for this instance ({chosen.needs}); "
             "use method='auto' or 'lp'"
         )
     allocation: Allocation = load(chosen.runner)(
-        used, row, chosen, Request(solver=solver, merge=merge, options=options)
+        used, row, chosen, Request(solver=solver, merge=merge, options=options, parameters=parameters)
     )
     return replace(allocation, instance=instance, notes=(*allocation.notes, *notes))
 
@@ -141,6 +144,8 @@ def formulate(instance: Instance, mechanism: str, **options: Any) -> Model:
     _require_instance(instance)
     row = find(mechanism)
     row.require_defined(instance)
+    if not row.formulation:
+        raise NotDefinedError(f"{mechanism!r} is a procedure and has no model of its own")
     function = load(row.formulation)
     known = list(inspect.signature(function).parameters)[1:]
     for name in options:
@@ -187,7 +192,7 @@ def compare_allocations(
     if isinstance(mechanisms, str):
         mechanisms = [mechanisms]
     if mechanisms is None:
-        names = [row.name for row in TABLE.values() if row.undefined(instance) is None]
+        names = [row.name for row in TABLE.values() if row.compared and row.undefined(instance) is None]
     else:
         names = [find(name).name for name in mechanisms]
     used, notes = _handle_oversized(instance, options.pop("oversized", "divide"))

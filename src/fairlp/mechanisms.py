@@ -31,8 +31,9 @@ def load(target: str) -> Any:
 class Algorithm:
     """A way to a mechanism's result: its method name, where it is, and when it is exact.
 
-    ``runner`` is ``module:function`` taking (instance, mechanism, rate, request) and returning an Allocation;
-    ``applies`` is ``module:function`` telling whether it is exact for an instance (None: always).
+    ``runner`` is ``module:function`` taking (instance, mechanism, algorithm, request) and returning an Allocation;
+    ``core`` is what it runs; ``applies`` is ``module:function`` telling whether it is exact for an instance (None:
+    always); ``solves`` tells that a model goes to a solver, whose options it then takes.
     """
 
     method: str
@@ -41,6 +42,7 @@ class Algorithm:
     applies: str | None = None
     needs: str = ""
     cost: str = ""
+    solves: bool = False
 
     def is_exact_for(self, instance: Instance) -> bool:
         """Whether the algorithm gives the mechanism's exact result for this instance."""
@@ -64,6 +66,12 @@ class Mechanism:
         Properties that the literature promises.
     domain : tuple of str
         What the instance must be: names of checks in this module.
+    options : tuple of str
+        Options of the mechanism itself, which ``allocate`` hands to every one of its methods.
+    validator : str
+        ``module:function``, (instance, mechanism, run) → rows of ``validate`` beyond the methods' agreement, if any.
+    compared : bool
+        Whether ``compare`` takes it when it is asked for nothing in particular.
     """
 
     name: str
@@ -74,6 +82,9 @@ class Mechanism:
     algorithms: tuple[Algorithm, ...]
     promises: tuple[str, ...] = ()
     domain: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    validator: str = ""
+    compared: bool = True
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -89,6 +100,16 @@ class Mechanism:
                 return algorithm
         raise UnknownNameError(
             f"mechanism {self.name!r} has no method {method!r}; {nearest(method, ['auto', *self.methods])}"
+        )
+
+    def solving(self, instance: Instance) -> Algorithm:
+        """Return the fastest algorithm that puts a model before a solver (a solver or its options were named)."""
+        for algorithm in self.algorithms:
+            if algorithm.solves and algorithm.is_exact_for(instance):
+                return algorithm
+        raise UnknownNameError(
+            f"mechanism {self.name!r} has no method that uses a solver, so it takes no solver and no solver's options;"
+            f" methods: {', '.join(self.methods)}; options: {', '.join(self.options) or 'none'}"
         )
 
     def undefined(self, instance: Instance) -> str | None:
@@ -134,7 +155,7 @@ DOMAINS: dict[str, Callable[[Instance], str | None]] = {
 }
 
 _RUN_CORE = "fairlp.solvers.runners:combinatorial"
-LP = Algorithm("lp", "fairlp.solvers.runners:leximin_lp", cost="one LP a round")
+LP = Algorithm("lp", "fairlp.solvers.runners:leximin_lp", cost="one LP a round", solves=True)
 ROUNDS = Algorithm(
     "rounds",
     _RUN_CORE,
@@ -152,7 +173,7 @@ CLOSED_FORM = Algorithm(
     cost="O(NR)",
 )
 SEPARATE = Algorithm("rounds", _RUN_CORE, f"{_ROUNDS}:separate_servers", cost="O(KNR(R + log N))")
-SEPARATE_LP = Algorithm("lp", "fairlp.solvers.runners:separate_lp", cost="one LP a round and server")
+SEPARATE_LP = Algorithm("lp", "fairlp.solvers.runners:separate_lp", cost="one LP a round and server", solves=True)
 
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "single-resource")
 _ROWS = (
@@ -248,7 +269,7 @@ def find(name: str) -> Mechanism:
 
 
 def table() -> pd.DataFrame:
-    """Return every mechanism as a DataFrame indexed by name: title, source, methods, domain, promises."""
+    """Return every mechanism as a DataFrame indexed by name: title, source, methods, options, domain, promises."""
     import pandas as pd
 
     rows = {
@@ -256,6 +277,7 @@ def table() -> pd.DataFrame:
             "title": row.title,
             "source": row.source,
             "methods": ", ".join(row.methods),
+            "options": ", ".join(row.options),
             "defined_for": ", ".join(row.domain) or "any instance",
             "promises": ", ".join(row.promises),
         }

@@ -72,11 +72,11 @@ def epsilon(resources: int = 3, small: float = 1e-3) -> Instance:
 
 
 def m_squared_plus_one(resources: int = 3, small: float = 1e-3) -> Instance:
-    """Li et al. (2019): m² + 1 users, m of each single resource, then one who needs all; CR2 → (m + 1)/(m² + 1)."""
+    """Li et al. (2019): m² + 1 users, user k needs resource k mod m mostly; CR2 → (m + 1)/(m² + 1) at the last."""
     m = resources
     demands = np.full((m * m + 1, m), small)
-    demands[np.arange(m * m), np.repeat(np.arange(m), m)] = 1.0
-    demands[m * m] = 1.0
+    users = np.arange(m * m + 1)
+    demands[users, users % m] = 1.0
     arrival = pd.DataFrame({"arrival": range(1, m * m + 2)})
     names = [f"resource{k}" for k in range(1, m + 1)]
     return Instance.from_arrays(

@@ -22,23 +22,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Request:
-    """What ``allocate`` was asked for: solver, merging, and the solver's options."""
+    """What ``allocate`` was asked for: solver, merging, the solver's options, and the mechanism's own (parameters)."""
 
     solver: str = "highs"
     merge: bool = True
     options: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def refuse_solver_options(self, mechanism: Mechanism, algorithm: Algorithm) -> None:
+        """Raise for an option that a method without a solver does not have."""
+        if self.options:
+            name = next(iter(self.options))
+            raise UnknownNameError(
+                f"method {algorithm.method!r} of {mechanism.name!r} has no option {name!r}; "
+                f"{nearest(name, ['merge', *mechanism.options])} (solver options go with a method that uses a solver)"
+            )
 
 
 def combinatorial(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
     """Run an algorithm that needs no solver: ``core(instance, tasks at level 1) -> tasks, levels, rounds``."""
     from ..mechanisms import load
 
-    if request.options:
-        name = next(iter(request.options))
-        raise UnknownNameError(
-            f"method {algorithm.method!r} of {mechanism.name!r} has no option {name!r}; {nearest(name, ['merge'])}"
-            " (solver options go with method='lp')"
-        )
+    request.refuse_solver_options(mechanism, algorithm)
     begin = perf_counter()
     alone = load(mechanism.normaliser)(instance)
     rate = normalisers.entitled(instance, alone)
