@@ -9,7 +9,7 @@ import pytest
 from cli_runner import error_line, run
 
 import fairlp
-from fairlp import api, examples
+from fairlp import examples, validation
 from fairlp.cli import ExitCode, output
 from fairlp.cli.inputs import load_instance
 from fairlp.cli.output import json_text, side_by_side
@@ -191,7 +191,7 @@ def test_validate_says_no_by_its_exit_code(monkeypatch, how):
         {"agrees": [True, False], "difference": [0.0, 0.5], "user": ["A", "A"]},
         index=pd.Index(["lp", "rounds"], name="method"),
     )
-    monkeypatch.setattr(api, "validate", lambda *_, **__: wrong)
+    monkeypatch.setattr(validation, "validate", lambda *_, **__: wrong)
     text = run("validate", "ghodsi", "-m", "drf", *how, code=ExitCode.NO).stdout
     assert how or "disagree: rounds" in text
 

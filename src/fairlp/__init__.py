@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import conformance, plots
-    from .api import allocate, compare, compare_allocations, formulate, validate
+    from . import conformance, cycles, plots, study
+    from .api import allocate, compare, compare_allocations, formulate
+    from .arrivals import Arrivals
     from .mechanisms import table as mechanisms
     from .models import examples
     from .models.allocation import Allocation
+    from .models.dynamic import DynamicAllocation
     from .models.errors import FairlpError, FairlpWarning
     from .models.expressions import Index, log
     from .models.files import read
@@ -28,10 +30,13 @@ if TYPE_CHECKING:
     from .models.solution import Options, Solution, Status
     from .models.traces import read_alibaba_gpu, read_pai2020
     from .solvers import table as solvers
+    from .validation import validate
 
 #: public name → module that has it; nothing is imported before it is used
 _HOMES = {
     "Allocation": "models.allocation",
+    "Arrivals": "arrivals",
+    "DynamicAllocation": "models.dynamic",
     "FairlpError": "models.errors",
     "FairlpWarning": "models.errors",
     "Index": "models.expressions",
@@ -50,19 +55,23 @@ _HOMES = {
     "read_alibaba_gpu": "models.traces",
     "read_pai2020": "models.traces",
     "read_program": "models.readers",
-    "validate": "api",
+    "validate": "validation",
 }
 #: modules that are public names themselves (two of them can be called; see models/callable_module.py)
 _MODULES = {
     "conformance": "conformance",
+    "cycles": "cycles",
     "examples": "models.examples",
     "mechanisms": "mechanisms",
     "plots": "plots",
     "solvers": "solvers",
+    "study": "study",
 }
 
 __all__ = [
     "Allocation",
+    "Arrivals",
+    "DynamicAllocation",
     "FairlpError",
     "FairlpWarning",
     "Index",
@@ -77,6 +86,7 @@ __all__ = [
     "compare",
     "compare_allocations",
     "conformance",
+    "cycles",
     "examples",
     "formulate",
     "log",
@@ -87,6 +97,7 @@ __all__ = [
     "read_pai2020",
     "read_program",
     "solvers",
+    "study",
     "validate",
 ]
 

@@ -1,4 +1,4 @@
-"""One way in: allocate, formulate, compare, validate."""
+"""One way in: allocate, formulate, compare."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from .mechanisms import TABLE, Mechanism, find, load
+from .mechanism import Mechanism, load
+from .mechanisms import TABLE, find
 from .models.errors import (
     InstanceError,
     NotDefinedError,
@@ -20,7 +21,6 @@ from .models.errors import (
     nearest,
 )
 from .models.instance import Instance
-from .models.tolerances import AGREEMENT
 
 if TYPE_CHECKING:
     from .models.allocation import Allocation
@@ -82,14 +82,14 @@ def allocate(
     >>> fairlp.allocate(instance, "drf").totals.round(6).to_dict()
     {'A': 3.0, 'B': 2.0}
     """
-    _require_instance(instance)
+    require_instance(instance)
     row = find(mechanism)
     row.require_defined(instance)
-    used, notes = _handle_oversized(instance, oversized)
-    return _run(instance, used, notes, row, method, solver, merge, options)
+    used, notes = _handle_oversized(instance, oversized, [row])
+    return run(instance, used, notes, row, method, solver, merge, options)
 
 
-def _run(
+def run(
     instance: Instance,
     used: Instance,
     notes: tuple[str, ...],
@@ -99,13 +99,17 @@ def _run(
     merge: bool,
     options: dict[str, Any],
 ) -> Allocation:
-    """Run one mechanism on ``used`` and report it for ``instance``."""
+    """Run one mechanism on ``used`` and report it for ``instance``: what every entry point comes to."""
     from .models.backends import find_backend
     from .solvers.runners import Request
 
     find_backend(solver)  # a name that does not exist ends it here, whatever the method
     parameters = {name: value for name, value in options.items() if name in row.options}
     options = {name: value for name, value in options.items() if name not in parameters}
+    for name in options:
+        owners = [other.name for other in TABLE.values() if name in other.options]
+        if owners:
+            raise UnknownNameError(f"{row.name!r} has no option {name!r}; it is one of {', '.join(owners)}")
     chosen = row.algorithm(method, used)
     if method == "auto" and (options or solver != "highs"):
         chosen = row.solving(used)  # a solver or its options were named, so a solver is meant
@@ -115,7 +119,7 @@ def _run(
             "use method='auto' or 'lp'"
         )
     allocation: Allocation = load(chosen.runner)(
-        used, row, chosen, Request(solver=solver, merge=merge, options=options, parameters=parameters)
+        used, row, chosen, Request(method=method, solver=solver, merge=merge, options=options, parameters=parameters)
     )
     return replace(allocation, instance=instance, notes=(*allocation.notes, *notes))
 
@@ -141,7 +145,7 @@ def formulate(instance: Instance, mechanism: str, **options: Any) -> Model:
     """
     import inspect
 
-    _require_instance(instance)
+    require_instance(instance)
     row = find(mechanism)
     row.require_defined(instance)
     if not row.formulation:
@@ -174,7 +178,7 @@ def compare(
         ``tasks``: users × mechanisms. ``shares``: global dominant shares, users × mechanisms (the same yardstick for
         all). ``utilization``: resources × mechanisms. ``summary``: mechanisms × figures.
     **options
-        As for :func:`allocate`.
+        As for :func:`allocate`; an option of some mechanisms goes to those.
 
     Returns
     -------
@@ -188,17 +192,18 @@ def compare_allocations(
     instance: Instance, mechanisms: Sequence[str] | None = None, **options: Any
 ) -> dict[str, Allocation | None]:
     """Return the allocation of each mechanism by name (None where it is not defined for the instance)."""
-    _require_instance(instance)
+    require_instance(instance)
     if isinstance(mechanisms, str):
         mechanisms = [mechanisms]
     if mechanisms is None:
         names = [row.name for row in TABLE.values() if row.compared and row.undefined(instance) is None]
     else:
         names = [find(name).name for name in mechanisms]
-    used, notes = _handle_oversized(instance, options.pop("oversized", "divide"))
+    used, notes = _handle_oversized(instance, options.pop("oversized", "divide"), [find(name) for name in names])
     how = {key: options.pop(key, default) for key, default in (("method", "auto"), ("solver", "highs"))}
     merge = options.pop("merge", True)
     found: dict[str, Allocation | None] = {}
+    own = {option for row in TABLE.values() for option in row.options}  # a mechanism without such an option is left be
     for name in names:
         row = find(name)
         reason = row.undefined(instance)
@@ -206,7 +211,11 @@ def compare_allocations(
             warnings.warn(f"{name} is left out: {reason}", SkippedMechanismWarning, stacklevel=3)
             found[name] = None
         else:
-            found[name] = _run(instance, used, notes, row, how["method"], how["solver"], merge, options)
+            solves = any(algorithm.solves for algorithm in row.algorithms)
+            known = set(row.options) | (set(options) - own if solves else set())
+            taken = {key: value for key, value in options.items() if key in known}
+            solver = how["solver"] if solves else "highs"
+            found[name] = run(instance, used, notes, row, how["method"], solver, merge, taken)
     return found
 
 
@@ -250,50 +259,7 @@ def _figures(allocation: Allocation, largest: np.ndarray) -> pd.Series[float]:
     return pd.Series(figures)
 
 
-def validate(instance: Instance, mechanism: str, *, solver: str = "highs", **options: Any) -> pd.DataFrame:
-    """Run every method of a mechanism that is exact for the instance and compare it with the LP, user by user.
-
-    Parameters
-    ----------
-    instance : Instance
-    mechanism : str
-    solver : str
-    **options
-        Options of the solver.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by method (``lp`` on the unmerged instance is the reference): ``agrees``, ``difference`` (largest
-        difference of a user's tasks, relative to the larger), ``user`` with that difference, ``residual`` (largest
-        violation of a capacity or limit, relative), ``seconds``.
-    """
-    _require_instance(instance)
-    row = find(mechanism)
-    row.require_defined(instance)
-    reference = _run(instance, instance, (), row, "lp", solver, False, dict(options))
-    runs = {"lp": reference, "lp, merged": _run(instance, instance, (), row, "lp", solver, True, dict(options))}
-    for algorithm in row.algorithms:
-        if algorithm.method != "lp" and algorithm.is_exact_for(instance):
-            runs[algorithm.method] = _run(instance, instance, (), row, algorithm.method, solver, True, {})
-    expected = reference.totals.to_numpy()
-    rows = {}
-    for method, run in runs.items():
-        found = run.totals.to_numpy()
-        larger = np.maximum(abs(found), abs(expected))
-        difference = abs(found - expected) / np.where(larger > 0, larger, 1.0)
-        worst = int(difference.argmax())
-        rows[method] = {
-            "agrees": bool(difference[worst] <= AGREEMENT),
-            "difference": float(difference[worst]),
-            "user": instance.users[worst],
-            "residual": run.residual,
-            "seconds": float(sum(run.times.values())),
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
-
-
-def _require_instance(instance: object) -> None:
+def require_instance(instance: object) -> None:
     if not isinstance(instance, Instance):
         raise InstanceError(
             f"expected an Instance, not {type(instance).__name__}; make one with Instance.from_arrays, "
@@ -301,10 +267,17 @@ def _require_instance(instance: object) -> None:
         )
 
 
-def _handle_oversized(instance: Instance, oversized: str) -> tuple[Instance, tuple[str, ...]]:
-    """Return the instance to solve, and what to tell about users whose task fits no single server."""
+def _handle_oversized(
+    instance: Instance, oversized: str, rows: Sequence[Mechanism]
+) -> tuple[Instance, tuple[str, ...]]:
+    """Return the instance to solve, and what to tell about users whose task fits no single server.
+
+    Mechanisms with whole tasks leave them out by themselves and say so.
+    """
     if oversized not in ("divide", "drop", "error"):
         raise UnknownNameError(f"oversized={oversized!r}; {nearest(oversized, ['divide', 'drop', 'error'])}")
+    if oversized == "divide" and all(row.whole_tasks for row in rows):
+        return instance, ()
     report = instance.oversized()
     if report.empty:
         return instance, ()
@@ -328,4 +301,4 @@ def _handle_oversized(instance: Instance, oversized: str) -> tuple[Instance, tup
     return used, (note,)
 
 
-__all__ = ["allocate", "compare", "compare_allocations", "comparison_table", "formulate", "validate"]
+__all__ = ["allocate", "compare", "compare_allocations", "comparison_table", "formulate"]

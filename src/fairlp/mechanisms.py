@@ -2,158 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .mechanism import Algorithm, Mechanism
 from .models.callable_module import make_callable
-from .models.errors import NotDefinedError, UnknownNameError, nearest
+from .models.errors import UnknownNameError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .models.instance import Instance
-
 _DRF = "fairlp.formulations.max_min"
 _GAMMA = "fairlp.formulations.normalisers"
 _ROUNDS = "fairlp.solvers.combinatorial.rounds"
-
-
-def load(target: str) -> Any:
-    """Return the object at ``module:name``; modules are imported when first needed."""
-    module, _, name = target.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
-@dataclass(frozen=True)
-class Algorithm:
-    """A way to a mechanism's result: its method name, where it is, and when it is exact.
-
-    ``runner`` is ``module:function`` taking (instance, mechanism, algorithm, request) and returning an Allocation;
-    ``core`` is what it runs; ``applies`` is ``module:function`` telling whether it is exact for an instance (None:
-    always); ``solves`` tells that a model goes to a solver, whose options it then takes.
-    """
-
-    method: str
-    runner: str
-    core: str = ""
-    applies: str | None = None
-    needs: str = ""
-    cost: str = ""
-    solves: bool = False
-
-    def is_exact_for(self, instance: Instance) -> bool:
-        """Whether the algorithm gives the mechanism's exact result for this instance."""
-        return self.applies is None or bool(load(self.applies)(instance))
-
-
-@dataclass(frozen=True)
-class Mechanism:
-    """One row: a rule for sharing, as the literature states it.
-
-    Attributes
-    ----------
-    name, title, source : str
-    formulation : str
-        ``module:function``, Instance → Model.
-    normaliser : str
-        ``module:function``, Instance → Γ.
-    algorithms : tuple of Algorithm
-        Fastest first; ``auto`` takes the first that is exact.
-    promises : tuple of str
-        Properties that the literature promises.
-    domain : tuple of str
-        What the instance must be: names of checks in this module.
-    options : tuple of str
-        Options of the mechanism itself, which ``allocate`` hands to every one of its methods.
-    validator : str
-        ``module:function``, (instance, mechanism, run) → rows of ``validate`` beyond the methods' agreement, if any.
-    compared : bool
-        Whether ``compare`` takes it when it is asked for nothing in particular.
-    """
-
-    name: str
-    title: str
-    source: str
-    formulation: str
-    normaliser: str
-    algorithms: tuple[Algorithm, ...]
-    promises: tuple[str, ...] = ()
-    domain: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-    validator: str = ""
-    compared: bool = True
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """Names of the methods, fastest first."""
-        return tuple(algorithm.method for algorithm in self.algorithms)
-
-    def algorithm(self, method: str, instance: Instance) -> Algorithm:
-        """Return the algorithm of that name (``auto``: the fastest that is exact for the instance)."""
-        if method == "auto":
-            return next(algorithm for algorithm in self.algorithms if algorithm.is_exact_for(instance))
-        for algorithm in self.algorithms:
-            if algorithm.method == method:
-                return algorithm
-        raise UnknownNameError(
-            f"mechanism {self.name!r} has no method {method!r}; {nearest(method, ['auto', *self.methods])}"
-        )
-
-    def solving(self, instance: Instance) -> Algorithm:
-        """Return the fastest algorithm that puts a model before a solver (a solver or its options were named)."""
-        for algorithm in self.algorithms:
-            if algorithm.solves and algorithm.is_exact_for(instance):
-                return algorithm
-        raise UnknownNameError(
-            f"mechanism {self.name!r} has no method that uses a solver, so it takes no solver and no solver's options;"
-            f" methods: {', '.join(self.methods)}; options: {', '.join(self.options) or 'none'}"
-        )
-
-    def undefined(self, instance: Instance) -> str | None:
-        """Return why the mechanism is not defined for the instance, or None when it is."""
-        for check in self.domain:
-            reason = DOMAINS[check](instance)
-            if reason:
-                return reason
-        return None
-
-    def require_defined(self, instance: Instance) -> None:
-        """Raise NotDefinedError, naming the mechanisms that are defined, when this one is not."""
-        reason = self.undefined(instance)
-        if reason:
-            others = [m.name for m in TABLE.values() if m.undefined(instance) is None]
-            raise NotDefinedError(f"{self.name} is not defined here: {reason}; defined are: {', '.join(others)}")
-
-
-def _one_server(instance: Instance) -> str | None:
-    if instance.n_servers == 1:
-        return None
-    return (
-        f"it shares one server and there are {instance.n_servers} (instance.pooled() makes one of them, "
-        "if tasks may be spread over servers)"
-    )
-
-
-def _no_constraints(instance: Instance) -> str | None:
-    if not instance.has_constraints:
-        return None
-    user = instance.users[int((~instance.eligible).any(axis=1).argmax())]
-    return f"it has no placement constraints, and user {user!r} may not run everywhere"
-
-
-def _one_weight(instance: Instance) -> str | None:
-    return None if instance.weights.ndim == 1 else "it takes one weight for each user, not one for each resource"
-
-
-DOMAINS: dict[str, Callable[[Instance], str | None]] = {
-    "one server": _one_server,
-    "no placement constraints": _no_constraints,
-    "one weight a user": _one_weight,
-}
-
 _RUN_CORE = "fairlp.solvers.runners:combinatorial"
 LP = Algorithm("lp", "fairlp.solvers.runners:leximin_lp", cost="one LP a round", solves=True)
 ROUNDS = Algorithm(
@@ -174,6 +35,24 @@ CLOSED_FORM = Algorithm(
 )
 SEPARATE = Algorithm("rounds", _RUN_CORE, f"{_ROUNDS}:separate_servers", cost="O(KNR(R + log N))")
 SEPARATE_LP = Algorithm("lp", "fairlp.solvers.runners:separate_lp", cost="one LP a round and server", solves=True)
+
+_DISCRETE = "fairlp.solvers.discrete_runners"
+FAST = Algorithm("fast", f"{_DISCRETE}:fast_filling", cost="O(NR) a pass, a few passes")
+LOOP = Algorithm("loop", f"{_DISCRETE}:loop_filling", cost="O(R + log N) a task")
+EXACT = Algorithm("exact", f"{_DISCRETE}:precomputed_drf", cost="O(NR)")
+FLOATING = Algorithm("floating-point", f"{_DISCRETE}:precomputed_drf", cost="O(NR)")
+CYCLES_LP = Algorithm("lp", f"{_DISCRETE}:precomputed_drf", cost="one LP of one variable", solves=True)
+MILP = Algorithm("milp", f"{_DISCRETE}:leximin_milp", cost="two integer programs a level", solves=True)
+_WHOLE = "fairlp.formulations.discrete:whole_tasks"
+_CHECKS = "fairlp.discrete_checks"
+
+_ARRIVALS, _STEPS = "fairlp.solvers.dynamic_runners", "fairlp.solvers.combinatorial.arrivals"
+STACK = Algorithm("stack", f"{_ARRIVALS}:drf", f"{_STEPS}:stack", cost="O(NR) for all steps, amortised O(R) a step")
+LINEAR = Algorithm("linear", f"{_ARRIVALS}:drf", f"{_STEPS}:linear", cost="O(NR) a step")
+WATER = Algorithm("water-filling", f"{_ARRIVALS}:drf", f"{_STEPS}:water_filling", cost="O(NR) a stage")
+CAUTIOUS = Algorithm("closed-form", f"{_ARRIVALS}:cautious", cost="O(NR) for all steps")
+STEPS_LP = Algorithm("lp", f"{_ARRIVALS}:lp", cost="one LP a step", solves=True)
+_IN_TURN = ("one server", "no placement constraints", "no rates", "no task limits", "one weight a user")
 
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "single-resource")
 _ROWS = (
@@ -254,6 +133,82 @@ _ROWS = (
         (SEPARATE, SEPARATE_LP),
         ("sharing incentive",),
         ("one weight a user",),
+    ),
+    Mechanism(
+        "drf-discrete",
+        "DRF with whole tasks (progressive filling)",
+        "Ghodsi et al., NSDI 2011, Algorithm 1",
+        _WHOLE,
+        f"{_GAMMA}:dominant",
+        (FAST, LOOP),
+        ("Pareto-optimal",),
+        ("one server", "no rates"),
+        options=("rule", "ties", "trace"),
+        validator=f"{_CHECKS}:check_filling",
+        whole_tasks=True,
+    ),
+    Mechanism(
+        "drf-milp",
+        "DRF with whole tasks, leximin-optimal (integer programs; small instances)",
+        "Ghodsi et al., NSDI 2011, §4; leximin over whole tasks",
+        _WHOLE,
+        f"{_GAMMA}:dominant",
+        (MILP,),
+        ("Pareto-optimal",),
+        ("one server", "no rates"),
+        validator=f"{_CHECKS}:check_milp",
+        compared=False,
+        whole_tasks=True,
+    ),
+    Mechanism(
+        "pdrf",
+        "Precomputed DRF",
+        "Metin, Precomputed Dominant Resource Fairness, Algorithm 1",
+        "fairlp.formulations.discrete:precomputed_drf",
+        f"{_GAMMA}:dominant",
+        (EXACT, FLOATING, CYCLES_LP),
+        (),
+        ("one server", "no rates"),
+        options=("divisible", "repair", "higher_order", "ties"),
+        validator=f"{_CHECKS}:check_precomputed",
+        whole_tasks=True,
+    ),
+    Mechanism(
+        "sequential-minmax",
+        "Sequential Minmax (whole tasks)",
+        "Parkes, Procaccia and Shah, EC 2012, §5",
+        _WHOLE,
+        f"{_GAMMA}:dominant",
+        (FAST, LOOP),
+        ("Pareto-optimal",),
+        ("one server", "no rates"),
+        options=("ties", "trace"),
+        validator=f"{_CHECKS}:check_filling",
+        whole_tasks=True,
+    ),
+    Mechanism(
+        "dynamic-drf",
+        "Dynamic DRF (users arrive one by one and never leave)",
+        "Kash, Procaccia and Shah, JAIR 2014; Li et al., 2019",
+        f"{_ARRIVALS}:formulate_drf",
+        f"{_GAMMA}:dominant",
+        (STACK, WATER, LINEAR, STEPS_LP),
+        ("sharing incentive", "dynamically envy-free", "dynamically Pareto-optimal", "strategy-proof", "irrevocable"),
+        _IN_TURN,
+        options=("horizon",),
+        compared=False,
+    ),
+    Mechanism(
+        "cautious-lp",
+        "Cautious LP (keeps enough for users still to come)",
+        "our reading of Kash, Procaccia and Shah, JAIR 2014",
+        f"{_ARRIVALS}:formulate_cautious",
+        f"{_GAMMA}:dominant",
+        (CAUTIOUS, STEPS_LP),
+        ("sharing incentive", "envy-free", "irrevocable"),
+        _IN_TURN,
+        options=("horizon",),
+        compared=False,
     ),
 )
 

@@ -65,6 +65,7 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
     """
     import numpy as np
 
+    allocation = getattr(allocation, "last", allocation)  # of users who arrive: after the last step
     if by not in ("class", "server"):
         raise UnknownNameError(f"there are no bars by {by!r}; {nearest(by, ['class', 'server'])}")
     instance = allocation.instance

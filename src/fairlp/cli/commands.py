@@ -188,7 +188,7 @@ def validate(
     """
     kind = chosen_format(as_json, as_csv, output)
     options = solver_options(option, time_limit)
-    from ..api import validate as run
+    from ..validation import validate as run
 
     found = run(load_instance(instance), mechanism, solver=solver, **options)
     wrong = [str(method) for method in found.index[~found["agrees"].astype(bool)]]

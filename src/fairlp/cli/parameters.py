@@ -89,8 +89,8 @@ ExtraOption = Annotated[
     typer.Option(
         "--option",
         metavar="NAME=VALUE",
-        help="An option of the solver, such as threads=4; extra.NAME=VALUE is one by the solver's own name. "
-        "May be repeated.",
+        help="An option of the mechanism, such as rule=stop, or of the solver, such as threads=4; extra.NAME=VALUE is "
+        "one by the solver's own name. May be repeated.",
     ),
 ]
 FormulationOption = Annotated[

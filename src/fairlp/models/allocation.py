@@ -40,6 +40,9 @@ class Allocation:
         Rounds of the leximin: level, users frozen there, and those of them who have all their tasks (satisfied).
     gap : float or None
         Largest relative duality gap of the rounds, where LPs gave the answer.
+    picks : DataFrame or None
+        Every turn of a loop that serves task by task, where a trace was asked for: user, share before, tasks after,
+        and whether the task ran.
     notes : tuple of str
         What a careful reader should know (merged servers, tasks that fit nowhere).
     """
@@ -55,6 +58,7 @@ class Allocation:
     times: Mapping[str, float] = field(default_factory=dict)
     rounds: pd.DataFrame | None = None
     gap: float | None = None
+    picks: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
 
     @cached_property

@@ -33,6 +33,14 @@ class NotDefinedError(FairlpError, ValueError):
     """A mechanism was asked of an instance that it is not defined for."""
 
 
+class StudyError(FairlpError, ValueError):
+    """A study is not well defined, a run of it failed, or a file holds another one; point and run are named."""
+
+
+class TooLargeError(FairlpError, MemoryError):
+    """A dense table was asked for that would not fit in memory; the message names what holds the same numbers."""
+
+
 class SolverError(FairlpError, RuntimeError):
     """A solver refused the model, or failed."""
 

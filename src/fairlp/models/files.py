@@ -58,20 +58,31 @@ def read(path: str | Path) -> Instance:
         from .csv_folder import read_folder
 
         return read_folder(source)
+    hint = " (give the folder, not one of its files)" if source.suffix.lower() == ".csv" else ""
+    document = read_document(source, f"{_EXPECTED}{hint}")
+    return from_document(document, str(path))
+
+
+def read_document(source: Path, expected: str = "expected .json, .yaml or .yml") -> Any:
+    """Return the plain data of a ``.json``, ``.yaml`` or ``.yml`` file; an error says where it cannot be read."""
     suffix = source.suffix.lower()
     if not source.exists():
         raise FileFormatError(not_found(source))
     if suffix not in _PARSERS:
-        hint = " (give the folder, not one of its files)" if suffix == ".csv" else ""
-        raise FileFormatError(f"cannot tell the format of {str(path)!r}; {_EXPECTED}{hint}")
+        raise FileFormatError(f"cannot tell the format of {str(source)!r}; {expected}")
     text = read_text(source)
     try:
-        document = _PARSERS[suffix](text)
+        return _PARSERS[suffix](text)
     except RecursionError:
-        raise FileFormatError(f"{path}: lists or mappings are nested too deeply to be an instance") from None
+        raise FileFormatError(f"{source}: lists or mappings are nested too deeply") from None
     except (ValueError, yaml.YAMLError) as error:
-        raise FileFormatError(f"{path}: {_where(error)}; is the file cut off or edited by hand?") from None
-    return from_document(document, str(path))
+        raise FileFormatError(f"{source}: {_where(error)}; is the file cut off or edited by hand?") from None
+
+
+def yaml_text(document: Any) -> str:
+    """Return plain data as YAML that is read alike by readers of YAML 1.1 and 1.2; short lists stay in one line."""
+    text: str = yaml.dump(document, Dumper=_Dumper, default_flow_style=None, **_YAML_STYLE)
+    return text
 
 
 def write(instance: Instance, path: str | Path) -> list[Path]:
@@ -253,8 +264,7 @@ def _dump_yaml(document: dict[str, Any]) -> str:
     """Return YAML whose last key is required, so that a file that was cut off cannot pass for a whole one."""
     last = {"resources": document["resources"]}
     body = {key: value for key, value in document.items() if key != "resources"} | last
-    text: str = yaml.dump(body, Dumper=_Dumper, default_flow_style=None, **_YAML_STYLE)
-    return text
+    return yaml_text(body)
 
 
 _PARSERS: dict[str, Callable[[str], Any]] = {".json": _parse_json, ".yaml": _parse_yaml, ".yml": _parse_yaml}

@@ -39,6 +39,11 @@ FLOOR_RELAXATIONS: Final = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9)
 #: A user whose fairness row has at least this fraction of the largest dual price is blocked: complementary
 #: slackness proves that it cannot be raised. Smaller prices may be rounding noise and decide nothing.
 BLOCKED_PRICE: Final = 1e-5
+#: A float quotient of whole numbers, times a level, is within this of its true value, relatively: nearer to a whole
+#: number than this, exact arithmetic decides on which side it is.
+QUOTIENT_ROUNDING: Final = 2.0**-48
+#: A fluid level is lowered (or raised) by this, relatively, before what lies below it is counted exactly.
+LEVEL_ROUNDING: Final = 2.0**-40
 #: Demand vectors are proportional when the mantissas of their ratios agree after rounding to this many bits of 53:
 #: wide enough for the rounding of a division, far too narrow to change an optimum that anyone could measure.
 PROPORTIONAL_BITS: Final = 46

@@ -269,6 +269,10 @@ def _highs(options: Options, solver: str) -> Any:
     _set(highs, "primal_feasibility_tolerance", primal)
     _set(highs, "dual_feasibility_tolerance", dual)
     _set(highs, "ipm_optimality_tolerance", min(primal, dual))
+    for gap in ("mip_rel_gap", "mip_abs_gap"):  # "optimal" to 1e-4, the default, is not optimal
+        _set(highs, gap, 0.0)
+    # tighter than its own final check, which would otherwise refuse an optimum in the last digit
+    _set(highs, "mip_feasibility_tolerance", max(primal / 10, SOLVER_TIGHTEST))
     if options.time_limit is not None:
         _set(highs, "time_limit", options.time_limit)
     if options.seed is not None:

@@ -30,14 +30,24 @@ class Known:
     package: str = ""
     capabilities: frozenset[Capability] = _BOTH
     options: tuple[tuple[str, str], ...] = ()
+    no_gap: tuple[str, ...] = ()
 
 
+_NO_GAP = ("mip_rel_gap", "mip_abs_gap")
 KNOWN: dict[str, Known] = {
-    "highs": Known("highs", package="highspy", options=(("threads", "threads"), ("seed", "random_seed"))),
+    "highs": Known(
+        "highs", package="highspy", options=(("threads", "threads"), ("seed", "random_seed")), no_gap=_NO_GAP
+    ),
     "glpk": Known("glpk", "glpsol"),
     "cbc": Known("cbc", "cbc", options=(("threads", "threads"), ("seed", "randomSeed"))),
     "scip": Known("scip", "scip", capabilities=frozenset({Capability.LP, Capability.MILP})),
-    "gurobi": Known("gurobi", "gurobi_cl", "gurobipy", options=(("threads", "Threads"), ("seed", "Seed"))),
+    "gurobi": Known(
+        "gurobi",
+        "gurobi_cl",
+        "gurobipy",
+        options=(("threads", "Threads"), ("seed", "Seed")),
+        no_gap=("MIPGap", "MIPGapAbs"),
+    ),
     "cplex": Known("cplex", "cplex", options=(("threads", "threads"),)),
     "xpress": Known("xpress", "optimizer", "xpress", options=(("threads", "threads"),)),
     "mosek": Known("mosek", package="mosek"),
@@ -89,7 +99,8 @@ class Pyomo(BaseBackend):
 
         model, variables, rows = _build(pyo, program)
         settings = {own: getattr(options, ours) for ours, own in self.known.options}
-        settings = {**{name: value for name, value in settings.items() if value is not None}, **options.extra}
+        gaps = dict.fromkeys(self.known.no_gap, 0.0) if program.is_mip else {}
+        settings = {**gaps, **{name: value for name, value in settings.items() if value is not None}, **options.extra}
         begin = perf_counter()
         logger = logging.getLogger("pyomo")
         level = logger.level

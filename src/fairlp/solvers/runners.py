@@ -17,13 +17,14 @@ from ..models.tolerances import AGREEMENT
 from .leximin import LeximinResult, leximin
 
 if TYPE_CHECKING:
-    from ..mechanisms import Algorithm, Mechanism
+    from ..mechanism import Algorithm, Mechanism
 
 
 @dataclass(frozen=True)
 class Request:
-    """What ``allocate`` was asked for: solver, merging, the solver's options, and the mechanism's own (parameters)."""
+    """What ``allocate`` was asked for: method, solver, merging, the solver's options, the mechanism's (parameters)."""
 
+    method: str = "auto"
     solver: str = "highs"
     merge: bool = True
     options: dict[str, Any] = field(default_factory=dict)
@@ -41,7 +42,7 @@ class Request:
 
 def combinatorial(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
     """Run an algorithm that needs no solver: ``core(instance, tasks at level 1) -> tasks, levels, rounds``."""
-    from ..mechanisms import load
+    from ..mechanism import load
 
     request.refuse_solver_options(mechanism, algorithm)
     begin = perf_counter()
@@ -62,7 +63,7 @@ def combinatorial(instance: Instance, mechanism: Mechanism, algorithm: Algorithm
 
 def leximin_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
     """Run the rounds of the mechanism's linear program."""
-    from ..mechanisms import load
+    from ..mechanism import load
 
     normaliser = load(mechanism.normaliser)
     result = leximin(

@@ -83,7 +83,7 @@ def _milp(program: Program, settings: dict[str, Any]) -> Raw:
         integrality=program.integrality,
         bounds=Bounds(program.col_lower, program.col_upper),
         constraints=LinearConstraint(program.A, program.row_lower, program.row_upper) if program.n_rows else None,
-        options=settings,
+        options={"mip_rel_gap": 0.0, **settings},
     )
     x = None if answer.x is None else np.asarray(answer.x, dtype=float)
     return Raw(_termination(answer), answer.message, x, seconds=perf_counter() - begin, method="milp")

@@ -1,0 +1,130 @@
+"""How ``validate`` checks mechanisms with whole tasks: the loop, linear and integer programs, bounds from theory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .models.allocation import Allocation
+from .models.tolerances import AGREEMENT
+from .validation import Check, agreement
+
+#: More tasks than this are not served one by one for a check.
+MOST_PICKS = 2_000_000
+#: More users than this are not put before an integer program for a check.
+MOST_INTEGER_USERS = 30
+
+
+def check_filling(check: Check) -> pd.DataFrame:
+    """Check discrete DRF and sequential minmax: fast against the loop, the max-min MILP, and divisible DRF."""
+    fast = check.allocate(method="fast")
+    rows = {}
+    if fast.totals.sum() <= MOST_PICKS:
+        loop = check.allocate(method="loop")
+        rows = {"loop": _row(check, loop, loop, "loop"), "fast": _row(check, fast, loop, "loop")}
+    else:
+        rows["fast"] = _row(check, fast, fast, "nothing (too many tasks for the loop)")
+    if check.mechanism.name == "drf-discrete":
+        if len(check.instance.users) <= MOST_INTEGER_USERS:
+            rows["smallest level"] = _smallest_level(check, fast)
+        rows["divisible"] = _rounding_gap(check, fast)
+    return _frame(rows)
+
+
+def check_milp(check: Check) -> pd.DataFrame:
+    """Check the leximin integer programs: no smaller than progressive filling in sorted levels, its smallest equal."""
+    best = check.allocate(method="milp")
+    filling = check.allocate("drf-discrete")
+    ours, other = (np.sort(one.levels.to_numpy()) for one in (best, filling))
+    larger = np.flatnonzero(abs(ours - other) > AGREEMENT * np.maximum(ours, other))
+    leximin = not larger.size or bool(ours[larger[0]] > other[larger[0]])
+    row = _row(check, filling, best, "milp, sorted levels")
+    rows = {"milp": _row(check, best, best, "milp"), "drf-discrete": {**row, "agrees": leximin}}
+    return _frame(rows)
+
+
+def check_precomputed(check: Check) -> pd.DataFrame:
+    """Check precomputed DRF: its methods against exact floors, and user by user against exact discrete DRF."""
+    exact = check.allocate(method="exact")
+    rows = {"exact": _row(check, exact, exact, "exact")}
+    for method in ("floating-point", "lp"):
+        rows[method] = _row(check, check.allocate(method=method), exact, "exact")
+    plain = not {"repair", "higher_order"} & set(check.options)
+    if plain:
+        divided = check.allocate(method="lp", divisible=True)
+        floor = exact.totals <= divided.totals * (1 + AGREEMENT)
+        close = exact.totals > divided.totals * (1 - AGREEMENT) - 1
+        rows["divisible"] = {**_row(check, exact, divided, "lp, divisible"), "agrees": bool((floor & close).all())}
+    # precomputed DRF is an approximation of discrete DRF: this row says how good, and disagrees where they differ
+    rows["deviation"] = _row(check, exact, check.allocate("drf-discrete"), "drf-discrete")
+    return _frame(rows)
+
+
+def _row(check: Check, found: Allocation, reference: Allocation, name: str) -> dict[str, Any]:
+    """Return agreement with a reference and, in tasks, how far and for how many users it is below and above."""
+    more = found.totals.to_numpy() - reference.totals.to_numpy()
+    return {
+        **agreement(check.instance, found, reference),
+        "reference": name,
+        "below": float(max(0.0, -more.min())),
+        "above": float(max(0.0, more.max())),
+        "users_below": int((more < 0).sum()),
+        "users_above": int((more > 0).sum()),
+    }
+
+
+def _smallest_level(check: Check, found: Allocation) -> dict[str, Any]:
+    """Compare the smallest level with the optimum of the max-min integer program, which filling attains.
+
+    All picks from levels below t together need the fewest tasks with which everyone has level t; if those fit, filling
+    makes them all before any other.
+    """
+    from .formulations.discrete import whole_able, whole_tasks
+    from .solvers.combinatorial.shares import Pool
+
+    able = whole_able(check.instance)
+    own = {name: value for name, value in check.options.items() if name not in check.mechanism.options}
+    solution = whole_tasks(check.instance).solve(solver=check.solver, **own).require_optimal()
+    best = solution.objective if able.any() else 0.0
+    level = float(found.levels.to_numpy()[able].min(initial=np.inf)) if able.any() else 0.0
+    difference = abs(level - best) / max(level, best, np.finfo(float).tiny)
+    pool = Pool.of(check.instance)
+    over = bool((pool.usage(np.rint(solution.values["x"].to_numpy())) > pool.capacity).any())
+    what = "smallest level of the integer program"
+    return {
+        # a point that is over capacity in the last digits proves nothing against a smaller level
+        **_row(check, found, found, f"{what} (its point is over capacity, by rounding)" if over else what),
+        "agrees": bool(difference <= AGREEMENT or (over and level < best)),
+        "difference": float(difference),
+        "user": check.instance.users[int(np.where(able, found.levels.to_numpy(), np.inf).argmin())],
+    }
+
+
+def _rounding_gap(check: Check, found: Allocation) -> dict[str, Any]:
+    """Compare with divisible DRF (LP): everyone's level is within one task of the largest share of the first level.
+
+    When the first task does not fit, on resource r, everyone is at the level s or above it and has at most
+    s/ds[n] + 1 tasks, so c[r] < Σ_n (s/ds[n] + 1)·d[n,r]: s is less than max ds below the divisible level. Whoever has
+    the largest share per task is therefore less than one task below its divisible one.
+    """
+    from .formulations.discrete import whole_able
+
+    able = whole_able(check.instance)
+    part = np.where(able, check.instance.task_limits, 0.0)
+    divisible = Check(check.instance.replace(task_limits=part), check.mechanism, check.solver, {}).allocate(
+        "drf", method="lp"
+    )
+    row = _row(check, found, divisible, "drf, lp")
+    if not able.any():
+        return {**row, "agrees": True}
+    levels, per_task = found.levels.to_numpy()[able], 1.0 / found.entitled[able]
+    limited = found.totals.to_numpy()[able] >= np.floor(check.instance.task_limits[able])
+    first = float(divisible.levels.to_numpy()[able].min())
+    close = (levels + per_task.max() >= first * (1 - AGREEMENT)) | limited
+    return {**row, "agrees": bool(close.all())}
+
+
+def _frame(rows: dict[str, dict[str, Any]]) -> pd.DataFrame:
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")

@@ -1,0 +1,105 @@
+"""Whole tasks on one server: max-min as an integer program, its leximin rounds, and the cycles of precomputed DRF."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models.exact import whole_tasks_alone
+from ..models.expressions import Index
+from ..models.instance import Instance
+from ..models.model import Model
+from . import normalisers
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A level that earlier rounds found: whoever is above it, and how many may stay at or below it.
+
+    Attributes
+    ----------
+    least, above : ndarray, shape (N,)
+        The fewest whole tasks with which a user is at the level, and above it.
+    staying : int
+        Users who are at or below it in every leximin optimum.
+    """
+
+    least: np.ndarray
+    above: np.ndarray
+    staying: int
+
+
+def whole_tasks(instance: Instance, settled: Sequence[Settled] = (), goal: str = "level") -> Model:
+    """DRF with whole tasks (Ghodsi et al., discrete): maximise the smallest weighted dominant share, x integer.
+
+    Later rounds of the leximin: given the levels settled so far, maximise the smallest share above them
+    (``goal="level"``), or the number of users above the last one (``goal="count"``).
+    """
+    n, r = instance.users, instance.resources
+    model = Model("whole-task DRF", "Ghodsi et al., NSDI 2011, with whole tasks", (n, r))
+    able = whole_able(instance)
+    rate = normalisers.entitled(instance, normalisers.dominant(instance))
+    share = np.divide(1.0, rate, out=np.zeros(len(rate)), where=able)
+    most = np.where(able, whole_tasks_alone(instance.demands, instance.pool), 0.0)
+    most = np.minimum(most, np.floor(instance.task_limits))
+    d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
+    c = model.parameter("c", r, instance.pool, "capacity of r")
+    ds = model.parameter("ds", n, share, "weighted dominant share of one task of n")
+    highest = float((share * most).max(initial=0.0))
+    floor = np.where(able, settled[0].least, 0.0) if settled else 0.0
+    x = model.variable("x", n, lower=floor, upper=most, integer=True, doc="whole tasks of n")
+    model.constraint("capacity", (d * x).sum(n) <= c)
+    if settled:
+        k = Index("k", [f"level{number}" for number in range(1, len(settled) + 1)], "level")
+        # who is above a level that is not the last is at the next one, or above that too
+        fewest = np.array([level.least for level in settled[1:]] + [settled[-1].above])
+        above = model.parameter("a", (k, n), fewest, "fewest tasks above level k")
+        leaving = np.array([able.sum() - level.staying for level in settled], dtype=float)
+        higher = model.parameter("h", k, leaving, "users above level k")
+        reachable = able & (fewest <= most)
+        y = model.variable("y", k, n, where=reachable, binary=True, doc="1: n is above level k")
+        model.constraint("above", x >= above * y, where=reachable.T)
+        if goal == "count":
+            last = np.arange(len(settled)) == len(settled) - 1
+            model.constraint("leaving", y.sum(n) >= higher, where=~last)
+            weight = model.parameter("last", k, last.astype(float), "1 for the last level")
+            model.define("tasks", x)
+            model.maximize((weight * y).sum(k, n))
+            return model
+        model.constraint("leaving", y.sum(n) >= higher)
+    t = model.variable("t", upper=highest, doc="smallest weighted dominant share" + (" above" if settled else ""))
+    if settled:
+        last = np.zeros((len(settled), len(n)))
+        last[-1] = highest
+        big = model.parameter("M", (k, n), last, "largest share that anyone can reach, at the last level")
+        model.constraint("fairness", ds * x + highest >= t + (big * y).sum(k), where=able & reachable[-1])
+    else:
+        model.constraint("fairness", ds * x >= t, where=able)
+    model.define("tasks", x)
+    model.maximize(t)
+    return model
+
+
+def whole_able(instance: Instance) -> np.ndarray:
+    """Return who can run at least one whole task: all that it demands fits, and it has one."""
+    fits = (instance.demands <= instance.pool).all(axis=1)
+    return np.asarray(fits & instance.eligible[:, 0] & (instance.task_limits >= 1))
+
+
+def precomputed_drf(instance: Instance) -> Model:
+    """Precomputed DRF (Metin, §3.4): maximise the number k of cycles that fit; n runs floor(k·ds*/ds[n]) tasks."""
+    n, r = instance.users, instance.resources
+    model = Model("precomputed DRF", "Metin, Precomputed Dominant Resource Fairness, §3.4", (n, r))
+    able = whole_able(instance)
+    rate = np.where(able, normalisers.entitled(instance, normalisers.dominant(instance)), 0.0)
+    turns = rate / rate[able].min() if able.any() else rate
+    d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
+    c = model.parameter("c", r, instance.pool, "capacity of r")
+    rho = model.parameter("rho", n, turns, "ds*/ds[n]: tasks of n in one cycle")
+    k = model.variable("k", upper=None if able.any() else 0.0, doc="number of cycles")
+    model.constraint("capacity", (d * rho * k).sum(n) <= c)
+    model.define("tasks", rho * k)
+    model.maximize(k)
+    return model

@@ -1,0 +1,114 @@
+"""Numbers as they were meant: whole-number copies of data, in which shares are compared without rounding.
+
+A float that is a whole number below 2⁵³ stands for itself; any other stands for the shortest decimal that reads back as
+it (0.1 means 1/10). Scaled to whole numbers, sums and comparisons are exact: in float64 while they stay below 2⁵³, in
+Python integers beyond.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+
+import numpy as np
+
+#: Whole numbers up to this are exact in float64, and so are their sums and products that stay below it.
+LARGEST_WHOLE: Final = 2**53
+#: A decimal of at most this many digits is the shortest that reads as its float.
+_SAFE_DECIMAL: Final = 10**15
+_MOST_DIGITS: Final = 15
+_LARGEST_INT64: Final = 2.0**62
+
+
+def whole(values: np.ndarray) -> np.ndarray:
+    """Return the values times a common power of ten, as whole numbers: float64 where exact, else Python integers.
+
+    Parameters
+    ----------
+    values : ndarray of float, any shape
+        Finite.
+
+    Returns
+    -------
+    ndarray
+        dtype float64 (all below 2⁵³) or object (Python integers), same shape.
+
+    Examples
+    --------
+    >>> whole(np.array([0.1, 2.25]))
+    array([ 10., 225.])
+    >>> whole(np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+    values = np.asarray(values, dtype=float)
+    largest = float(abs(values).max(initial=0.0))
+    if largest < LARGEST_WHOLE and bool((values == np.floor(values)).all()):
+        return values
+    for digits in range(1, _MOST_DIGITS + 1):
+        factor = 10.0**digits
+        if largest * factor >= _SAFE_DECIMAL:
+            break
+        scaled = np.rint(values * factor)
+        if bool((scaled / factor == values).all()):  # division rounds correctly, so this decimal reads as the float
+            return np.asarray(scaled)
+    decimals = [Decimal(repr(value)) for value in values.ravel().tolist()]
+    places = max(-int(decimal.as_tuple().exponent) for decimal in decimals)
+    scale = 10 ** abs(places)
+    whole_numbers = [_times(decimal, places, scale) for decimal in decimals]
+    result = np.empty(len(whole_numbers), dtype=object)
+    result[:] = whole_numbers
+    return result.reshape(values.shape)
+
+
+def _times(decimal: Decimal, places: int, scale: int) -> int:
+    """Return decimal · 10^places exactly; ``places`` is at least the number of its decimal places."""
+    top, bottom = decimal.as_integer_ratio()
+    return top * scale // bottom if places >= 0 else top // (bottom * scale)
+
+
+def integers(values: np.ndarray) -> np.ndarray:
+    """Return whole numbers as Python integers (dtype object)."""
+    if values.dtype == object:
+        return values
+    return values.astype(np.int64).astype(object)
+
+
+def whole_tasks_alone(demands: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+    """Return how many whole tasks of each user fit alone, min over r of floor(c[r]/d[n,r]), of the decimals as written.
+
+    Shape (N,); infinite for a user who demands nothing. 10.6 holds 106 times 0.1, not 105 as floats say.
+
+    >>> whole_tasks_alone(np.array([[0.1]]), np.array([10.6]))
+    array([106.])
+    """
+    alone = np.full(len(demands), np.inf)
+    for r, total in enumerate(capacity):
+        column = integers(whole(np.append(demands[:, r], total)))
+        some = np.flatnonzero(demands[:, r] > 0)
+        alone[some] = np.minimum(alone[some], (column[-1] // column[some]).astype(float))
+    return alone
+
+
+def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return left · right of non-negative whole numbers, exactly; float64 where that is exact."""
+    small = left.dtype != object and right.dtype != object
+    if small and float(left.max(initial=0.0)) * float(right.max(initial=0.0)) < LARGEST_WHOLE:
+        return np.asarray(left * right)
+    return np.asarray(integers(np.asarray(left)) * integers(np.asarray(right)))
+
+
+def quotient(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+    """Return top / bottom of whole numbers as float64, correctly rounded, hence monotone; bottom > 0."""
+    if top.dtype == object or bottom.dtype == object:  # int / int rounds once, float / int would round twice
+        return np.asarray(integers(top) / integers(bottom), dtype=float)
+    return np.asarray(top / bottom)
+
+
+def same_quotient(top1: np.ndarray, bottom1: np.ndarray, top2: np.ndarray, bottom2: np.ndarray) -> np.ndarray:
+    """Return where top1/bottom1 = top2/bottom2, exactly, for non-negative whole numbers; bool."""
+    four = (top1, bottom1, top2, bottom2)
+    small = top1.size > 0 and all(values.dtype != object for values in four)
+    if small and max(top1.max(), top2.max()) * max(bottom1.max(), bottom2.max()) < _LARGEST_INT64:
+        a, b, c, d = (values.astype(np.int64) for values in four)
+        return np.asarray(a * d == c * b)
+    return np.asarray(product(top1, bottom2) == product(top2, bottom1), dtype=bool)

@@ -1,0 +1,271 @@
+"""Progressive filling with whole tasks, exact, without the loop over tasks.
+
+Picks are served in a fixed order (:class:`~fairlp.solvers.combinatorial.shares.Keys`) and a user is out when its task
+does not fit. As long as everything fits, the picks below a level can be counted instead of served: find a level where
+all still fits and one where it does not, jump to the first, narrow the gap, and serve the few picks between them in
+order, by cumulative sums. What remains are users whose task still fits; they go on from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...models.tolerances import LEVEL_ROUNDING
+from .shares import WINDOW, Keys, Pool
+
+RULES: tuple[str, ...] = ("exclude", "stop")
+_FIRST_CHUNK = 64
+_GIVE_UP = 4
+
+
+@dataclass
+class Filling:
+    """State of a filling: tasks so far, what is left, and who may still be served.
+
+    Attributes
+    ----------
+    pool : Pool
+    offset : int
+        0: the smallest share before the task is served next (DRF); 1: the smallest share after it (sequential minmax).
+    ties, rule : str
+    tasks : ndarray of float, shape (N,)
+        Whole numbers.
+    """
+
+    pool: Pool
+    offset: int = 0
+    ties: str = "larger"
+    rule: str = "exclude"
+    tasks: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    def __post_init__(self) -> None:
+        n_users = len(self.pool.limits)
+        self.tasks = np.array(self.tasks, dtype=float) if self.tasks.size else np.zeros(n_users)
+        self.left = self.pool.capacity - self.pool.usage(self.tasks)
+        self.alive = self.pool.able & (self.tasks < self.pool.limits)
+        self.stopped = False
+
+    def run(self) -> np.ndarray:
+        """Serve until nothing fits (or, by ``stop``, until the first task that does not); return the tasks."""
+        current = np.flatnonzero(self.alive)
+        part, keys = self.pool.take(current), self._keys(current)
+        level = 0.0
+        while not self.stopped:
+            going = self._going(part, current)
+            if not going.any():
+                break
+            if going.mean() < 0.75:
+                current = current[going]
+                part, keys, going = part.take(going), keys.take(going), going[going]
+            level = self._advance(part, keys, current, going, level)
+        return self.tasks
+
+    def pass_by_pass(self) -> np.ndarray:
+        """Serve one task to each user in ascending share, pass after pass, until nothing fits; return the tasks.
+
+        The repair of precomputed DRF (Metin, §5). Passes in which everything fits are made in one step.
+        """
+        everyone = np.arange(len(self.tasks))
+        keys = self._keys(everyone)
+        while (going := self._going(self.pool, everyone)).any():
+            who = everyone[going]
+            room = (self.pool.limits - self.tasks)[who].min()
+            once = self.pool.usage(going.astype(float))
+            passes = min(room, *((left // need) for left, need in zip(self.left, once, strict=True) if need > 0))
+            if passes >= 1:
+                self.tasks[who] += float(passes)
+                self.left = self.pool.capacity - self.pool.usage(self.tasks)
+            else:
+                self._serve_in_order(self.pool, everyone, who[keys.order(who, self.tasks[who])])
+        return self.tasks
+
+    def _keys(self, users: np.ndarray) -> Keys:
+        return Keys(self.pool.top[users], self.pool.bottom[users], self.offset, self.ties)
+
+    def _going(self, part: Pool, current: np.ndarray) -> np.ndarray:
+        """Return who of the current users may still be served: has tasks left, is not out, and its task fits."""
+        going = self.alive[current] & (self.tasks[current] < part.limits)
+        if self.rule == "exclude":
+            for r, left in enumerate(self.left):
+                going &= np.asarray(part.demands[:, r] <= left, dtype=bool)
+        return np.asarray(going)
+
+    def _advance(self, part: Pool, keys: Keys, current: np.ndarray, going: np.ndarray, level: float) -> float:
+        """Jump as far as everything fits, serve the picks after that in order, and return the level reached."""
+        now = self.tasks[current]
+        limits = np.where(going, part.limits, now)
+        low, high = self._bracket(part, keys, now, limits, going, level)
+
+        def served(at: float) -> np.ndarray:
+            return np.asarray(np.clip(keys.below(at), now, limits))
+
+        at_low, used_low = now, self.left * 0
+        if low > level:
+            tasks = served(low)
+            used = part.usage(tasks - now)
+            if bool((used <= self.left).all()):
+                at_low, used_low = tasks, used
+            else:
+                low = level
+        at_high, used_high = served(high), None
+        probes = stalled = 0
+        side = 0
+        while (at_high - at_low).sum() > WINDOW and stalled < _GIVE_UP:
+            if used_high is None:
+                used_high = part.usage(at_high - now)
+                if bool((used_high <= self.left).all()):  # all that there is fits
+                    at_low, used_low = at_high, used_high
+                    break
+            middle = _between(low, high, used_low, used_high, self.left, side)
+            if not low < middle < high:
+                break
+            before = (at_high - at_low).sum()
+            tasks = served(middle)
+            used = part.usage(tasks - now)
+            probes += 1
+            if bool((used <= self.left).all()):
+                low, at_low, used_low, side = middle, tasks, used, 1
+            else:
+                high, at_high, used_high, side = middle, tasks, used, -1
+            stalled = 0 if (at_high - at_low).sum() < 0.75 * before else stalled + 1
+        self.tasks[current] = at_low
+        self.left = self.left - used_low
+        self._serve(part, keys, current, at_low, (at_high - at_low).astype(np.int64))
+        return high
+
+    def _bracket(
+        self, part: Pool, keys: Keys, now: np.ndarray, limits: np.ndarray, going: np.ndarray, level: float
+    ) -> tuple[float, float]:
+        """Return a level where all should fit (a guess, checked later) and one where it cannot, or enough lies below.
+
+        The picks below s number between s/ds − offset and s/ds + 1 − offset (at most the limit), so that fluid levels
+        for these two requests bracket the level where the first task does not fit.
+        """
+        rate = np.where(going, keys.rate, 0.0)
+        demands = part.demands.astype(float) if part.demands.dtype == object else part.demands
+        left = self.left.astype(float)
+        growth, start = rate @ demands, now * going
+        each = going.astype(float) @ demands
+        base = left + start @ demands + self.offset * each
+        low = _fluid(base - each, growth)
+        high = _fluid(base, growth)
+        if np.isfinite(part.limits).any():
+            low = _limited(low, 1 - self.offset, rate, now, limits, going, demands, left)
+            high = _limited(high, -self.offset, rate, now, limits, going, demands, left)
+        total = rate.sum()
+        enough = level + WINDOW / 4 / total if total > 0 else np.inf
+        soonest = float(keys.at(np.flatnonzero(going), now[going]).min())
+        high = max(high * (1 + LEVEL_ROUNDING), enough, float(np.nextafter(soonest, np.inf)))
+        return max(low * (1 - LEVEL_ROUNDING), level), high
+
+    def _serve(self, part: Pool, keys: Keys, current: np.ndarray, tasks: np.ndarray, more: np.ndarray) -> None:
+        """Serve these picks (``more`` of each user, from pick number ``tasks`` on) in order."""
+        who = np.flatnonzero(more)
+        users = np.repeat(who, more[who])
+        first = np.cumsum(more[who]) - more[who]
+        picks = np.repeat(tasks[who] - first, more[who]) + np.arange(len(users))
+        self._serve_in_order(part, current, users[keys.order(users, picks)])
+
+    def _serve_in_order(self, part: Pool, current: np.ndarray, queue: np.ndarray) -> None:
+        """Serve one task to each user in the queue, in order; who does not fit is out (``stop``: all is over)."""
+        position, size = 0, _FIRST_CHUNK
+        while position < len(queue):
+            chunk = queue[position : position + size]
+            demands = part.demands[chunk]
+            fits = np.asarray((demands <= self.left).all(axis=1), dtype=bool)
+            if self.rule == "stop":
+                waiting = chunk if fits.all() else chunk[: int(fits.argmin())]
+            else:
+                self.alive[current[chunk[~fits]]] = False
+                fits &= self.alive[current[chunk]]
+                waiting = chunk if fits.all() else chunk[fits]
+            used = np.cumsum(part.demands[waiting], axis=0)
+            over = np.asarray((used > self.left).any(axis=1), dtype=bool)
+            count = int(over.argmax()) if over.any() else len(waiting)
+            if count:
+                np.add.at(self.tasks, current[waiting[:count]], 1.0)
+                self.left = self.left - used[count - 1]
+            if self.rule == "stop" and count < len(chunk):
+                self.stopped = True
+                return
+            if count < len(waiting):
+                self.alive[current[waiting[count]]] = False
+                position += int(np.flatnonzero(fits)[count]) + 1
+                size = max(size // 2, _FIRST_CHUNK)
+            else:
+                position += len(chunk)
+                size *= 2
+
+
+def _fluid(base: np.ndarray, growth: np.ndarray) -> float:
+    """Return the level at which growth·level reaches base on the first resource."""
+    grows = growth > 0
+    return float((base[grows] / growth[grows]).min()) if grows.any() else np.inf
+
+
+def _limited(
+    level: float,
+    extra: int,
+    rate: np.ndarray,
+    now: np.ndarray,
+    limits: np.ndarray,
+    going: np.ndarray,
+    demands: np.ndarray,
+    left: np.ndarray,
+) -> float:
+    """Return the fluid level when requests rate·level + extra end at the limits: Newton's method, from below."""
+    satisfied = np.zeros(len(rate), dtype=bool)
+    while True:
+        reached = going & (rate * level + extra >= limits) if np.isfinite(level) else going & np.isfinite(limits)
+        if not (reached & ~satisfied).any():
+            return level
+        satisfied |= reached
+        growing = going & ~satisfied
+        fixed = np.where(satisfied, limits - now, 0.0) + np.where(growing, extra - now, 0.0)
+        level = _fluid(left - fixed @ demands, np.where(growing, rate, 0.0) @ demands)
+
+
+def _between(
+    low: float, high: float, used_low: np.ndarray, used_high: np.ndarray, left: np.ndarray, side: int
+) -> float:
+    """Return where to look next: usage interpolated, then beyond it on the other side of the last probe."""
+    over = np.asarray(used_high > left, dtype=bool)
+    room = (left - used_low)[over].astype(float)
+    fraction = float((room / (used_high - used_low)[over].astype(float)).min())
+    if side > 0:
+        fraction = min(2 * fraction + 0.01, (1 + fraction) / 2)
+    elif side < 0:
+        fraction = 1 - min(2 * (1 - fraction) + 0.01, (2 - fraction) / 2)
+    return low + (high - low) * min(max(fraction, 0.01), 0.99)
+
+
+def progressive_filling(pool: Pool, *, rule: str = "exclude", ties: str = "larger") -> np.ndarray:
+    """Return discrete DRF: whole tasks by user, one at a time to the smallest (weighted) dominant share.
+
+    Exactly what :func:`~fairlp.solvers.combinatorial.picking.pick_by_pick` gives, in a few passes over the data.
+
+    Parameters
+    ----------
+    pool : Pool
+    rule : {"exclude", "stop"}
+        When the chosen user's task does not fit: drop that user and go on, or end (Ghodsi et al., Algorithm 1).
+    ties : {"larger", "smaller", "index"}
+        Among equal shares, who comes first: the larger share per task (the worked example of Ghodsi et al. needs it),
+        the smaller, or the first in order. What is still equal goes by order.
+
+    Examples
+    --------
+    >>> from fairlp import examples
+    >>> progressive_filling(Pool.of(examples.load("ghodsi"))).tolist()
+    [3.0, 2.0]
+    >>> progressive_filling(Pool.of(examples.load("ghodsi-59-19")), rule="stop").tolist()
+    [2.0, 8.0]
+    """
+    return Filling(pool, rule=rule, ties=ties).run()
+
+
+def sequential_minmax(pool: Pool, *, ties: str = "larger") -> np.ndarray:
+    """Return sequential minmax (Parkes et al.): the next task to whom it would leave with the smallest share."""
+    return Filling(pool, offset=1, ties=ties).run()

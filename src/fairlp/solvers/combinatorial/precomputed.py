@@ -1,0 +1,209 @@
+"""Precomputed DRF (Metin): how often the cycle of progressive filling fits, and whole tasks from that, in one pass.
+
+Serving by dominant share is cyclic: while the user of the largest share per task ds* runs one task, user n runs
+ds*/ds[n]. A cycle needs Σ_n (ds*/ds[n])·d[n,r] of resource r, so k = min_r c[r]/Σ_n (ds*/ds[n])·d[n,r] cycles fit and
+user n gets floor(k·ds*/ds[n]) tasks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ...models.exact import integers, quotient
+from ...models.tolerances import QUOTIENT_ROUNDING
+from .filling import Filling
+from .shares import Pool
+
+
+@dataclass
+class FluidLevel:
+    """The share that everyone reaches when tasks are divisible, min over r of left[r] / Σ_n d[n,r]/ds[n], held exactly.
+
+    Floats answer where rounding cannot matter; next to a whole number, rationals do.
+    """
+
+    pool: Pool
+    left: np.ndarray
+
+    def __post_init__(self) -> None:
+        share = quotient(self.pool.top, self.pool.bottom)
+        self.rate = np.divide(1.0, share, out=np.zeros(len(share)), where=share > 0)
+        demands = self.pool.demands.astype(float)
+        growth = self.rate @ demands
+        self._doubt = QUOTIENT_ROUNDING * max(len(share), 1)  # rounding of a sum of N terms
+        with np.errstate(divide="ignore"):
+            self._levels = np.where(growth > 0, self.left.astype(float) / np.where(growth > 0, growth, 1.0), np.inf)
+        self.value = float(self._levels.min(initial=np.inf))
+        self._exact: Fraction | None = None
+
+    @property
+    def exact(self) -> Fraction:
+        """The level as a rational number."""
+        if self._exact is None:
+            near = np.flatnonzero(self._levels <= self.value * (1 + 2 * self._doubt))
+            self._exact = min(Fraction(int(self.left[r])) / self._growth(int(r)) for r in near)
+        return self._exact
+
+    def multiples(self, top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+        """Return floor(level / (top/bottom)) exactly: how many whole tasks of that share reach no further."""
+        if not np.isfinite(self.value):
+            return np.full(len(top), np.inf)
+        share = quotient(top, bottom)
+        reached = np.divide(self.value, share, out=np.zeros(len(share)), where=share > 0)
+        count = np.floor(reached)
+        doubtful = np.flatnonzero(abs(reached - np.rint(reached)) <= self._doubt * np.maximum(reached, 1.0))
+        doubtful = doubtful[share[doubtful] > 0]
+        if doubtful.size:
+            level = self.exact
+            below, above = integers(bottom[doubtful]), integers(top[doubtful])
+            exact = [
+                level.numerator * b // (level.denominator * a)
+                for a, b in zip(above.tolist(), below.tolist(), strict=True)
+            ]
+            count[doubtful] = exact
+        return np.asarray(count)
+
+    def _growth(self, r: int) -> Fraction:
+        """Return Σ_n d[n,r]/ds[n] exactly: terms of one denominator first, then in pairs."""
+        need = integers(self.pool.demands[:, r])
+        some = np.flatnonzero((self.pool.top > 0) & (need > 0))
+        tops, terms = integers(self.pool.top[some]), need[some] * integers(self.pool.bottom[some])
+        by_top: dict[int, int] = {}
+        for top, term in zip(tops.tolist(), terms.tolist(), strict=True):
+            by_top[top] = by_top.get(top, 0) + term
+        parts = [(term, top) for top, term in by_top.items()]
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=False)
+            odd = parts[-1:] if len(parts) % 2 else []
+            parts = [(a * d + c * b, b * d) for (a, b), (c, d) in pairs] + odd
+        return Fraction(*parts[0])
+
+
+def precomputed(pool: Pool) -> np.ndarray:
+    """Return floor(k·ds*/ds[n]) tasks for each user (at most the limit), exactly; O(N·R).
+
+    Examples
+    --------
+    >>> from fairlp import examples
+    >>> precomputed(Pool.of(examples.load("ghodsi"))).tolist()
+    [3.0, 2.0]
+    >>> precomputed(Pool.of(examples.load("cycles"))).tolist()
+    [5.0, 2.0, 1.0]
+    """
+    part = _able(pool)
+    tasks = np.zeros(len(pool.limits))
+    if pool.able.any():
+        found = FluidLevel(part, part.capacity).multiples(part.top, part.bottom)
+        tasks[pool.able] = np.minimum(found, part.limits)
+    return tasks
+
+
+def divisible(pool: Pool) -> np.ndarray:
+    """Return k·ds*/ds[n] (at most the limit): precomputed DRF without the floor, for tasks that may be divided."""
+    part = _able(pool)
+    tasks = np.zeros(len(pool.limits))
+    if pool.able.any():
+        level = FluidLevel(part, part.capacity)
+        tasks[pool.able] = np.minimum(level.value * level.rate, part.limits)
+    return tasks
+
+
+def algorithm_1(pool: Pool, *, simplified: bool = False) -> np.ndarray:
+    """Return Metin's Algorithm 1 in floating point, as printed; ``simplified`` cancels ds* first (§3.4).
+
+    Next to whole numbers the floor depends on rounding; :func:`precomputed` decides those exactly.
+    """
+    part = _able(pool)
+    tasks = np.zeros(len(pool.limits))
+    if not pool.able.any():
+        return tasks
+    demands, capacity = part.demands.astype(float), part.capacity.astype(float)
+    share = part.per_task()
+    ratio = 1.0 / share if simplified else share.max() / share
+    total = ratio @ demands
+    k = (capacity[total > 0] / total[total > 0]).min()
+    tasks[pool.able] = np.minimum(np.floor(k * ratio), part.limits)
+    return tasks
+
+
+@dataclass
+class Cycle:
+    """One cycle of a higher order: its number of turns k, the largest share of its users, and what they get."""
+
+    turns: Fraction
+    largest: Fraction
+    users: np.ndarray
+    tasks: np.ndarray
+    left: np.ndarray
+
+
+def higher_order_cycles(pool: Pool) -> list[Cycle]:
+    """Return the first cycle and those that fit after it (Metin, §6.1): drop the largest shares until k ≥ 1 again.
+
+    The first is Algorithm 1. Each later one is Algorithm 1 for the users who are left on what is left; tasks are added
+    up over cycles. Fair cycles do not add up to a fair whole (the paper warns of it); capacities are kept.
+    """
+    cycles: list[Cycle] = []
+    users = np.flatnonzero(pool.able)
+    order = users[_by_share(pool, users)]  # ascending
+    left, tasks = pool.capacity, np.zeros(len(pool.limits))
+    end = len(order)
+    while end > 0:
+        who = order[:end]
+        part = pool.take(who)
+        level = FluidLevel(part, left)
+        largest = part.take(np.array([end - 1]))
+        turns = level.multiples(largest.top, largest.bottom)[0]
+        if not cycles or turns >= 1:
+            more = np.minimum(level.multiples(part.top, part.bottom), part.limits - tasks[who])
+            tasks[who] += more
+            left = pool.capacity - pool.usage(tasks)
+            share = Fraction(int(largest.top[0]), int(largest.bottom[0]))
+            cycles.append(Cycle(level.exact / share, share, who, more, left))
+        end -= int((part.per_task() == part.per_task()[-1])[::-1].argmin() or end)
+    return cycles
+
+
+def _by_share(pool: Pool, users: np.ndarray) -> np.ndarray:
+    """Return the order of users by ascending share per task, exactly."""
+    from .shares import Keys
+
+    part = pool.take(users)
+    return Keys(part.top, part.bottom, 1, "index").order(np.arange(len(users)), np.zeros(len(users)))
+
+
+def repaired(pool: Pool, tasks: np.ndarray, how: str, ties: str) -> np.ndarray:
+    """Return tasks with more added until nothing fits: one each in ascending share, or by progressive filling."""
+    filling = Filling(pool, ties=ties, tasks=tasks)
+    return filling.pass_by_pass() if how == "ascending" else filling.run()
+
+
+def cycle(pool: Pool) -> tuple[np.ndarray, Fraction]:
+    """Return the tasks of each user in one whole cycle, lcm(ds)/ds[n], and the share at its end, lcm(ds)."""
+    shares = _fractions(pool)
+    able = [share for share in shares if share]
+    if not able:
+        return np.zeros(len(shares), dtype=object), Fraction(0)
+    end = Fraction(math.lcm(*(s.numerator for s in able)), math.gcd(*(s.denominator for s in able)))
+    counts = np.array([int(end / share) if share else 0 for share in shares], dtype=object)
+    return counts, end
+
+
+def basic_subcycle(pool: Pool) -> np.ndarray:
+    """Return floor(ds*/ds[n]) for each user (0 for who can run nothing), exactly; Python integers."""
+    shares = _fractions(pool)
+    most = max(shares)
+    return np.array([most // share if share else 0 for share in shares], dtype=object)
+
+
+def _fractions(pool: Pool) -> list[Fraction]:
+    pairs = zip(integers(pool.top).tolist(), integers(pool.bottom).tolist(), strict=True)
+    return [Fraction(top, bottom) for top, bottom in pairs]
+
+
+def _able(pool: Pool) -> Pool:
+    return pool if pool.able.all() else pool.take(pool.able)

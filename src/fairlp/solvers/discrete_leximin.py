@@ -1,0 +1,89 @@
+"""The leximin optimum with whole tasks, as a few integer programs: the exact yardstick for discrete heuristics.
+
+Levels are found from the smallest up. With tasks divided, whoever cannot be raised is frozen; with whole tasks several
+sets of users could be, so that a round settles a *level* and *how many* users stay at or below it, and later rounds may
+still choose who they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..formulations.discrete import Settled, whole_tasks
+from ..models.errors import SolverError
+from ..models.exact import integers
+from ..models.instance import Instance
+from .combinatorial.shares import Pool
+
+
+@dataclass
+class DiscreteLeximin:
+    """Whole tasks by user, and the rounds: each level with the number of users who stay at or below it."""
+
+    tasks: np.ndarray
+    levels: list[tuple[Fraction, int]] = field(default_factory=list)
+    programs: int = 0
+    seconds: float = 0.0
+
+
+def discrete_leximin(instance: Instance, *, solver: str = "highs", options: dict[str, Any] | None = None) -> Any:
+    """Return the whole tasks whose sorted weighted dominant shares are lexicographically largest.
+
+    Two integer programs a level: the smallest share above the levels settled so far, and the most users above it. Both
+    answers are whole numbers of tasks, from which levels follow as exact rationals; what the solver says of a level is
+    not used. If the second program shows the first answer not to be the best (levels closer than the solver's
+    tolerance), the level is raised and the second one repeated.
+
+    Parameters
+    ----------
+    instance : Instance
+        One server; small (users × distinct levels binaries).
+    solver : str
+        Any that takes integer variables.
+    options : dict, optional
+        Options of the solver.
+
+    Raises
+    ------
+    SolverError
+        When the solver fails, or its whole tasks break a capacity.
+    """
+    pool = Pool.of(instance)
+    who = np.flatnonzero(pool.able)
+    result = DiscreteLeximin(np.zeros(len(pool.limits)))
+    tops, bottoms = integers(pool.top).tolist(), integers(pool.bottom).tolist()
+    shares = [Fraction(top, bottom) for top, bottom in zip(tops, bottoms, strict=True)]
+    settled: list[Settled] = []
+    staying = 0
+
+    def solve(levels: list[Settled], goal: str) -> list[Fraction]:
+        begin = perf_counter()
+        solution = whole_tasks(instance, levels, goal).solve(solver=solver, **(options or {})).require_optimal()
+        result.seconds += perf_counter() - begin
+        result.programs += 1
+        result.tasks = np.rint(solution.values["x"].to_numpy())
+        if bool((pool.usage(result.tasks) > pool.capacity).any()):
+            raise SolverError(
+                f"{solver} gave whole tasks that break a capacity by rounding; scale the data, or use another solver"
+            )
+        return sorted(int(result.tasks[n]) * shares[n] for n in who)
+
+    while staying < len(who):
+        levels = solve(settled, "level")
+        while True:
+            level = levels[staying]
+            least = np.array([float(-(-level // share)) if share else 0.0 for share in shares])
+            above = np.array([float(level // share + 1) if share else 0.0 for share in shares])
+            levels = solve([*settled, Settled(least, above, 0)], "count")
+            now = sum(value <= level for value in levels)
+            if now > staying:
+                break
+        staying = now
+        settled.append(Settled(least, above, staying))
+        result.levels.append((level, staying))
+    return result

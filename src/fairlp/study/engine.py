@@ -1,0 +1,254 @@
+"""Run a study: the runs that are missing, through joblib, each kept as soon as it is finished."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..models.errors import FairlpError, FairlpWarning, FileFormatError, StudyError, UnknownNameError, nearest
+from . import storage
+from .packages import need
+from .plain import shown
+from .result import Result
+from .work import Outcome, do
+
+if TYPE_CHECKING:
+    from .definition import Study
+
+#: Runs a worker in one batch, for back ends of joblib that give nothing back before a whole batch is done.
+_RUNS_A_BATCH = 8
+
+
+def run(
+    study: Study, path: str | Path | None, *, workers: int | None, backend: str, progress: bool | None, on_error: str
+) -> Result:
+    """Do the runs that are not done yet, and return all; see :meth:`fairlp.study.Study.run`."""
+    if on_error not in ("raise", "record"):
+        raise UnknownNameError(f"on_error={on_error!r}; {nearest(on_error, ['raise', 'record'])}")
+    if workers is not None and (not isinstance(workers, int) or workers == 0):
+        raise StudyError(f"workers is {workers!r}; expected a whole number, or -1 for all cores")
+    need("pyarrow")
+    _check_backend(backend)
+    how = _How(study, workers, backend, progress, on_error)
+    definition = study.definition(recognised=path is not None)
+    if path is None:
+        return how.result(definition, how.complete({}, None))
+    target = _checked(path)
+    number = {key: k for k, key in enumerate(study.keys)}
+    done: storage.Finished = {}
+    if target.exists():
+        table, told = storage.read(target)
+        storage.same(told, storage.stamp(definition), target)
+        done = storage.finished(table, number)
+        if not how.missing(done):
+            if told["definition"]["runs"] == study.runs:
+                return Result.of(table, told, target)
+            return how.result(definition, done)
+    with storage.Journal(target.with_name(f"{target.name}.journal"), definition) as journal:
+        done |= journal.finished(number)
+        done = how.complete(done, journal)
+        surplus = any(number >= study.runs for _, number in done)
+        storage.write(target, storage.table(definition, how.wanted(done)))
+        if not surplus:  # runs beyond those that are wanted now wait for the day that they are
+            journal.remove()
+    return Result.read(target)
+
+
+@dataclass(frozen=True)
+class _How:
+    """A study with the way to run it."""
+
+    study: Study
+    workers: int | None
+    backend: str
+    progress: bool | None
+    on_error: str
+
+    def missing(self, done: storage.Finished) -> list[tuple[int, int]]:
+        """Return points and numbers of the runs to do, run 0 of every point first: so the bar tells of all points."""
+
+        def is_missing(key: str, run: int) -> bool:
+            found = done.get((key, run))
+            return found is None or (found.error is not None and self.on_error == "raise")
+
+        keys = self.study.keys
+        return [(p, r) for r in range(self.study.runs) for p, key in enumerate(keys) if is_missing(key, r)]
+
+    def wanted(self, done: storage.Finished) -> list[Outcome]:
+        """Return the outcomes of the runs that the study has."""
+        return [outcome for (_, number), outcome in done.items() if number < self.study.runs]
+
+    def result(self, definition: dict[str, Any], done: storage.Finished) -> Result:
+        """Return a result that is in no file, or not as it is there."""
+        return Result.of(storage.table(definition, self.wanted(done)), storage.stamp(definition))
+
+    def complete(self, done: storage.Finished, journal: storage.Journal | None) -> storage.Finished:
+        """Return what is done already with what was missing; an error of a run ends it when all under way is kept."""
+        todo = self.missing(done)
+        done = dict(done)
+        keys, failed = self.study.keys, None
+        total = self.study.runs * len(keys)
+        runs = _Runs(self, todo)
+        with _bar(self.study.name, total, total - len(todo), self.progress) as advance:
+            for outcome in runs:
+                advance()
+                if outcome.error is not None and self.on_error == "raise":
+                    failed = failed or outcome
+                    runs.stop()
+                    continue
+                key = keys[outcome.point]
+                done[key, outcome.run] = outcome
+                if journal is not None:
+                    journal.append(key, outcome)
+        if failed is not None:
+            raise self.failure(failed)
+        return done
+
+    def failure(self, outcome: Outcome) -> StudyError:
+        """Return the error of a run that failed, with where it was in the worker."""
+        point = shown(self.study.points[outcome.point])
+        error = StudyError(
+            f"run {outcome.run} of point {outcome.point} ({point}) of study {self.study.name!r} failed: {outcome.error}"
+        )
+        error.add_note(f"In the worker:\n{outcome.trace}")
+        return error
+
+
+class _Runs:
+    """Outcomes of runs as they come, in any order; after ``stop`` only of those that are under way."""
+
+    def __init__(self, how: _How, todo: list[tuple[int, int]]) -> None:
+        self._how, self._todo, self._going = how, todo, True
+
+    def stop(self) -> None:
+        """Begin no more runs."""
+        self._going = False
+
+    def __iter__(self) -> Iterator[Outcome]:
+        if not self._todo:
+            return
+        backend = self._how.backend
+        try:
+            with _quiet(), _one_thread():
+                yield from self._outcomes()
+        except FairlpError:
+            raise
+        except Exception as error:
+            raise StudyError(
+                f"the back end {backend!r} failed: {type(error).__name__}: {error} (with a path, finished runs are "
+                "kept and the study goes on from them)"
+            ) from error
+
+    def _outcomes(self) -> Iterator[Outcome]:
+        joblib = need("joblib")
+        backend, workers = self._how.backend, self._how.workers
+        limited = getattr(joblib.parallel.BACKENDS.get(backend), "supports_inner_max_num_threads", False)
+        more = {"inner_max_num_threads": 1} if limited else {}
+        with joblib.parallel_config(backend=backend, n_jobs=1 if workers is None else workers, **more):
+            try:
+                parallel = joblib.Parallel(return_as="generator_unordered")
+            except ValueError:  # a back end that gives nothing back before all is done: some runs at a time
+                with joblib.Parallel() as parallel:
+                    tasks, size = self._tasks(), _RUNS_A_BATCH * joblib.effective_n_jobs()
+                    while batch := list(islice(tasks, size)):
+                        yield from parallel(batch)
+                return
+            outcomes = parallel(self._tasks())
+            try:
+                yield from outcomes
+            finally:
+                outcomes.close()
+
+    def _tasks(self) -> Iterator[Any]:
+        # one task a run: joblib puts quick ones together itself, by how long they take
+        from joblib import delayed
+
+        study = self._how.study
+        work = replace(study.work, process=os.getpid())
+        for point, number in self._todo:
+            if not self._going:
+                return
+            yield delayed(do)(work, point, study.points[point], number)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Say once in the documentation, not in every run, what fairlp warns of; and nothing of runs that were stopped."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairlpWarning)
+        warnings.filterwarnings("ignore", ".*tasks (have been successfully executed|which were still)", UserWarning)
+        yield
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let BLAS use one thread in this process, as in workers: sums of parts may differ in the last digit."""
+    import scipy.linalg  # noqa: F401  (what is not loaded yet cannot be limited)
+
+    with need("threadpoolctl").threadpool_limits(1, user_api="blas"):
+        yield
+
+
+@contextmanager
+def _bar(name: str, total: int, done: int, wanted: bool | None) -> Iterator[Callable[[], None]]:
+    """Show a progress bar on standard error, and give what counts a run."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    if wanted is None:
+        wanted = console.is_terminal or (console.is_jupyter and find_spec("ipywidgets") is not None)
+    if not wanted or done == total:
+        yield lambda: None
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(name, total=total, completed=done)
+        yield lambda: bar.advance(task)
+
+
+def _check_backend(backend: str) -> None:
+    joblib = need("joblib")
+    known = dict.fromkeys([*joblib.parallel.BACKENDS, *joblib.parallel.EXTERNAL_BACKENDS])
+    if backend not in known:
+        raise UnknownNameError(f"no back end of joblib is called {backend!r}; {nearest(backend, known)}")
+    if backend == "dask":
+        try:
+            need("distributed").get_client()
+        except ValueError:
+            raise StudyError(
+                "backend='dask' needs a cluster: first from dask.distributed import Client; "
+                "client = Client('tcp://scheduler:8786') (or Client() for one on this machine)"
+            ) from None
+
+
+def _checked(path: str | Path) -> Path:
+    """Return the path of the file to write, when it can be written."""
+    target = Path(path)
+    if target.suffix.lower() != ".parquet":
+        raise FileFormatError(f"cannot write {str(path)!r}: the result of a study is a .parquet file")
+    if not target.absolute().parent.is_dir():
+        raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(target.parent)!r}")
+    if target.is_dir():
+        raise FileFormatError(f"cannot write {str(path)!r}: it is a folder; expected a file")
+    return target

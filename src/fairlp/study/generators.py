@@ -1,0 +1,153 @@
+"""Random instances for studies: functions ``(rng, **parameters) -> Instance``, by name.
+
+Intervals are ``[low, high]``, both ends included. Weights and task limits are drawn last, so that asking for them
+changes nothing else.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..models import examples
+from ..models.callable_module import make_callable
+from ..models.errors import InstanceError
+from ..models.instance import Instance
+
+Interval = Sequence[float]
+
+
+def uniform_integers(
+    rng: np.random.Generator,
+    *,
+    users: int,
+    resources: int,
+    demands: Interval = (1, 10),
+    reserves: Interval = (50_000, 100_000),
+    weights: Interval | None = None,
+    task_limits: Interval | None = None,
+) -> Instance:
+    """One pool; demands and reserves are whole numbers, uniform (Metin, Precomputed DRF, Tables 1 and 2)."""
+    wanted = _integers(rng, demands, (users, resources), "demands", least=1)
+    there = _integers(rng, reserves, (1, resources), "reserves")
+    return _made("uniform-integers", rng, wanted, there, weights, task_limits, servers=["pool"])
+
+
+def zero_demands(
+    rng: np.random.Generator,
+    *,
+    users: int,
+    resources: int,
+    zeros: float = 0.5,
+    demands: Interval = (1, 10),
+    reserves: Interval = (50_000, 100_000),
+    weights: Interval | None = None,
+    task_limits: Interval | None = None,
+) -> Instance:
+    """The same, where each demand is 0 with a probability; every user keeps one, drawn evenly, at least."""
+    wanted = _integers(rng, demands, (users, resources), "demands", least=1)
+    there = _integers(rng, reserves, (1, resources), "reserves")
+    absent = rng.random((users, resources)) < _probability(zeros, "zeros")
+    absent[np.arange(users), rng.integers(0, resources, users)] = False
+    wanted[absent] = 0
+    return _made("zero-demands", rng, wanted, there, weights, task_limits, servers=["pool"])
+
+
+def log_normal(
+    rng: np.random.Generator,
+    *,
+    users: int,
+    servers: int,
+    resources: int = 2,
+    size: float = 20.0,
+    demand_sigma: float = 1.0,
+    server_sigma: float = 0.5,
+    eligible: float = 1.0,
+    weights: Interval | None = None,
+    task_limits: Interval | None = None,
+) -> Instance:
+    """Servers that differ: capacities (median ``size``) and demands (median 1) are log-normal, independent.
+
+    Each user may run on each server with the probability ``eligible``, and on one at least.
+    """
+    wanted = rng.lognormal(0.0, demand_sigma, (users, resources))
+    there = size * rng.lognormal(0.0, server_sigma, (servers, resources))
+    allowed = None
+    if _probability(eligible, "eligible") < 1:
+        allowed = rng.random((users, servers)) < eligible
+        allowed[np.arange(users), rng.integers(0, servers, users)] = True
+    return _made("log-normal", rng, wanted, there, weights, task_limits, eligible=allowed)
+
+
+def google_cluster(
+    rng: np.random.Generator,
+    *,
+    users: int = 100,
+    one_by_one: bool = False,
+    weights: Interval | None = None,
+    task_limits: Interval | None = None,
+) -> Instance:
+    """Google's 12,583 servers; each user's task needs 0.01 to 0.1 of the largest server's CPU and memory."""
+    made = examples.google_cluster(users, int(rng.integers(2**32)), one_by_one)
+    return made.replace(
+        weights=made.weights if weights is None else _integers(rng, weights, users, "weights", least=1),
+        task_limits=made.task_limits if task_limits is None else _integers(rng, task_limits, users, "task_limits"),
+    )
+
+
+def _made(
+    name: str,
+    rng: np.random.Generator,
+    demands: np.ndarray,
+    capacities: np.ndarray,
+    weights: Interval | None,
+    task_limits: Interval | None,
+    **more: Any,
+) -> Instance:
+    users = len(demands)
+    return Instance.from_arrays(
+        demands,
+        capacities,
+        weights=None if weights is None else _integers(rng, weights, users, "weights", least=1),
+        task_limits=None if task_limits is None else _integers(rng, task_limits, users, "task_limits"),
+        name=name,
+        **more,
+    )
+
+
+def _integers(
+    rng: np.random.Generator, interval: Interval, shape: int | tuple[int, int], name: str, least: int = 0
+) -> np.ndarray:
+    """Return whole numbers from an interval as floats."""
+    if len(interval) != 2 or any(end != int(end) for end in interval) or not least <= interval[0] <= interval[1]:
+        raise InstanceError(
+            f"{name} are drawn from {interval!r}; expected whole numbers [low, high], low at least {least}"
+        )
+    return rng.integers(int(interval[0]), int(interval[1]), shape, endpoint=True).astype(float)
+
+
+def _probability(value: float, name: str) -> float:
+    if not 0 <= value <= 1:
+        raise InstanceError(f"{name} is {value!r}; expected a probability, from 0 to 1")
+    return value
+
+
+#: name → generator
+REGISTRY: dict[str, Callable[..., Instance]] = {
+    function.__name__.replace("_", "-"): function
+    for function in (uniform_integers, zero_demands, log_normal, google_cluster)
+}
+
+
+def table() -> pd.DataFrame:
+    """Return the generators that ship with fairlp: what they make, and their parameters with defaults."""
+    from .functions import listing
+
+    return listing(REGISTRY, "generator")
+
+
+make_callable(sys.modules[__name__], table)

@@ -1,0 +1,151 @@
+"""``Result``: one row a run, and what papers print of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ..models.errors import UnknownNameError, nearest
+from . import storage
+from .checks import points_of
+from .definition import Study
+
+if TYPE_CHECKING:
+    from pandas.core.groupby import DataFrameGroupBy
+
+#: Figures of a statistic over the runs of a point.
+FIGURES = ("mean", "sd", "min", "max", "count")
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What came of a study.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row a run, by point and run: ``point`` (its number), its parameters (lists as JSON text), ``run``, ``key``
+        (with the seed and the run, all that the random numbers depend on), the statistics, and ``error`` where a run
+        failed and that was recorded.
+    definition : dict
+        The study as plain data.
+    version : str
+        The fairlp that made it.
+    path : Path or None
+    """
+
+    frame: pd.DataFrame
+    definition: dict[str, Any]
+    version: str
+    path: Path | None = None
+
+    @classmethod
+    def read(cls, path: str | Path) -> Result:
+        """Return the result in a Parquet file that a study wrote."""
+        table, told = storage.read(Path(path))
+        return cls.of(table, told, Path(path))
+
+    @classmethod
+    def of(cls, table: Any, told: Mapping[str, Any], path: Path | None = None) -> Result:
+        """Return the result of an Arrow table."""
+        return cls(table.to_pandas(), told["definition"], str(told.get("fairlp")), path)
+
+    @cached_property
+    def study(self) -> Study:
+        """The study that this is the result of; an error when it has functions that are in no module."""
+        return Study.from_dict(self.definition)
+
+    @cached_property
+    def points(self) -> pd.DataFrame:
+        """Parameters by point, lists as JSON text."""
+        names = storage.parameters(points_of(self.definition["grid"]))
+        return self.frame.groupby("point")[names].first()
+
+    @property
+    def statistics(self) -> list[str]:
+        """Columns of the statistics."""
+        columns = list(self.frame.columns)
+        return [name for name in columns[columns.index("key") + 1 :] if name != "error"]
+
+    @property
+    def failed(self) -> pd.DataFrame:
+        """The runs that failed."""
+        if "error" not in self.frame:
+            return self.frame.iloc[:0]
+        return self.frame[self.frame["error"].notna()]
+
+    def summary(self) -> pd.DataFrame:
+        """Return mean, standard deviation (of a sample), min, max and count of each statistic, by point.
+
+        Runs without the statistic, and those where it is no number (NaN), do not count.
+        """
+        parts = {name: self._figure(name) for name in FIGURES}
+        made = pd.concat({name: part.stack(future_stack=True) for name, part in parts.items()}, axis=1)  # noqa: PD013
+        made.index = made.index.set_names([*made.index.names[:-1], "statistic"])
+        return made
+
+    def table(self, columns: Mapping[str, str | Sequence[str]] | Sequence[str] | None = None) -> pd.DataFrame:
+        """Return a table for a paper: one row a point.
+
+        Parameters
+        ----------
+        columns : mapping or sequence of str, optional
+            Statistics, each with the figures to show (``mean``, ``sd``, ``min``, ``max``, ``count``); by default the
+            mean and standard deviation of all.
+
+        Examples
+        --------
+        >>> from fairlp import study
+        >>> experiment = study.Study("a", "uniform-integers", {"users": [4, 8], "resources": [2]}, ["drf"], runs=5)
+        >>> result = experiment.run(progress=False)
+        >>> result.table({"summary.drf.tasks": ["mean", "sd"], "summary.drf.used_resource1": "max"}).columns.tolist()
+        [('summary.drf.tasks', 'mean'), ('summary.drf.tasks', 'sd'), ('summary.drf.used_resource1', 'max')]
+        """
+        known = self.statistics
+        if columns is None:
+            columns = known
+        if isinstance(columns, str):
+            columns = [columns]
+        wanted = columns if isinstance(columns, Mapping) else dict.fromkeys(columns, ("mean", "sd"))
+        found = {}
+        for statistic, figures in wanted.items():
+            if statistic not in known:
+                raise UnknownNameError(f"the result has no statistic {statistic!r}; {nearest(statistic, known)}")
+            for figure in [figures] if isinstance(figures, str) else figures:
+                if figure not in FIGURES:
+                    raise UnknownNameError(f"there is no figure {figure!r}; {nearest(figure, FIGURES)}")
+                found[statistic, figure] = self._figure(figure)[statistic]
+        made = pd.DataFrame(found)
+        made.columns = pd.MultiIndex.from_tuples(found, names=["statistic", "figure"])
+        return made
+
+    def _figure(self, name: str) -> pd.DataFrame:
+        """Return one figure of all statistics, points × statistics."""
+        names = storage.parameters(points_of(self.definition["grid"])) or ["point"]
+        with np.errstate(invalid="ignore", over="ignore"):  # infinite numbers have no standard deviation
+            groups: DataFrameGroupBy[Any, Any] = self.frame.groupby("point")[self.statistics]
+            made = groups.std() if name == "sd" else groups.agg(name)
+        first = self.frame.groupby("point")[[name for name in names if name != "point"]].first()
+        made = made.reindex(first.index)  # no statistic, no rows: every run has failed
+        if first.shape[1]:
+            made.index = pd.MultiIndex.from_frame(first) if first.shape[1] > 1 else pd.Index(first.iloc[:, 0])
+        return made
+
+    def __repr__(self) -> str:
+        points, statistics = self.frame["point"].nunique(), len(self.statistics)
+        failed = f", {len(self.failed)} failed" if len(self.failed) else ""
+        return (
+            f"<Result of {self.definition['name']!r}: {len(self.frame)} runs of {points} points{failed}, "
+            f"{statistics} statistics, fairlp {self.version}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p>{escape(repr(self))}</p>{self.summary().to_html(max_rows=40)}"
