@@ -196,6 +196,7 @@ _ROWS = (
         ("sharing incentive", "dynamically envy-free", "dynamically Pareto-optimal", "strategy-proof", "irrevocable"),
         _IN_TURN,
         options=("horizon",),
+        validator=f"{_ARRIVALS}:check_steps",
         compared=False,
     ),
     Mechanism(
@@ -208,6 +209,7 @@ _ROWS = (
         ("sharing incentive", "envy-free", "irrevocable"),
         _IN_TURN,
         options=("horizon",),
+        validator=f"{_ARRIVALS}:check_steps",
         compared=False,
     ),
 )

@@ -123,9 +123,10 @@ def _dominant(
             more[doubtful] = product(d, bottom[doubtful]) > product(top[doubtful], below[doubtful])
         more &= able
         if more.any():
-            top[more] = demands[more, r] if top.dtype == demands.dtype else integers(demands[more, r])
-            bottom[more] = below[more] if bottom.dtype == below.dtype else integers(below[more])
-            best = np.where(more, share, best)
+            need = demands[:, r]
+            np.copyto(top, need if top.dtype == need.dtype else integers(need), where=more)
+            np.copyto(bottom, below if bottom.dtype == below.dtype else integers(below), where=more)
+            np.copyto(best, share, where=more)
     if not by_resource and bool((weights != 1).any()):
         bottom = product(bottom, weights)
         if bottom.dtype == object:

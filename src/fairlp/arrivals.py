@@ -1,0 +1,269 @@
+"""``Arrivals``: dynamic DRF while it happens, one user after the other, at amortised O(R) a user."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from .models.arrival_order import require_horizon
+from .models.errors import InstanceError, UnknownNameError, nearest
+from .models.instance import Instance
+from .models.tolerances import ENTITLEMENT_SUM
+from .solvers.combinatorial.arrivals import LevelStack
+
+if TYPE_CHECKING:
+    from .models.dynamic import DynamicAllocation
+
+
+class Change:
+    """What one arrival changed: the users from ``first`` to ``step`` (in order of arrival) now have the same level.
+
+    Attributes
+    ----------
+    step : int
+        Number of users who have come.
+    level : float
+        Their dominant share divided by weight, a fraction of everything.
+    first : int
+        Position of the first of them, counted from 0 in order of arrival.
+
+    Its length is the number of users changed; :attr:`shares` lists them (that costs O(their number), so it is done only
+    when asked for).
+    """
+
+    def __init__(self, arrivals: Arrivals, step: int, level: float, first: int) -> None:
+        self._arrivals, self.step, self.level, self.first = arrivals, step, level, first
+
+    def __len__(self) -> int:
+        return self.step - self.first
+
+    @property
+    def users(self) -> list[Any]:
+        """Users whose share changed, in order of arrival."""
+        return self._arrivals.users[self.first : self.step]
+
+    @property
+    def shares(self) -> pd.Series[float]:
+        """New dominant share of each user whose share changed, as it was after this arrival."""
+        weights = np.array(self._arrivals.weights[self.first : self.step])
+        return pd.Series(self.level * weights, index=pd.Index(self.users, name="user", dtype=object), name="share")
+
+    def __repr__(self) -> str:
+        users = self.users
+        who = f"{users[0]!r}, now" if len(users) == 1 else f"{len(users)} users, {users[0]!r} to {users[-1]!r}, now"
+        return f"<Change at step {self.step}: {who} at level {self.level:.6g}>"
+
+
+class Arrivals:
+    """Dynamic DRF for users who arrive one by one and never leave: what a long-running service keeps.
+
+    Parameters
+    ----------
+    resources : mapping, Series or Instance
+        Capacity of each resource, > 0; or an instance with one server, whose capacities are taken.
+    horizon : float
+        Number of all users who will ever come (with weights: the sum of their weights). It only scales the shares.
+
+    Raises
+    ------
+    InstanceError
+        For a capacity that is not a number > 0, no resources, several servers, or a horizon that is not a number > 0.
+
+    Examples
+    --------
+    >>> arrivals = Arrivals({"cpu": 9, "memory": 18}, horizon=3)
+    >>> arrivals.add("ann", {"cpu": 1, "memory": 4})
+    <Change at step 1: 'ann', now at level 0.333333>
+    >>> arrivals.add("bob", {"cpu": 3, "memory": 1}).shares.round(6).to_dict()
+    {'ann': 0.444444, 'bob': 0.444444}
+    >>> arrivals.add("cem", [1, 1])
+    <Change at step 3: 'cem', now at level 0.333333>
+
+    Notes
+    -----
+    Amortised O(R) an arrival: each user is merged with those of its level at most once. One arrival alone may cost
+    O(groups·R); there are seldom more than a few dozen groups. Memory is O(R) a user, so that :meth:`result` can tell
+    the whole story.
+    """
+
+    def __init__(self, resources: Mapping[Any, float] | pd.Series[float] | Instance, horizon: float) -> None:
+        if isinstance(resources, Instance):
+            if resources.n_servers != 1:
+                raise InstanceError(
+                    f"dynamic DRF shares one server and there are {resources.n_servers} (instance.pooled() makes one)"
+                )
+            resources = dict(zip(resources.resources, resources.pool.tolist(), strict=True))
+        self.capacities = {name: _amount(value, f"capacity of {name!r}") for name, value in dict(resources).items()}
+        if not self.capacities:
+            raise InstanceError("there are no resources; expected the capacity of at least one")
+        for name, capacity in self.capacities.items():
+            if capacity == 0:
+                raise InstanceError(f"capacity of {name!r} is 0; expected a number > 0 (or leave the resource out)")
+        self.horizon = require_horizon(horizon)
+        self.users: list[Any] = []
+        self.weights: list[float] = []
+        self._demands: list[list[float]] = []
+        self._places: dict[Any, int] = {}
+        self._parts = 0.0
+        self._stack = LevelStack(len(self.capacities))
+        self._history: list[tuple[float, int]] = []
+
+    def add(self, user: Any, demand: Any, weight: float = 1.0) -> Change:
+        """Let a user in for good, and return whose shares changed.
+
+        Parameters
+        ----------
+        user : str or int
+            A label that was not there yet.
+        demand : mapping, Series, or sequence of R numbers
+            What one task needs: by resource (0 where not named), or in the order of the resources.
+        weight : float
+            > 0.
+
+        Raises
+        ------
+        InstanceError
+            For a user who is there already, a resource that is not, an amount that is no finite number >= 0, a user
+            who demands nothing, or more users (more weight) than the horizon. Nothing has changed then.
+        """
+        if not isinstance(user, (str, int)) or isinstance(user, bool) or user == "":
+            raise InstanceError(f"user label {user!r} is {type(user).__name__}; expected text or a whole number")
+        if user in self._places:
+            raise InstanceError(f"user {user!r} came already, at step {self._places[user] + 1}; users come once")
+        amounts = self._demand(user, demand)
+        phi = _amount(weight, f"weight of user {user!r}")
+        if phi == 0:
+            raise InstanceError(f"weight of user {user!r} is 0; expected a number > 0")
+        parts = self._parts + phi
+        if parts > self.horizon * (1 + ENTITLEMENT_SUM):
+            raise InstanceError(
+                f"user {user!r} is beyond the horizon: {len(self.users)} users of a total weight of {self._parts:g} "
+                f"are here, and {self.horizon:g} were announced; what was promised to them leaves nothing for more"
+            )
+        fractions = [amount / capacity for amount, capacity in zip(amounts, self.capacities.values(), strict=True)]
+        largest = max(fractions)
+        level, first = self._stack.push([phi * (part / largest) for part in fractions], parts)
+        self._places[user] = len(self.users)
+        self.users.append(user)
+        self.weights.append(phi)
+        self._demands.append(amounts)
+        self._history.append((level, first))
+        self._parts = parts
+        return Change(self, len(self.users), level / self.horizon, first)
+
+    @property
+    def level(self) -> float:
+        """The smallest dominant share (divided by weight) now, a fraction of everything; 0 before anyone came."""
+        return self._stack.levels[-1] / self.horizon if self.users else 0.0
+
+    def share(self, user: Any) -> float:
+        """Return one user's dominant share now, a fraction of everything; O(log of the number of groups)."""
+        if user not in self._places:
+            raise UnknownNameError(f"no user {user!r} has come; {nearest(user, self.users)}")
+        place = self._places[user]
+        group = bisect_right(self._stack.firsts, place) - 1
+        return float(self._stack.levels[group] / self.horizon * self.weights[place])
+
+    @property
+    def shares(self) -> pd.Series[float]:
+        """Dominant share of each user now, in order of arrival; O(users)."""
+        sizes = np.diff([*self._stack.firsts, len(self.users)])
+        levels = np.repeat(np.array(self._stack.levels, dtype=float), sizes) / self.horizon
+        return pd.Series(
+            levels * np.array(self.weights), index=pd.Index(self.users, name="user", dtype=object), name="share"
+        )
+
+    @property
+    def used(self) -> pd.Series[float]:
+        """Fraction of each resource that is given out now."""
+        fractions = [amount / self.horizon for amount in self._stack.used()]
+        return pd.Series(fractions, index=pd.Index(list(self.capacities), name="resource"), name="used", dtype=float)
+
+    @property
+    def available(self) -> float:
+        """Fraction of every resource that may be given out now (k/n when all weights are 1)."""
+        return min(self._parts / self.horizon, 1.0)
+
+    def instance(self, name: str = "") -> Instance:
+        """Return the users who came, in order of arrival, as an instance with one server."""
+        if not self.users:
+            raise InstanceError("nobody has come yet")
+        return Instance.from_arrays(
+            self._demands,
+            [list(self.capacities.values())],
+            users=self.users,
+            servers=["pool"],
+            resources=list(self.capacities),
+            weights=self.weights,
+            user_attributes=pd.DataFrame({"arrival": range(1, len(self.users) + 1)}),
+            name=name,
+        )
+
+    def result(self) -> DynamicAllocation:
+        """Return all steps so far, as :func:`fairlp.allocate` does for an instance; nothing is computed again."""
+        from .solvers.dynamic_runners import online_result
+
+        levels, first = zip(*self._history, strict=True) if self._history else ((), ())
+        return online_result(self.instance(), self.horizon, np.array(levels), np.array(first, dtype=int))
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.users)
+
+    def __contains__(self, user: object) -> bool:
+        return user in self._places
+
+    def __repr__(self) -> str:
+        return (
+            f"<Arrivals: {len(self.users)} users of a horizon of {self.horizon:g}, resources "
+            f"{', '.join(map(str, self.capacities))}, smallest level {self.level:.6g}>"
+        )
+
+    def _demand(self, user: Any, demand: Any) -> list[float]:
+        """Return the demands of a task in the order of the resources, checked."""
+        names = list(self.capacities)
+        if isinstance(demand, (Mapping, pd.Series)):
+            given = dict(demand)
+            for resource in given:
+                if resource not in self.capacities:
+                    raise InstanceError(
+                        f"user {user!r} demands {resource!r}, which is no resource; {nearest(resource, names)}"
+                    )
+            values = [given.get(resource, 0.0) for resource in names]
+        else:
+            try:
+                values = list(demand)
+            except TypeError:
+                raise InstanceError(
+                    f"demand of user {user!r} is {demand!r}; expected an amount for each of "
+                    f"{', '.join(map(repr, names))}"
+                ) from None
+            if isinstance(demand, str) or len(values) != len(names):
+                raise InstanceError(
+                    f"demand of user {user!r} has {len(values)} amounts; expected {len(names)}, of "
+                    f"{', '.join(map(repr, names))}"
+                )
+        amounts = [_amount(v, f"demand of user {user!r}, resource {r!r},") for r, v in zip(names, values, strict=True)]
+        if not any(amounts):
+            raise InstanceError(f"user {user!r} demands nothing; expected a positive demand for at least one resource")
+        return amounts
+
+
+def _amount(value: Any, what: str) -> float:
+    """Return a finite number >= 0."""
+    try:
+        if isinstance(value, (bool, str)):
+            raise TypeError
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InstanceError(f"{what} is {value!r}; expected a number") from None
+    if not (isfinite(number) and number >= 0):
+        raise InstanceError(f"{what} is {number:g}; expected a finite number >= 0")
+    return number

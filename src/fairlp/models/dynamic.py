@@ -1,0 +1,381 @@
+"""``DynamicAllocation``: who has how much after each step, when users arrive one by one and never leave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from .allocation import Allocation
+from .arrival_order import Schedule, normalised_demands
+from .errors import NotDefinedError, TooLargeError, UnknownNameError
+from .instance import Instance
+
+if TYPE_CHECKING:
+    from .model import Model
+
+#: Bytes that a dense table may take.
+DENSE_LIMIT = 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicAllocation:
+    """The answer of a mechanism for users who arrive, for every step, in O(N) memory.
+
+    At step k the users ``order[:k]`` are present. Those from position ``first_array[k-1]`` on have the level
+    ``level_array[k-1]``, the smallest of all; those before them have what they had (no level exceeds an earlier user's,
+    so this says everything). Dense tables are made when asked for, and refused beyond 1 GiB.
+
+    Attributes
+    ----------
+    instance : Instance
+    mechanism, method, solver : str
+        How it was made; ``solver`` is empty when no solver was needed.
+    schedule : Schedule
+        Order of arrival, and what each step may give out.
+    level_array : ndarray, shape (N,)
+        M^k, the smallest weighted dominant share after each step.
+    first_array : ndarray of int, shape (N,)
+        Position, in order of arrival, of the first user who has it.
+    normaliser : ndarray, shape (N,)
+        Γ[n], the tasks that n could run alone, in the order of the instance.
+    formulation : str
+        ``module:function`` that gives the program of one step (present, before, schedule, step).
+    files : str
+        Stem of the names of :meth:`write_models`.
+    prices_array : ndarray, shape (1, R), or None
+        Capacity duals of the last step's program: at most what one more unit of a resource would add to its level.
+    times : mapping
+        Seconds by phase.
+    gap : float or None
+        Largest relative duality gap of the steps, where linear programs gave the answer.
+    notes : tuple of str
+    """
+
+    instance: Instance
+    mechanism: str
+    method: str
+    schedule: Schedule
+    level_array: np.ndarray
+    first_array: np.ndarray
+    normaliser: np.ndarray
+    formulation: str
+    files: str
+    solver: str = ""
+    prices_array: np.ndarray | None = None
+    times: Mapping[str, float] = field(default_factory=dict)
+    gap: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def levels(self) -> pd.Series[float]:
+        """M^k by step: the smallest dominant share (divided by weight), a fraction of everything."""
+        return pd.Series(self.level_array, index=self._steps, name="level")
+
+    @cached_property
+    def available(self) -> pd.Series[float]:
+        """Fraction of every resource that each step may give out (k/n when all weights are 1)."""
+        return pd.Series(self.schedule.available, index=self._steps, name="available")
+
+    @cached_property
+    def steps(self) -> pd.DataFrame:
+        """Dominant shares, steps × users in order of arrival; NaN before a user arrives. O(N²) memory."""
+        return self.table()
+
+    @cached_property
+    def tasks(self) -> pd.DataFrame:
+        """Tasks, steps × users in order of arrival; NaN before a user arrives. O(N²) memory."""
+        return self.steps.mul(self.normaliser[self.schedule.order], axis="columns")
+
+    def table(self, steps: Sequence[int] | None = None, users: Sequence[Any] | None = None) -> pd.DataFrame:
+        """Return dominant shares at some steps (by default all), of some users (by default all, as they arrive).
+
+        Raises
+        ------
+        TooLargeError
+            When the table would take more than 1 GiB.
+        UnknownNameError
+            For a step or a user that does not exist.
+        """
+        chosen = range(1, len(self.level_array) + 1) if steps is None else [self._step(step) for step in steps]
+        places = np.arange(len(self.level_array)) if users is None else np.array([self._place(user) for user in users])
+        size = 8 * len(chosen) * len(places)
+        if size > DENSE_LIMIT:
+            raise TooLargeError(
+                f"a table of {len(chosen)} steps × {len(places)} users would take {size / 2**30:.3g} GiB, above 1 GiB; "
+                "use .at(step), .history(user), .levels and .utilization, or .table(steps, users) for a part of it"
+            )
+        table = np.full((len(chosen), len(places)), np.nan)
+        everyone = users is None
+        for row, step in enumerate(chosen):
+            if everyone and row and step == chosen[row - 1] + 1:
+                table[row] = table[row - 1]
+                table[row, self.first_array[step - 1] : step] = self.level_array[step - 1]
+            else:
+                here = places < step
+                table[row, here] = self.levels_at(step)[places[here]]
+        labels = self._arrived[places]
+        shares = table * self.instance.user_weights[self.schedule.order][places]
+        return pd.DataFrame(shares, index=pd.Index(list(chosen), name="step"), columns=labels.rename("user"))
+
+    def levels_at(self, step: int) -> np.ndarray:
+        """Return the level (dominant share divided by weight) of each user present, in order of arrival; O(k)."""
+        k = self._step(step)
+        levels = np.empty(k)
+        while (
+            k > 0
+        ):  # group by group, from the newest: the group below is the newest of the step before the group's first
+            first = int(self.first_array[k - 1])
+            levels[first:k] = self.level_array[k - 1]
+            k = first
+        return levels
+
+    def history(self, user: Any) -> pd.Series[float]:
+        """Return one user's dominant share by step, from its arrival on; O(N)."""
+        place = self._place(user)
+        raised = self.first_array[place:] <= place
+        last = np.maximum.accumulate(np.where(raised, np.arange(len(raised)), 0))
+        shares = self.level_array[place:][last] * self.instance.user_weights[self.schedule.order[place]]
+        return pd.Series(shares, index=self._steps[place:], name=user)
+
+    def at(self, step: int) -> Allocation:
+        """Return the allocation after one step: of the users who are present, in the order of the instance; O(k·R)."""
+        k = self._step(step)
+        levels = np.full(len(self.instance.users), np.nan)
+        levels[self.schedule.order[:k]] = self.levels_at(k)
+        here = np.flatnonzero(~np.isnan(levels))
+        entitled = (self.instance.user_weights * self.normaliser)[here]
+        return Allocation(
+            instance=self.instance if k == len(levels) else self.instance.select_users(here),
+            mechanism=self.mechanism,
+            method=self.method,
+            solver=self.solver,
+            tasks_array=(levels[here] * entitled)[:, None],
+            normaliser=self.normaliser[here],
+            entitled=entitled,
+            prices_array=self.prices_array if k == len(levels) else None,
+            times=self.times,
+            gap=self.gap,
+            notes=self.notes,
+        )
+
+    @cached_property
+    def last(self) -> Allocation:
+        """The allocation after the last step."""
+        return self.at(len(self.level_array))
+
+    @property
+    def totals(self) -> pd.Series[float]:
+        """Tasks by user after the last step."""
+        return self.last.totals
+
+    @property
+    def shares(self) -> pd.Series[float]:
+        """Dominant share by user after the last step."""
+        return self.last.shares
+
+    @property
+    def usage(self) -> pd.DataFrame:
+        """Amount of each resource in use after the last step (one row, the server)."""
+        return self.last.usage
+
+    @property
+    def prices(self) -> pd.DataFrame | None:
+        """Capacity duals of the last step (None without a linear program)."""
+        return self.last.prices
+
+    @cached_property
+    def rounds(self) -> pd.DataFrame:
+        """Each step in a line: who came, the smallest level, and how many users have it."""
+        raised = np.arange(1, len(self.level_array) + 1) - self.first_array
+        lines = {"user": self._arrived, "smallest_level": self.level_array, "raised": raised}
+        return pd.DataFrame(lines, index=self._steps)
+
+    @property
+    def pool_utilization(self) -> pd.Series[float]:
+        """Fraction of everything in use after the last step, by resource."""
+        return self.last.pool_utilization
+
+    @cached_property
+    def utilization(self) -> pd.DataFrame:
+        """Fraction of everything in use, steps × resources; O(N·R·log N)."""
+        return pd.DataFrame(
+            self.given_out[:, :-1], index=self._steps, columns=self.instance.resources.labels.rename("resource")
+        )
+
+    @cached_property
+    def residual(self) -> float:
+        """Largest violation at any step, relative: of what the step may give out, or of "nobody loses"."""
+        available = self.schedule.available[:, None]
+        over = float((self.given_out[:, :-1] / available).max() - 1)
+        # a user who is first of its group at some steps has had the level of the last of these before
+        order = np.argsort(self.first_array, kind="stable")
+        first, level = self.first_array[order], self.level_array[order]
+        lost = (1 - level[1:] / level[:-1])[first[1:] == first[:-1]]
+        return max(over, float(lost.max(initial=0.0)), 0.0)
+
+    def competitive(self) -> pd.DataFrame:
+        """Return the mechanism beside static DRF by step; see :func:`fairlp.models.dynamic_checks.competitive`."""
+        from .dynamic_checks import competitive
+
+        return competitive(self)
+
+    def properties(self, steps: Sequence[int] | None = None) -> pd.DataFrame:
+        """Return which properties hold at each step; see :func:`fairlp.models.dynamic_checks.properties`."""
+        from .dynamic_checks import properties
+
+        return properties(self, steps)
+
+    def model(self, step: int) -> Model:
+        """Return the linear program of one step, with what users had before it in this answer."""
+        from importlib import import_module
+
+        k = self._step(step)
+        module, _, name = self.formulation.partition(":")
+        present = self.instance.select_users(self.schedule.order[:k])
+        before = np.zeros(k)
+        if k > 1:
+            before[:-1] = self.levels_at(k - 1) * present.user_weights[:-1]
+        made: Model = getattr(import_module(module), name)(present, before, self.schedule, k)
+        return made
+
+    def write_models(
+        self, folder: str | Path, steps: Sequence[int] | None = None, suffix: str = ".mps", **options: Any
+    ) -> list[Path]:
+        """Write the linear program of each step, such as ``drf-step-0007.mps``.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Made when it is not there.
+        steps : sequence of int, optional
+            By default all, which is O(N²·R) in all.
+        suffix : str
+            ``.mps``, ``.lp``, ``.mps.gz``, ``.lp.gz`` or ``.nl``.
+        **options
+            As for :meth:`fairlp.Model.write`.
+        """
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        written: list[Path] = []
+        for step in range(1, len(self.level_array) + 1) if steps is None else steps:
+            written += self.model(step).write(place / f"{self.files}-step-{step:04d}{suffix}", **options)
+        return written
+
+    def summary(self) -> pd.DataFrame:
+        """Return one row for each user: step of arrival, and tasks, share and level after the last step."""
+        arrived = np.empty(len(self.level_array), dtype=int)
+        arrived[self.schedule.order] = np.arange(1, len(arrived) + 1)
+        frame = self.last.summary().drop(columns="server_rows")
+        frame.insert(0, "arrived", arrived)
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data: the allocation after the last step, and by step who arrived and the smallest level."""
+        steps = zip(self._steps.tolist(), self._arrived, self.level_array.tolist(), strict=True)
+        data = self.last.to_dict()
+        return {
+            **data,
+            "horizon": self.schedule.horizon,
+            "steps": [{"step": step, "user": user, "level": level} for step, user, level in steps],
+            "residual": self.residual,
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return :meth:`to_dict` as JSON text, and write it when a path is given."""
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
+        if path is not None:
+            Path(path).write_text(text + "\n", encoding="utf-8")
+        return text
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return the summary (one row a user) as CSV text, and write it when a path is given."""
+        text = self.summary().to_csv()
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return str(text)
+
+    def __repr__(self) -> str:
+        how = f"{self.method}, {self.solver}" if self.solver else self.method
+        n = len(self.level_array)
+        total = float(self.schedule.parts[-1])
+        of = "" if self.schedule.horizon == total else f" of a horizon of {self.schedule.horizon:g}"
+        return (
+            f"<DynamicAllocation by {self.mechanism} ({how}): {n} steps{of}, "
+            f"smallest level {self.level_array[-1]:.6g} at the last>"
+        )
+
+    def __str__(self) -> str:
+        table = self.summary().to_string(float_format=lambda value: f"{value:.6g}", max_rows=40)
+        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        return f"{self!r}\n{table}{notes}"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        table = self.summary().to_html(float_format=lambda value: f"{value:.6g}", max_rows=40)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<p>{escape(repr(self))}</p>{table}{notes}"
+
+    @cached_property
+    def needs(self) -> np.ndarray:
+        """φ[n]·d̂[n,r], what one level of each user takes of each resource, in order of arrival; shape (N, R)."""
+        order = self.schedule.order
+        return np.asarray(normalised_demands(self.instance)[order] * self.instance.user_weights[order][:, None])
+
+    @cached_property
+    def given_out(self) -> np.ndarray:
+        """Fraction in use of each resource at each step, and last the sum of all dominant shares; shape (N, R + 1)."""
+        weights = self.instance.user_weights[self.schedule.order][:, None]
+        whole = np.cumsum(np.vstack([np.zeros(self.needs.shape[1] + 1), np.hstack([self.needs, weights])]), axis=0)
+        # of the users at the newest level; those before them have what they had when the last of them came
+        total = np.vstack([np.zeros_like(whole[0]), self.level_array[:, None] * (whole[1:] - whole[self.first_array])])
+        below = np.concatenate([[0], self.first_array])
+        while below.any():  # sums along the chain of steps, twice as long each time
+            total += total[below]
+            below = below[below]
+        return total[1:]
+
+    @property
+    def _steps(self) -> pd.Index[Any]:
+        return pd.RangeIndex(1, len(self.level_array) + 1, name="step")
+
+    @cached_property
+    def _arrived(self) -> pd.Index[Any]:
+        return self.instance.users.labels[self.schedule.order]
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        places = np.empty(len(self.level_array), dtype=int)
+        places[self.schedule.order] = np.arange(len(places))
+        return places
+
+    def _place(self, user: Any) -> int:
+        if user not in self.instance.users:
+            from .errors import nearest
+
+            raise UnknownNameError(f"no user is called {user!r}; {nearest(user, self.instance.users)}")
+        return int(self._places[self.instance.users.labels.get_loc(user)])
+
+    def _step(self, step: int) -> int:
+        if isinstance(step, bool) or not isinstance(step, (int, np.integer)):
+            raise UnknownNameError(f"a step is a whole number, not {step!r}")
+        if not 1 <= step <= len(self.level_array):
+            raise UnknownNameError(f"there is no step {step}; expected 1 to {len(self.level_array)}")
+        return int(step)
+
+
+def require_no_limits(instance: Instance) -> None:
+    """Raise NotDefinedError when a user has a task limit (which dropping an oversized task also sets)."""
+    limited = np.isfinite(instance.task_limits)
+    if limited.any():
+        raise NotDefinedError(
+            f"user {instance.users[int(limited.argmax())]!r} has a task limit, which dynamic mechanisms do not know; "
+            "leave the user out (instance.select_users), or use oversized='divide'"
+        )

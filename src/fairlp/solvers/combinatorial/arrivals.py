@@ -1,0 +1,245 @@
+"""Dynamic DRF without a solver: three algorithms for every step's level M, and the closed form of the cautious LP.
+
+All take the users in order of arrival and work in *parts*, 1/n of everything (n: the horizon): step k may give out k
+parts of each resource, and the levels, in parts, do not depend on n. With weights, a user of weight φ counts as φ users
+who arrive together: the parts at step k are the sum of the weights of those present, and a level is x/φ.
+
+The answer of each algorithm is the level of every step and the first user who has it. That says everything: at step k
+the users first[k], …, k have the level M[k], and the earlier ones what they had (Lemmas 1 and 2 of Li et al.).
+
+Nothing here is tied to floats: lists and object arrays of ``Fraction`` give exact results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+#: A float, or any exact number (Fraction); levels are of the type of the demands.
+Number = Any
+Table = np.ndarray | Sequence[Any]
+Steps = tuple[list[Number], list[int]]
+
+
+class LevelStack:
+    """The shares of everyone present, as groups of equal level: amortised O(R) a step, beyond the paper.
+
+    Levels do not increase in order of arrival (Lemma 2), so the users of one level are consecutive, and the groups a
+    stack with the newest and poorest on top. A newcomer is pushed; while the level that the top can reach is at least
+    that of the group below, they become one, for good: each user is merged at most once.
+
+    Every group keeps what one level of it needs, and what all groups below it use. Nothing is ever subtracted from
+    these sums, so rounding does not build up over the steps.
+    """
+
+    def __init__(self, resources: int) -> None:
+        self.levels: list[Number] = []
+        self.firsts: list[int] = []
+        self._needs: list[list[Number]] = []
+        self._below: list[list[Number]] = []
+        self._nothing: list[Number] = [0] * resources
+        self._users = 0
+
+    def push(self, need: list[Number], parts: Number) -> tuple[Number, int]:
+        """Add a user; return the new smallest level and the first user who has it.
+
+        Parameters
+        ----------
+        need : list of R numbers
+            What one level of the user takes of each resource (φ·d̂, the largest entry φ).
+        parts : number
+            What the step may give out of each resource, in the unit of the levels.
+        """
+        levels, first = self.levels, self._users
+        if levels:
+            level = levels[-1]
+            below = [b + level * u for b, u in zip(self._below[-1], self._needs[-1], strict=True)]
+        else:
+            below = self._nothing
+        had: Number = 0
+        while True:
+            level = None
+            for used, rate in zip(below, need, strict=True):
+                if rate:  # who does not need a resource is not held back by it
+                    reach = (parts - used) / rate
+                    if level is None or reach < level:
+                        level = reach
+            if level < had:  # by rounding only: the group below could be reached, so all of it can be kept
+                level = had
+            if not levels or level < levels[-1]:
+                break
+            had, first, below = levels.pop(), self.firsts.pop(), self._below.pop()
+            need = [one + other for one, other in zip(need, self._needs.pop(), strict=True)]
+        levels.append(level)
+        self.firsts.append(first)
+        self._needs.append(need)
+        self._below.append(below)
+        self._users += 1
+        return level, first
+
+    def used(self) -> list[Number]:
+        """Return what is given out of each resource now, in the unit of the levels."""
+        if not self.levels:
+            return list(self._nothing)
+        top = self.levels[-1]
+        return [below + top * need for below, need in zip(self._below[-1], self._needs[-1], strict=True)]
+
+
+def stack(needs: Table, parts: Table) -> Steps:
+    """Return levels and first users of all steps by a stack of groups; O(N·R).
+
+    Parameters
+    ----------
+    needs : array_like, shape (N, R)
+        φ[n]·d̂[n,r] in order of arrival: what one level of n takes of r (d̂ has a largest entry of 1).
+    parts : array_like, shape (N,)
+        What each step may give out of every resource: the sum of the weights of those present.
+
+    Returns
+    -------
+    levels : list of N numbers
+        Smallest weighted dominant share after each step, in parts.
+    first : list of N int
+        Position of the first user who has that level.
+
+    Examples
+    --------
+    Two users who need different resources get everything between them; the third finds its equal part only.
+
+    >>> stack([[1, 0.25], [0.25, 1], [1, 1]], [1, 2, 3])
+    ([1.0, 1.6, 1.0], [0, 0, 2])
+    """
+    rows, available = _rows(needs), _rows(parts)
+    groups = LevelStack(len(rows[0]))
+    levels: list[Number] = []
+    first: list[int] = []
+    for need, part in zip(rows, available, strict=True):
+        level, position = groups.push(need, part)
+        levels.append(level)
+        first.append(position)
+    return levels, first
+
+
+def linear(needs: Table, parts: Table, *, as_printed: bool = False) -> Steps:
+    """Return levels and first users by Algorithm 1 of Li et al. (2019), its line 6 corrected; O(k·R) at step k.
+
+    The first user at the new level is found by halving. Line 6 as printed asks whether everyone can keep what it has,
+    which is always so; by (3) with l = 1 it must ask whether everyone can have what the *first* user has.
+
+    Parameters
+    ----------
+    needs, parts
+        As for :func:`stack`.
+    as_printed : bool
+        Run line 6 as printed, to show what is wrong with it: every step then takes the level of static DRF, which
+        those who already had more cannot keep within the capacity.
+
+    Returns
+    -------
+    levels, first
+        As for :func:`stack`.
+    """
+    demand, available = _columns(needs), np.asarray(parts)
+    x = np.zeros_like(demand[0])
+    levels: list[Number] = []
+    first: list[int] = []
+    for k in range(1, len(x) + 1):
+        d, had, part = demand[:, :k], x[:k], available[k - 1]
+        beta = d.sum(axis=1)
+        asked = _use(d, had) if as_printed else beta * had[0]
+        if (asked <= part).all():
+            alpha = 0 * beta
+        else:
+            alpha, beta = _halve(d, had, part)
+        level = _reach(alpha, beta, part)
+        x[:k] = np.maximum(had, level)
+        levels.append(level)
+        first.append(int(np.count_nonzero(had > level)))
+    return levels, first
+
+
+def _halve(d: np.ndarray, had: np.ndarray, part: Number) -> tuple[np.ndarray, np.ndarray]:
+    """Return what those before the first user τ at the new level use, and what one level of the others needs.
+
+    Lines 9 to 19: users up to LB keep what they have, users from UB on (counted from 1) are at the new level.
+    """
+    lower, upper = 1, len(had)
+    tau = (lower + upper + 1) // 2
+    alpha, beta = _use(d[:, : tau - 1], had[: tau - 1]), d[:, tau - 1 :].sum(axis=1)
+    while upper - lower > 1:
+        if (alpha + beta * had[tau - 1] <= part).all():
+            upper, tau = tau, (lower + tau + 1) // 2
+            between = slice(tau - 1, upper - 1)
+            alpha, beta = alpha - _use(d[:, between], had[between]), beta + d[:, between].sum(axis=1)
+        else:
+            lower, tau = tau, (tau + upper + 1) // 2
+            between = slice(lower - 1, tau - 1)
+            alpha, beta = alpha + _use(d[:, between], had[between]), beta - d[:, between].sum(axis=1)
+    return alpha, beta
+
+
+def water_filling(needs: Table, parts: Table) -> Steps:
+    """Return levels and first users by raising the poorest together (Kash, Procaccia and Shah); O(k·R) a stage.
+
+    Each stage of a step raises those of the smallest level to the next larger level, or until a resource is given out
+    as far as the step allows. It does not use that levels fall in order of arrival.
+
+    Parameters and returns as for :func:`stack`.
+    """
+    demand, available = _columns(needs), np.asarray(parts)
+    x = np.zeros_like(demand[0])
+    levels: list[Number] = []
+    first: list[int] = []
+    for k in range(1, len(x) + 1):
+        d, level = demand[:, :k], x[:k]
+        left = available[k - 1] - _use(d, level)
+        while True:
+            least = level.min()
+            poorest = level == least
+            rate = d[:, poorest].sum(axis=1)
+            rise = max(_reach(0 * left, rate, left), 0 * least)
+            others = level[~poorest]
+            if not others.size or least + rise < others.min():
+                level[poorest] = least + rise
+                break
+            left = left - rate * (others.min() - least)
+            level[poorest] = others.min()
+        levels.append(level.min())
+        first.append(int(np.count_nonzero(level > level.min())))
+    return levels, first
+
+
+def cautious_closed_form(needs: Table, parts: Table, horizon: Number) -> Steps:
+    """Return levels and first users of the cautious LP: M^k = 1/(n − k + max_r Σ_{i≤k} d̂[i,r]) for all; O(N·R).
+
+    Exact, because a new user raises no resource's sum by more than the one user that is expected less: the level never
+    falls, so nobody's share binds. With weights, n and k are sums of weights and the sum is of φ[i]·d̂[i,r].
+
+    Parameters and returns as for :func:`stack`; ``horizon`` is the sum of the weights of all users who will come.
+    """
+    most = np.cumsum(np.asarray(needs), axis=0).max(axis=1)
+    levels = horizon / ((horizon - np.asarray(parts)) + most)
+    return levels.tolist(), [0] * len(levels)
+
+
+def _use(d: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Return Σ_i d[r,i]·level[i]."""
+    return np.asarray((d * level).sum(axis=1))
+
+
+def _reach(used: np.ndarray, need: np.ndarray, part: Any) -> Number:
+    """Return the level at which the first resource is given out: min over needed r of (part − used[r])/need[r]."""
+    asked = need > 0
+    return ((part - used)[asked] / need[asked]).min()
+
+
+def _columns(needs: Table) -> np.ndarray:
+    """Return the demands as resources × users: sums over users in memory order, which NumPy adds up in pairs."""
+    return np.ascontiguousarray(np.asarray(needs).T)
+
+
+def _rows(table: Table) -> Sequence[Any]:
+    """Return plain Python numbers, which are quicker one by one than NumPy's."""
+    return table.tolist() if isinstance(table, np.ndarray) else list(table)
