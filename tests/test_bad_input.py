@@ -88,7 +88,7 @@ def cluster():
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        (lambda i: fairlp.allocate(i, "drhf"), "'drfh'?"),
+        (lambda i: fairlp.allocate(i, "drhf"), "did you mean 'drfh' or"),
         (lambda i: fairlp.allocate(i, "drfh", method="lpp"), "did you mean 'lp'"),
         (lambda i: fairlp.allocate(i, "drfh", solver="high"), "did you mean 'highs'"),
         (lambda i: fairlp.allocate(i, "drfh", time_limits=3), "did you mean 'time_limit'"),

@@ -162,6 +162,24 @@ def test_sequential_minmax_is_not_envy_free_up_to_one_task_here():
     assert fairlp.allocate(found.instance, "drf-discrete").totals.to_dict() == {"A": 1, "B": 1}
 
 
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**9))
+def test_filling_leaves_no_envy_by_more_than_one_task(seed):
+    """Equal weights; proved in notebook 04."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+    demands = rng.integers(seed % 2, 10, (n, m))
+    demands[~demands.any(axis=1), 0] = 1
+    limits = rng.choice([1, 3, np.inf], n) if rng.random() < 0.3 else None
+    instance = Instance.from_arrays(demands, [rng.integers(10, 60, m)], task_limits=limits)
+    for rule in ("exclude", "stop"):
+        tasks = fairlp.allocate(instance, "drf-discrete", rule=rule).totals.to_numpy()
+        for bundle, number in zip(demands, tasks, strict=True):
+            held = np.maximum(number - 1, 0) * bundle
+            could = np.where(demands > 0, held // np.maximum(demands, 1), np.inf).min(axis=1)
+            assert (np.minimum(could, instance.task_limits) <= tasks).all()
+
+
 def test_users_who_never_run_a_task_stop_nobody():
     instance = Instance.from_arrays(
         [[1, 1], [5, 1], [1, 0]], [[4, 9]], users=["A", "big", "none"], task_limits=[9, 9, 0]

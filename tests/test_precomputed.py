@@ -139,6 +139,21 @@ def test_ascending_repair_is_pass_after_pass(seed):
     assert fairlp.allocate(instance, "pdrf", repair="ascending").totals.astype(int).tolist() == tasks
 
 
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**9))
+def test_how_far_floors_are_from_filling(seed):
+    """At most one task behind ``stop``; ahead of either rule by less than ds*/ds[n] tasks."""
+    demands, capacity, weights, _ = awkward(np.random.default_rng(seed))
+    instance = Instance.from_arrays(demands, [capacity], weights=weights)
+    plain = Plain(demands, capacity, weights, None)
+    floors = fairlp.allocate(instance, "pdrf").totals.astype(int).tolist()
+    for rule in ("stop", "exclude"):
+        filled = fairlp.allocate(instance, "drf-discrete", rule=rule).totals.astype(int).tolist()
+        for i, able in enumerate(plain.able):
+            assert not able or (floors[i] - filled[i]) * plain.ds[i] < max(plain.ds)
+            assert not able or rule == "exclude" or filled[i] - floors[i] <= 1
+
+
 def test_deviation_from_discrete_drf_is_reported():
     found = fairlp.validate(examples.load("ghodsi-59-19"), "pdrf")
     assert found.loc[["exact", "floating-point", "lp", "divisible"], "agrees"].all()

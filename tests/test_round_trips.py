@@ -132,7 +132,7 @@ for path in json.load(sys.stdin):
     model = model_builder.Model()
     assert model.import_from_mps_file(path)
     columns = model.get_variables()
-    solver = model_builder.Solver("sat" if any(column.is_integral for column in columns) else "glop")
+    solver = model_builder.Solver("scip" if any(column.is_integral for column in columns) else "glop")
     assert solver.solve(model).name == "OPTIMAL"
     helper = model.helper
     print(json.dumps([

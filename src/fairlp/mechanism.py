@@ -61,7 +61,7 @@ class Mechanism:
     options : tuple of str
         Options of the mechanism itself, which ``allocate`` hands to every one of its methods.
     validator : str
-        ``module:function``, (instance, mechanism, run) → rows of ``validate`` beyond the methods' agreement, if any.
+        ``module:function``, Check → rows of ``validate``, in place of comparing the methods with the LP; or nothing.
     compared : bool
         Whether ``compare`` takes it when it is asked for nothing in particular.
     whole_tasks : bool

@@ -77,13 +77,14 @@ def nearest(name: object, known: Iterable[object]) -> str:
     """Return the known names nearest to ``name``, as the end of an error message.
 
     >>> nearest("drhf", ["drf", "drfh", "tsf"])
-    "did you mean 'drf' or 'drfh'?"
+    "did you mean 'drfh' or 'drf'?"
     >>> nearest("xyz", ["drf", "tsf"])
     "known: 'drf', 'tsf'"
     """
     names = [str(k) for k in known]
-    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6)
+    close = difflib.get_close_matches(str(name), names, n=6, cutoff=0.6)
     if close:
+        close = sorted(close, key=lambda other: sorted(other) != sorted(str(name)))[:3]  # letters that changed places
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     shown = ", ".join(repr(k) for k in names[:30])
     return f"known: {shown}" + (", …" if len(names) > 30 else "")

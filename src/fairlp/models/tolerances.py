@@ -49,6 +49,11 @@ LEVEL_ROUNDING: Final = 2.0**-40
 PROPORTIONAL_BITS: Final = 46
 #: Entitlements sum to one within this.
 ENTITLEMENT_SUM: Final = 1e-9
+#: Best responses of servers have settled when a sweep moves at most this fraction of what a user could run alone there.
+SWEEP_CHANGE: Final = 1e-12
+#: An allocation is PS-DSF when no user could gain more than this fraction of what it could run alone on a server by
+#: taking from users whose levels there are higher by more than this fraction.
+FIXED_POINT: Final = 1e-9
 #: HiGHS drops matrix entries of at most this size, in the numbers that it is given (after scaling).
 SMALLEST_COEFFICIENT: Final = 1e-9
 #: HiGHS takes bounds of at least this size, in the numbers that it is given (after scaling), as infinite.
