@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import conformance, cycles, plots, study
+    from . import conformance, cycles, per_server, plots, study
     from .api import allocate, compare, compare_allocations, formulate
     from .arrivals import Arrivals
     from .mechanisms import table as mechanisms
@@ -63,6 +63,7 @@ _MODULES = {
     "cycles": "cycles",
     "examples": "models.examples",
     "mechanisms": "mechanisms",
+    "per_server": "per_server",
     "plots": "plots",
     "solvers": "solvers",
     "study": "study",
@@ -91,6 +92,7 @@ __all__ = [
     "formulate",
     "log",
     "mechanisms",
+    "per_server",
     "plots",
     "read",
     "read_alibaba_gpu",

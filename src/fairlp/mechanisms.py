@@ -54,6 +54,12 @@ CAUTIOUS = Algorithm("closed-form", f"{_ARRIVALS}:cautious", cost="O(NR) for all
 STEPS_LP = Algorithm("lp", f"{_ARRIVALS}:lp", cost="one LP a step", solves=True)
 _IN_TURN = ("one server", "no placement constraints", "no rates", "no task limits", "one weight a user")
 
+_PER_SERVER, _SERVERS = "fairlp.formulations.per_server", "fairlp.solvers.per_server_runners"
+BEST_RESPONSE = Algorithm("best-response", f"{_SERVERS}:sweeps", cost="O(NK(R + log N)) a sweep, tens of sweeps")
+SWEEPS = Algorithm("sweeps", f"{_SERVERS}:sweeps", cost="O(NK(R + log N)) a sweep, thousands of sweeps")
+MARKET = Algorithm("convex", f"{_SERVERS}:convex", cost="one convex program", solves=True)
+PER_SERVER_MILP = Algorithm("milp", f"{_SERVERS}:milp", cost="one integer program (small instances)", solves=True)
+
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "single-resource")
 _ROWS = (
     Mechanism(
@@ -133,6 +139,30 @@ _ROWS = (
         (SEPARATE, SEPARATE_LP),
         ("sharing incentive",),
         ("one weight a user",),
+    ),
+    Mechanism(
+        "psdsf-rdm",
+        "Per-server dominant share fairness, resources divided",
+        "Khamse-Ashari et al., ICC 2017",
+        f"{_PER_SERVER}:psdsf_rdm",
+        f"{_GAMMA}:containerized",
+        (BEST_RESPONSE, SWEEPS, PER_SERVER_MILP),
+        ("sharing incentive", "envy-free", "bottleneck", "single-resource"),
+        ("one weight a user",),
+        options=("most_sweeps",),
+        validator="fairlp.per_server:validate_methods",
+    ),
+    Mechanism(
+        "psdsf-tdm",
+        "Per-server dominant share fairness, time divided",
+        "Khamse-Ashari et al., ICC 2017",
+        f"{_PER_SERVER}:psdsf_tdm",
+        f"{_GAMMA}:containerized",
+        (BEST_RESPONSE, SWEEPS, MARKET, PER_SERVER_MILP),
+        ("sharing incentive", "envy-free", "bottleneck", "single-resource", "Pareto-optimal", "strategy-proof"),
+        ("one weight a user",),
+        options=("most_sweeps",),
+        validator="fairlp.per_server:validate_methods",
     ),
     Mechanism(
         "drf-discrete",

@@ -43,6 +43,8 @@ class Allocation:
     picks : DataFrame or None
         Every turn of a loop that serves task by task, where a trace was asked for: user, share before, tasks after,
         and whether the task ran.
+    certificate : object or None
+        What proves the answer where it is not a linear program's optimum (PS-DSF: that nobody could gain on a server).
     notes : tuple of str
         What a careful reader should know (merged servers, tasks that fit nowhere).
     """
@@ -59,6 +61,7 @@ class Allocation:
     rounds: pd.DataFrame | None = None
     gap: float | None = None
     picks: pd.DataFrame | None = None
+    certificate: Any = None
     notes: tuple[str, ...] = ()
 
     @cached_property

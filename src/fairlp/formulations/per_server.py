@@ -1,0 +1,272 @@
+"""PS-DSF (Khamse-Ashari et al., ICC 2017) as programs: the market of time shares, and its conditions as feasibility."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..models.errors import InstanceError, UnknownNameError, nearest
+from ..models.expressions import log
+from ..models.instance import Instance, tasks_alone
+from ..models.model import Model
+from ..models.tolerances import FIXED_POINT
+
+SOURCE = "Khamse-Ashari, Lambadaris, Kesidis, Urgaonkar and Zhao, ICC 2017"
+
+
+def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) -> Model:
+    """PS-DSF under time division: a market in which users of budget φ[n] buy time of servers.
+
+    Maximise Σ_n φ[n]·log Σ_i x[n,i] subject to Σ_n x[n,i]/γ[n,i] ≤ 1. Its optimality conditions are Theorem 2: the
+    price of a server is 1/L[i], and whoever uses it has the level L[i] there, everyone else at least that.
+
+    Parameters
+    ----------
+    instance : Instance
+    support : array_like of bool, shape (N, K), or DataFrame, optional
+        Who runs where: then Theorem 2 is linear, and this is the program of its feasibility.
+    theorem : bool
+        Theorem 2 with a binary for each pair instead, for integer solvers (small instances).
+    """
+    if support is not None or theorem:
+        return _theorem_2(instance, support)
+    n, i = instance.users, instance.servers
+    able = _able(instance)
+    model = Model("PS-DSF (time)", f"{SOURCE}, Theorem 2 as an Eisenberg–Gale program", (n, i))
+    gamma = instance.gamma()
+    share = model.parameter("a", (n, i), _inverse(gamma), "part of server i's time for one task: 1/γ[n,i]")
+    phi = model.parameter("phi", n, np.where(able, instance.user_weights, 0.0), "weight of n")
+    x = model.variable("x", n, i, where=(gamma > 0) & able[:, None], doc="tasks of n on i")
+    total = model.variable("X", n, where=able, doc="tasks of n")
+    model.constraint("total", total <= x.sum(i), where=able)
+    model.constraint("time", (share * x).sum(n) <= 1, where=((gamma > 0) & able[:, None]).any(axis=0))
+    _limit(model, instance, x, able)
+    model.define("tasks", x)
+    model.maximize((phi * log(total)).sum(n))
+    return model
+
+
+def _theorem_2(instance: Instance, support: Any) -> Model:
+    """Theorem 2: all time is used, and whoever uses a server has the lowest level there."""
+    n, i = instance.users, instance.servers
+    able = _able(instance)
+    gamma = np.where(able[:, None], instance.gamma(), 0.0)
+    model = Model("PS-DSF (time), Theorem 2", f"{SOURCE}, Theorem 2", (n, i))
+    runs = gamma > 0
+    share = model.parameter("a", (n, i), _inverse(gamma), "part of server i's time for one task: 1/γ[n,i]")
+    level = model.parameter("s", (n, i), _levels(instance, gamma), "level on i of one task in all: 1/(γ[n,i]·φ[n])")
+    x = model.variable("x", n, i, where=runs, doc="tasks of n on i")
+    low = model.variable("L", i, doc="level of those who use i")
+    used = runs.any(axis=0)
+    unlimited = np.isinf(instance.task_limits)
+    if unlimited[able].all():
+        model.constraint("time", (share * x).sum(n) == 1, where=used)
+    else:
+        raise InstanceError("Theorem 2 knows no task limits; the market (without theorem and support) does")
+    total = model.variable("X", n, doc="tasks of n")
+    model.constraint("total", total == x.sum(i))
+    model.constraint("lowest", level * total >= low, where=runs)
+    if support is not None:
+        there = _mask(support, instance) & runs
+        model.constraint("shared", level * total <= low, where=there)
+        if (runs & ~there).any():
+            model.constraint("absent", x <= 0, where=runs & ~there)
+    else:
+        big = _highest(instance, gamma)
+        most = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
+        bound = model.parameter("M", (n, i), big, "highest level of n on i")
+        u = model.variable("u", n, i, where=runs, binary=True, doc="1: n runs on i")
+        model.constraint("present", x <= most * u, where=runs)
+        model.constraint("shared", level * total <= low + bound - bound * u, where=runs)
+    model.define("tasks", x)
+    model.maximize((share * x).sum(n, i))
+    return model
+
+
+def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) -> Model:
+    """PS-DSF under resource division: Theorem 1 as feasibility, with binaries for what is not given.
+
+    Every user has, on every server where it can run, a bottleneck resource: demanded, saturated, and nobody who uses it
+    there has a higher level. Given the bottlenecks and the support this is linear; a binary stands for each guess that
+    is not given. Maximises the tasks in all, as fractions of what each user could run alone.
+
+    Parameters
+    ----------
+    instance : Instance
+    bottlenecks : DataFrame or mapping {user: {server: resource}}, optional
+        The bottleneck resource of each user on each server.
+    support : array_like of bool, shape (N, K), or DataFrame, optional
+        Who runs where.
+
+    Raises
+    ------
+    InstanceError
+        A bottleneck that the user does not demand, or none given for a pair that can run.
+    """
+    n, i, r = instance.users, instance.servers, instance.resources
+    able = _able(instance)
+    gamma = np.where(able[:, None], instance.gamma(), 0.0)
+    runs = gamma > 0
+    needs = _needs(instance, gamma)
+    total_capacity = instance.capacities * instance.counts[:, None]
+    demanded = runs[:, :, None] & (needs > 0)
+    model = Model("PS-DSF (resources), Theorem 1", f"{SOURCE}, Theorem 1", (n, i, r))
+    d = model.parameter("d", (n, i, r), needs, "amount of r that one task of n needs on i")
+    c = model.parameter("c", (i, r), total_capacity, "capacity of i")
+    level = model.parameter("s", (n, i), _levels(instance, gamma), "level on i of one task in all: 1/(γ[n,i]·φ[n])")
+    x = model.variable("x", n, i, where=runs, doc="tasks of n on i")
+    total = model.variable("X", n, upper=instance.task_limits, doc="tasks of n")
+    high = model.variable("H", i, r, where=demanded.any(axis=0), doc="level that no user of r on i exceeds")
+    model.constraint("total", total == x.sum(i))
+    model.constraint("capacity", (d * x).sum(n) <= c, where=demanded.any(axis=0))
+    bound = model.parameter("M", (n, i), _highest(instance, gamma), "highest level of n on i")
+    most = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
+    ceiling = model.parameter("N", (i,), _highest(instance, gamma).max(axis=0), "highest level of anyone on i")
+    model.constraint("ceiling", high <= ceiling, where=demanded.any(axis=0))
+    if support is not None:
+        there = _mask(support, instance) & runs
+        model.constraint("below", level * total <= high, where=there[:, :, None] & demanded)
+        if (runs & ~there).any():
+            model.constraint("absent", x <= 0, where=runs & ~there)
+    else:
+        u = model.variable("u", n, i, where=runs, binary=True, doc="1: n runs on i")
+        model.constraint("present", x <= most * u, where=runs)
+        model.constraint("below", level * total + bound * u <= high + bound, where=demanded)
+    if bottlenecks is not None:
+        chosen = _chosen(bottlenecks, instance, runs, needs)
+        model.constraint("bottleneck", level * total >= high, where=chosen)
+        model.constraint("saturated", (d * x).sum(n) >= c, where=chosen.any(axis=0))
+    else:
+        b = model.variable("b", n, i, r, where=demanded, binary=True, doc="1: r is the bottleneck of n on i")
+        model.constraint("bottleneck", level * total + ceiling >= high + ceiling * b, where=demanded)
+        z = model.variable("z", i, r, where=demanded.any(axis=0), binary=True, doc="1: r is saturated on i")
+        model.constraint("saturated", (d * x).sum(n) >= c * z, where=demanded.any(axis=0))
+        model.constraint("only_saturated", b <= z, where=demanded)
+        finite = np.isfinite(instance.task_limits) & able
+        if finite.any():
+            limit = np.where(finite, instance.task_limits, 0.0)
+            t = model.parameter("T", n, limit, "tasks that n has")
+            e = model.variable("e", n, where=finite, binary=True, doc="1: n has all its tasks, and needs no bottleneck")
+            model.constraint("satisfied", total >= t * e, where=finite)
+            model.constraint("somewhere", b.sum(r) + e >= 1, where=runs & finite[:, None])
+            model.constraint("bottlenecked", b.sum(r) >= 1, where=runs & ~finite[:, None])
+        else:
+            model.constraint("bottlenecked", b.sum(r) >= 1, where=runs)
+    weight = model.parameter("w", (n,), _inverse(gamma.sum(axis=1)), "1/(tasks n could run alone)")
+    model.define("tasks", x)
+    model.maximize((weight * total).sum(n))
+    return model
+
+
+def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: str = "rdm") -> Model:
+    """Definition 5 for one user: the most tasks it could have if only users of higher level gave way.
+
+    Maximise the tasks of the user subject to feasibility and y[m,i] ≥ x[m,i] for every pair whose level on i is at most
+    the user's. The allocation x is PS-DSF if and only if nobody's optimum exceeds its tasks (or it has its limit).
+
+    Parameters
+    ----------
+    instance : Instance
+    tasks : ndarray, shape (N, K)
+        The allocation x, tasks on the servers of each row.
+    user : label
+    division : {"rdm", "tdm"}
+    """
+    if user not in instance.users:
+        raise UnknownNameError(f"no user is called {user!r}; {nearest(user, instance.users)}")
+    position = list(instance.users).index(user)
+    n, i, r = instance.users, instance.servers, instance.resources
+    gamma = np.where(_able(instance)[:, None], instance.gamma(), 0.0)
+    runs = gamma > 0
+    model = Model(f"could {user} gain?", f"{SOURCE}, Definition 5", (n, i, r))
+    levels = tasks.sum(axis=1)[:, None] * _levels(instance, gamma)
+    # equal levels differ by rounding: higher by less than the tolerance is equal
+    protected = np.where(levels <= levels[position] * (1 + FIXED_POINT), tasks, 0.0) * runs
+    floor = model.parameter("x", (n, i), protected, "tasks that the user may not touch")
+    y = model.variable("y", n, i, where=runs, doc="tasks of n on i")
+    if division == "tdm":
+        share = model.parameter("a", (n, i), _inverse(gamma), "part of server i's time for one task: 1/γ[n,i]")
+        model.constraint("time", (share * y).sum(n) <= 1, where=runs.any(axis=0))
+    else:
+        needs = _needs(instance, gamma)
+        d = model.parameter("d", (n, i, r), needs, "amount of r that one task of n needs on i")
+        c = model.parameter("c", (i, r), instance.capacities * instance.counts[:, None], "capacity of i")
+        model.constraint("capacity", (d * y).sum(n) <= c, where=(needs > 0).any(axis=0))
+    model.constraint("protected", y >= floor, where=protected > 0)
+    _limit(model, instance, y, np.ones(len(n), dtype=bool))
+    mine = np.zeros(len(n))
+    mine[position] = 1.0
+    one = model.parameter("e", n, mine, f"1 for {user}")
+    model.define("tasks", y)
+    model.maximize((one * y).sum(n, i))
+    return model
+
+
+def _able(instance: Instance) -> np.ndarray:
+    return np.asarray((instance.gamma() > 0).any(axis=1) & (instance.task_limits > 0))
+
+
+def _inverse(values: np.ndarray) -> np.ndarray:
+    return np.asarray(np.divide(1.0, values, out=np.zeros_like(values), where=values > 0))
+
+
+def _levels(instance: Instance, gamma: np.ndarray) -> np.ndarray:
+    """Return the level on each server of a user with one task in all; 0 where it cannot run."""
+    return _inverse(gamma * instance.user_weights[:, None])
+
+
+def _highest(instance: Instance, gamma: np.ndarray) -> np.ndarray:
+    """Return the level on each server of a user who has everything it can run anywhere."""
+    whole = np.minimum(gamma.sum(axis=1), instance.task_limits)
+    return np.asarray(whole[:, None] * _levels(instance, gamma))
+
+
+def _needs(instance: Instance, gamma: np.ndarray) -> np.ndarray:
+    """Return what one task of n needs on i, (N, K, R); given rates scale it, so that alone n runs γ[n,i] tasks."""
+    scale = np.where(gamma > 0, 1.0, 0.0)
+    if instance.rates is not None:
+        alone = tasks_alone(instance.demands, instance.capacities * instance.counts[:, None])
+        scale = np.divide(alone, gamma, out=np.zeros_like(gamma), where=gamma > 0)
+    return np.asarray(instance.demands[:, None, :] * scale[:, :, None])
+
+
+def _limit(model: Model, instance: Instance, x: Any, able: np.ndarray) -> None:
+    finite = np.isfinite(instance.task_limits) & able
+    if finite.any():
+        limit = np.where(finite, instance.task_limits, 0.0)
+        most = model.parameter("T", instance.users, limit, "tasks that n has")
+        model.constraint("limit", x.sum(instance.servers) <= most, where=finite)
+
+
+def _mask(support: Any, instance: Instance) -> np.ndarray:
+    if isinstance(support, pd.DataFrame):
+        support = support.loc[list(instance.users), list(instance.servers)].to_numpy()
+    mask = np.asarray(support, dtype=bool)
+    if mask.shape != (len(instance.users), len(instance.servers)):
+        raise InstanceError(f"support has shape {mask.shape}; expected users × servers")
+    return mask
+
+
+def _chosen(bottlenecks: Any, instance: Instance, runs: np.ndarray, needs: np.ndarray) -> np.ndarray:
+    """Return a mask over (n, i, r) of the given bottlenecks, checked."""
+    if isinstance(bottlenecks, Mapping):
+        bottlenecks = pd.DataFrame.from_dict(dict(bottlenecks), orient="index")
+    resources = list(instance.resources)
+    chosen = np.zeros(needs.shape, dtype=bool)
+    for n, i in np.argwhere(runs):
+        user, server = instance.users[int(n)], instance.servers[int(i)]
+        known = user in bottlenecks.index and server in bottlenecks.columns
+        resource = bottlenecks.loc[user, server] if known else None
+        if resource not in resources:
+            raise InstanceError(
+                f"no bottleneck is given for user {user!r} on server {server!r} (given: {resource!r}); "
+                f"expected one of {resources}"
+            )
+        r = resources.index(resource)
+        if needs[n, i, r] <= 0:
+            raise InstanceError(f"user {user!r} does not demand {resource!r}, so it is no bottleneck on {server!r}")
+        chosen[n, i, r] = True
+    return chosen
