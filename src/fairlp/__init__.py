@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from . import conformance, cycles, per_server, plots, study
     from .api import allocate, compare, compare_allocations, formulate
     from .arrivals import Arrivals
+    from .auditing import audit
+    from .auditing.blocking import blockers
+    from .auditing.promises import counterexample, promises
+    from .auditing.search import find_violation
     from .mechanisms import table as mechanisms
     from .models import examples
     from .models.allocation import Allocation
@@ -34,6 +38,11 @@ if TYPE_CHECKING:
 
 #: public name → module that has it; nothing is imported before it is used
 _HOMES = {
+    "promises": "auditing.promises",
+    "find_violation": "auditing.search",
+    "counterexample": "auditing.promises",
+    "blockers": "auditing.blocking",
+    "audit": "auditing",
     "Allocation": "models.allocation",
     "Arrivals": "arrivals",
     "DynamicAllocation": "models.dynamic",
@@ -84,16 +93,21 @@ __all__ = [
     "Status",
     "__version__",
     "allocate",
+    "audit",
+    "blockers",
     "compare",
     "compare_allocations",
     "conformance",
+    "counterexample",
     "cycles",
     "examples",
+    "find_violation",
     "formulate",
     "log",
     "mechanisms",
     "per_server",
     "plots",
+    "promises",
     "read",
     "read_alibaba_gpu",
     "read_pai2020",

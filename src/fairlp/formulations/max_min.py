@@ -81,19 +81,19 @@ def drfh(instance: Instance) -> Model:
 def asset(instance: Instance) -> Model:
     """Asset fairness (Ghodsi et al., §4.1): maximise the smallest sum of a user's shares of all resources."""
     source = "Ghodsi et al., NSDI 2011, §4.1"
-    return _tasks(instance, "asset fairness", source, normalisers.asset(instance), "tasks whose shares sum to 1")
+    return max_min(instance, "asset fairness", source, normalisers.asset(instance), "tasks whose shares sum to 1")
 
 
 def cdrf(instance: Instance) -> Model:
     """CDRF (papers/003, §II, reference 4): maximise the smallest x[n]/(φ[n]·Σ_i γ[n,i]), without constraints."""
     source = "Friedman, Ghodsi and Psomas, EC 2014"
-    return _tasks(instance, "CDRF", source, normalisers.containerized(instance), "tasks n could run alone")
+    return max_min(instance, "CDRF", source, normalisers.containerized(instance), "tasks n could run alone")
 
 
 def tsf(instance: Instance) -> Model:
     """TSF (Wang et al., SC 2016): CDRF's normaliser as if nobody were constrained, allocation under constraints."""
     note = "tasks n could run alone, were there no constraints"
-    return _tasks(instance, "TSF", "Wang et al., SC 2016", normalisers.task_share(instance), note)
+    return max_min(instance, "TSF", "Wang et al., SC 2016", normalisers.task_share(instance), note)
 
 
 def naive_drf(instance: Instance) -> Model:
@@ -131,7 +131,7 @@ def separate_limits(instance: Instance) -> np.ndarray:
     return np.where(np.isfinite(limits), np.where(np.isfinite(limits), limits, 0.0) * part, np.inf)
 
 
-def _tasks(instance: Instance, name: str, source: str, alone: np.ndarray, meaning: str) -> Model:
+def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meaning: str) -> Model:
     """Return the max-min program over tasks x[n,i] on all servers, for any normaliser Γ."""
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model(name, source, (n, i, r))

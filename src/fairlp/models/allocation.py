@@ -43,6 +43,8 @@ class Allocation:
     picks : DataFrame or None
         Every turn of a loop that serves task by task, where a trace was asked for: user, share before, tasks after,
         and whether the task ran.
+    effort : ndarray, shape (N, K), or None
+        What a task needs where it runs, as a multiple of the demands, where given rates say so (PS-DSF).
     certificate : object or None
         What proves the answer where it is not a linear program's optimum (PS-DSF: that nobody could gain on a server).
     notes : tuple of str
@@ -61,6 +63,7 @@ class Allocation:
     rounds: pd.DataFrame | None = None
     gap: float | None = None
     picks: pd.DataFrame | None = None
+    effort: np.ndarray | None = None
     certificate: Any = None
     notes: tuple[str, ...] = ()
 
@@ -87,7 +90,8 @@ class Allocation:
     @cached_property
     def usage(self) -> pd.DataFrame:
         """Amount of each resource in use, servers × resources (rows of identical servers: of all together)."""
-        used = self.tasks_array.T @ self.instance.demands
+        tasks = self.tasks_array if self.effort is None else self.tasks_array * self.effort
+        used = tasks.T @ self.instance.demands
         return pd.DataFrame(used, index=self._servers, columns=self._resources)
 
     @cached_property
@@ -123,6 +127,27 @@ class Allocation:
         if self.instance.eligibility is not None:
             worst = max(worst, float(self.tasks_array[~self.instance.eligibility].max(initial=0.0)))
         return worst
+
+    def certify(self, exact: bool = False) -> Any:
+        """Return whether the allocation is what its mechanism says, proved without the method that made it.
+
+        Max-min mechanisms: against the linear programs of the leximin, by gap and residuals, or (``exact=True``) in
+        rationals from their bases, without a tolerance but ``AGREEMENT`` between the exact levels and these floats.
+        Others answer by the certificate that they carry. See :mod:`fairlp.auditing.certificates`.
+
+        Returns
+        -------
+        Verdict
+            True or False, with a ``message`` ("optimal, proved …", or what fails) and the exact levels.
+
+        Raises
+        ------
+        NotDefinedError
+            For a mechanism without an optimality certificate (whole tasks: :func:`fairlp.validate` compares them).
+        """
+        from importlib import import_module
+
+        return import_module("fairlp.auditing.certificates").certify(self, exact)
 
     def summary(self) -> pd.DataFrame:
         """Return one row for each user: tasks, share, weight-adjusted level, servers used."""

@@ -15,6 +15,7 @@ from .tolerances import FEASIBILITY, OPTIMALITY
 
 if TYPE_CHECKING:
     from .certificate import Certificate
+    from .exact_certificate import ExactCertificate
 
 
 class Capability(StrEnum):
@@ -262,6 +263,25 @@ class Solution:
         from .certificate import certify
 
         return certify(self.program, self._point(), self.row_duals, self.column_duals)
+
+    def certify(self, exact: bool = False) -> Certificate | ExactCertificate:
+        """Return whether the answer is optimal: by residuals and gap, or in rationals from the basis.
+
+        Parameters
+        ----------
+        exact : bool
+            Rebuild vertex and duals from the basis and check every sign without a tolerance (needs python-flint).
+
+        Raises
+        ------
+        UnsupportedError
+            Exact, and there is no basis, or the program is not linear.
+        """
+        if not exact:
+            return self.verify()
+        from .exact_certificate import prove
+
+        return prove(self)
 
     def require_optimal(self) -> Solution:
         """Return self, or raise NoSolutionError with the reason."""

@@ -31,6 +31,8 @@ CONFORMANCE_LOGS: Final = 1e-4
 AGREEMENT: Final = 1e-9
 #: A resource counts as saturated when what is left is at most this fraction of its capacity.
 SATURATED: Final = 1e-11
+#: What is left of a capacity by the rounding of a sum over its users: at most this fraction of it.
+ROUNDING: Final = 2.0**-50
 #: Levels of leximin rounds that differ by at most this, relatively, are one level.
 SAME_LEVEL: Final = 1e-9
 #: What frozen users have is lowered by these fractions, one after the other, where the solver finds no point that keeps
@@ -49,11 +51,36 @@ LEVEL_ROUNDING: Final = 2.0**-40
 PROPORTIONAL_BITS: Final = 46
 #: Entitlements sum to one within this.
 ENTITLEMENT_SUM: Final = 1e-9
+#: No justified complaints: a resource counts as saturated, a request as granted and an entitlement as given when at most
+#: this fraction of it is missing.
+COMPLAINT: Final = 1e-9
+#: The same where a solver gave the Eisenberg–Gale optimum: an objective right to g is at a point that is right to √g only.
+CONVEX_COMPLAINT: Final = 1e-4
+#: Optimality conditions of the Eisenberg–Gale program of one server (overuse, complementarity; Σ e = 1), where Newton's
+#: method on prices ends.
+MARKET: Final = 1e-13
+#: Error of one step of the integrator along the trajectory, relative to x; and relative to slacks and to what is left of
+#: requests, of which the last digits are noise where more resources than users are saturated.
+PATH_STEP: Final = 1e-9
+PATH_SLACK: Final = 1e-5
+#: How well a point that Newton follows lies on the trajectory, relative to c·e.
+PATH_CORRECTION: Final = 1e-9
+#: How far granted fractions at the end of the trajectory may be from its limit, relative.
+PATH_LIMIT: Final = 1e-6
+#: A set of fair allocations extends in a direction when it is at least this wide there (granted fractions, 0 to 1), and
+#: vertices are different when they are at least this far apart.
+POLYTOPE_WIDTH: Final = 1e-7
 #: Best responses of servers have settled when a sweep moves at most this fraction of what a user could run alone there.
 SWEEP_CHANGE: Final = 1e-12
+#: Algorithm I of PS-DSF: levels that exceed the lowest on a server by at most this, relatively, are the lowest too.
+LOWEST_LEVELS: Final = 1e-12
 #: An allocation is PS-DSF when no user could gain more than this fraction of what it could run alone on a server by
 #: taking from users whose levels there are higher by more than this fraction.
 FIXED_POINT: Final = 1e-9
+#: An audit calls a property broken when it is missed by more than this, relative to what the user could run alone.
+AUDIT: Final = 1e-7
+#: A search for counterexamples takes only violations larger than this, relative, so that rounding never makes one.
+SHRINKING_MARGIN: Final = 1e-3
 #: HiGHS drops matrix entries of at most this size, in the numbers that it is given (after scaling).
 SMALLEST_COEFFICIENT: Final = 1e-9
 #: HiGHS takes bounds of at least this size, in the numbers that it is given (after scaling), as infinite.

@@ -1,0 +1,143 @@
+"""Which promises does an allocation keep, and who is hurt by how much: never just False, always a witness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ..mechanisms import TABLE
+from ..models.allocation import Allocation
+from ..models.dynamic import DynamicAllocation
+from ..models.instance import Instance
+from ..per_server import tasks_of
+from .findings import Case, Finding
+from .properties import PROPERTIES, find, table
+
+if TYPE_CHECKING:
+    from ..solvers.combinatorial.per_server import Division
+
+#: Audits that run the mechanism again once a user or a lie are left out for more users than this, unless asked for.
+MOST_RERUN_USERS = 30
+
+
+def audit(
+    instance: Instance,
+    allocation: Allocation | DynamicAllocation | pd.DataFrame | Any,
+    properties: Sequence[str] | str | None = None,
+    *,
+    division: Division | None = None,
+    whole_tasks: bool | None = None,
+    tries: int = 200,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+) -> pd.DataFrame:
+    """Audit an allocation: ours, a table, or what a scheduler did.
+
+    Parameters
+    ----------
+    instance : Instance
+    allocation : Allocation, DynamicAllocation, DataFrame of users × servers, or array of that shape
+        Tasks. For users who arrive the last step is audited, and the properties of every step besides.
+    properties : sequence of str, optional
+        Names from :func:`fairlp.properties`; by default all (those that run the mechanism again only with up to
+        ``MOST_RERUN_USERS`` users).
+    division : {"rdm", "tdm"}, optional
+        What servers divide; by default what the mechanism does, else their resources.
+    whole_tasks : bool, optional
+        Whether parts of tasks are worth nothing; by default as the mechanism has it.
+    tries, seed : int
+        Of the search for a lie that pays.
+    options : mapping, optional
+        Options that the mechanism is run again with.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by property: ``holds`` (None where it is not defined), ``margin`` (relative; negative when broken),
+        ``witness`` (in words), ``better`` (an Allocation that shows it) and ``misreport`` (the lie, as an Instance).
+
+    Raises
+    ------
+    UnknownNameError
+        For a property that does not exist.
+    InstanceError
+        For an allocation whose labels or shape do not fit.
+
+    Examples
+    --------
+    >>> import fairlp
+    >>> instance = fairlp.examples.load("wang-figure-1")
+    >>> found = fairlp.audit(instance, fairlp.allocate(instance, "naive-drf"), ["feasible", "Pareto-optimal"])
+    >>> found.holds.to_dict()
+    {'feasible': True, 'Pareto-optimal': False}
+    >>> found.witness["Pareto-optimal"]
+    "'user1' could run 4 more tasks and 1 others more, too, and nobody would run fewer"
+    """
+    names = [properties] if isinstance(properties, str) else properties
+    rows: dict[str, Finding] = {}
+    last: Any = allocation
+    if isinstance(allocation, DynamicAllocation):
+        last = allocation.last
+        if names is None or set(names) & set(_DYNAMIC):
+            rows |= _by_step(allocation)
+            names = None if names is None else [name for name in names if name not in _DYNAMIC]
+    mechanism = last.mechanism if isinstance(last, Allocation) and last.mechanism in TABLE else ""
+    if isinstance(allocation, DynamicAllocation):
+        mechanism = ""  # its order of arrival is part of it
+    given = TABLE[mechanism].whole_tasks if mechanism else False
+    case = Case(
+        instance,
+        tasks_of(instance, last),
+        mechanism,
+        division or ("tdm" if mechanism.endswith("tdm") else "rdm"),
+        given if whole_tasks is None else whole_tasks,
+        dict(options or {}),
+        tries,
+        seed,
+    )
+    few = len(instance.users) <= MOST_RERUN_USERS
+    chosen = [find(name) for name in names] if names is not None else list(PROPERTIES.values())
+    for one in chosen:
+        if names is None and one.reruns and not few:
+            continue
+        rows[one.name] = one.audit(case)
+    wanted = properties if not (properties is None or isinstance(properties, str)) else None
+    order = [name for name in wanted if name in rows] if wanted is not None else list(rows)
+    frame = pd.DataFrame(
+        [
+            (rows[name].holds, rows[name].margin, rows[name].witness, rows[name].better, rows[name].misreport)
+            for name in order
+        ],
+        columns=["holds", "margin", "witness", "better", "misreport"],
+        index=pd.Index(order, name="property"),
+    )
+    frame["holds"] = frame["holds"].astype(object)
+    return frame
+
+
+#: our names of the properties of every step → those of DynamicAllocation.properties
+_DYNAMIC = {
+    "irrevocable": "irrevocable",
+    "dynamic sharing incentive": "SI",
+    "dynamically envy-free": "DEF",
+    "dynamically Pareto-optimal": "DPO",
+}
+
+
+def _by_step(allocation: DynamicAllocation) -> dict[str, Finding]:
+    """Return the worst step of each dynamic property."""
+    found = allocation.properties().reset_index()
+    rows = {}
+    for name, short in _DYNAMIC.items():
+        own = found[found["property"] == short]
+        worst = own.iloc[int(own["margin"].to_numpy(dtype=float).argmin())]
+        holds = bool(np.all(own["holds"].astype(bool)))
+        witness = "at every step" if holds else f"step {worst['step']}: {worst['witness']}"
+        rows[name] = Finding(holds, float(worst["margin"]), witness)
+    return rows
+
+
+__all__ = ["PROPERTIES", "Finding", "audit", "table"]

@@ -1,0 +1,195 @@
+"""Audits of one allocation by itself: feasibility, waste, Pareto optimality, envy, sharing incentive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..models.instance import Instance
+from ..models.tolerances import AUDIT
+from ..solvers.combinatorial.per_server import Market
+from .findings import Case, Finding, amount
+
+if TYPE_CHECKING:
+    from ..models.allocation import Allocation
+
+
+def plain(instance: Instance) -> Instance:
+    """Return the instance with one weight a user where weights do not matter."""
+    return instance if instance.weights.ndim == 1 else instance.replace(weights=np.ones(len(instance.users)))
+
+
+def feasible(case: Case) -> Finding:
+    """No server is over capacity (or time), nobody over its limit or where it may not run. Margin: −(violation)."""
+    instance, market = case.instance, Market.of(plain(case.instance), case.division)
+    worst, witness = 0.0, ""
+    what = list(instance.resources) if case.division == "rdm" else ["time"]
+    for i, who in enumerate(market.users):
+        used = case.tasks[who, i] @ market.demands[i] if who.size else np.zeros(len(market.capacity[i]))
+        capacity = market.capacity[i]
+        over = (used - capacity) / np.where(capacity > 0, capacity, 1.0)
+        r = int(over.argmax())
+        if over[r] > worst:
+            worst = float(over[r])
+            witness = f"{instance.servers[i]!r} is over its {what[r]} by {amount(over[r])} of it"
+    limits = instance.task_limits
+    with np.errstate(invalid="ignore"):
+        beyond = np.where(np.isfinite(limits), (case.totals - limits) / np.where(limits > 0, limits, 1.0), 0.0)
+    n = int(beyond.argmax())
+    if beyond[n] > worst:
+        worst, witness = (
+            float(beyond[n]),
+            f"{case.name(n)} runs {amount(case.totals[n])} tasks and has {amount(limits[n])}",
+        )
+    scale = np.where(case.alone > 0, case.alone, 1.0)[:, None]
+    for wrong, says in (
+        (market.gamma == 0, "may or can run nothing on"),
+        (case.tasks < 0, "has fewer than no tasks on"),
+    ):
+        off = np.where(wrong, abs(case.tasks) / scale, 0.0)
+        if off.max(initial=0.0) > worst:
+            n, i = divmod(int(off.argmax()), off.shape[1])
+            worst = float(off[n, i])
+            witness = (
+                f"{case.name(n)} {says} {instance.servers[i]!r}, and is given {amount(case.tasks[n, i])} tasks there"
+            )
+    return Finding.of_margin(-worst, witness, "everything fits")
+
+
+def non_wasteful(case: Case) -> Finding:
+    """Nobody could run more with what is free. Margin: −(largest gain / tasks that the user could run alone)."""
+    market = Market.of(plain(case.instance), case.division)
+    room = np.maximum(market.limits - case.totals, 0.0)
+    worst, witness = 0.0, ""
+    for i, who in enumerate(market.users):
+        if not who.size:
+            continue
+        free = np.maximum(market.capacity[i] - case.tasks[who, i] @ market.demands[i], 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gain = np.where(market.demands[i] > 0, free / market.demands[i], np.inf).min(axis=1)
+        gain = np.minimum(gain, room[who])
+        if case.whole:
+            gain = np.floor(gain * (1 + AUDIT))
+        ratio = gain / case.alone[who]
+        k = int(ratio.argmax())
+        if ratio[k] > worst:
+            worst = float(ratio[k])
+            server = case.instance.servers[i]
+            witness = (
+                f"{case.name(who[k])} could run {amount(gain[k])} more tasks on {server!r} with what is free there"
+            )
+    return Finding.of_margin(-worst, witness, "nothing that is free is of use to anyone")
+
+
+def pareto_optimal(case: Case) -> Finding:
+    """Nobody can gain without another's loss. Margin: −(largest sum of gains, each over Γ[n] = Σ_i γ[n,i])."""
+    from ..formulations.audits import pareto
+
+    model = pareto(case.instance, case.totals, case.division, case.whole)
+    solution = model.solve().require_optimal()
+    assert solution.x is not None
+    found = np.asarray(model.evaluate("tasks", solution.x)).reshape(case.tasks.shape)
+    gain = found.sum(axis=1) - case.totals
+    relative = np.divide(gain, case.alone, out=np.zeros(len(gain)), where=case.alone > 0)
+    best = int(relative.argmax())
+    others = int((relative > AUDIT).sum()) - 1
+    more = f" and {others} others more, too" if others > 0 else ""
+    witness = f"{case.name(best)} could run {amount(gain[best])} more tasks{more}, and nobody would run fewer"
+    worst = float(np.maximum(relative, 0.0).sum())
+    return Finding.of_margin(-worst, witness, "nobody can gain without another's loss", better=_better(case, found))
+
+
+def envy_free(case: Case) -> Finding:
+    """Nobody would rather have what another has, per weight. Margin: min over pairs of (x[n] − U_n(m))/Γ[n].
+
+    U_n(m) is what n could run with φ[n]/φ[m] times what m has, server by server, on servers where n may run, and no
+    more than it has tasks. Under time division m's time is what n would have. O(N²(K + R)).
+    """
+    weights = _weights(case.instance)
+    if weights is None:
+        return Finding.undefined("weights are given per resource; envy compares users by one weight each")
+    worth = _worth(case, weights)
+    limits = case.instance.task_limits
+    worth = np.minimum(worth, limits[:, None])
+    if case.whole:
+        worth = np.floor(worth * (1 + AUDIT))
+    alone = np.where(case.alone > 0, case.alone, 1.0)
+    slack = (case.totals[:, None] - worth) / alone[:, None]
+    np.fill_diagonal(slack, np.inf)
+    if len(slack) < 2:
+        return Finding(True, 0.0, "there is nobody to envy")
+    n, m = np.unravel_index(int(slack.argmin()), slack.shape)
+    more = worth[n, m] - case.totals[n]
+    what = (
+        "bundle" if weights[n] == weights[m] else f"bundle times {amount(weights[n] / weights[m])}, its weight's part"
+    )
+    witness = f"{case.name(int(n))} would run {amount(float(more))} more tasks with {case.name(int(m))}'s {what}"
+    return Finding.of_margin(float(slack[n, m]), witness, "nobody would rather have another's bundle")
+
+
+def sharing_incentive(case: Case) -> Finding:
+    """Everyone runs as much as with φ[n]/Σφ of every server. Margin: min_n of (x[n] − that)/Γ[n]."""
+    weights = _weights(case.instance)
+    if weights is None:
+        return Finding.undefined("weights are given per resource; an equal part is by one weight a user")
+    part = weights / weights.sum()
+    gamma = case.instance.gamma()
+    due = np.floor(part[:, None] * gamma * (1 + AUDIT)).sum(axis=1) if case.whole else part * gamma.sum(axis=1)
+    due = np.minimum(due, case.instance.task_limits)
+    able = case.alone > 0
+    slack = np.where(able, (case.totals - due) / np.where(able, case.alone, 1.0), np.inf)
+    worst = int(slack.argmin())
+    witness = (
+        f"{case.name(worst)} runs {amount(case.totals[worst])} tasks and would run {amount(due[worst])} with "
+        f"{amount(part[worst])} of every server to itself"
+    )
+    return Finding.of_margin(float(slack[worst]), witness, "everyone runs at least what its part of every server would")
+
+
+def _weights(instance: Instance) -> np.ndarray | None:
+    return instance.weights if instance.weights.ndim == 1 else None
+
+
+def _worth(case: Case, weights: np.ndarray) -> np.ndarray:
+    """Return U_n(φ[n]/φ[m] · what m has) for all n, m; shape (N, N)."""
+    instance, gamma = case.instance, case.instance.gamma()
+    ratio = weights[:, None] / weights[None, :]
+    if case.division == "tdm":
+        time = np.divide(case.tasks, gamma, out=np.zeros_like(gamma), where=gamma > 0)
+        return np.asarray(gamma @ time.T * ratio)
+    exchange = np.full((len(weights), len(weights)), np.inf)  # tasks of n in one task's bundle of m
+    for r in range(instance.demands.shape[1]):
+        need = instance.demands[:, r]
+        some = need > 0
+        exchange[some] = np.minimum(exchange[some], need[None, :] / need[some, None])
+    where, scaled = (gamma > 0).astype(float), case.tasks
+    if instance.rates is not None:  # a task is lighter or heavier by server
+        from ..models.instance import tasks_alone
+
+        usual = tasks_alone(instance.demands, instance.capacities * instance.counts[:, None])
+        scale = np.divide(usual, gamma, out=np.zeros_like(gamma), where=gamma > 0)
+        where = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+        scaled = case.tasks * scale
+    return np.asarray(where @ scaled.T * exchange * ratio)
+
+
+def _better(case: Case, tasks: np.ndarray) -> Allocation:
+    """Return tasks as an Allocation, to be looked at."""
+    return as_allocation(case.instance, tasks, "better")
+
+
+def as_allocation(instance: Instance, tasks: np.ndarray, name: str, method: str = "audit") -> Allocation:
+    """Return anyone's tasks as an Allocation; shares are fractions of what one could run alone."""
+    from ..models.allocation import Allocation
+
+    alone = instance.gamma().sum(axis=1)
+    weights: Any = instance.weights if instance.weights.ndim == 1 else np.ones(len(alone))
+    return Allocation(
+        instance=instance,
+        mechanism=name,
+        method=method,
+        tasks_array=tasks,
+        normaliser=alone,
+        entitled=weights * alone,
+    )

@@ -1,0 +1,77 @@
+"""Who blocks whom: for each user the saturated resource that stops it, the server, and the users who hold it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..models.allocation import Allocation
+from ..models.instance import Instance
+from ..models.tolerances import AUDIT
+from ..per_server import tasks_of
+from ..solvers.combinatorial.per_server import Division, Market
+from .basics import plain
+
+
+def blockers(
+    instance: Instance, allocation: Allocation | pd.DataFrame | Any, *, division: Division = "rdm"
+) -> pd.DataFrame:
+    """Return what stops each user on each server where it could run, and who holds it.
+
+    Parameters
+    ----------
+    instance : Instance
+    allocation : Allocation, DataFrame of users × servers, or array of that shape
+        Tasks; of one with prices (LPs gave them) the price of the resource is shown.
+    division : {"rdm", "tdm"}
+
+    Returns
+    -------
+    DataFrame
+        One row for each user and server where it may run: ``user``, ``server``, ``resource`` that is scarcest for it
+        there ("time" under time division; "its tasks" when it has all of them), ``free`` (what is left of it, as a
+        fraction of what one task needs), ``blocked`` (less than nothing of use is left), ``held_by`` (users and the
+        amounts they hold, largest first) and ``price`` (of one unit, in the level of the mechanism; NaN without).
+
+    Examples
+    --------
+    >>> import fairlp
+    >>> instance = fairlp.examples.load("ghodsi")
+    >>> found = fairlp.blockers(instance, fairlp.allocate(instance, "drf"))
+    >>> found.loc[0, ["user", "resource", "held_by"]].tolist()
+    ['A', 'cpu', {'B': 6.0, 'A': 3.0}]
+    """
+    tasks = tasks_of(instance, allocation)
+    market = Market.of(plain(instance), division)
+    prices = allocation.prices_array if isinstance(allocation, Allocation) else None
+    names = list(instance.resources) if division == "rdm" else ["time"]
+    rows: list[dict[str, Any]] = []
+    full = tasks.sum(axis=1) >= instance.task_limits * (1 - AUDIT)
+    for i, who in enumerate(market.users):
+        if not who.size:
+            continue
+        amounts = tasks[who, i][:, None] * market.demands[i]
+        left = np.maximum(market.capacity[i] - amounts.sum(axis=0), 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(market.demands[i] > 0, left / market.demands[i], np.inf)
+        scarcest = ratio.argmin(axis=1)
+        for k, n in enumerate(who.tolist()):
+            r = int(scarcest[k])
+            holders = np.flatnonzero(amounts[:, r] > 0)
+            order = holders[np.argsort(-amounts[holders, r], kind="stable")]
+            rows.append(
+                {
+                    "user": instance.users[n],
+                    "server": instance.servers[i],
+                    "resource": "its tasks" if full[n] else names[r],
+                    "free": float(ratio[k, r]),
+                    "blocked": bool(full[n] or ratio[k, r] <= AUDIT * market.gamma[n, i]),
+                    "held_by": {} if full[n] else {instance.users[int(who[h])]: float(amounts[h, r]) for h in order},
+                    "price": float(prices[i, r]) if prices is not None and division == "rdm" else np.nan,
+                }
+            )
+    place = {user: k for k, user in enumerate(instance.users)}
+    rows.sort(key=lambda row: place[row["user"]])
+    return pd.DataFrame(rows, columns=["user", "server", "resource", "free", "blocked", "held_by", "price"])

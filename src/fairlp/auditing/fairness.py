@@ -1,0 +1,125 @@
+"""Audits against an optimum: max-min fairness of a bottleneck or of any Γ, NJC, PS-DSF."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..mechanism import load
+from ..models.allocation import Allocation
+from ..models.instance import Instance
+from ..models.tolerances import AUDIT, QUOTIENT_ROUNDING
+from ..solvers.fixed_point import fixed_point
+from .basics import as_allocation, plain
+from .findings import Case, Finding, amount
+
+
+def bottleneck(case: Case) -> Finding:
+    """If one resource is dominant for every user on every server where it can run, it is shared max-min fairly.
+
+    Margin: −(largest difference of a user's tasks from the max-min fair ones, over Γ[n] = Σ_i γ[n,i]).
+    """
+    if case.instance.weights.ndim == 2:
+        return Finding.undefined(
+            "weights are given per resource; max-min fairness of one resource takes one weight each"
+        )
+    resource = common_bottleneck(case.instance)
+    if resource is None:
+        return Finding(True, 0.0, "no resource is everyone's dominant one on every server where it can run")
+    return _max_min_of_resource(case, resource)
+
+
+def single_resource(case: Case) -> Finding:
+    """With one resource, it is shared max-min fairly. Margin as for the bottleneck."""
+    if len(case.instance.resources) > 1:
+        return Finding(True, 0.0, f"there are {len(case.instance.resources)} resources")
+    if reason := _not_divisible(case):
+        return Finding.undefined(reason)
+    if case.instance.rates is not None:
+        return Finding.undefined("rates are given, so that amounts of the resource do not compare users")
+    return _max_min_of_resource(case, 0)
+
+
+def common_bottleneck(instance: Instance) -> int | None:
+    """Return the resource that every user needs most, relative to capacity, on each server where it can run."""
+    if instance.rates is not None:
+        return None
+    runs = instance.gamma() > 0
+    runs &= (instance.task_limits > 0)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        need = instance.demands[:, None, :] / instance.capacities[None, :, :]
+    share = np.where(instance.demands[:, None, :] > 0, need, 0.0)
+    largest = share.max(axis=2) * (1 - QUOTIENT_ROUNDING)
+    common = np.flatnonzero((share >= largest[:, :, None])[runs].all(axis=0))
+    return int(common[0]) if runs.any() and common.size else None
+
+
+def leximin_of(mechanism: str, case: Case) -> Finding:
+    """The totals are the leximin of the mechanism's Γ. Margin: −(largest difference of tasks, over Γ[n])."""
+    from ..mechanisms import find
+
+    row = find(mechanism)
+    reason = row.undefined(case.instance) or (_WHOLE if case.whole else None)
+    if reason:
+        return Finding.undefined(reason)
+    from ..api import allocate
+
+    best = allocate(case.instance, mechanism)
+    return _against(case, best, np.asarray(load(row.normaliser)(case.instance)), mechanism)
+
+
+def no_justified_complaints(case: Case) -> Finding:
+    """No user may complain: everyone has all it asks for, or what it is entitled to of a saturated resource."""
+    from ..mechanisms import find
+
+    reason = find("njc").undefined(case.instance)
+    if reason:
+        return Finding.undefined(reason)
+    from ..complaints import check
+
+    found = check(case.instance, case.totals)
+    return Finding.of_margin(found.margin, str(found), "nobody has a justified complaint")
+
+
+def per_server(case: Case, division: str) -> Finding:
+    """Nobody could gain on a server from users of higher level there (PS-DSF). Margin: −(gain / γ[n,i])."""
+    if reason := _not_divisible(case):
+        return Finding.undefined(reason)
+    found = fixed_point(case.instance, case.tasks, "tdm" if division == "tdm" else "rdm")
+    worst = max(found.violation, found.infeasibility)
+    return Finding.of_margin(-worst, str(found), "nobody could gain on a server from users of higher level there")
+
+
+_WHOLE = "tasks are whole here, and this compares divisible ones"
+
+
+def _not_divisible(case: Case) -> str | None:
+    if case.instance.weights.ndim == 2:
+        return "weights are given per resource; this takes one weight a user"
+    return _WHOLE if case.whole else None
+
+
+def _max_min_of_resource(case: Case, resource: int) -> Finding:
+    from ..formulations.audits import one_resource
+    from ..solvers.leximin import leximin
+
+    formulation, normaliser = one_resource(resource)
+    instance = plain(case.instance)
+    result = leximin(instance, formulation, normaliser)
+    best = as_allocation(instance, result.tasks, f"max-min of {case.instance.resources[resource]}")
+    return _against(case, best, normaliser(instance), f"max-min fairness of {case.instance.resources[resource]!r}")
+
+
+def _against(case: Case, best: Allocation, gamma: np.ndarray, name: str) -> Finding:
+    """Compare totals with the leximin's, which are unique."""
+    alone = np.where(case.alone > 0, case.alone, 1.0)
+    gap = case.totals - best.totals.to_numpy()
+    off = abs(gap) / alone
+    weights = case.instance.weights if case.instance.weights.ndim == 1 else np.ones(len(gap))
+    levels = np.divide(case.totals, gamma * weights, out=np.zeros(len(gap)), where=gamma > 0)
+    short = np.flatnonzero(gap < -AUDIT * alone)
+    n = int(short[levels[short].argmin()]) if short.size else int(off.argmax())
+    witness = (
+        f"{case.name(n)} runs {amount(case.totals[n])} tasks and would run {amount(best.totals.iloc[n])} by {name}, "
+        f"which leaves nobody of a lower level behind"
+    )
+    return Finding.of_margin(-float(off.max(initial=0.0)), witness, f"the totals are those of {name}", better=best)

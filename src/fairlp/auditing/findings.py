@@ -1,0 +1,111 @@
+"""What an audit answers: whether a property holds, by how much, and who shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..models.instance import Instance
+from ..models.tolerances import AUDIT
+
+if TYPE_CHECKING:
+    from ..models.allocation import Allocation
+    from ..solvers.combinatorial.per_server import Division
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The answer for one property.
+
+    Attributes
+    ----------
+    holds : bool or None
+        None when the property is not defined here; the witness says why.
+    margin : float
+        How far it is from breaking, relative (see each property); negative when it is broken.
+    witness : str
+        Who shows it, in words.
+    better : Allocation or None
+        The allocation that shows a violation, where there is one.
+    misreport : Instance or None
+        The lie that pays, where there is one.
+    """
+
+    holds: bool | None
+    margin: float
+    witness: str
+    better: Allocation | None = None
+    misreport: Instance | None = None
+
+    @classmethod
+    def of_margin(cls, margin: float, witness: str, well: str, **more: Any) -> Finding:
+        """Return a finding that holds when the margin is not negative beyond the tolerance ``AUDIT``."""
+        holds = margin >= -AUDIT
+        return cls(holds, float(margin), well if holds else witness, **({} if holds else more))
+
+    @classmethod
+    def undefined(cls, why: str) -> Finding:
+        """Return the answer where the property is not defined."""
+        return cls(None, np.nan, why)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An allocation under audit.
+
+    Attributes
+    ----------
+    instance : Instance
+    tasks : ndarray, shape (N, K)
+    mechanism : str
+        The mechanism that made it, empty for anyone's.
+    method : str
+    options : dict
+        Options that the mechanism is run again with.
+    division : {"rdm", "tdm"}
+        What servers divide.
+    whole : bool
+        Whether tasks are whole.
+    tries : int
+    seed : int
+    """
+
+    instance: Instance
+    tasks: np.ndarray
+    mechanism: str = ""
+    division: Division = "rdm"
+    whole: bool = False
+    options: dict[str, Any] | None = None
+    tries: int = 200
+    seed: int = 0
+
+    @property
+    def totals(self) -> np.ndarray:
+        """Tasks by user."""
+        return np.asarray(self.tasks.sum(axis=1))
+
+    @property
+    def alone(self) -> np.ndarray:
+        """Tasks that each user could run with the whole cluster to itself, Σ_i γ[n,i]."""
+        return np.asarray(self.instance.gamma().sum(axis=1))
+
+    def name(self, user: int) -> str:
+        """Return a user's label for a witness."""
+        return repr(self.instance.users[int(user)])
+
+    def again(self, instance: Instance) -> Allocation:
+        """Return what the mechanism does with another instance."""
+        import warnings
+
+        from ..api import allocate
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return allocate(instance, self.mechanism, **(self.options or {}))
+
+
+def amount(value: float) -> str:
+    """Return a number as a witness shows it."""
+    return f"{value:.6g}"

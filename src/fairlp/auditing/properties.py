@@ -1,0 +1,105 @@
+"""The table of properties: what each asks, where it comes from, and how it is audited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..models.errors import UnknownNameError, nearest
+from . import basics, fairness, reports
+from .findings import Case, Finding
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Property:
+    """One row: a promise that an allocation or a mechanism may keep.
+
+    Attributes
+    ----------
+    name, asks, source : str
+    audit : callable
+        Case → Finding.
+    reruns : bool
+        Whether the mechanism is run again (on lies, or without a user).
+    """
+
+    name: str
+    asks: str
+    source: str
+    audit: Callable[[Case], Finding]
+    reruns: bool = False
+
+
+_GHODSI, _PS = "Ghodsi et al., NSDI 2011", "Khamse-Ashari et al., ICC 2017"
+_ROWS = (
+    Property(
+        "feasible", "no server is over capacity, nobody over its limit or where it may not run", "", basics.feasible
+    ),
+    Property("non-wasteful", "nobody could run more with what is free", "", basics.non_wasteful),
+    Property("Pareto-optimal", "nobody can gain without another's loss", _GHODSI, basics.pareto_optimal),
+    Property("envy-free", "nobody would rather have what another has, per weight", _GHODSI, basics.envy_free),
+    Property(
+        "sharing incentive",
+        "everyone runs at least what its part φ/Σφ of every server would",
+        f"{_GHODSI}; {_PS}",
+        basics.sharing_incentive,
+    ),
+    Property(
+        "bottleneck",
+        "a resource that is everyone's dominant one on every server where it can run is shared max-min fairly",
+        f"{_GHODSI}; {_PS}",
+        fairness.bottleneck,
+    ),
+    Property("single-resource", "a single resource is shared max-min fairly", _GHODSI, fairness.single_resource),
+    Property(
+        "population-monotonic", "when a user leaves, nobody is worse off", _GHODSI, reports.population_monotonic, True
+    ),
+    Property(
+        "strategy-proof", "no lie about demands or servers pays (a search)", _GHODSI, reports.strategy_proof, True
+    ),
+    *(
+        Property(
+            f"leximin ({mechanism})",
+            f"the totals are the leximin of {mechanism}'s Γ",
+            "",
+            partial(fairness.leximin_of, mechanism),
+        )
+        for mechanism in ("drfh", "asset", "cdrf", "tsf")
+    ),
+    Property(
+        "no justified complaints",
+        "everyone has all it asks for, or its entitlement of a saturated resource",
+        "Dolev et al., ITCS 2012",
+        fairness.no_justified_complaints,
+    ),
+    Property(
+        "PS-DSF (rdm)",
+        "nobody could gain on a server from users of higher level there, resources divided",
+        _PS,
+        partial(fairness.per_server, division="rdm"),
+    ),
+    Property("PS-DSF (tdm)", "the same, time divided", _PS, partial(fairness.per_server, division="tdm")),
+)
+
+#: name → property, in the order of the documentation
+PROPERTIES: dict[str, Property] = {row.name: row for row in _ROWS}
+
+
+def find(name: str) -> Property:
+    """Return the property of that name."""
+    if name not in PROPERTIES:
+        raise UnknownNameError(f"no property is called {name!r}; {nearest(name, PROPERTIES)}")
+    return PROPERTIES[name]
+
+
+def table() -> pd.DataFrame:
+    """Return every property: what it asks, its source, and whether auditing it runs the mechanism again."""
+    import pandas as pd
+
+    rows = {row.name: {"asks": row.asks, "source": row.source, "reruns": row.reruns} for row in PROPERTIES.values()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("property")

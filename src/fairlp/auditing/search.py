@@ -1,0 +1,198 @@
+"""Small instances that break a property: a seeded search, then shrinking to the simplest one that still does."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..mechanism import Mechanism
+from ..mechanisms import find as find_mechanism
+from ..models.errors import FairlpError
+from ..models.expressions import Index
+from ..models.instance import Instance
+from ..models.tolerances import SHRINKING_MARGIN
+from . import audit
+from .properties import find as find_property
+
+
+def find_violation(
+    mechanism: str,
+    property: str,
+    *,
+    seed: int = 0,
+    tries: int = 1000,
+    users: int = 4,
+    servers: int = 3,
+    resources: int = 3,
+    lies: int = 60,
+    shrink: bool = True,
+    options: Mapping[str, Any] | None = None,
+) -> Instance | None:
+    """Search small instances for one on which a mechanism breaks a property.
+
+    Parameters
+    ----------
+    mechanism, property : str
+        Names from :func:`fairlp.mechanisms` and :func:`fairlp.properties`.
+    seed : int
+        The same seed finds the same instance.
+    tries : int
+        Instances to look at.
+    users, servers, resources : int
+        Largest sizes.
+    lies : int
+        Lies tried on each instance, for strategy-proofness.
+    shrink : bool
+        Simplify what was found: fewer users, servers, resources; no weights, limits, constraints; smaller integers.
+    options : mapping, optional
+        Options of the mechanism.
+
+    Returns
+    -------
+    Instance or None
+        ``fairlp.audit(instance, fairlp.allocate(instance, mechanism), property)`` shows the violation. None when none
+        was found, which proves nothing.
+
+    Examples
+    --------
+    >>> import fairlp
+    >>> instance = fairlp.find_violation("naive-drf", "Pareto-optimal")
+    >>> len(instance.users), len(instance.servers), len(instance.resources)
+    (2, 2, 2)
+    """
+    row, wanted = find_mechanism(mechanism), find_property(property)
+    how: dict[str, Any] = {"tries": lies, "seed": seed, "options": dict(options or {})}
+    rng = np.random.default_rng(seed)
+    for _ in range(tries):
+        instance = _random(rng, row, wanted.name, users, servers, resources)
+        if _breaks(instance, row, wanted.name, how):
+            found = _shrunk(instance, row, wanted.name, how) if shrink else instance
+            return _renamed(found, f"{mechanism} breaks {property}")
+    return None
+
+
+def _breaks(instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) -> bool:
+    """Whether the mechanism is defined for the instance and clearly breaks the property there."""
+    from ..api import allocate
+
+    if row.undefined(instance):
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            allocation = allocate(instance, row.name, **how["options"])
+            found = audit(instance, allocation, [name], **how)
+    except FairlpError:
+        return False
+    return found["holds"].iloc[0] is False and bool(found["margin"].to_numpy(dtype=float)[0] < -SHRINKING_MARGIN)
+
+
+def _random(rng: np.random.Generator, row: Mechanism, name: str, users: int, servers: int, resources: int) -> Instance:
+    """Return a random instance of small integers that the mechanism may be defined for."""
+    n = int(rng.integers(1 if name == "non-wasteful" else 2, users + 1))
+    k = 1 if "one server" in row.domain else int(rng.integers(1, servers + 1))
+    r = 1 if name == "single-resource" else int(rng.integers(1, resources + 1))
+    demands = rng.integers(0 if rng.random() < 0.5 else 1, 5, (n, r))
+    demands[~demands.any(axis=1), 0] = 1
+    capacities = rng.integers(1, 13, (k, r))
+    if k > 1 and rng.random() < 0.3:
+        capacities[rng.random((k, r)) < 0.25] = 0
+        capacities[0] = np.maximum(capacities[0], 1)
+    options: dict[str, Any] = {}
+    if rng.random() < 0.3:
+        options["weights"] = rng.integers(1, 4, n)
+    if k > 1 and "no placement constraints" not in row.domain and rng.random() < 0.6:
+        eligible = rng.random((n, k)) < 0.6
+        eligible[np.arange(n), rng.integers(0, k, n)] = True
+        options["eligible"] = eligible
+    if "no task limits" not in row.domain and (row.name == "njc" or rng.random() < 0.2):
+        options["task_limits"] = rng.integers(1, 8, n)
+    if name == "bottleneck":
+        demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
+    return Instance.from_arrays(demands, capacities, **options)
+
+
+def _dominating(demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarray | None) -> np.ndarray:
+    """Return demands of the first resource that make it everyone's dominant one wherever it can run."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = demands[:, None, :] * (capacities[:, [0]] / capacities)[None, :, :]
+    runs = ((demands[:, None, :] == 0) | (capacities[None, :, :] > 0)).all(axis=2)
+    if eligible is not None:
+        runs &= eligible
+    least = np.where(runs[:, :, None] & (demands[:, None, :] > 0), needed, 0.0).max(axis=(1, 2))
+    return np.asarray(np.maximum(np.ceil(least), 1))
+
+
+def _shrunk(instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) -> Instance:
+    """Return the simplest instance that single steps of simplification reach."""
+    changed = True
+    while changed:
+        changed = False
+        for simpler in _simpler(instance):
+            if _breaks(simpler, row, name, how):
+                instance, changed = simpler, True
+                break
+    return instance
+
+
+def _simpler(instance: Instance) -> Iterator[Instance]:
+    """Yield instances one step simpler: the largest steps first."""
+    n, k, r = len(instance.users), len(instance.servers), len(instance.resources)
+    for user in range(n if n > 1 else 0):
+        yield from _made(instance, users=np.delete(np.arange(n), user))
+    for server in range(k if k > 1 else 0):
+        yield from _made(instance, servers=np.delete(np.arange(k), server))
+    for resource in range(r if r > 1 else 0):
+        yield from _made(instance, resources=np.delete(np.arange(r), resource))
+    if np.isfinite(instance.task_limits).any():
+        yield from _made(instance, task_limits=np.full(n, np.inf))
+    if (instance.weights != 1).any():
+        yield from _made(instance, weights=np.ones(n))
+    if instance.eligibility is not None:
+        yield from _made(instance, eligible=None)
+        for user, server in np.argwhere(~instance.eligibility):
+            wider = instance.eligibility.copy()
+            wider[user, server] = True
+            yield from _made(instance, eligible=wider)
+    for what in ("demands", "capacities"):
+        values = getattr(instance, what)
+        for place in zip(*np.nonzero(values), strict=True):
+            for smaller in dict.fromkeys((0.0, 1.0, values[place] // 2, values[place] - 1)):
+                if 0 <= smaller < values[place]:
+                    changed = values.copy()
+                    changed[place] = smaller
+                    yield from _made(instance, **{what: changed})
+
+
+def _made(instance: Instance, **changes: Any) -> Iterator[Instance]:
+    """Yield the changed instance, if it is one."""
+    n = changes.pop("users", np.arange(len(instance.users)))
+    k = changes.pop("servers", np.arange(len(instance.servers)))
+    r = changes.pop("resources", np.arange(len(instance.resources)))
+    eligible = changes.get("eligible", instance.eligibility)
+    given = {
+        "demands": changes.get("demands", instance.demands)[np.ix_(n, r)],
+        "capacities": changes.get("capacities", instance.capacities)[np.ix_(k, r)],
+        "weights": changes.get("weights", instance.weights)[n],
+        "task_limits": changes.get("task_limits", instance.task_limits)[n],
+        "eligible": None if eligible is None else eligible[np.ix_(n, k)],
+    }
+    try:
+        yield Instance.from_arrays(**given)
+    except FairlpError:  # a user without demand, a resource nowhere
+        return
+
+
+def _renamed(instance: Instance, name: str) -> Instance:
+    """Return the instance with short labels and a name that says what it shows."""
+    users = [chr(ord("A") + n) for n in range(len(instance.users))]
+    return instance.replace(users=Index("n", _labels(users), "user"), name=name)
+
+
+def _labels(names: list[str]) -> Any:
+    import pandas as pd
+
+    return pd.Index(names, dtype=object)

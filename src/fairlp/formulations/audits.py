@@ -1,0 +1,88 @@
+"""Audits as linear programs: can someone gain while nobody loses, and max-min fairness of one resource."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..models.instance import Instance
+from ..models.model import Model
+from ..models.tolerances import FEASIBILITY
+from .max_min import max_min
+from .per_server import server_needs
+
+
+def pareto(instance: Instance, totals: np.ndarray, division: str = "rdm", whole: bool = False) -> Model:
+    """Pareto optimality of an allocation: the largest gain of all users together when nobody loses.
+
+    Maximise Σ_n (y[n] − x[n])/Γ[n] subject to feasibility and y[n] ≥ x[n], with Γ[n] = Σ_i γ[n,i]. The allocation is
+    Pareto-optimal if and only if the optimum is 0 (up to the rounding by which x itself may be infeasible: floors are
+    lowered by ``FEASIBILITY``, relative).
+
+    Parameters
+    ----------
+    instance : Instance
+    totals : ndarray, shape (N,)
+        Tasks of each user, x[n].
+    division : {"rdm", "tdm"}
+    whole : bool
+        Tasks are whole: an integer program.
+    """
+    n, i, r = instance.users, instance.servers, instance.resources
+    model = Model("can someone gain?", "Pareto optimality as a linear program", (n, i, r))
+    gamma = instance.gamma()
+    runs = (gamma > 0) & (instance.task_limits > 0)[:, None]
+    alone = gamma.sum(axis=1)
+    y = model.variable("y", n, i, where=runs, integer=whole, doc="tasks of n on i")
+    feasible_region(model, instance, y, division)
+    able = runs.any(axis=1) & (totals > 0)
+    floor = model.parameter("x", n, np.where(able, totals * (1 - FEASIBILITY), 0.0), "tasks of n in the allocation")
+    if able.any():
+        model.constraint("nobody_loses", y.sum(i) >= floor, where=able)
+    weight = np.divide(1.0, alone, out=np.zeros(len(alone)), where=alone > 0)
+    per_alone = model.parameter("w", n, weight, "1/Γ[n], Γ[n] the tasks n could run alone")
+    model.define("tasks", y)
+    model.maximize((per_alone * y).sum(n, i))
+    return model
+
+
+def feasible_region(model: Model, instance: Instance, y: Any, division: str) -> None:
+    """Add what servers can hold, by resources or by time, and the task limits."""
+    n, i, r = instance.users, instance.servers, instance.resources
+    gamma = instance.gamma()
+    runs = (gamma > 0) & (instance.task_limits > 0)[:, None]
+    if division == "tdm":
+        share = np.divide(1.0, gamma, out=np.zeros_like(gamma), where=gamma > 0)
+        a = model.parameter("a", (n, i), share, "part of server i's time for one task: 1/γ[n,i]")
+        model.constraint("time", (a * y).sum(n) <= 1, where=runs.any(axis=0))
+    else:
+        c = model.parameter("c", (i, r), instance.capacities * instance.counts[:, None], "capacity of i")
+        if instance.rates is None:
+            d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
+        else:
+            d = model.parameter("d", (n, i, r), server_needs(instance, gamma), "amount of r that n's task needs on i")
+        model.constraint("capacity", (d * y).sum(n) <= c)
+    finite = np.isfinite(instance.task_limits) & runs.any(axis=1)
+    if finite.any():
+        limit = model.parameter("T", n, np.where(finite, instance.task_limits, 0.0), "tasks that n has")
+        model.constraint("limit", y.sum(i) <= limit, where=finite)
+
+
+def one_resource(
+    resource: int,
+) -> tuple[Callable[[Instance], Model], Callable[[Instance], np.ndarray]]:
+    """Return formulation and normaliser of max-min fairness of one resource: maximise the smallest x[n]·d[n,r]/φ[n]."""
+
+    def normaliser(instance: Instance) -> np.ndarray:
+        need = instance.demands[:, resource]
+        return np.asarray(np.divide(instance.pool[resource], need, out=np.zeros(len(need)), where=need > 0))
+
+    def formulation(instance: Instance) -> Model:
+        label = instance.resources[resource]
+        return max_min(
+            instance, f"max-min of {label}", "bottleneck fairness", normaliser(instance), "tasks that use all"
+        )
+
+    return formulation, normaliser
