@@ -19,7 +19,8 @@ from .program import Program
 if TYPE_CHECKING:
     from .solution import Solution
 
-_LOWER, _BASIC, _UPPER, _FREE = 0, 1, 2, 3
+#: Statuses of columns and rows, in HiGHS's numbers.
+LOWER, BASIC, UPPER, FREE = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -89,14 +90,14 @@ def prove_basis(
         Exact lower bounds of rows, where they are not the program's floats.
     """
     flint = _flint()
-    exact = _Exact(program, lower)
-    basic = [j for j, status in enumerate(columns) if status == _BASIC]
-    active = [i for i, status in enumerate(rows) if status != _BASIC]
+    exact = Exact(program, lower)
+    basic = [j for j, status in enumerate(columns) if status == BASIC]
+    active = [i for i, status in enumerate(rows) if status != BASIC]
     if len(basic) != len(active):
         return ExactCertificate(False, None, f"no basis: {len(basic)} basic columns for {len(active)} active rows")
     x: list[Any] = [flint.fmpq(0)] * program.n_columns
     for j, status in enumerate(columns):
-        if status != _BASIC:
+        if status != BASIC:
             x[j] = exact.column_at(j, status)
     sides = [exact.row_at(i, rows[i]) for i in active]
     missing = [i for i, side in zip(active, sides, strict=True) if side is None]
@@ -137,7 +138,7 @@ def prove_basis(
     return ExactCertificate(not problem, value, problem or "optimal, proved", found, duals)
 
 
-class _Exact:
+class Exact:
     """The program in rationals, as a minimum."""
 
     def __init__(self, program: Program, lower: Sequence[Fraction | None] | None) -> None:
@@ -178,17 +179,20 @@ class _Exact:
     def row_at(self, i: int, status: int) -> Any:
         """Return the side at which a row is active."""
         lower, upper = self.row_lower(i), self.row_upper(i)
-        return upper if status == _UPPER or lower is None else lower
+        return upper if status == UPPER or lower is None else lower
+
+    def column_bounds(self, j: int) -> tuple[Any, Any]:
+        """Return lower and upper bound of a column, None for none."""
+        lower, upper = self.program.col_lower[j], self.program.col_upper[j]
+        return (self._of(lower) if np.isfinite(lower) else None), (self._of(upper) if np.isfinite(upper) else None)
 
     def column_at(self, j: int, status: int) -> Any:
         """Return the bound at which a column is, 0 for a free one."""
-        lower, upper = self.program.col_lower[j], self.program.col_upper[j]
-        if status == _UPPER and np.isfinite(upper):
-            return self._of(upper)
-        if status == _LOWER and np.isfinite(lower):
-            return self._of(lower)
-        if np.isfinite(lower) or np.isfinite(upper):
-            return self._of(lower if np.isfinite(lower) else upper)
+        lower, upper = self.column_bounds(j)
+        if status == UPPER and upper is not None:
+            return upper
+        if lower is not None or upper is not None:
+            return lower if lower is not None else upper
         return self.flint.fmpq(0)
 
     def primal_problem(self, x: list[Any]) -> str:
@@ -213,17 +217,17 @@ class _Exact:
             lower, upper = self.row_lower(i), self.row_upper(i)
             if lower is not None and upper is not None and lower == upper:
                 continue
-            at_upper = upper is not None and (rows[i] == _UPPER or lower is None)
+            at_upper = upper is not None and (rows[i] == UPPER or lower is None)
             if (price > 0 and at_upper) or (price < 0 and not at_upper):
                 return f"not optimal: the dual of row {self.program.row_names[i]} has the wrong sign"
         for j, status in enumerate(columns):
-            if status == _BASIC:
+            if status == BASIC:
                 continue
             reduced = self.cost(j) - sum((entry * y[i] for i, entry in self.column(j)), self.flint.fmpq(0))
             lower, upper = self.program.col_lower[j], self.program.col_upper[j]
             if lower == upper or reduced == 0:
                 continue
-            at_upper = np.isfinite(upper) and (status == _UPPER or not np.isfinite(lower))
+            at_upper = np.isfinite(upper) and (status == UPPER or not np.isfinite(lower))
             free = not np.isfinite(lower) and not np.isfinite(upper)
             if free or (reduced < 0 and not at_upper) or (reduced > 0 and at_upper):
                 return f"not optimal: the reduced cost of column {self.program.column_names[j]} has the wrong sign"

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
-from ..models.exact_certificate import prove_basis
+from ..models.exact_simplex import optimal_from
 from ..models.instance import Instance
 from ..models.merging import merge_servers
 from ..models.model import Model
@@ -75,7 +75,8 @@ def exact_levels(instance: Instance, formulation: Callable[[Instance], Model]) -
         if solution.basis is None:
             return ExactLevels(False, f"round {count}: the solver kept no basis ({solution.status})")
         basis = solution.basis
-        proof = prove_basis(current, [int(s) for s in basis.col_status], [int(s) for s in basis.row_status], lower)
+        statuses = [int(s) for s in basis.col_status], [int(s) for s in basis.row_status]
+        proof, _ = optimal_from(current, *statuses, lower)
         if not proof.proved:
             return ExactLevels(False, f"round {count}: {proof.message}", levels, count)
         level = proof.x[column]
