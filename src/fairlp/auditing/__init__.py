@@ -74,7 +74,7 @@ def audit(
     >>> found.holds.to_dict()
     {'feasible': True, 'Pareto-optimal': False}
     >>> found.witness["Pareto-optimal"]
-    "'user1' could run 4 more tasks and 1 others more, too, and nobody would run fewer"
+    "'user1' could run 4 more tasks (1 other user more, too), and nobody would run fewer"
     """
     names = [properties] if isinstance(properties, str) else properties
     rows: dict[str, Finding] = {}

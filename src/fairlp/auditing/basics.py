@@ -94,7 +94,7 @@ def pareto_optimal(case: Case) -> Finding:
     relative = np.divide(gain, case.alone, out=np.zeros(len(gain)), where=case.alone > 0)
     best = int(relative.argmax())
     others = int((relative > AUDIT).sum()) - 1
-    more = f" and {others} others more, too" if others > 0 else ""
+    more = f" ({others} other user{'s' if others > 1 else ''} more, too)" if others > 0 else ""
     witness = f"{case.name(best)} could run {amount(gain[best])} more tasks{more}, and nobody would run fewer"
     worst = float(np.maximum(relative, 0.0).sum())
     return Finding.of_margin(-worst, witness, "nobody can gain without another's loss", better=_better(case, found))

@@ -18,10 +18,8 @@ def bottleneck(case: Case) -> Finding:
 
     Margin: −(largest difference of a user's tasks from the max-min fair ones, over Γ[n] = Σ_i γ[n,i]).
     """
-    if case.instance.weights.ndim == 2:
-        return Finding.undefined(
-            "weights are given per resource; max-min fairness of one resource takes one weight each"
-        )
+    if reason := _not_divisible(case):
+        return Finding.undefined(reason)
     resource = common_bottleneck(case.instance)
     if resource is None:
         return Finding(True, 0.0, "no resource is everyone's dominant one on every server where it can run")

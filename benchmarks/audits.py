@@ -1,0 +1,66 @@
+"""Mechanism × property: audit every promise on random instances, and search an instance that breaks every other one.
+
+    python benchmarks/audits.py [--audits 500] [--tries 1000] [--mechanism NAME ...] [--write FILE]
+
+``--write`` keeps the simplest instances that were found as JSON (the file that ships is
+src/fairlp/auditing/counterexamples.json); entries of mechanisms that were not looked at are kept. One line a promise:
+instances audited and broken, or the witness of the counterexample. A promise that breaks is a finding: the definition
+audited is in docs/audit.md, and the instance shows it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+from time import perf_counter
+
+import fairlp
+from fairlp.auditing import audit
+from fairlp.auditing.promises import COLUMNS, _count, as_entry
+from fairlp.auditing.search import find_violation
+from fairlp.mechanisms import TABLE
+
+NOT_RERUN = ("dynamic-drf", "cautious-lp", "drf-milp")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--audits", type=int, default=500)
+    parser.add_argument("--tries", type=int, default=1000)
+    parser.add_argument("--mechanism", action="append")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--write", type=Path)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    names = given.mechanism or [name for name in TABLE if name not in NOT_RERUN]
+    entries = {}
+    if given.write and given.write.exists():
+        entries = {(e["mechanism"], e["property"]): e for e in json.loads(given.write.read_text(encoding="utf-8"))}
+    for name in names:
+        for wanted in COLUMNS:
+            begin = perf_counter()
+            promised = wanted in TABLE[name].promises
+            said = ""
+            broken = 0
+            if promised:
+                audited, broken = _count(name, wanted, given.audits, given.seed)
+                said = f"promised; {audited} audited, {broken} broken"
+            if not promised or broken:
+                lies = wanted == "strategy-proof"
+                found = find_violation(name, wanted, seed=given.seed, tries=given.tries // (5 if lies else 1), lies=40)
+                if found is not None:
+                    entries[name, wanted] = as_entry(name, wanted, found)
+                    witness = audit(found, fairlp.allocate(found, name), [wanted]).witness.iloc[0]
+                    said += f"{'; ' if said else ''}broken: {witness}"
+                else:
+                    said += f"{'; ' if said else ''}no counterexample found"
+            print(f"{name:18} {wanted:22} {perf_counter() - begin:6.1f} s  {said}", flush=True)
+            if given.write:
+                lines = ",\n".join(" " + json.dumps(entries[key]) for key in sorted(entries))
+                given.write.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Reading an allocation that someone else made: a table of tasks by user and server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from .errors import FileFormatError, nearest
+from .instance import Instance
+
+
+def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
+    """Read a scheduler's allocation from CSV.
+
+    Parameters
+    ----------
+    path : str or Path
+        Either a table of users × servers (first column ``user``, a column for each server, as
+        :meth:`Allocation.to_csv` writes it), or a long table with columns ``user``, ``server`` and ``tasks`` (rows of
+        one pair are added up). Pairs that are not there have no tasks.
+    instance : Instance
+        Whose labels the table must use.
+
+    Returns
+    -------
+    DataFrame
+        Tasks, users × servers.
+
+    Raises
+    ------
+    FileFormatError
+        When the file cannot be read, names a user or server that the instance does not have, or holds no numbers.
+    """
+    where = str(path)
+    try:
+        table = pd.read_csv(path, dtype={"user": str, "server": str})
+    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise FileFormatError(f"{where!r} could not be read as CSV: {error}") from error
+    if "user" not in table.columns:
+        raise FileFormatError(f"{where!r} has no column 'user'; expected it first, then a column for each server")
+    users = {str(user): user for user in instance.users}
+    servers = {str(server): server for server in instance.servers}
+    _known(table["user"], users, "user", where)
+    if {"server", "tasks"} <= set(table.columns):
+        _known(table["server"], servers, "server", where)
+        wide = table.pivot_table(index="user", columns="server", values="tasks", aggfunc="sum")
+    else:
+        if table["user"].duplicated().any():
+            twice = table["user"][table["user"].duplicated()].iloc[0]
+            raise FileFormatError(f"{where!r} has user {twice!r} twice")
+        wide = table.set_index("user")
+        _known(pd.Series(wide.columns.astype(str)), servers, "server", where)
+    numbers = wide.apply(pd.to_numeric, errors="coerce")
+    bad = np.argwhere((numbers.isna() & wide.notna()).to_numpy())
+    if len(bad):
+        row, column = bad[0]
+        user, server, value = wide.index[row], wide.columns[column], wide.iloc[row, column]
+        raise FileFormatError(f"{where!r}: tasks of user {user!r} on {server!r} are {value!r}; expected a number")
+    numbers.index = [users[str(user)] for user in numbers.index]
+    numbers.columns = [servers[str(server)] for server in numbers.columns]
+    whole: pd.DataFrame = numbers.reindex(index=list(instance.users), columns=list(instance.servers)).fillna(0.0)
+    return whole
+
+
+def _known(found: pd.Series, known: dict[str, object], what: str, where: str) -> None:
+    for name in found.astype(str):
+        if name not in known:
+            raise FileFormatError(
+                f"{where!r} has tasks of {what} {name!r}, who is not in the instance; {nearest(name, known)}"
+            )
