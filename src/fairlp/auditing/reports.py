@@ -45,7 +45,8 @@ def strategy_proof(case: Case) -> Finding:
     """No lie about demands, eligibility or the number of tasks pays. A search: never "holds", only "none found".
 
     Structured lies first (scaled, swapped, padded demands; servers left out), then a local search around the best ones,
-    seeded. Margin: −(largest gain in tasks that are of use, over Γ[n]), 0 when none is found.
+    seeded. A liar is handed the amounts that its claimed tasks need, on the servers that it claimed, and runs its own
+    tasks with them where it can. Margin: −(largest gain in tasks that are of use, over Γ[n]), 0 when none is found.
     """
     if not case.mechanism:
         return Finding.undefined(_NEEDS_MECHANISM)
@@ -135,12 +136,8 @@ def _gain(case: Case, user: int, demand: np.ndarray, eligible: np.ndarray) -> fl
     except FairlpError:
         return -np.inf
     gamma = instance.gamma()[user]
-    if case.division == "tdm":
-        claimed = lie.gamma()[user]
-        use = np.divide(given, claimed, out=np.zeros_like(given), where=claimed > 0) * gamma
-    else:
-        some = true > 0
-        use = np.where(gamma > 0, given * (demand[some] / true[some]).min(), 0.0)
+    some = true > 0
+    use = np.where(gamma > 0, given * (demand[some] / true[some]).min(), 0.0)
     if case.whole:
         use = np.floor(use * (1 + AUDIT))
     useful = min(float(use.sum()), float(instance.task_limits[user]))

@@ -17,6 +17,9 @@ from ..models.tolerances import SHRINKING_MARGIN
 from . import audit
 from .properties import find as find_property
 
+#: The paper has no task limits, and its promises are not meant for them (docs/per-server-fairness.md).
+NO_LIMITS = ("psdsf-rdm", "psdsf-tdm")
+
 
 def find_violation(
     mechanism: str,
@@ -108,7 +111,8 @@ def _random(rng: np.random.Generator, row: Mechanism, name: str, users: int, ser
         eligible = rng.random((n, k)) < 0.6
         eligible[np.arange(n), rng.integers(0, k, n)] = True
         options["eligible"] = eligible
-    if "no task limits" not in row.domain and (row.name == "njc" or rng.random() < 0.2):
+    limits = row.name not in NO_LIMITS and "no task limits" not in row.domain
+    if limits and (row.name == "njc" or rng.random() < 0.2):
         options["task_limits"] = rng.integers(1, 8, n)
     if name == "bottleneck":
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
