@@ -23,11 +23,13 @@ from fairlp.models.nl import write_nl
 from fairlp.models.readers import _open, read_program
 
 EXAMPLES = ("ghodsi", "parkes-zero-demands", "wang-figure-1", "khamse-ashari-table-3", "google-cluster")
+#: options that make a linear program of a formulation that has logarithms; without any, it is left out
+LINEAR = {"njc": {"criterion": "least-served"}, "ceei": None, "psdsf-tdm": None}
 MODELS = [
     f"{name} {example}"
     for name, mechanism in mechanisms.TABLE.items()
     for example in EXAMPLES
-    if mechanism.undefined(examples.load(example)) is None
+    if mechanism.undefined(examples.load(example)) is None and LINEAR.get(name, {}) is not None
 ]
 NAMES = [*MODELS, *CASES]
 FORMS = ("portable", "full", "fixed", "lp")
@@ -36,7 +38,7 @@ FORMS = ("portable", "full", "fixed", "lp")
 @functools.cache
 def model_of(name):
     mechanism, example = name.split()
-    return fairlp.formulate(examples.load(example), mechanism)
+    return fairlp.formulate(examples.load(example), mechanism, **LINEAR.get(mechanism, {}))
 
 
 @functools.cache
