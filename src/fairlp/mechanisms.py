@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .mechanism import Algorithm, Mechanism
@@ -57,8 +58,28 @@ _IN_TURN = ("one server", "no placement constraints", "no rates", "no task limit
 _PER_SERVER, _SERVERS = "fairlp.formulations.per_server", "fairlp.solvers.per_server_runners"
 BEST_RESPONSE = Algorithm("best-response", f"{_SERVERS}:sweeps", cost="O(NK(R + log N)) a sweep, tens of sweeps")
 SWEEPS = Algorithm("sweeps", f"{_SERVERS}:sweeps", cost="O(NK(R + log N)) a sweep, thousands of sweeps")
+ALGORITHM_1 = Algorithm("algorithm-1", f"{_SERVERS}:sweeps", cost="Algorithm I; as many sweeps, twice the time of each")
+DISTRIBUTED = Algorithm("distributed", f"{_SERVERS}:distributed", cost="as sweeps; a simulation of clocks and messages")
+_CLOCKS = ("most_sweeps", "period", "jitter", "delay", "damping", "step", "clock_seed", "seconds")
 MARKET = Algorithm("convex", f"{_SERVERS}:convex", cost="one convex program", solves=True)
 PER_SERVER_MILP = Algorithm("milp", f"{_SERVERS}:milp", cost="one integer program (small instances)", solves=True)
+
+_COMPLAINTS = "fairlp.solvers.complaints_runners"
+EXACT_MARKET = Algorithm(
+    "eg",
+    f"{_COMPLAINTS}:market",
+    applies=f"{_ROUNDS}:is_one_server",
+    needs="one server",
+    cost="O(NR²) a Newton step, some 20 steps",
+)
+EISENBERG_GALE = Algorithm("convex", f"{_COMPLAINTS}:convex", cost="one convex program", solves=True)
+BEST_FAIR = Algorithm("milp", f"{_COMPLAINTS}:best_fair", cost="one integer program of R binaries", solves=True)
+CANDIDATES = Algorithm("candidates", f"{_COMPLAINTS}:best_fair", cost="up to 2^R linear programs", solves=True)
+TRAJECTORY = Algorithm("trajectory", f"{_COMPLAINTS}:trajectory", cost="O(NR²) a step, hundreds of steps")
+NEWTON = Algorithm("newton", f"{_COMPLAINTS}:trajectory", cost="O(NR²) a step, hundreds of steps")
+EXACT_CEEI = replace(EXACT_MARKET, runner="fairlp.solvers.proportional_runners:one_server")
+CEEI = Algorithm("convex", "fairlp.solvers.proportional_runners:convex", cost="one convex program", solves=True)
+_MARKET = ("sharing incentive", "envy-free", "Pareto-optimal", "bottleneck", "single-resource")
 
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "single-resource")
 _ROWS = (
@@ -108,7 +129,7 @@ _ROWS = (
         f"{_DRF}:drfh",
         f"{_GAMMA}:dominant",
         (ROUNDS, LP),
-        ("Pareto-optimal",),
+        ("Pareto-optimal", "envy-free", "strategy-proof"),
     ),
     Mechanism(
         "cdrf",
@@ -146,10 +167,10 @@ _ROWS = (
         "Khamse-Ashari et al., ICC 2017",
         f"{_PER_SERVER}:psdsf_rdm",
         f"{_GAMMA}:containerized",
-        (BEST_RESPONSE, SWEEPS, PER_SERVER_MILP),
+        (BEST_RESPONSE, SWEEPS, ALGORITHM_1, DISTRIBUTED, PER_SERVER_MILP),
         ("sharing incentive", "envy-free", "bottleneck", "single-resource"),
         ("one weight a user",),
-        options=("most_sweeps",),
+        options=_CLOCKS,
         validator="fairlp.per_server:validate_methods",
     ),
     Mechanism(
@@ -158,11 +179,34 @@ _ROWS = (
         "Khamse-Ashari et al., ICC 2017",
         f"{_PER_SERVER}:psdsf_tdm",
         f"{_GAMMA}:containerized",
-        (BEST_RESPONSE, SWEEPS, MARKET, PER_SERVER_MILP),
+        (BEST_RESPONSE, SWEEPS, ALGORITHM_1, DISTRIBUTED, MARKET, PER_SERVER_MILP),
         ("sharing incentive", "envy-free", "bottleneck", "single-resource", "Pareto-optimal", "strategy-proof"),
         ("one weight a user",),
-        options=("most_sweeps",),
+        options=_CLOCKS,
         validator="fairlp.per_server:validate_methods",
+    ),
+    Mechanism(
+        "njc",
+        "No justified complaints (entitlements and bottlenecks)",
+        "Dolev et al., ITCS 2012; Gutman and Nisan, AAMAS 2012",
+        "fairlp.formulations.complaints:njc",
+        f"{_GAMMA}:dominant",
+        (EXACT_MARKET, EISENBERG_GALE, BEST_FAIR, CANDIDATES, TRAJECTORY, NEWTON),
+        _MARKET,
+        ("one server", "no rates", "one weight a user"),
+        options=("criterion",),
+        validator="fairlp.complaint_checks:check_njc",
+    ),
+    Mechanism(
+        "ceei",
+        "Proportional fairness (competitive equilibrium from given incomes)",
+        "Eisenberg and Gale, 1959; Varian, 1974",
+        "fairlp.formulations.proportional:ceei",
+        f"{_GAMMA}:containerized",
+        (EXACT_CEEI, CEEI),
+        _MARKET,
+        ("no rates", "one weight a user"),
+        validator="fairlp.complaint_checks:check_ceei",
     ),
     Mechanism(
         "drf-discrete",
@@ -223,7 +267,13 @@ _ROWS = (
         f"{_ARRIVALS}:formulate_drf",
         f"{_GAMMA}:dominant",
         (STACK, WATER, LINEAR, STEPS_LP),
-        ("sharing incentive", "dynamically envy-free", "dynamically Pareto-optimal", "strategy-proof", "irrevocable"),
+        (
+            "dynamic sharing incentive",
+            "dynamically envy-free",
+            "dynamically Pareto-optimal",
+            "strategy-proof",
+            "irrevocable",
+        ),
         _IN_TURN,
         options=("horizon",),
         validator=f"{_ARRIVALS}:check_steps",
@@ -236,7 +286,7 @@ _ROWS = (
         f"{_ARRIVALS}:formulate_cautious",
         f"{_GAMMA}:dominant",
         (CAUTIOUS, STEPS_LP),
-        ("sharing incentive", "envy-free", "irrevocable"),
+        ("dynamic sharing incentive", "envy-free", "irrevocable"),
         _IN_TURN,
         options=("horizon",),
         validator=f"{_ARRIVALS}:check_steps",

@@ -14,7 +14,7 @@ from ..models.dynamic import DynamicAllocation
 from ..models.instance import Instance
 from ..per_server import tasks_of
 from .findings import Case, Finding
-from .properties import PROPERTIES, find, table
+from .properties import DYNAMIC, PROPERTIES, find, table
 
 if TYPE_CHECKING:
     from ..solvers.combinatorial.per_server import Division
@@ -81,9 +81,9 @@ def audit(
     last: Any = allocation
     if isinstance(allocation, DynamicAllocation):
         last = allocation.last
-        if names is None or set(names) & set(_DYNAMIC):
+        if names is None or set(names) & set(DYNAMIC):
             rows |= _by_step(allocation)
-            names = None if names is None else [name for name in names if name not in _DYNAMIC]
+            names = None if names is None else [name for name in names if name not in DYNAMIC]
     mechanism = last.mechanism if isinstance(last, Allocation) and last.mechanism in TABLE else ""
     if isinstance(allocation, DynamicAllocation):
         mechanism = ""  # its order of arrival is part of it
@@ -118,20 +118,11 @@ def audit(
     return frame
 
 
-#: our names of the properties of every step → those of DynamicAllocation.properties
-_DYNAMIC = {
-    "irrevocable": "irrevocable",
-    "dynamic sharing incentive": "SI",
-    "dynamically envy-free": "DEF",
-    "dynamically Pareto-optimal": "DPO",
-}
-
-
 def _by_step(allocation: DynamicAllocation) -> dict[str, Finding]:
     """Return the worst step of each dynamic property."""
     found = allocation.properties().reset_index()
     rows = {}
-    for name, short in _DYNAMIC.items():
+    for name, short in DYNAMIC.items():
         own = found[found["property"] == short]
         worst = own.iloc[int(own["margin"].to_numpy(dtype=float).argmin())]
         holds = bool(np.all(own["holds"].astype(bool)))

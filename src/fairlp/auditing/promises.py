@@ -15,7 +15,7 @@ from ..mechanisms import find as find_mechanism
 from ..models.errors import FairlpError, UnknownNameError
 from ..models.instance import Instance
 from . import audit
-from .properties import find as find_property
+from .properties import DYNAMIC, known
 from .search import _random
 
 #: the properties of the table, in its order
@@ -27,6 +27,7 @@ COLUMNS = (
     "bottleneck",
     "single-resource",
     "population-monotonic",
+    *DYNAMIC,
 )
 
 
@@ -48,13 +49,15 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: list[str] | None = N
         ``counterexample`` (the name of one that ships; :func:`counterexample` loads it).
     """
     names = list(TABLE) if mechanisms is None else [find_mechanism(name).name for name in mechanisms]
-    known = _shipped()
+    shipped = _shipped()
     rows = {}
     for name in names:
         row = TABLE[name]
         for wanted in COLUMNS:
+            if (wanted in DYNAMIC) != ("horizon" in row.options):
+                continue
             promised = wanted in row.promises
-            shown = f"{name} breaks {wanted}" if (name, wanted) in known else ""
+            shown = f"{name} breaks {wanted}" if (name, wanted) in shipped else ""
             if not promised and not shown:
                 continue
             counts = _count(name, wanted, audits, seed) if promised and audits else (0, 0)
@@ -72,14 +75,14 @@ def counterexample(mechanism: str, property: str) -> Instance:
     UnknownNameError
         When none is known; ``find_violation`` searches for one.
     """
-    key = (find_mechanism(mechanism).name, find_property(property).name)
-    known = _shipped()
-    if key not in known:
+    key = (find_mechanism(mechanism).name, known(property))
+    shipped = _shipped()
+    if key not in shipped:
         raise UnknownNameError(
             f"no instance is known on which {mechanism!r} breaks {property!r}; "
             f"fairlp.find_violation({mechanism!r}, {property!r}) searches for one"
         )
-    given = dict(known[key])
+    given = dict(shipped[key])
     name = f"{key[0]} breaks {key[1]}"
     limits = given.pop("task_limits", None)
     if limits is not None:

@@ -90,11 +90,29 @@ _ROWS = (
 PROPERTIES: dict[str, Property] = {row.name: row for row in _ROWS}
 
 
+#: Properties of every step, for users who arrive → their names in :meth:`DynamicAllocation.properties`.
+DYNAMIC = {
+    "irrevocable": "irrevocable",
+    "dynamic sharing incentive": "SI",
+    "dynamically envy-free": "DEF",
+    "dynamically Pareto-optimal": "DPO",
+}
+
+
 def find(name: str) -> Property:
     """Return the property of that name."""
-    if name not in PROPERTIES:
-        raise UnknownNameError(f"no property is called {name!r}; {nearest(name, PROPERTIES)}")
-    return PROPERTIES[name]
+    return PROPERTIES[known(name)] if name not in DYNAMIC else _no_step(name)
+
+
+def known(name: str) -> str:
+    """Return the name, if it is one of a property, of one allocation or of every step."""
+    if name not in PROPERTIES and name not in DYNAMIC:
+        raise UnknownNameError(f"no property is called {name!r}; {nearest(name, [*PROPERTIES, *DYNAMIC])}")
+    return name
+
+
+def _no_step(name: str) -> Property:
+    raise UnknownNameError(f"{name!r} is asked of every step, and this is one allocation; audit a DynamicAllocation")
 
 
 def table() -> pd.DataFrame:

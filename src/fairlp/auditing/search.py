@@ -15,7 +15,7 @@ from ..models.expressions import Index
 from ..models.instance import Instance
 from ..models.tolerances import SHRINKING_MARGIN
 from . import audit
-from .properties import find as find_property
+from .properties import known
 
 #: The paper has no task limits, and its promises are not meant for them (docs/per-server-fairness.md).
 NO_LIMITS = ("psdsf-rdm", "psdsf-tdm")
@@ -66,13 +66,13 @@ def find_violation(
     >>> len(instance.users), len(instance.servers), len(instance.resources)
     (2, 2, 2)
     """
-    row, wanted = find_mechanism(mechanism), find_property(property)
+    row, wanted = find_mechanism(mechanism), known(property)
     how: dict[str, Any] = {"tries": lies, "seed": seed, "options": dict(options or {})}
     rng = np.random.default_rng(seed)
     for _ in range(tries):
-        instance = _random(rng, row, wanted.name, users, servers, resources)
-        if _breaks(instance, row, wanted.name, how):
-            found = _shrunk(instance, row, wanted.name, how) if shrink else instance
+        instance = _random(rng, row, wanted, users, servers, resources)
+        if _breaks(instance, row, wanted, how):
+            found = _shrunk(instance, row, wanted, how) if shrink else instance
             return _renamed(found, f"{mechanism} breaks {property}")
     return None
 
@@ -98,7 +98,9 @@ def _random(rng: np.random.Generator, row: Mechanism, name: str, users: int, ser
     n = int(rng.integers(1 if name == "non-wasteful" else 2, users + 1))
     k = 1 if "one server" in row.domain else int(rng.integers(1, servers + 1))
     r = 1 if name == "single-resource" else int(rng.integers(1, resources + 1))
-    demands = rng.integers(0 if rng.random() < 0.5 else 1, 5, (n, r))
+    # the papers on users who arrive exclude zero demands
+    zeros = rng.random() < 0.5 and "horizon" not in row.options
+    demands = rng.integers(0 if zeros else 1, 5, (n, r))
     demands[~demands.any(axis=1), 0] = 1
     capacities = rng.integers(1, 13, (k, r))
     if k > 1 and rng.random() < 0.3:
