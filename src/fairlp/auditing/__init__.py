@@ -104,8 +104,8 @@ def audit(
         if names is None and one.reruns and not few:
             continue
         rows[one.name] = one.audit(case)
-    wanted = properties if not (properties is None or isinstance(properties, str)) else None
-    order = [name for name in wanted if name in rows] if wanted is not None else list(rows)
+    asked = [properties] if isinstance(properties, str) else properties
+    order = list(rows) if asked is None else [name for name in asked if name in rows]
     frame = pd.DataFrame(
         [
             (rows[name].holds, rows[name].margin, rows[name].witness, rows[name].better, rows[name].misreport)
