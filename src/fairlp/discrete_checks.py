@@ -62,6 +62,26 @@ def check_precomputed(check: Check) -> pd.DataFrame:
     return _frame(rows)
 
 
+def check_placement(check: Check) -> pd.DataFrame:
+    """Check a placement on servers: nothing over capacity, nothing more fits, and how far from the DRFH optimum."""
+    from .auditing import audit
+
+    found = check.allocate()
+    held = audit(check.instance, found, ["feasible", "non-wasteful"]).holds
+    fluid = check.allocate("c-drfh")
+    return _frame(
+        {
+            "feasible": {**_row(check, found, found, "capacities"), "agrees": bool(held["feasible"])},
+            # a slot that is free where nothing fits, or the other way round, is what slots waste
+            "maximal": {
+                **_row(check, found, found, "nothing more fits"),
+                "agrees": held["non-wasteful"] is not False or found.mechanism == "slots",
+            },
+            "deviation": {**_row(check, found, fluid, "c-drfh, divisible"), "agrees": True},
+        }
+    )
+
+
 def _row(check: Check, found: Allocation, reference: Allocation, name: str) -> dict[str, Any]:
     """Return agreement with a reference and, in tasks, how far and for how many users it is below and above."""
     more = found.totals.to_numpy() - reference.totals.to_numpy()

@@ -81,6 +81,8 @@ EXACT_CEEI = replace(EXACT_MARKET, runner="fairlp.solvers.proportional_runners:o
 CEEI = Algorithm("convex", "fairlp.solvers.proportional_runners:convex", cost="one convex program", solves=True)
 _MARKET = ("sharing incentive", "envy-free", "Pareto-optimal", "bottleneck", "single-resource")
 
+PLACEMENT = Algorithm("placement", "fairlp.solvers.placement_runners:placed", cost="O(SR + log N) a task")
+
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "single-resource")
 _ROWS = (
     Mechanism(
@@ -291,6 +293,48 @@ _ROWS = (
         options=("horizon",),
         validator=f"{_ARRIVALS}:check_steps",
         compared=False,
+    ),
+    Mechanism(
+        "drfh-first-fit",
+        "First-Fit DRFH (whole tasks; the first server that fits)",
+        "Wang, Li and Liang, INFOCOM 2014, §V-B",
+        f"{_DRF}:drfh",
+        f"{_GAMMA}:dominant",
+        (PLACEMENT,),
+        (),
+        ("no rates", "one weight a user"),
+        options=("ties",),
+        validator=f"{_CHECKS}:check_placement",
+        compared=False,
+        whole_tasks=True,
+    ),
+    Mechanism(
+        "drfh-best-fit",
+        "Best-Fit DRFH (whole tasks; the server most like the task)",
+        "Wang, Li and Liang, INFOCOM 2014, §V-B, eq. (9)",
+        f"{_DRF}:drfh",
+        f"{_GAMMA}:dominant",
+        (PLACEMENT,),
+        (),
+        ("no rates", "one weight a user"),
+        options=("ties",),
+        validator=f"{_CHECKS}:check_placement",
+        compared=False,
+        whole_tasks=True,
+    ),
+    Mechanism(
+        "slots",
+        "Slots (every server cut into equal slots, one a task)",
+        "Hadoop's fair scheduler; Wang, Li and Liang, INFOCOM 2014, §VI",
+        f"{_DRF}:drfh",
+        f"{_GAMMA}:dominant",
+        (PLACEMENT,),
+        (),
+        ("no rates", "one weight a user"),
+        options=("ties", "slots"),
+        validator=f"{_CHECKS}:check_placement",
+        compared=False,
+        whole_tasks=True,
     ),
 )
 

@@ -59,6 +59,8 @@ def feasible(case: Case) -> Finding:
 
 def non_wasteful(case: Case) -> Finding:
     """Nobody could run more with what is free. Margin: −(largest gain / tasks that the user could run alone)."""
+    if _added_up(case):
+        return Finding.undefined(_NOT_TOLD_APART)
     market = Market.of(plain(case.instance), case.division)
     room = np.maximum(market.limits - case.totals, 0.0)
     worst, witness = 0.0, ""
@@ -86,6 +88,8 @@ def pareto_optimal(case: Case) -> Finding:
     """Nobody can gain without another's loss. Margin: −(largest sum of gains, each over Γ[n] = Σ_i γ[n,i])."""
     from ..formulations.audits import pareto
 
+    if _added_up(case):
+        return Finding.undefined(_NOT_TOLD_APART)
     model = pareto(case.instance, case.totals, case.division, case.whole)
     solution = model.solve().require_optimal()
     assert solution.x is not None
@@ -145,6 +149,16 @@ def sharing_incentive(case: Case) -> Finding:
         f"{amount(part[worst])} of every server to itself"
     )
     return Finding.of_margin(float(slack[worst]), witness, "everyone runs at least what its part of every server would")
+
+
+_NOT_TOLD_APART = (
+    "whole tasks fit or not on single servers, and rows of identical ones are added up here; give servers one by one"
+)
+
+
+def _added_up(case: Case) -> bool:
+    """Whether whole tasks run on rows of several servers, whose free room does not add up."""
+    return case.whole and bool((case.instance.counts > 1).any())
 
 
 def _weights(instance: Instance) -> np.ndarray | None:

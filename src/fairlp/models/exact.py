@@ -89,6 +89,14 @@ def whole_tasks_alone(demands: np.ndarray, capacity: np.ndarray) -> np.ndarray:
     return alone
 
 
+def whole_table(demands: np.ndarray, capacities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return demands and capacities as whole numbers, each resource scaled by one power of ten; float64 where exact."""
+    columns = [whole(np.concatenate([demands[:, r], capacities[:, r]])) for r in range(demands.shape[1])]
+    small = all(column.dtype != object for column in columns)
+    stack = np.column_stack(columns if small else [integers(column) for column in columns])
+    return stack[: len(demands)], stack[len(demands) :]
+
+
 def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return left · right of non-negative whole numbers, exactly; float64 where that is exact."""
     small = left.dtype != object and right.dtype != object

@@ -62,7 +62,7 @@ MARKET: Final = 1e-13
 #: Error of one step of the integrator along the trajectory, relative to x; and relative to slacks and to what is left of
 #: requests, of which the last digits are noise where more resources than users are saturated.
 PATH_STEP: Final = 1e-9
-PATH_SLACK: Final = 1e-5
+PATH_SLACK: Final = 1e-6
 #: How well a point that Newton follows lies on the trajectory, relative to c·e.
 PATH_CORRECTION: Final = 1e-9
 #: How far granted fractions at the end of the trajectory may be from its limit, relative.
@@ -81,6 +81,8 @@ FIXED_POINT: Final = 1e-9
 AUDIT: Final = 1e-7
 #: A search for counterexamples takes only violations larger than this, relative, so that rounding never makes one.
 SHRINKING_MARGIN: Final = 1e-3
+#: Distances between the shapes of tasks and servers (Best-Fit) are told apart in steps of this; equal ones go by order.
+SAME_DISTANCE: Final = 2.0**-40
 #: HiGHS drops matrix entries of at most this size, in the numbers that it is given (after scaling).
 SMALLEST_COEFFICIENT: Final = 1e-9
 #: HiGHS takes bounds of at least this size, in the numbers that it is given (after scaling), as infinite.

@@ -45,7 +45,7 @@ def pick_by_pick(
     -----
     One heap operation for each task: O(tasks·(R + log N)).
     """
-    shares = _comparable(pool)
+    shares = comparable(pool)
     sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
     demands = [tuple(row) for row in _python(pool.demands)]
     left = list(_python(pool.capacity))
@@ -77,7 +77,7 @@ def pick_by_pick(
     return np.array(tasks, dtype=float)
 
 
-def _comparable(pool: Pool) -> list[int] | list[Fraction]:
+def comparable(pool: Pool) -> list[int] | list[Fraction]:
     """Return each user's share per task in one unit in which they compare exactly: whole numbers where it is short."""
     tops, bottoms = _python(pool.top), _python(pool.bottom)
     common = 1

@@ -1,0 +1,220 @@
+"""Whole tasks on real servers: whose task is next, and on which server it goes (Wang, Li and Liang, §V-B).
+
+The next task is that of the user with the smallest weighted global dominant share (for slots: the fewest slots per
+weight) among those whose task still fits somewhere. First-Fit takes the first server that fits, Best-Fit the one whose
+free capacity looks most like the task, Slots the first with a free slot.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...models.exact import whole, whole_table
+from ...models.instance import Instance
+from ...models.tolerances import SAME_DISTANCE
+from .picking import comparable
+from .shares import Pool
+
+POLICIES: tuple[str, ...] = ("first-fit", "best-fit", "slots")
+#: What Wang, Li and Liang found best (Table II): the largest server holds so many.
+SLOTS = 14
+#: Distances of users to servers are kept up to this many.
+LARGEST_TABLE = 50_000_000
+
+
+@dataclass
+class Servers:
+    """Single servers with what is free on each, in whole numbers.
+
+    Attributes
+    ----------
+    demands : ndarray, shape (N, R)
+        Per task.
+    free : ndarray, shape (S, R)
+        Of each of the S single servers.
+    row : ndarray of int, shape (S,)
+        The row of the instance that a server is of.
+    eligible : ndarray of bool, shape (N, K), or None
+        By row.
+    slots : ndarray of int, shape (S,), or None
+        Free slots.
+    """
+
+    demands: np.ndarray
+    free: np.ndarray
+    row: np.ndarray
+    eligible: np.ndarray | None
+    slots: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, instance: Instance, slots: int | None = None) -> Servers:
+        """Return the servers of an instance one by one, empty; cut into slots when a number is given.
+
+        The largest server (largest amount of each resource) holds ``slots`` slots of equal parts, every server as many
+        as fit.
+        """
+        demands, capacities = whole_table(instance.demands, instance.capacities)
+        row = np.repeat(np.arange(len(instance.servers)), instance.counts)
+        cut = None
+        if slots is not None:
+            largest = capacities.max(axis=0)
+            there = np.flatnonzero(largest > 0)
+            cut = (capacities[:, there] * slots // largest[there]).min(axis=1).astype(np.int64)[row]
+        return cls(demands, capacities[row].copy(), row, instance.eligibility, cut)
+
+    def fits(self, user: int, begin: int = 0, end: int | None = None) -> np.ndarray:
+        """Return where one task of the user fits, on servers ``begin:end``; bool."""
+        fits = np.asarray((self.free[begin:end] >= self.demands[user]).all(axis=1), dtype=bool)
+        if self.eligible is not None:
+            fits &= self.eligible[user][self.row[begin:end]]
+        if self.slots is not None:
+            fits &= self.slots[begin:end] > 0
+        return fits
+
+    def take(self, user: int, server: int, tasks: int = 1) -> None:
+        """Run tasks of the user on the server (negative: end them)."""
+        self.free[server] -= tasks * self.demands[user]
+        if self.slots is not None:
+            self.slots[server] -= tasks
+
+    def shape_distance(self, user: int, where: np.ndarray) -> np.ndarray:
+        """Return H(n, i) = ‖d[n]/d[n,r₀] − c̄[i]/c̄[i,r₀]‖₁ (eq. 9) on the servers ``where`` the task fits.
+
+        r₀ is the first resource that the user demands (the paper's is the first): there the free amount is positive.
+        """
+        demand = self.demands[user].astype(float)
+        first = int(np.flatnonzero(demand)[0])
+        free = self.free[where].astype(float)
+        return _steps(abs(free / free[:, [first]] - demand / demand[first]).sum(axis=1))
+
+
+def _steps(distance: np.ndarray) -> np.ndarray:
+    """Return distances in whole steps of ``SAME_DISTANCE``, so that rounding does not decide among equal ones."""
+    return np.asarray(np.rint(distance / SAME_DISTANCE))
+
+
+class BestFit:
+    """The server whose free capacity is most like the task, the first among equals.
+
+    Distances of all users to all servers are kept (where memory allows); a placement changes those of one server.
+    """
+
+    def __init__(self, servers: Servers) -> None:
+        self.servers = servers
+        users, single = len(servers.demands), len(servers.row)
+        self.table: np.ndarray | None = None
+        if users * single <= LARGEST_TABLE:
+            self.table = np.full((users, single), np.inf)
+            for user in range(users):
+                where = np.flatnonzero(servers.fits(user))
+                self.table[user, where] = servers.shape_distance(user, where)
+        self.first = (servers.demands > 0).argmax(axis=1)
+        whole = servers.demands.astype(float)
+        self.shape = whole / whole[np.arange(users), self.first][:, None]
+
+    def __call__(self, user: int) -> int:
+        """Return the best server for the user's task, −1 where none fits."""
+        if self.table is None:
+            where = np.flatnonzero(self.servers.fits(user))
+            return int(where[self.servers.shape_distance(user, where).argmin()]) if where.size else -1
+        server = int(self.table[user].argmin())
+        return server if self.table[user, server] < np.inf else -1
+
+    def changed(self, server: int) -> None:
+        """Recompute the distances to one server."""
+        if self.table is None:
+            return
+        free = self.servers.free[server]
+        fits = np.asarray((self.servers.demands <= free).all(axis=1), dtype=bool)
+        if self.servers.eligible is not None:
+            fits &= self.servers.eligible[:, self.servers.row[server]]
+        amounts = free.astype(float)
+        own = np.where(fits, amounts[self.first], 1.0)  # positive where the task fits
+        distance = _steps(abs(amounts / own[:, None] - self.shape).sum(axis=1))
+        self.table[:, server] = np.where(fits, distance, np.inf)
+
+
+class FirstFit:
+    """The first server that fits, remembering where to look: in a static run what did not fit never will again."""
+
+    def __init__(self, servers: Servers) -> None:
+        self.servers = servers
+        self.begin = np.zeros(len(servers.demands), dtype=np.int64)
+
+    def __call__(self, user: int) -> int:
+        """Return the first server that fits the user's task, −1 where none does."""
+        begin, size = int(self.begin[user]), 1
+        while begin < len(self.servers.row):
+            fits = self.servers.fits(user, begin, begin + size)
+            if fits.any():
+                begin += int(fits.argmax())
+                self.begin[user] = begin
+                return begin
+            begin += size
+            size *= 4
+        self.begin[user] = begin
+        return -1
+
+    def changed(self, server: int) -> None:
+        """Nothing is kept of a server."""
+
+
+def place(instance: Instance, policy: str, *, ties: str = "larger", slots: int = SLOTS) -> np.ndarray:
+    """Return whole tasks, users × rows of servers, when users are served until nothing fits any more.
+
+    Parameters
+    ----------
+    instance : Instance
+    policy : {"first-fit", "best-fit", "slots"}
+    ties : {"larger", "smaller", "index"}
+        Among equal shares, as for discrete DRF.
+    slots : int
+        Slots of the largest server, for ``slots``.
+
+    Notes
+    -----
+    One array operation over the servers for each task: O(tasks·(S·R + log N)) for S single servers.
+
+    Examples
+    --------
+    >>> from fairlp import examples
+    >>> place(examples.load("wang-figure-1"), "best-fit").tolist()
+    [[10.0, 0.0], [0.0, 10.0]]
+    """
+    servers = Servers.of(instance, slots if policy == "slots" else None)
+    shares = _shares(instance, policy)
+    sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
+    limits = np.floor(instance.task_limits)
+    tasks = np.zeros((len(instance.users), len(instance.servers)))
+    had = np.zeros(len(instance.users))
+    heap = [(0 * share, sign * share, n) for n, share in enumerate(shares) if limits[n] > 0]
+    heapq.heapify(heap)
+    find = BestFit(servers) if policy == "best-fit" else FirstFit(servers)
+    while heap:
+        share, tie, n = heap[0]
+        server = find(n)
+        if server < 0:
+            heapq.heappop(heap)
+            continue
+        servers.take(n, server)
+        find.changed(server)
+        tasks[n, servers.row[server]] += 1
+        had[n] += 1
+        if had[n] < limits[n]:
+            heapq.heapreplace(heap, (share + shares[n], tie, n))
+        else:
+            heapq.heappop(heap)
+    return tasks
+
+
+def _shares(instance: Instance, policy: str) -> Any:
+    """Return what one task adds to each user's share, comparable exactly: of the pool, or of slots."""
+    pool = Pool.of(instance.pooled().replace(task_limits=np.full(len(instance.users), np.inf)))
+    if policy == "slots":  # one slot a task: 1/φ[n]
+        users = len(instance.users)
+        pool = Pool(pool.demands, pool.capacity, np.ones(users), whole(instance.user_weights), pool.limits)
+    return comparable(pool)

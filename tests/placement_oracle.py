@@ -1,0 +1,54 @@
+"""Placement the slow and obvious way, server by server in rationals, sharing no code with fairlp."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discrete_oracle import exactly
+
+
+def place(demands, capacities, counts, policy, weights=None, limits=None, eligible=None, ties="larger", slots=14):
+    users, rows = len(demands), len(capacities)
+    d = [[exactly(v) for v in row] for row in demands]
+    c = [[exactly(v) for v in row] for row in capacities]
+    resources = range(len(d[0]))
+    pool = [sum(c[i][r] * int(counts[i]) for i in range(rows)) for r in resources]
+    phi = [exactly(1 if weights is None else weights[n]) for n in range(users)]
+    single = [(i, list(c[i])) for i in range(rows) for _ in range(int(counts[i]))]
+    largest = [max(c[i][r] for i in range(rows)) for r in resources]
+    free_slots = [min(int(c[i][r] * slots / largest[r]) for r in resources if largest[r]) for i, _ in single]
+    tasks = [[0] * rows for _ in range(users)]
+    going = {n for n in range(users) if limits is None or limits[n] >= 1}
+    had = [0] * users
+    step = [
+        1 / phi[n] if policy == "slots" else max((d[n][r] / pool[r] for r in resources if d[n][r]), default=0) / phi[n]
+        for n in range(users)
+    ]
+    sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
+    while going:
+        n = min(going, key=lambda k: (had[k] * step[k], sign * step[k], k))
+        best, chosen = None, None
+        for s, (i, free) in enumerate(single):
+            if eligible is not None and not eligible[n][i]:
+                continue
+            if any(free[r] < d[n][r] for r in resources) or (policy == "slots" and free_slots[s] < 1):
+                continue
+            if policy != "best-fit":
+                chosen = s
+                break
+            first = next(r for r in resources if d[n][r])
+            distance = sum((abs(free[r] / free[first] - d[n][r] / d[n][first]) for r in resources), Fraction(0))
+            if best is None or distance < best:
+                best, chosen = distance, s
+        if chosen is None:
+            going.discard(n)
+            continue
+        i, free = single[chosen]
+        for r in resources:
+            free[r] -= d[n][r]
+        free_slots[chosen] -= 1
+        tasks[n][i] += 1
+        had[n] += 1
+        if limits is not None and had[n] + 1 > limits[n]:
+            going.discard(n)
+    return tasks
