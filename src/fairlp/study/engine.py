@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..models.errors import FairlpError, FairlpWarning, FileFormatError, StudyError, UnknownNameError, nearest
+from ..progress import progress_bar
 from . import storage
 from .packages import need
 from .plain import shown
@@ -96,7 +96,7 @@ class _How:
         keys, failed = self.study.keys, None
         total = self.study.runs * len(keys)
         runs = _Runs(self, todo)
-        with _bar(self.study.name, total, total - len(todo), self.progress) as advance:
+        with progress_bar(self.study.name, total, total - len(todo), self.progress) as advance:
             for outcome in runs:
                 advance()
                 if outcome.error is not None and self.on_error == "raise":
@@ -194,37 +194,6 @@ def _one_thread() -> Iterator[None]:
 
     with need("threadpoolctl").threadpool_limits(1, user_api="blas"):
         yield
-
-
-@contextmanager
-def _bar(name: str, total: int, done: int, wanted: bool | None) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on standard error, and give what counts a run."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    if wanted is None:
-        wanted = console.is_terminal or (console.is_jupyter and find_spec("ipywidgets") is not None)
-    if not wanted or done == total:
-        yield lambda: None
-        return
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task(name, total=total, completed=done)
-        yield lambda: bar.advance(task)
 
 
 def _check_backend(backend: str) -> None:

@@ -1,0 +1,120 @@
+"""What users submit over time: jobs of many tasks, each with a demand, a duration and servers where it may run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..models.errors import FileFormatError, InstanceError
+
+#: Columns of a table of jobs that are not demands.
+COLUMNS = ("job", "user", "arrival", "tasks", "duration", "eligible")
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Jobs in order of arrival.
+
+    Attributes
+    ----------
+    jobs : DataFrame
+        Indexed by job: ``user``, ``arrival`` and ``duration`` (seconds; of every task of the job), ``tasks``, and a
+        column of the amount per task for each resource; ``eligible`` (a condition on server attributes) if any.
+    resources : tuple
+        Labels of the resources demanded.
+    users : tuple
+        Labels in order of first arrival.
+
+    Make one with :meth:`of`, :meth:`read_csv` or a generator of :mod:`fairlp.simulation.generators`.
+    """
+
+    jobs: pd.DataFrame
+    resources: tuple[Any, ...]
+    users: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, jobs: pd.DataFrame, resources: Sequence[Any]) -> Workload:
+        """Return a workload from a table of jobs, checked.
+
+        Parameters
+        ----------
+        jobs : DataFrame
+            Columns ``user``, ``arrival``, ``tasks``, ``duration`` and one for each resource; optionally ``job`` (label;
+            by default a number) and ``eligible``.
+        resources : sequence of labels
+
+        Raises
+        ------
+        InstanceError
+            For a missing column, or a value that is not a number, negative, or not finite; the job is named.
+        """
+        table = jobs.copy()
+        if "job" in table.columns:
+            table = table.set_index("job")
+        missing = [name for name in ("user", "arrival", "tasks", "duration", *resources) if name not in table.columns]
+        if missing:
+            raise InstanceError(f"jobs have no column {missing[0]!r}; columns: {list(map(str, table.columns))}")
+        if table.empty:
+            raise InstanceError("there are no jobs; expected at least one row")
+        if table.index.has_duplicates:
+            raise InstanceError(f"job {table.index[table.index.duplicated()][0]!r} is there twice")
+        for name in ("arrival", "tasks", "duration", *resources):
+            values = pd.to_numeric(table[name], errors="coerce")
+            bad = np.flatnonzero(~np.isfinite(values.to_numpy(dtype=float)) | (values.to_numpy(dtype=float) < 0))
+            if bad.size:
+                job, value = table.index[bad[0]], table[name].iloc[bad[0]]
+                raise InstanceError(f"job {job!r} has {name} {value}; expected a number, not negative")
+            table[name] = values.astype(float)
+        whole = table["tasks"].to_numpy()
+        if (whole != np.floor(whole)).any():
+            job = table.index[int((whole != np.floor(whole)).argmax())]
+            raise InstanceError(f"job {job!r} has {table['tasks'][job]} tasks; expected a whole number")
+        nothing = ~(table[list(resources)].to_numpy() > 0).any(axis=1)
+        if nothing.any():
+            raise InstanceError(f"tasks of job {table.index[int(nothing.argmax())]!r} demand nothing")
+        table["tasks"] = table["tasks"].astype(np.int64)
+        table = table.iloc[np.argsort(table["arrival"].to_numpy(), kind="stable")]
+        return cls(table, tuple(resources), tuple(dict.fromkeys(table["user"])))
+
+    @classmethod
+    def read_csv(cls, path: str | Path, resources: Sequence[str] | None = None) -> Workload:
+        """Read jobs from CSV: columns as for :meth:`of`; every other column is a resource unless they are named.
+
+        Raises
+        ------
+        FileFormatError, InstanceError
+        """
+        try:
+            table = pd.read_csv(path, dtype={"user": str, "job": str, "eligible": str})
+        except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+            raise FileFormatError(f"{str(path)!r} could not be read as CSV: {error}") from error
+        named = [c for c in table.columns if c not in COLUMNS] if resources is None else list(resources)
+        return cls.of(table, named)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write the jobs; :meth:`read_csv` gives them back."""
+        self.jobs.rename_axis("job").to_csv(path)
+
+    @property
+    def total_tasks(self) -> int:
+        """Number of tasks of all jobs."""
+        return int(self.jobs["tasks"].sum())
+
+    def scaled(
+        self, *, arrival: float = 1.0, duration: float = 1.0, demands: Mapping[Any, float] | None = None
+    ) -> Workload:
+        """Return the workload with times or demands multiplied: more load, or the same in other units."""
+        table = self.jobs.copy()
+        table["arrival"] *= arrival
+        table["duration"] *= duration
+        for resource, factor in (demands or {}).items():
+            table[resource] *= factor
+        return Workload(table, self.resources, self.users)
+
+    def __repr__(self) -> str:
+        return f"<Workload: {len(self.jobs)} jobs, {self.total_tasks} tasks, {len(self.users)} users>"
