@@ -22,7 +22,8 @@ FLOORS = {
     "models": {"models"},
     "formulations": {"models", "formulations"},
     "solvers": {"models", "formulations", "solvers"},
-    "study": {"models", "mechanisms", "api", "study"},
+    "study": {"models", "mechanisms", "api", "progress", "study"},
+    "simulation": {"models", "solvers", "progress", "simulation"},
 }
 
 
