@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import conformance, cycles, per_server, plots, study
+    from . import complaints, conformance, cycles, per_server, plots, simulation, study
     from .api import allocate, compare, compare_allocations, formulate
     from .arrivals import Arrivals
     from .auditing import audit
     from .auditing.blocking import blockers
     from .auditing.promises import counterexample, promises
     from .auditing.search import find_violation
+    from .fair_allocations import solutions as njc_solutions
     from .mechanisms import table as mechanisms
     from .models import examples
     from .models.allocation import Allocation
@@ -60,6 +61,7 @@ _HOMES = {
     "compare_allocations": "api",
     "formulate": "api",
     "log": "models.expressions",
+    "njc_solutions": "fair_allocations:solutions",
     "read": "models.files",
     "read_alibaba_gpu": "models.traces",
     "read_pai2020": "models.traces",
@@ -68,12 +70,14 @@ _HOMES = {
 }
 #: modules that are public names themselves (two of them can be called; see models/callable_module.py)
 _MODULES = {
+    "complaints": "complaints",
     "conformance": "conformance",
     "cycles": "cycles",
     "examples": "models.examples",
     "mechanisms": "mechanisms",
     "per_server": "per_server",
     "plots": "plots",
+    "simulation": "simulation",
     "solvers": "solvers",
     "study": "study",
 }
@@ -97,6 +101,7 @@ __all__ = [
     "blockers",
     "compare",
     "compare_allocations",
+    "complaints",
     "conformance",
     "counterexample",
     "cycles",
@@ -105,6 +110,7 @@ __all__ = [
     "formulate",
     "log",
     "mechanisms",
+    "njc_solutions",
     "per_server",
     "plots",
     "promises",
@@ -112,6 +118,7 @@ __all__ = [
     "read_alibaba_gpu",
     "read_pai2020",
     "read_program",
+    "simulation",
     "solvers",
     "study",
     "validate",
@@ -124,7 +131,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{_MODULES[name]}")
     if name in _HOMES:
-        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        home, _, own = _HOMES[name].partition(":")
+        value = getattr(importlib.import_module(f"{__name__}.{home}"), own or name)
         globals()[name] = value
         return value
     from .models.errors import nearest

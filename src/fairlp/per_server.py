@@ -8,6 +8,7 @@ PS-DSF (resources are divided): no; user 'user1' could run 2 more tasks on serve
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from .models.instance import Instance
 from .models.model import Model
 from .models.tolerances import AGREEMENT
 from .solvers.fixed_point import FixedPoint, fixed_point
+from .solvers.per_server_runners import CLOCK_OPTIONS
+from .tracking import Tracking, track
 
 if TYPE_CHECKING:
     from .solvers.combinatorial.per_server import Division
@@ -41,7 +44,7 @@ def check(instance: Instance, allocation: Allocation | pd.DataFrame | Any, divis
     InstanceError
         For a shape or labels that do not fit, or weights per resource.
     """
-    return fixed_point(instance, _tasks(instance, allocation), division)
+    return fixed_point(instance, tasks_of(instance, allocation), division)
 
 
 def could_gain(instance: Instance, allocation: Allocation | Any, user: object, division: Division = "rdm") -> Model:
@@ -51,7 +54,7 @@ def could_gain(instance: Instance, allocation: Allocation | Any, user: object, d
     """
     from .formulations import per_server
 
-    return per_server.could_gain(instance, _tasks(instance, allocation), user, division)
+    return per_server.could_gain(instance, tasks_of(instance, allocation), user, division)
 
 
 def validate_methods(check: Check) -> pd.DataFrame:
@@ -63,12 +66,13 @@ def validate_methods(check: Check) -> pd.DataFrame:
 
     name = check.mechanism.name
     division: Division = "tdm" if name.endswith("tdm") else "rdm"
-    reference = check.allocate(method="best-response")
+    reference = _asked(check, "best-response").allocate(method="best-response")
     rows = {}
+    pairs = np.count_nonzero(check.instance.gamma())
     for algorithm in check.mechanism.algorithms:
-        if algorithm.method == "milp" and np.count_nonzero(check.instance.gamma()) > MOST_PAIRS:
+        if pairs > LARGEST.get(algorithm.method, np.inf):
             continue
-        found = check.allocate(method=algorithm.method)
+        found = _asked(check, algorithm.method).allocate(method=algorithm.method)
         row = agreement(check.instance, found, reference)
         gain = _largest_gain(check, found, division)
         unique = division == "tdm" and bool(np.isinf(check.instance.task_limits).all())
@@ -76,10 +80,17 @@ def validate_methods(check: Check) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
 
-#: More pairs of user and server than this are not put before an integer program for a check.
-MOST_PAIRS = 40
+#: More pairs of user and server than this are not put before an integer program for a check, nor before methods that
+#: may take thousands of sweeps.
+LARGEST = {"milp": 40, "sweeps": 2000, "algorithm-1": 2000, "distributed": 2000}
 #: More users than this are not asked by a linear program each whether they could gain.
 MOST_PROGRAMS = 50
+
+
+def _asked(check: Check, method: str) -> Check:
+    """Return the check with those options that the method has."""
+    other = ("most_sweeps",) if method == "distributed" else CLOCK_OPTIONS
+    return replace(check, options={name: value for name, value in check.options.items() if name not in other})
 
 
 def _largest_gain(check: Check, found: Allocation, division: Division) -> float:
@@ -96,7 +107,7 @@ def _largest_gain(check: Check, found: Allocation, division: Division) -> float:
     return worst
 
 
-def _tasks(instance: Instance, allocation: Allocation | pd.DataFrame | Any) -> np.ndarray:
+def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) -> np.ndarray:
     """Return tasks as an array of users × servers, by label where there are labels."""
     if isinstance(allocation, Allocation):
         allocation = allocation.tasks
@@ -116,3 +127,6 @@ def _tasks(instance: Instance, allocation: Allocation | pd.DataFrame | Any) -> n
     if not np.isfinite(tasks).all():
         raise InstanceError("the allocation has entries that are not finite; expected tasks, users × servers")
     return tasks
+
+
+__all__ = ["FixedPoint", "Tracking", "check", "could_gain", "track"]

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .models.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError, nearest
 from .models.tolerances import SAME_LEVEL
+from .plots_membership import plot_convergence as plot_convergence
+from .plots_membership import plot_tracking as plot_tracking
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,7 +76,8 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
     member = np.zeros((len(instance.servers), size))
     member[np.arange(len(group)), group] = 1
     capacity = member.T @ (instance.capacities * instance.counts[:, None])
-    tasks = allocation.tasks.to_numpy() @ member
+    needed = 1.0 if allocation.effort is None else allocation.effort
+    tasks = (allocation.tasks_array * needed) @ member
     order = _by_share(allocation)
     own = order if len(order) <= _COLOURED_USERS + 1 else order[:_COLOURED_USERS]
     layers = [(str(instance.users[n]), tasks[n][:, None] * instance.demands[n], _look(k)) for k, n in enumerate(own)]

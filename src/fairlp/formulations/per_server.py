@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..models.errors import InstanceError, UnknownNameError, nearest
 from ..models.expressions import log
-from ..models.instance import Instance, tasks_alone
+from ..models.instance import Instance, effort
 from ..models.model import Model
 from ..models.tolerances import FIXED_POINT
 
@@ -110,7 +110,7 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
     able = _able(instance)
     gamma = np.where(able[:, None], instance.gamma(), 0.0)
     runs = gamma > 0
-    needs = _needs(instance, gamma)
+    needs = server_needs(instance, gamma)
     total_capacity = instance.capacities * instance.counts[:, None]
     demanded = runs[:, :, None] & (needs > 0)
     model = Model("PS-DSF (resources), Theorem 1", f"{SOURCE}, Theorem 1", (n, i, r))
@@ -191,7 +191,7 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
         share = model.parameter("a", (n, i), _inverse(gamma), "part of server i's time for one task: 1/γ[n,i]")
         model.constraint("time", (share * y).sum(n) <= 1, where=runs.any(axis=0))
     else:
-        needs = _needs(instance, gamma)
+        needs = server_needs(instance, gamma)
         d = model.parameter("d", (n, i, r), needs, "amount of r that one task of n needs on i")
         c = model.parameter("c", (i, r), instance.capacities * instance.counts[:, None], "capacity of i")
         model.constraint("capacity", (d * y).sum(n) <= c, where=(needs > 0).any(axis=0))
@@ -224,12 +224,10 @@ def _highest(instance: Instance, gamma: np.ndarray) -> np.ndarray:
     return np.asarray(whole[:, None] * _levels(instance, gamma))
 
 
-def _needs(instance: Instance, gamma: np.ndarray) -> np.ndarray:
+def server_needs(instance: Instance, gamma: np.ndarray) -> np.ndarray:
     """Return what one task of n needs on i, (N, K, R); given rates scale it, so that alone n runs γ[n,i] tasks."""
-    scale = np.where(gamma > 0, 1.0, 0.0)
-    if instance.rates is not None:
-        alone = tasks_alone(instance.demands, instance.capacities * instance.counts[:, None])
-        scale = np.divide(alone, gamma, out=np.zeros_like(gamma), where=gamma > 0)
+    multiple = effort(instance)
+    scale = np.where(gamma > 0, 1.0 if multiple is None else multiple, 0.0)
     return np.asarray(instance.demands[:, None, :] * scale[:, :, None])
 
 

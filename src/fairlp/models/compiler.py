@@ -339,4 +339,10 @@ def _objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np
             f"model {model.name!r}: the weights of logarithms must be {'>=' if model.sense == 'max' else '<='} 0 to "
             f"{model.sense}imize (the problem would not be concave); found {weight[wrong][0]:g}"
         )
-    return cost, offset, LogTerms("log", weight, assemble(batches, (size, n_columns), "csr"), np.concatenate(constants))
+    inner, constant = assemble(batches, (size, n_columns), "csr"), np.concatenate(constants)
+    some = weight != 0  # a logarithm of weight 0 adds nothing, also where its argument is 0
+    if not some.any():
+        return cost, offset, None
+    if not some.all():
+        weight, inner, constant = weight[some], inner[some], constant[some]
+    return cost, offset, LogTerms("log", weight, inner, constant)

@@ -38,7 +38,7 @@ class StudyError(FairlpError, ValueError):
 
 
 class TooLargeError(FairlpError, MemoryError):
-    """A dense table was asked for that would not fit in memory; the message names what holds the same numbers."""
+    """Something was asked for that memory or time would not hold; the message names another way to it."""
 
 
 class SolverError(FairlpError, RuntimeError):

@@ -179,6 +179,24 @@ def khamse_ashari_section_3a() -> Instance:
     return _khamse_ashari(demands, "khamse-ashari-section-3a")
 
 
+def khamse_ashari_figure_4() -> Instance:
+    """Khamse-Ashari et al., Fig. 4: two users share three wireless channels; PS-DSF 1500 and 1000 kb/s.
+
+    A task is 1 kb/s, and rates are given: what a channel carries for each user alone. The rates stand only in the
+    figure; these agree with what the text says of the result: the first channel goes to the first user, the third to
+    the second, and they share the time of the second channel equally.
+    """
+    return Instance.from_arrays(
+        [[1], [1]],
+        [[1], [1], [1]],
+        servers=["channel1", "channel2", "channel3"],
+        resources=["bandwidth"],
+        units={"bandwidth": "channel"},
+        rates=[[750, 1500, 500], [250, 1000, 500]],
+        name="khamse-ashari-figure-4",
+    )
+
+
 def khamse_ashari_table_3() -> Instance:
     """Khamse-Ashari et al., §V: server classes A–D (8, 68, 33, 11), users 3 and 4 on C and D only.
 
@@ -256,6 +274,7 @@ EXAMPLES: dict[str, Callable[..., Instance]] = {
         google_cluster,
         khamse_ashari_figure_1,
         khamse_ashari_section_3a,
+        khamse_ashari_figure_4,
         khamse_ashari_table_3,
         two_servers,
         dolev_figure_2,

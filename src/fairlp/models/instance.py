@@ -356,6 +356,17 @@ class Instance:
         )
 
 
+def effort(instance: Instance) -> np.ndarray | None:
+    """Return what a task of n needs on i as a multiple of its demands, so that alone it runs the given rate γ[n,i].
+
+    None where no rates are given: then a task needs its demands everywhere.
+    """
+    if instance.rates is None:
+        return None
+    alone = tasks_alone(instance.demands, instance.capacities)
+    return np.asarray(np.divide(alone, instance.rates, out=np.zeros_like(alone), where=instance.rates > 0))
+
+
 def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
     """Return min over r with d[n,r] > 0 of c[i,r]/d[n,r], shape (N, K), one resource at a time to save memory."""
     alone = np.full((len(demands), len(capacities)), np.inf)

@@ -22,6 +22,9 @@ VERIFIED: Final = 1e-7
 NEGLIGIBLE: Final = 1e-5
 #: A sum of logarithms solved by tangents ends when its certified gap, relative, is at most this.
 TANGENT_GAP: Final = 1e-8
+#: … and its optimality conditions hold to this, as far as the solver can tell such small segments apart: an objective
+#: right to 1e-8 is at a point that is right to 1e-4 only.
+TANGENT_CONDITIONS: Final = 1e-9
 #: The conformance suite: how far answers of any back end, first-order methods included, may be from right.
 CONFORMANCE: Final = 1e-6
 #: The same for the optimality conditions of logarithms through cone solvers: an objective right to g is at a point that
@@ -51,16 +54,16 @@ LEVEL_ROUNDING: Final = 2.0**-40
 PROPORTIONAL_BITS: Final = 46
 #: Entitlements sum to one within this.
 ENTITLEMENT_SUM: Final = 1e-9
-#: No justified complaints: a resource counts as saturated, a request as granted and an entitlement as given when at most
-#: this fraction of it is missing.
+#: No justified complaints: a resource counts as saturated, a request as granted and an entitlement as given when at
+#: most this fraction of it is missing.
 COMPLAINT: Final = 1e-9
-#: The same where a solver gave the Eisenberg–Gale optimum: an objective right to g is at a point that is right to √g only.
+#: The same where a solver gave the Eisenberg–Gale optimum: an objective right to g is at a point that is right to √g.
 CONVEX_COMPLAINT: Final = 1e-4
 #: Optimality conditions of the Eisenberg–Gale program of one server (overuse, complementarity; Σ e = 1), where Newton's
 #: method on prices ends.
 MARKET: Final = 1e-13
-#: Error of one step of the integrator along the trajectory, relative to x; and relative to slacks and to what is left of
-#: requests, of which the last digits are noise where more resources than users are saturated.
+#: Error of one step of the integrator along the trajectory, relative to x; and relative to slacks and to what is left
+#: of requests, of which the last digits are noise where more resources than users are saturated.
 PATH_STEP: Final = 1e-9
 PATH_SLACK: Final = 1e-6
 #: How well a point that Newton follows lies on the trajectory, relative to c·e.

@@ -48,7 +48,7 @@ class FixedPoint:
         kind = {"rdm": "resources are divided", "tdm": "time is divided"}[self.division]
         if self.holds:
             return f"PS-DSF ({kind}): yes; largest gain {self.violation:.1e} of what one could run alone on a server"
-        if self.gains.empty:
+        if self.infeasibility > FEASIBILITY or self.gains.empty:
             what = "a capacity, limit or placement is violated"
             return f"PS-DSF ({kind}): no, infeasible: {what} by {self.infeasibility:.3g}"
         first = self.gains.iloc[0]

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..models.certificate import certify
-from ..models.errors import NotConvergedError, UnsupportedError
+from ..models.errors import NotConvergedError, SolverError, UnsupportedError
 from ..models.program import Block, Program
 from ..models.solution import Backend, Options, Solution, Termination
-from ..models.tolerances import CONFORMANCE_LOGS, SOLVER_TIGHTEST, TANGENT_GAP, VERIFIED
+from ..models.tolerances import CONFORMANCE_LOGS, SOLVER_TIGHTEST, TANGENT_CONDITIONS, TANGENT_GAP, VERIFIED
 from .common import reduced_costs, sign
 
 #: Tangents of one logarithm; programs solved before giving up (10 to 15 are usual); first and widest half-width of the
@@ -54,7 +54,14 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
             return _stopped(program, backend, _best(found), Termination.TIME_LIMIT, spent, step)
         grid = np.exp(center[:, None] + width[:, None] * np.linspace(-1, 1, _POINTS))
         kinks, segmented = _segmented(program, grid)
-        solution = backend.solve(segmented, options)
+        try:
+            solution = backend.solve(segmented, options)
+        except UnsupportedError:
+            raise
+        except SolverError:
+            if not found:
+                raise
+            break  # segments finer than the solver can bear: what was found before may do
         spent += solution.times.get("solve", 0.0)
         if not solution.status.is_optimal or solution.x is None:
             if found and bound - best <= VERIFIED * scale:
@@ -70,7 +77,7 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         proof = certify(program, x, duals, None)
         error = max(proof.primal_residual, proof.gap or 0.0, proof.dual_residual or 0.0)
         found.append((error, value, _final(program, backend, x, duals, spent, step)))
-        if bound - value <= TANGENT_GAP * scale and error <= VERIFIED:
+        if bound - value <= TANGENT_GAP * scale and error <= TANGENT_CONDITIONS:
             return found[-1][2]
         if (width <= _FINEST).all():
             break

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...models.instance import Instance, tasks_alone
+from ...models.instance import Instance, effort
 from ...models.merging import Groups, identity, merge_servers
 from ...models.tolerances import SWEEP_CHANGE
 from .server_fill import Filled, fill_server
@@ -60,17 +60,14 @@ class Market:
         gamma = np.where((instance.task_limits > 0)[:, None], instance.gamma(), 0.0)
         total = instance.capacities * instance.counts[:, None]
         users = [np.flatnonzero(gamma[:, i]) for i in range(gamma.shape[1])]
+        multiple = effort(instance)
         if division == "tdm":
             demands = [1.0 / gamma[who, i][:, None] for i, who in enumerate(users)]
             capacity = [np.ones(1) for _ in users]
         else:
             demands = [instance.demands[who] for who in users]
-            if instance.rates is not None:
-                alone = tasks_alone(instance.demands, total)
-                demands = [
-                    d * (alone[who, i] / gamma[who, i])[:, None]
-                    for i, (who, d) in enumerate(zip(users, demands, strict=True))
-                ]
+            if multiple is not None:
+                demands = [d * multiple[who, i][:, None] for i, (who, d) in enumerate(zip(users, demands, strict=True))]
             capacity = list(total)
         weights = instance.user_weights
         rate = [gamma[who, i] * weights[who] for i, who in enumerate(users)]
@@ -154,7 +151,7 @@ def best_response(
             best = change
         else:
             failures += 1
-            gap += failures
+            gap += 1
         due = number + gap
         support = Support.of(market, tasks, filled)
         pivots = support.settle()
@@ -168,7 +165,8 @@ def merged(instance: Instance, merge: bool) -> tuple[Instance, Groups]:
     """Return the instance with identical servers as one, which keeps fixed points fixed points.
 
     A fixed point of the merged servers, split in proportion, is one of the separate servers: every level on a server is
-    multiplied by the same count. The converse fails under resource division, where copies may be saturated in
-    different resources.
+    multiplied by the same number, and each copy is short of the same resources. The converse holds under time division.
+    It fails under resource division, where copies may be short of different resources: with two servers (3, 3), tasks
+    (1, 2) and (2, 1), each user alone on one server is a fixed point (3/2 tasks each), and merged there is only 2, 2.
     """
     return merge_servers(instance) if merge else (instance, identity(len(instance.servers)))

@@ -10,6 +10,7 @@ in a simplex method. Nothing is proved here; the next sweep and the certificate 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ class Support:
     Attributes
     ----------
     user, server, group : ndarray of int, shape (E,)
-        ``group`` is NO_GROUP for an edge of a user that has all its tasks: it stays as it is.
+        ``group`` is NO_GROUP where the user got all that was left of its tasks: there it is not the level that counts.
     tasks : ndarray, shape (E,)
     alone : ndarray, shape (E,)
         γ[n,i].
@@ -41,7 +42,7 @@ class Support:
         Coordinates of what edge ``column`` needs of the resource of group ``row``: all edges on a group's server count.
     capacity : ndarray, shape (G,)
     limits : ndarray, shape (N,)
-        Task limits of all users; one who reaches its limit leaves its groups.
+        Task limits of all users; one who reaches its limit leaves its groups for the ground.
     """
 
     user: np.ndarray
@@ -113,7 +114,7 @@ class Support:
 
     def _pivot(self) -> bool:
         """Make one step; False when there is nothing (more) to do."""
-        system = _System.of(self)
+        system = next((found for found in (_System.of(self, ties) for ties in self._ties()) if found), None)
         if system is None:
             return False
         # first to where the equations of the forest hold, everything else as it is
@@ -144,6 +145,25 @@ class Support:
         self._move(solved[0], beyond=True)
         return True
 
+    def _ties(self) -> Iterator[np.ndarray]:
+        """Return edges to the ground to try, most first: one for each user that has all its tasks.
+
+        Where such a user can trade tasks around servers that are all short of the same resource, the trade changes
+        nothing, and the equations are singular: users with any such cycle are left out next, and then all.
+        """
+        edges = np.flatnonzero(self.group == NO_GROUP)
+        order = edges[np.argsort(-(self.tasks / self.alone)[edges], kind="stable")]
+        ties = order[np.unique(self.user[order], return_index=True)[1]]
+        yield ties
+        if not ties.size:
+            return
+        part = _components(self)
+        among = np.isin(self.column, ties)
+        own, there = self.user[self.column[among]], self.row[among]
+        around = part[own] == part[len(self.limits) + there]
+        yield np.setdiff1d(ties, self.column[among][around])
+        yield ties[:0]
+
     def _move(self, target: np.ndarray, beyond: bool = False) -> bool:
         """Go to the target, or as far as nothing turns negative; whether something stopped it (then it is 0)."""
         step = target - self.tasks
@@ -172,6 +192,7 @@ class Support:
         rise = np.bincount(self.user, step, minlength=size)
         free = np.zeros(size, dtype=bool)
         free[self.user[self.group != NO_GROUP]] = True
+        free[self.user[self.group == NO_GROUP]] = False
         rises = np.flatnonzero(free & (rise > 0) & np.isfinite(self.limits))
         totals = np.bincount(self.user, self.tasks, minlength=size)
         return np.maximum(self.limits[rises] - totals[rises], 0.0) / rise[rises], rises
@@ -186,32 +207,38 @@ class _System:
     others: np.ndarray
     user: np.ndarray
     group: np.ndarray
+    limit: np.ndarray
     n_users: int
     factor: object
     usage: object
     groups: np.ndarray
 
     @classmethod
-    def of(cls, support: Support) -> _System | None:
+    def of(cls, support: Support, ties: np.ndarray) -> _System | None:
         """Return the system of the heaviest spanning forest, or None when it is singular."""
         import scipy.sparse as sp
         from scipy.sparse.linalg import splu
 
-        free = np.flatnonzero(support.group != NO_GROUP)
-        if not free.size:
+        level = support.group != NO_GROUP
+        if not level.any():
             return None
-        names, member = np.unique(support.user[free], return_inverse=True)
-        groups, among = np.unique(support.group[free], return_inverse=True)
+        free = np.union1d(np.flatnonzero(level), ties)
+        names, member = np.unique(support.user, return_inverse=True)
+        groups = np.unique(support.group[level])
         n_edges, n_users, n_groups = len(support.tasks), len(names), len(groups)
-        user, group = np.full(n_edges, -1), np.full(n_edges, -1)
-        user[free], group[free] = member, among
-        inside = free[_spanning_forest(member, among, (support.tasks / support.alone)[free], n_users, n_groups)]
+        group = np.full(n_edges, n_groups)  # the ground comes last
+        group[level] = np.searchsorted(groups, support.group[level])
+        weight = (support.tasks / support.alone)[free]
+        weight[~level[free]] = np.inf  # a tie to the ground is never left out
+        inside = free[_spanning_forest(member[free], group[free], weight, n_users, n_groups + 1)]
         outside = np.ones(n_edges, dtype=bool)
         outside[inside] = False
         size = len(inside)
         each = np.arange(size)
-        of_user = sp.csr_matrix((np.ones(size), (each, user[inside])), shape=(size, n_users))
-        of_group = sp.csr_matrix((-support.rate[inside], (each, group[inside])), shape=(size, n_groups))
+        tied = ~level[inside]
+        of_user = sp.csr_matrix((np.ones(size), (each, member[inside])), shape=(size, n_users))
+        rate = np.where(tied, 0.0, -support.rate[inside])
+        of_group = sp.csr_matrix((rate, (each, np.where(tied, 0, group[inside]))), shape=(size, n_groups))
         position = np.full(len(support.capacity), -1)
         position[groups] = np.arange(n_groups)
         rows = position[support.row]
@@ -227,23 +254,35 @@ class _System:
             factor = splu(matrix)
         except RuntimeError:  # exactly singular
             return None
-        others = np.flatnonzero(outside & (support.group != NO_GROUP))
-        return cls(support, inside, others, user, group, n_users, factor, usage, groups)
+        others = np.flatnonzero(outside & level)
+        limit = np.where(tied, support.limits[support.user[inside]], 0.0)
+        return cls(support, inside, others, member, group, limit, n_users, factor, usage, groups)
 
     def solve(self, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Return tasks of all edges (those outside the forest as given), totals and levels; None when not finite."""
         fixed = tasks.copy()
         fixed[self.inside] = 0.0
-        known = self.user >= 0
-        given = np.bincount(self.user[known], fixed[known], minlength=self.n_users)
+        given = np.bincount(self.user, fixed, minlength=self.n_users)
         left = self.support.capacity[self.groups] - self.usage @ fixed
         size = len(self.inside)
-        right = np.concatenate([np.zeros(size), -given, left])
+        right = np.concatenate([self.limit, -given, left])
         answer = self.factor.solve(right)  # type: ignore[attr-defined]
         if not np.isfinite(answer).all():
             return None
         fixed[self.inside] = answer[:size]
         return fixed, answer[size : size + self.n_users], answer[size + self.n_users :]
+
+
+def _components(support: Support) -> np.ndarray:
+    """Return for each user, then each group, which part of the graph of levels (without the ground) it is in."""
+    import scipy.sparse as sp
+    from scipy.sparse.csgraph import connected_components
+
+    level = support.group != NO_GROUP
+    size = len(support.limits) + len(support.capacity)
+    ends = (support.user[level], len(support.limits) + support.group[level])
+    graph = sp.coo_matrix((np.ones(int(level.sum())), ends), shape=(size, size))
+    return np.asarray(connected_components(graph, directed=False)[1])
 
 
 def _spanning_forest(

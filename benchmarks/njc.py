@@ -1,0 +1,135 @@
+"""No justified complaints: the exact method on many users, and choosing among all fair allocations.
+
+    python benchmarks/njc.py [--quick] [--plot FILE]
+
+``--quick`` leaves out solvers on large instances and stops at 10 resources. BLAS gets one thread. Seconds are medians
+of 11 runs (1 of slow ones).
+"""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+
+import numpy as np
+from measure import console, machine, median_seconds, show
+from threadpoolctl import threadpool_limits
+
+import fairlp
+from fairlp import complaints
+from fairlp.models.errors import FairlpError
+from fairlp.models.requests import Requests
+from fairlp.solvers.complaints_candidates import Candidates
+from fairlp.solvers.complaints_market import eisenberg_gale
+
+MOST_SECONDS = 0.1  # of the exact method, 10,000 users × 20 resources
+RESOURCES = (2, 4, 6, 8, 10, 12, 14, 16)
+
+
+def draw(users: int, resources: int, seed: int = 0, limited: bool = True) -> fairlp.Instance:
+    """Return requests of very different sizes, and entitlements between 1 and 10 parts."""
+    rng = np.random.default_rng(seed)
+    table = 0.02 + 0.98 * rng.random((users, resources)) ** 2
+    weights = rng.integers(1, 11, users).astype(float)
+    limits = np.ones(users) if limited else None
+    return fairlp.Instance.from_arrays(table, [np.ones(resources)], task_limits=limits, weights=weights)
+
+
+def exact(quick: bool) -> None:
+    """The exact method by size, its certificate, and the same program through solvers."""
+    rows = []
+    sizes = [(100, 5, True), (1_000, 10, True), (10_000, 20, True), (10_000, 20, False), (100_000, 20, True)]
+    for users, resources, limited in sizes:
+        instance = draw(users, resources, limited=limited)
+        requests = Requests.of(instance)
+        parts = requests.fractions, requests.entitlements, requests.limited
+        market = eisenberg_gale(*parts)
+        core = median_seconds(lambda parts=parts: eisenberg_gale(*parts), 11)
+        whole = median_seconds(lambda instance=instance: fairlp.allocate(instance, "njc"), 11)
+        proof = fairlp.allocate(instance, "njc").certificate
+        size = f"{users:,} × {resources}" + ("" if limited else ", no limits")
+        conditions = [f"{proof.conditions:.0e}", f"{proof.gap:.0e}", f"{proof.complaint:.0e}"]
+        rows.append([size, str(market.steps), f"{core:.4f}", f"{whole:.4f}", *conditions])
+        if (users, resources, limited) == (10_000, 20, True):
+            kept = core <= MOST_SECONDS
+    columns = ["users × resources", "Newton steps", "Newton, s", "allocate, s", "conditions", "gap", "complaint"]
+    show("method eg (exact): the Eisenberg–Gale optimum with its certificate", columns, rows)
+    console.print(f"10,000 × 20 within {MOST_SECONDS} s: {'kept' if kept else 'BROKEN'}")
+    rows = []
+    for users, resources in [(100, 5)] if quick else [(100, 5), (1_000, 10), (10_000, 20)]:
+        instance = draw(users, resources)
+        best = fairlp.allocate(instance, "njc").totals.to_numpy()
+        for method, solver in (("newton", ""), ("trajectory", ""), ("convex", "highs"), ("convex", "cvxpy:CLARABEL")):
+            if solver == "highs" and users > 1_000:
+                continue  # tangents take minutes there
+            try:
+                begin = perf_counter()
+                found = fairlp.allocate(instance, "njc", method=method, **({"solver": solver} if solver else {}))
+                seconds = perf_counter() - begin
+            except FairlpError as error:
+                rows.append([f"{users:,} × {resources}", f"{method} {solver}", "—", type(error).__name__])
+                continue
+            away = float(abs(found.totals.to_numpy() / best - 1).max())
+            rows.append([f"{users:,} × {resources}", f"{method} {solver}", f"{seconds:.3f}", f"{away:.0e}"])
+    show("other ways to the same optimum", ["users × resources", "method", "seconds", "largest difference"], rows)
+
+
+def choosing(quick: bool) -> dict[str, list[float]]:
+    """Return and print seconds of the best fair allocation by integer program and by enumeration."""
+    found: dict[str, list[float]] = {"resources": [], "milp": [], "candidates": [], "programs": []}
+    rows = []
+    for resources in RESOURCES[:5] if quick else RESOURCES:
+        instance = draw(10, resources, seed=3)
+        candidates = Candidates(Requests.of(instance))
+        seconds, values = [], []
+        for method in ("milp", "candidates"):
+            begin = perf_counter()
+            best = fairlp.allocate(instance, "njc", method=method)
+            seconds.append(perf_counter() - begin)
+            values.append(complaints.best_value(instance, best))
+        candidates.best()
+        sets = 2 ** len(candidates.contended)
+        agree = abs(values[0] - values[1]) <= 1e-9
+        found["resources"].append(resources)
+        found["milp"].append(seconds[0])
+        found["candidates"].append(seconds[1])
+        found["programs"].append(candidates.programs)
+        both = [f"{second:.3f}" for second in seconds]
+        rows.append([str(resources), f"{sets:,}", f"{candidates.programs:,}", *both, "yes" if agree else "NO"])
+    columns = ["resources", "candidate sets", "linear programs", "candidates, s", "agree"]
+    show("the best of all fair allocations, 10 users", [*columns[:3], "milp, s", *columns[3:]], rows)
+    return found
+
+
+def plot(found: dict[str, list[float]], path: str) -> None:
+    """Draw seconds against the number of resources."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    fig, axis = plt.subplots(figsize=(6, 4), dpi=110, layout="constrained")
+    axis.plot(found["resources"], found["candidates"], "o--", color="#CC6677", label="candidates: a tree of sets")
+    axis.plot(found["resources"], found["milp"], "s-", color="#332288", label="milp: one binary a resource")
+    axis.set(yscale="log", xlabel="resources", ylabel="seconds", title="best fair allocation of 10 users")
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False)
+    fig.savefig(path)
+    console.print(f"plot: {path}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="without solvers on large instances, up to 10 resources")
+    parser.add_argument("--plot", metavar="FILE", help="write the growth with resources as a picture")
+    given = parser.parse_args()
+    with threadpool_limits(1):
+        console.print(machine("fairlp", "numpy", "highspy") + "; BLAS with one thread")
+        exact(given.quick)
+        found = choosing(given.quick)
+        if given.plot:
+            plot(found, given.plot)
+
+
+if __name__ == "__main__":
+    main()

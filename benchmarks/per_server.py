@@ -1,0 +1,155 @@
+"""PS-DSF: 1,000 users × 500 servers to a certified fixed point, and what each way to it costs.
+
+    python benchmarks/per_server.py [--quick]
+
+``--quick`` leaves out the larger rows of the slow methods. Data are log-normal, a user may run on 30 % of the servers,
+weights are 1, 2 or 3. Every answer here carries its certificate: nobody could gain more than 1e-9 of what it could run
+alone on a server. Seconds include merging, the certificate and the result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from time import perf_counter
+
+import numpy as np
+from measure import console, machine, show
+
+import fairlp
+from fairlp import FairlpWarning, Instance
+from fairlp.models.allocation import Allocation
+from fairlp.models.errors import NotConvergedError
+from fairlp.models.tolerances import FIXED_POINT
+
+RESOURCES = 3
+MOST_SECONDS = 10.0
+
+
+def draw(users: int, servers: int, seed: int = 0, limits: bool = False, classes: int | None = None) -> Instance:
+    """Return a random cluster; of ``classes`` different servers where that is given."""
+    rng = np.random.default_rng(seed)
+    kinds = classes or servers
+    demands, capacities = rng.lognormal(0, 1, (users, RESOURCES)), rng.lognormal(3, 1, (kinds, RESOURCES))
+    eligible = rng.random((users, kinds)) < 0.3
+    eligible[np.arange(users), rng.integers(0, kinds, users)] = True
+    weights = rng.integers(1, 4, users)
+    tasks = rng.lognormal(3, 1, users) if limits else None  # of 1,000 × 500, a third have all their tasks
+    which = np.arange(servers) % kinds
+    return Instance.from_arrays(
+        demands, capacities[which], eligible=eligible[:, which], weights=weights, task_limits=tasks
+    )
+
+
+def timed(
+    instance: Instance, division: str, method: str = "best-response", **options: object
+) -> tuple[float, Allocation]:
+    begin = perf_counter()
+    found = fairlp.allocate(instance, f"psdsf-{division}", method=method, **options)
+    return perf_counter() - begin, found
+
+
+def limit() -> bool:
+    """1,000 users × 500 servers × 3 resources, best responses with pivots; without task limits against ten seconds."""
+    rows, kept = [], True
+    for limits in (False, True):
+        instance = draw(1000, 500, limits=limits)
+        for division in ("rdm", "tdm"):
+            seconds, found = timed(instance, division)
+            assert found.certificate.holds and found.certificate.violation <= FIXED_POINT
+            kept &= limits or seconds <= MOST_SECONDS
+            rows.append(
+                [
+                    f"{division}, {'task limits' if limits else 'no limits'}",
+                    f"{len(found.rounds)}",
+                    f"{found.rounds['pivots'].sum()}",
+                    f"{found.certificate.violation:.0e}",
+                    f"{seconds:.2f}",
+                    "" if limits else f"{seconds / MOST_SECONDS:.2f}",
+                ]
+            )
+    columns = ["1,000 × 500 × 3", "sweeps", "pivots", "largest gain", "seconds", f"of {MOST_SECONDS:.0f} s"]
+    show("Best responses with pivots, to a certified fixed point", columns, rows)
+    return kept
+
+
+def growth(quick: bool) -> None:
+    """Sweeps and seconds against size, of every method."""
+    rows = []
+    sizes = [(25, 12), (50, 25), (100, 50), (200, 100), (400, 200)]
+    for users, servers in sizes:
+        instance = draw(users, servers)
+        for division in ("rdm", "tdm"):
+            row = [f"{users} × {servers}, {division}"]
+            for method in ("best-response", "sweeps", "algorithm-1", "distributed"):
+                most = 100 if method == "sweeps" else 50
+                if method != "best-response" and users > (50 if quick else most):
+                    row.append("")
+                    continue
+                options = {} if method == "distributed" else {"most_sweeps": 5000}
+                try:
+                    seconds, found = timed(instance, division, method, **options)
+                except NotConvergedError:
+                    row.append("not settled")
+                    continue
+                steps = found.rounds["time"].iloc[-1] if method == "distributed" else len(found.rounds)
+                row.append(f"{steps:.0f} / {seconds:.2f}")
+            rows.append(row)
+    columns = ["users × servers", "best-response", "sweeps (no pivots)", "algorithm-1", "distributed"]
+    show("Sweeps (distributed: simulated seconds) / seconds", columns, rows)
+
+
+def convex(quick: bool) -> None:
+    """Time division: best responses beside the Eisenberg–Gale program through a cone solver."""
+    rows = []
+    fairlp.formulate(draw(5, 3), "psdsf-tdm").solve(solver="clarabel")  # imports are not the solver's time
+    for users, servers in [(50, 25), (100, 50), (200, 100), (400, 200)][: 3 if quick else 4]:
+        instance = draw(users, servers)
+        ours, found = timed(instance, "tdm")
+        begin = perf_counter()
+        model = fairlp.formulate(instance, "psdsf-tdm")
+        solution = model.solve(solver="clarabel").require_optimal()
+        seconds = perf_counter() - begin
+        totals = np.asarray(model.evaluate("tasks", solution.x)).reshape(users, -1).sum(axis=1)
+        apart = abs(totals / found.totals.to_numpy() - 1).max()
+        rows.append([f"{users} × {servers}", f"{ours:.2f}", f"{seconds:.2f}", f"{seconds / ours:.1f}", f"{apart:.0e}"])
+    columns = ["users × servers", "best-response [s]", "Clarabel [s]", "ratio", "its totals are off by"]
+    show("Time division as a convex program", columns, rows)
+
+
+def classes(quick: bool) -> None:
+    """Servers of 20 classes, merged and one by one: under resource division copies find fixed points of their own."""
+    rows = []
+    for users, servers in [(200, 40), (200, 100), (1000, 5000)]:
+        instance = draw(users, servers, classes=20)
+        for division in ("rdm", "tdm"):
+            merged, found = timed(instance, division)
+            row = [f"{users} × {servers}, {division}", f"{merged:.2f}", "", "", ""]
+            if servers <= (40 if quick else 100):
+                try:
+                    separate, other = timed(instance, division, merge=False)
+                    apart = abs(other.totals / found.totals - 1).max()
+                    row[2:] = [f"{separate:.2f}", f"{len(other.rounds)}", f"{apart:.0e}"]
+                except NotConvergedError:
+                    row[2:] = ["not settled", "> 2000", ""]
+            rows.append(row)
+    columns = ["users × servers of 20 classes", "merged [s]", "one by one [s]", "sweeps", "totals differ by"]
+    show("Identical servers as one", columns, rows)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
+    warnings.simplefilter("ignore", FairlpWarning)
+    console.print(machine("numpy", "scipy", "clarabel"))
+    kept = limit()
+    growth(quick)
+    convex(quick)
+    classes(quick)
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""How ``validate`` checks ``njc`` and ``ceei``: methods, complaints, and optimality by linear programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .formulations.complaints import UTILIZATION, better, value
+from .formulations.proportional import able_users
+from .formulations.proportional import better as better_tasks
+from .models.allocation import Allocation
+from .models.model import Model
+from .models.requests import Requests, check_complaints, entitlements
+from .models.tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
+from .solvers.complaints_runners import TOLERANCES
+from .validation import Check, agreement
+
+#: Candidate sets are enumerated for a check up to this many resources that could be saturated.
+MOST_RESOURCES = 12
+
+
+def check_njc(check: Check) -> pd.DataFrame:
+    """Check every method of ``njc``: against ``eg``, whose optimality a linear program bounds, and for complaints.
+
+    Methods that choose by a criterion are compared with each other in its value.
+    """
+    requests = Requests.of(check.instance)
+    criterion = check.options.get("criterion") or UTILIZATION
+    exact = check.allocate(method="eg", criterion=None)
+    rows = {"eg": _fair_row(check, requests, exact, exact, "first-order condition", COMPLAINT)}
+    x = requests.granted(exact.totals.to_numpy())
+    first_order = _gain(better(requests, x), requests.entitlements[requests.asking].sum())
+    rows["eg"] |= {"agrees": rows["eg"]["agrees"] and first_order <= COMPLAINT, "difference": first_order}
+    for method, tolerance in (("convex", CONVEX_COMPLAINT), ("trajectory", PATH_LIMIT), ("newton", PATH_LIMIT)):
+        found = check.allocate(method=method, criterion=None)
+        rows[method] = _fair_row(check, requests, found, exact, "eg", tolerance)
+    best = check.allocate(method="milp", criterion=criterion)
+    reference, name = exact, "at least eg"
+    if int(requests.contended.sum()) <= MOST_RESOURCES:
+        reference, name = check.allocate(method="candidates", criterion=criterion), "candidates"
+        rows["candidates"] = _best_row(check, requests, reference, exact, criterion, "at least eg")
+    rows["milp"] = _best_row(check, requests, best, reference, criterion, name)
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def check_ceei(check: Check) -> pd.DataFrame:
+    """Check ``ceei``: its methods and CLARABEL against each other, and each by a linear program that bounds its gap."""
+    runs = {"convex": check.allocate(method="convex")}
+    if check.instance.n_servers == 1:
+        runs["eg"] = check.allocate(method="eg")
+    other = Check(check.instance, check.mechanism, "cvxpy:CLARABEL", {})
+    runs["convex, CLARABEL"] = other.allocate(method="convex")
+    reference = runs.get("eg", runs["convex"])
+    able = entitlements(check.instance)[able_users(check.instance)].sum()
+    rows = {}
+    for method, found in runs.items():
+        gain = _gain(better_tasks(check.instance, found.totals.to_numpy()), able)
+        row = agreement(check.instance, found, reference)
+        close = row["difference"] <= CONVEX_COMPLAINT
+        rows[method] = {
+            **row,
+            "agrees": bool(close and gain <= CONVEX_COMPLAINT and found.residual <= CONVEX_COMPLAINT),
+            "reference": reference.method,
+            "first_order": gain,
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def _gain(model: Model, spent: float) -> float:
+    """Return max Σ e[n]·y[n]/x[n] − Σ e[n] over feasible y: it bounds how far Σ e[n]·log x[n] is from its maximum."""
+    return max(0.0, model.solve().require_optimal().objective - spent)
+
+
+def _fair_row(
+    check: Check, requests: Requests, found: Allocation, reference: Allocation, name: str, tolerance: float
+) -> dict[str, Any]:
+    """Return agreement with the Eisenberg–Gale optimum, and the largest complaint."""
+    row = agreement(check.instance, found, reference)
+    fair = check_complaints(requests, found.totals.to_numpy(), TOLERANCES.get(found.method, COMPLAINT))
+    good = row["difference"] <= tolerance and fair.is_fair
+    return {**row, "agrees": bool(good), "reference": name, "complaint": fair.complaint}
+
+
+def _best_row(
+    check: Check, requests: Requests, found: Allocation, reference: Allocation, criterion: Any, name: str
+) -> dict[str, Any]:
+    """Return whether the value of a criterion is that of another method (or at least that of ``eg``)."""
+    ours, other = (value(requests, criterion, requests.granted(one.totals.to_numpy())) for one in (found, reference))
+    size = max(abs(ours), abs(other), np.finfo(float).tiny)
+    short = (other - ours) / size
+    fair = check_complaints(requests, found.totals.to_numpy(), COMPLAINT)
+    close = short <= COMPLAINT if name == "at least eg" else abs(short) <= COMPLAINT
+    return {
+        **agreement(check.instance, found, reference),
+        "agrees": bool(close and fair.is_fair),
+        "difference": abs(short) if name == "candidates" else max(0.0, short),
+        "reference": f"{name}, {criterion if isinstance(criterion, str | int) else 'criterion'}",
+        "complaint": fair.complaint,
+    }

@@ -1,0 +1,133 @@
+"""Algorithm I of Khamse-Ashari et al. (ICC 2017, Table II): a PS-DSF allocation by moving tasks to the lowest levels.
+
+A server raises its lowest levels S* by z*, on what is free and what the highest holders n_r of the saturated resources
+release, or by the part β of both that leaves the holders at or above the raised. As printed the pseudocode needs this:
+
+* A user n_r that is chosen for two resources releases its tasks once; f_i would count them twice otherwise, and the
+  server give out more than it has.
+* The test of Corollary 1 is "no holder of r* among N_i is above S*". The printed equality fails where N_i has no holder
+  left (all went with an earlier bottleneck, at a level at most S*), and Update-Allocation then has no n_r.
+* R* is empty where nothing that the lowest need is saturated: nobody releases anything and β = 1.
+* z* is the minimum over the resources that the lowest demand (D* > 0).
+* Any β in (0, 1] with a property will do; here it is the largest.
+* Levels are equal to the tolerance ``LOWEST_LEVELS``. A resource is saturated when at most ``SATURATED`` of what anyone
+  would use of it alone is left (or rounding): left over, it would give nobody a gain that could be seen.
+
+Task limits are ours: z* ends where one of the lowest has its limit, and a lowest user with its limit leaves N_i. A
+server that finds a user beyond its limit lets those tasks go first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...models.tolerances import LOWEST_LEVELS, ROUNDING, SATURATED, SWEEP_CHANGE
+from .per_server import MOST_SWEEPS, Market, Settled
+from .server_fill import fill_server
+
+#: Updates of one server at one visit; the levels then wait for the next sweep.
+MOST_UPDATES = 1000
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """What the server procedure made of one server: its tasks, and how often it called Update-Allocation."""
+
+    tasks: np.ndarray
+    updates: int
+
+
+def separate_start(market: Market) -> np.ndarray:
+    """Return DRF on each server by itself (the paper's start), a task limit divided in proportion to γ; N×K."""
+    alone = market.gamma.sum(axis=1, keepdims=True)
+    part = np.divide(market.gamma, alone, out=np.zeros_like(market.gamma), where=alone > 0)
+    tasks = np.zeros(market.shape)
+    for i, who in enumerate(market.users):
+        if who.size:
+            nothing = np.zeros(len(who))
+            share = part[who, i]
+            limits = np.full(len(who), np.inf)
+            finite = np.isfinite(market.limits[who])
+            limits[finite] = (market.limits[who] * share)[finite]
+            tasks[who, i] = fill_server(market.demands[i], market.capacity[i], market.rate[i], nothing, limits).tasks
+    return tasks
+
+
+def server_procedure(market: Market, server: int, here: np.ndarray, totals: np.ndarray) -> Procedure:
+    """Run the inner loop of Algorithm I on one server, given its tasks and everyone's totals as it knows them."""
+    demands, capacity, rate = market.demands[server], market.capacity[server], market.rate[server]
+    limits = market.limits[market.users[server]]
+    base = totals - here
+    here = np.minimum(here, np.maximum(limits - base, 0.0))  # totals that were late may have let a limit be passed
+    going = np.ones(len(here), dtype=bool)
+    needs = demands > 0
+    alone = demands * market.gamma[market.users[server], server][:, None]
+    negligible = SATURATED * np.where(needs, alone, np.inf).min(axis=0, initial=np.inf)
+    negligible = np.maximum(np.where(needs.any(axis=0), negligible, 0.0), ROUNDING * capacity)
+    updates = 0
+    while going.any() and updates < MOST_UPDATES:
+        total = base + here
+        level = total / rate
+        lowest = float(level[going].min())
+        low = going & (level <= lowest * (1 + LOWEST_LEVELS))
+        full = low & (total >= limits * (1 - LOWEST_LEVELS))
+        if full.any():  # they have all their tasks, and need no bottleneck
+            going &= ~full
+            continue
+        used = here @ demands
+        saturated = capacity - used <= negligible
+        candidates = np.flatnonzero(saturated & needs[low].any(axis=0))
+        above = going & ~(level <= lowest * (1 + LOWEST_LEVELS))
+        holds = needs[:, candidates] & ((here > 0) & above)[:, None]
+        blocked = ~holds.any(axis=0)
+        if blocked.any():
+            going &= ~needs[:, candidates[blocked]].any(axis=1)
+            continue
+        givers = np.unique(np.where(holds, level[:, None], -np.inf).argmax(axis=0)) if candidates.size else candidates
+        free = np.maximum(capacity - used, 0.0) + here[givers] @ demands[givers]
+        growth = rate[low] @ demands[low]
+        rise = float(np.min(free[growth > 0] / growth[growth > 0]))
+        rise = min(rise, float(((limits[low] - total[low]) / rate[low]).min()))
+        part = 1.0
+        if givers.size:
+            part = min(1.0, float(((level[givers] - lowest) / (rise + here[givers] / rate[givers])).min()))
+        here[low] += part * rise * rate[low]
+        here[givers] *= 1 - part
+        updates += 1
+    return Procedure(here, updates)
+
+
+def algorithm_1(market: Market, *, start: np.ndarray | None = None, most_sweeps: int = MOST_SWEEPS) -> Settled:
+    """Return a PS-DSF allocation by Algorithm I: the server procedure on every server in order, until none updates.
+
+    Parameters
+    ----------
+    market : Market
+    start : ndarray, shape (N, K), optional
+        Tasks to start from; by default DRF on each server.
+    most_sweeps : int
+
+    Notes
+    -----
+    The paper leaves convergence open. The rounds say how much a sweep changed, and how many updates it took.
+    """
+    tasks = separate_start(market) if start is None else start.copy()
+    sweeps: list[tuple[float, int]] = []
+    totals = tasks.sum(axis=1)
+    for _ in range(most_sweeps):
+        change, updates = 0.0, 0
+        for i, who in enumerate(market.users):
+            if not who.size:
+                continue
+            here = tasks[who, i]
+            now = server_procedure(market, i, here, totals[who])
+            change = max(change, float((abs(now.tasks - here) / market.gamma[who, i]).max()))
+            tasks[who, i] = now.tasks
+            totals[who] = tasks[who].sum(axis=1)
+            updates += now.updates
+        sweeps.append((change, updates))
+        if change <= SWEEP_CHANGE:
+            return Settled(tasks, sweeps)
+    return Settled(tasks, sweeps, converged=False)

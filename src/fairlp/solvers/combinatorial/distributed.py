@@ -1,0 +1,174 @@
+"""PS-DSF without a centre: every server acts at its own times on what it has and on everyone's totals as it knows them.
+
+The distributed version of Khamse-Ashari et al. (ICC 2017, §III-D), as a simulation of clocks and messages. A server
+acts once a period, at a phase of its own, from its own tasks and capacities and one number for each user: the tasks of
+that user elsewhere, by the messages that have arrived. What it changes, it tells; the message takes its time.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from ...models.tolerances import SWEEP_CHANGE
+from .algorithm_1 import server_procedure
+from .per_server import Market
+
+Step = Literal["best-response", "algorithm-1"]
+#: Messages take between this part of the delay and as much more than it, in random order of arrival.
+SPREAD = 0.5
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """When servers act and how long their messages take.
+
+    Attributes
+    ----------
+    period : float
+        Seconds between two actions of a server.
+    jitter : float
+        Each interval is longer or shorter by up to this fraction of the period.
+    delay : float
+        Seconds that a message takes, on average; each takes between half of it and half more.
+    damping : float
+        How far a server goes towards its answer each time, in (0, 1].
+    step : {"best-response", "algorithm-1"}
+        What a server does when it acts: the water-filling, or the paper's server procedure.
+    seed : int
+        Of phases, jitter and delays.
+    """
+
+    period: float = 1.0
+    jitter: float = 0.1
+    delay: float = 0.0
+    damping: float = 1.0
+    step: Step = "best-response"
+    seed: int = 0
+
+    @property
+    def longest(self) -> float:
+        """Seconds after which everything that was under way has arrived and every server has acted on it."""
+        return self.period * (1 + self.jitter) + self.delay * (1 + SPREAD)
+
+
+@dataclass(frozen=True)
+class Action:
+    """One turn of a server: when, which, and its largest change of x[n,i]/γ[n,i]."""
+
+    time: float
+    server: int
+    change: float
+
+
+class Network:
+    """Servers with clocks, and the messages between them.
+
+    Attributes
+    ----------
+    tasks : ndarray, shape (N, K)
+        What runs.
+    known : ndarray, shape (N, K)
+        What of it has been told: the messages that have arrived.
+    now : float
+        Seconds.
+    quiet_since : float
+        When a server last changed anything, or a user came or left.
+    """
+
+    def __init__(self, market: Market, clocks: Clocks, start: np.ndarray | None = None) -> None:
+        self.market = replace(market, limits=market.limits.copy())
+        self.clocks = clocks
+        self.tasks = np.zeros(market.shape) if start is None else start.copy()
+        self.known = self.tasks.copy()
+        self.now = 0.0
+        self.quiet_since = 0.0
+        self._limits = market.limits
+        self._random = np.random.default_rng(clocks.seed)
+        self._told = self.known.sum(axis=1)
+        self._sent = 0
+        self._arrived = np.zeros(market.shape[1], dtype=np.int64)
+        self._queue: list[tuple[float, int, int, np.ndarray | None]] = []
+        for i, phase in enumerate(self._random.random(market.shape[1]) * clocks.period):
+            if market.users[i].size:
+                self._put(float(phase), i, None)
+
+    def run(self, until: float) -> Iterator[Action]:
+        """Let time pass until then; yield every action."""
+        while self._queue and self._queue[0][0] <= until:
+            self.now, number, server, message = heapq.heappop(self._queue)
+            if message is None:
+                yield self._act(server)
+            elif number > self._arrived[server]:  # a message that was overtaken says nothing new
+                self._arrived[server] = number
+                who = self.market.users[server]
+                self._told[who] += message - self.known[who, server]
+                self.known[who, server] = message
+        self.now = max(self.now, until)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing has changed for so long that nothing will."""
+        return self.now - self.quiet_since > self.clocks.longest
+
+    def distance(self) -> float:
+        """Return the most that any server's best response to what really runs would move, as a part of γ[n,i].
+
+        It is 0 at a fixed point and small near one. (Definition 5's gain is not: a user whose level is lower by a hair
+        could take everything from the other.)
+        """
+        totals = self.tasks.sum(axis=1)
+        largest = 0.0
+        for i, who in enumerate(self.market.users):
+            if who.size:
+                here = self.tasks[who, i]
+                moved = abs(self.market.respond(i, here, totals[who]).tasks - here)
+                largest = max(largest, float((moved / self.market.gamma[who, i]).max()))
+        return largest
+
+    def leave(self, user: int) -> None:
+        """Stop a user's tasks, at once and everywhere; servers give the room away when they act next."""
+        self.tasks[user] = self.known[user] = self._told[user] = 0.0
+        self.market.limits[user] = 0.0
+        self.quiet_since = self.now
+        self._withdraw(user)
+
+    def enter(self, user: int) -> None:
+        """Let a user in, with no tasks."""
+        self.market.limits[user] = self._limits[user]
+        self.quiet_since = self.now
+
+    def _act(self, server: int) -> Action:
+        clocks, market = self.clocks, self.market
+        who = market.users[server]
+        here = self.tasks[who, server]
+        others = np.maximum(self._told[who] - self.known[who, server], 0.0)
+        if clocks.step == "algorithm-1":
+            wanted = server_procedure(market, server, here, others + here).tasks
+        else:
+            wanted = market.respond(server, here, others + here).tasks
+        now = here + clocks.damping * (wanted - here)
+        change = float((abs(now - here) / market.gamma[who, server]).max())
+        if change > 0:
+            self.tasks[who, server] = now
+            pause = clocks.delay * (1 + SPREAD * (2 * self._random.random() - 1))
+            self._put(self.now + pause, server, now)
+        if change > SWEEP_CHANGE:
+            self.quiet_since = self.now
+        wait = clocks.period * (1 + clocks.jitter * (2 * self._random.random() - 1))
+        self._put(self.now + wait, server, None)
+        return Action(self.now, server, change)
+
+    def _put(self, time: float, server: int, message: np.ndarray | None) -> None:
+        self._sent += 1
+        heapq.heappush(self._queue, (time, self._sent, server, message))
+
+    def _withdraw(self, user: int) -> None:
+        """Take a user who left out of the messages that are under way."""
+        for _, _, server, message in self._queue:
+            if message is not None:
+                message[self.market.users[server] == user] = 0.0

@@ -1,0 +1,217 @@
+"""The Eisenberg–Gale program of one server, exactly: Newton's method on the prices of its resources.
+
+maximise Σ e[n]·log x[n] subject to Σ_n x[n]·r[n,j] ≤ 1 and, for users with a limit, x[n] ≤ 1. At prices λ ≥ 0 user n
+takes x[n] = min(1, e[n]/p[n]), p[n] = Σ_j λ[j]·r[n,j], so everything is a function of R prices:
+
+* **Path.** A smooth version of the dual, with barriers τ for prices and limits, is minimised by Newton steps while τ
+  falls. The users' part has a closed form at every τ, so a step costs O(NR²) and solves R equations; a line search on
+  the smooth dual, which is convex, makes every step safe.
+* **End.** Once τ shows which resources have a price, those are to be saturated: as many equations as prices, solved by
+  Newton to the last digit. A resource whose price turns negative leaves, one that is overused joins. What comes out is
+  judged by the optimality conditions; if they do not hold, τ falls further and the end is tried again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models.errors import NotConvergedError
+from ..models.tolerances import MARKET, VERIFIED
+
+#: τ = 10^-k up to this k; the end is tried from the second on.
+_DECADES, _FIRST_END = 17, 4
+#: Newton steps at one τ, halvings of one step, sets of priced resources that one end tries, Newton steps of each.
+_STEPS, _HALVINGS, _SETS, _END_STEPS = 30, 40, 40, 30
+#: Decrease that a step must bring, as a part of what its slope promises; part of the way to the boundary that it goes;
+#: decrease at one τ, in τ, at which the next one begins; slope, of the first, at which a step of the end may end.
+_ARMIJO, _BOUNDARY, _CENTRED, _FLAT = 0.01, 0.99, 0.1, 0.5
+
+
+@dataclass
+class Market:
+    """The optimum: granted fractions x (N,), prices λ (R,), the largest violation of the conditions, Newton steps."""
+
+    x: np.ndarray
+    prices: np.ndarray
+    residual: float
+    steps: int
+
+
+def eisenberg_gale(fractions: np.ndarray, entitlements: np.ndarray, limited: np.ndarray) -> Market:
+    """Return the optimum of the Eisenberg–Gale program of one server.
+
+    Parameters
+    ----------
+    fractions : ndarray, shape (N, R)
+        r[n,j] >= 0, what n takes of j at x[n] = 1, as a fraction of what there is; not all 0 for a user.
+    entitlements : ndarray, shape (N,)
+        e[n] > 0, in any unit (they are divided by their sum).
+    limited : ndarray of bool, shape (N,)
+        Who has x[n] ≤ 1.
+
+    Raises
+    ------
+    NotConvergedError
+        When the conditions do not hold to ``VERIFIED`` in the end.
+    """
+    e = entitlements / entitlements.sum()
+    prices = np.zeros(fractions.shape[1])
+    asked = fractions.sum(axis=0)
+    open_ended = fractions[~limited].any(axis=0)
+    could = np.flatnonzero((asked > 1) | open_ended)  # the others suffice for everybody
+    if not could.size:
+        return Market(np.ones(len(e)), prices, 0.0, 0)
+    problem = _Problem(np.ascontiguousarray(fractions[:, could]), e, limited)
+    best, steps = problem.solve()
+    prices[could] = best.prices
+    return Market(best.x, prices, best.residual, steps)
+
+
+@dataclass
+class _Problem:
+    r: np.ndarray
+    e: np.ndarray
+    limited: np.ndarray
+
+    def solve(self) -> tuple[Market, int]:
+        """Follow the path and try the end from time to time; return the best point found, and the Newton steps."""
+        count = self.r.shape[1]
+        price, slack = np.full(count, 1.0 / count), np.full(count, 1.0)
+        best, steps = Market(np.zeros(len(self.e)), price, np.inf, 0), 0
+        for decade in range(_DECADES):
+            price, slack, taken = self._centre(price, slack, 0.1**decade)
+            steps += taken
+            if decade < _FIRST_END:
+                continue
+            found = self._end(price, price > slack)
+            steps += found.steps
+            if found.residual < best.residual:
+                best = found
+            if best.residual <= MARKET:
+                return best, steps
+        if best.residual > VERIFIED:
+            raise NotConvergedError(
+                f"the Eisenberg–Gale program of {len(self.e)} users and {count} resources: the optimality "
+                f"conditions are off by {best.residual:.1e} after {steps} Newton steps; method='convex' is another way"
+            )
+        return best, steps
+
+    def _centre(self, price: np.ndarray, slack: np.ndarray, tau: float) -> tuple[np.ndarray, np.ndarray, int]:
+        """Minimise the smooth dual at τ, from a point near the minimum at a larger τ; slacks scale the steps."""
+        value, x, curvature = self._smooth(price, tau)
+        for step in range(_STEPS):
+            slope = 1.0 - x @ self.r - tau / price
+            hessian = (self.r * curvature[:, None]).T @ self.r
+            hessian[np.diag_indices_from(hessian)] += slack / price
+            move = -np.linalg.solve(hessian, slope)
+            promised = float(-slope @ move)
+            new_slack = tau / price - slack / price * move  # s + ds of the linearised s·λ = τ
+            size = min(1.0, _BOUNDARY / float((-move / price).max(initial=_BOUNDARY)))
+            for _ in range(_HALVINGS):
+                after = self._smooth(price + size * move, tau)
+                if after[0] <= value - _ARMIJO * size * promised + np.finfo(float).eps * abs(value):
+                    break
+                size /= 2
+            price = price + size * move
+            value, x, curvature = after
+            # near τ/λ, so that the scaled steps stay those of a descent method
+            slack = np.clip(slack + size * (new_slack - slack), 0.1 * tau / price, 10 * tau / price)
+            if promised <= _CENTRED * tau and size > _BOUNDARY / 2:
+                return price, slack, step + 1
+        return price, slack, _STEPS
+
+    def _smooth(self, price: np.ndarray, tau: float) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the smooth dual at prices > 0, what users take, and how much less they take of it as p rises.
+
+        With q = p/e, a user with a limit takes the root of x·q + τ·x/(1−x) = 1 (without one, x·q = 1).
+        """
+        q = (self.r @ price) / self.e
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            turn = tau + 1.0 - q
+            root = np.sqrt(turn * turn + 4.0 * tau * q)
+            free = np.where(turn >= 0, 2.0 * tau / (turn + root), (root - turn) / (2.0 * q))  # 1 − x
+            x = np.where(self.limited, 2.0 / (q + tau + 1.0 + root), 1.0 / q)
+            barrier = np.where(self.limited, tau * np.log(free), 0.0)
+            curvature = x * x / (self.e * np.where(self.limited, 1.0 + tau * (x / free) ** 2, 1.0))
+            gain = float(self.e @ (np.log(x) + barrier - q * x))
+            value = float(price.sum() - tau * np.log(price).sum() + gain)
+        return (value if np.isfinite(value) else np.inf), x, curvature
+
+    def _end(self, start: np.ndarray, priced: np.ndarray) -> Market:
+        """Return the point where exactly the priced resources are saturated, the set being mended on the way."""
+        price, priced, steps = np.where(priced, start, 0.0), priced.copy(), 0
+        best = Market(np.zeros(len(self.e)), price, np.inf, 0)
+        for _ in range(_SETS):
+            endless = ~self.limited & ~(self.r[:, priced] > 0).any(axis=1)
+            if endless.any():  # who has no limit uses something that has a price
+                priced[np.where(self.r[endless.argmax()] > 0, start, -1.0).argmax()] = True
+                price = np.where(priced, np.where(price > 0, price, start), 0.0)
+                continue
+            price, x, taken = self._saturate(price, priced)
+            steps += taken
+            slack = 1.0 - x @ self.r
+            clipped = np.maximum(price, 0.0)
+            if bool((price >= 0).all()):
+                residual = max(float(-slack.min()), 0.0, float(abs(clipped @ slack)))
+                if residual < best.residual:
+                    best = Market(x, clipped, residual, 0)
+                if residual <= MARKET:
+                    break
+            if bool((price < 0).any()):
+                priced[price.argmin()] = False
+            elif bool((priced & (slack > MARKET)).any()):
+                priced[np.where(priced, slack, -np.inf).argmax()] = False
+            elif bool((~priced & (slack < -MARKET)).any()):
+                priced[np.where(priced, np.inf, slack).argmin()] = True
+            else:
+                break
+            price = np.where(priced, np.where(clipped > 0, clipped, start), 0.0)
+        best.steps = steps
+        return best
+
+    def _saturate(self, price: np.ndarray, priced: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """Solve Σ_n x[n]·r[n,j] = 1 for the priced resources by Newton on their prices; return prices, x and steps.
+
+        It minimises the dual, convex with kinks where users come to their limits: along each step its slope is brought
+        to nearly 0 or below. Of several solutions (prices need not be unique, what users take is) the one nearest to
+        the last is taken.
+        """
+        r = self.r[:, priced]
+        own = price[priced]
+        x = self._take(r @ own)
+        off = 1.0 - x @ r
+        steps = 0
+        for steps in range(1, _END_STEPS + 1):  # noqa: B007
+            if float(abs(off).max(initial=0.0)) <= np.finfo(float).eps:
+                break
+            going = np.where(self.limited & (x >= 1.0), 0.0, x * x / self.e)
+            hessian = (r * going[:, None]).T @ r
+            move = -np.linalg.lstsq(hessian, off, rcond=None)[0]
+            if not bool(off @ move < 0):
+                break
+            p, change = r @ own, r @ move
+            falling = ~self.limited & (change < 0)
+            size = min(1.0, _BOUNDARY / float((-change[falling] / p[falling]).max(initial=_BOUNDARY)))
+            low, high = 0.0, size
+            for _ in range(_HALVINGS):
+                x = self._take(r @ (own + size * move))
+                after = 1.0 - x @ r
+                slope = float(after @ move)
+                if abs(slope) <= _FLAT * abs(float(off @ move)) or (size >= high and slope <= 0):
+                    break
+                low, high = (low, size) if slope > 0 else (size, high)
+                size = (low + high) / 2
+            if float(abs(after).max()) >= float(abs(off).max()) and size >= 1.0:
+                break
+            own, off = own + size * move, after
+        full = np.zeros(len(price))
+        full[priced] = own
+        return full, self._take(r @ own), steps
+
+    def _take(self, p: np.ndarray) -> np.ndarray:
+        """Return min(1, e/p), or e/p without a limit."""
+        with np.errstate(divide="ignore"):
+            x = np.where(p > 0, self.e / np.where(p > 0, p, 1.0), np.inf)
+        return np.where(self.limited, np.minimum(x, 1.0), x)

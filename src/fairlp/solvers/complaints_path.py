@@ -1,0 +1,139 @@
+"""The trajectory of Dolev et al., §5.4, from nothing to a fair allocation: integrated, or followed by Newton.
+
+At the parameter c the point x(c) has x[n]·∂f/∂x[n] = c·e[n], where f(x) = −Σ_j log(1 − Σ_n x[n]·r[n,j]) over the
+resources and the dummy resource of every user with a limit. It is the central path of the Eisenberg–Gale program with
+barrier 1/c. Slacks s[j] = 1 − Σ_n x[n]·r[n,j] are variables beside x: they shrink like 1/c, and a difference from 1
+would lose their digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models.errors import NotConvergedError
+from ..models.tolerances import PATH_CORRECTION, PATH_SLACK, PATH_STEP
+
+#: Where the path begins (x is c·e/Σr there, up to a part c of it) and ends; all of it is followed in log c.
+BEGIN, END = 10.0**-6, 10.0**13
+#: Factor of c from one Newton point to the next; corrections at one point; part of the way to the boundary.
+_FACTOR, _CORRECTIONS, _BOUNDARY = 2.0, 30, 0.9
+
+
+@dataclass
+class Path:
+    """Points of the path: c (K,), granted fractions x (K, N), slacks s (K, R) and prices 1/(c·s) (K, R)."""
+
+    c: np.ndarray
+    x: np.ndarray
+    slack: np.ndarray
+    steps: int
+
+    @property
+    def prices(self) -> np.ndarray:
+        """1/(c·s), which tend to the prices of the Eisenberg–Gale program. Shape (K, R)."""
+        return np.asarray(1.0 / (self.c[:, None] * self.slack))
+
+
+@dataclass
+class _Field:
+    """The equations of the path, for users with an entitlement and a request."""
+
+    r: np.ndarray
+    e: np.ndarray
+    limited: np.ndarray
+
+    def start(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return x, s and 1 − x at the beginning, to first order in c."""
+        x = BEGIN * self.e / (self.r.sum(axis=1) + self.limited)
+        return x, 1.0 - x @ self.r, 1.0 - x
+
+    def solve(self, x: np.ndarray, s: np.ndarray, y: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return dx and ds with J·dx = right, where J is the Jacobian of x[n]·∂f/∂x[n]; O(NR²).
+
+        J = D + diag(x)·r·S⁻²·rᵀ with a diagonal D, so R equations for w = S⁻²·rᵀ·dx are all there is to solve.
+        """
+        diagonal = self.r @ (1.0 / s) + np.where(self.limited, 1.0 / (y * y), 0.0)
+        inner = (self.r * (x / diagonal)[:, None]).T @ self.r
+        inner[np.diag_indices_from(inner)] += s * s
+        w = np.linalg.solve(inner, (right / diagonal) @ self.r)
+        return (right - x * (self.r @ w)) / diagonal, -s * s * w
+
+    def gradient(self, x: np.ndarray, s: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return x[n]·∂f/∂x[n]."""
+        return np.asarray(x * (self.r @ (1.0 / s) + np.where(self.limited, 1.0 / y, 0.0)))
+
+
+def by_integration(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = END, points: int = 200) -> Path:
+    """Integrate the differential equation with SciPy, in log c, for the logarithms of x, s and 1 − x.
+
+    Parameters
+    ----------
+    r : ndarray, shape (N, R)
+        Requests as fractions of capacity.
+    e : ndarray, shape (N,)
+        Entitlements > 0, summing to 1.
+    limited : ndarray of bool, shape (N,)
+        Who has a dummy resource.
+    end : float
+        Last c.
+    points : int
+        Number of points to keep, evenly in log c.
+    """
+    from scipy.integrate import solve_ivp
+
+    field = _Field(r, e, limited)
+    count, resources = r.shape
+
+    def slope(logarithm: float, state: np.ndarray) -> np.ndarray:
+        x, s, y = np.exp(state[:count]), np.exp(state[count : count + resources]), np.exp(state[count + resources :])
+        dx, ds = field.solve(x, s, y, np.exp(logarithm) * e)
+        return np.concatenate([dx / x, ds / s, np.where(limited, -dx / y, 0.0)])
+
+    begin = np.log(np.concatenate(field.start()))
+    span = (np.log(BEGIN), np.log(end))
+    loose = np.full(len(begin), PATH_SLACK)
+    loose[:count] = PATH_STEP
+    found = solve_ivp(
+        slope, span, begin, method="DOP853", t_eval=np.linspace(*span, points), rtol=PATH_STEP, atol=loose
+    )
+    if not found.success:
+        raise NotConvergedError(f"the trajectory could not be followed to c = {end:.1e}: {found.message}")
+    states = np.exp(found.y.T)
+    return Path(np.exp(found.t), states[:, :count], states[:, count : count + resources], int(found.nfev))
+
+
+def by_newton(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = END) -> Path:
+    """Follow the same path by Newton's method: a step along the tangent, then corrections, c doubling each time.
+
+    Parameters are those of :func:`by_integration`.
+    """
+    field = _Field(r, e, limited)
+    x, s, y = field.start()
+    c, steps = BEGIN, 0
+    kept: list[tuple[float, np.ndarray, np.ndarray]] = []
+    while True:
+        for _ in range(_CORRECTIONS):
+            missing = c * e - field.gradient(x, s, y)
+            if float((abs(missing) / (c * e)).max()) <= PATH_CORRECTION:
+                break
+            steps += 1
+            x, s, y = _moved(x, s, y, *field.solve(x, s, y, missing))
+        kept.append((c, x, s))
+        if c >= end:
+            break
+        further = min(_FACTOR * c, end)
+        x, s, y = _moved(x, s, y, *field.solve(x, s, y, (further - c) * e))
+        c = further
+    parameters, granted, slacks = zip(*kept, strict=True)
+    return Path(np.array(parameters), np.array(granted), np.array(slacks), steps)
+
+
+def _moved(
+    x: np.ndarray, s: np.ndarray, y: np.ndarray, dx: np.ndarray, ds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the point after a step that stays inside: x, s and 1 − x positive."""
+    worst = max(float((-dx / x).max()), float((-ds / s).max()), float((dx / y).max()), _BOUNDARY)
+    size = _BOUNDARY / worst
+    return x + size * dx, s + size * ds, y - size * dx

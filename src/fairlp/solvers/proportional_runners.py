@@ -1,0 +1,124 @@
+"""Proportional fairness (CEEI) on any servers: from a method to an Allocation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..formulations import normalisers
+from ..formulations.proportional import able_users, ceei
+from ..models.allocation import Allocation
+from ..models.instance import Instance
+from ..models.merging import merge_servers
+from ..models.requests import entitlements
+from ..models.tolerances import CONVEX_COMPLAINT
+from . import complaints_runners
+
+if TYPE_CHECKING:
+    from ..mechanism import Algorithm, Mechanism
+    from .runners import Request
+
+
+@dataclass(frozen=True)
+class MarketCertificate:
+    """What proves that tasks maximise Σ e[n]·log(tasks), from the model's arrays.
+
+    Attributes
+    ----------
+    overuse, conditions : float
+        Largest violation of a row or bound, and of the sign of a reduced cost, relative.
+    gap : float
+        Duality gap, relative: bounds how far Σ e[n]·log(tasks) is from its maximum.
+    tolerance : float
+    """
+
+    overuse: float
+    conditions: float
+    gap: float
+    tolerance: float
+
+    def __bool__(self) -> bool:
+        return max(self.overuse, self.conditions, self.gap) <= self.tolerance
+
+    def __str__(self) -> str:
+        return f"overuse {self.overuse:.1e}, optimality {self.conditions:.1e}, gap {self.gap:.1e}"
+
+
+def one_server(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+    """The optimum on one server by Newton's method on prices: the same point as no justified complaints."""
+    found = complaints_runners.market(instance, mechanism, algorithm, request)
+    return replace(found, **_measures(instance))
+
+
+def convex(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+    """The model through a solver, on merged servers: an exponential cone, or tangents on linear programs.
+
+    Users entitled to nothing share what the others leave, by their weights.
+    """
+    begin = perf_counter()
+    small, servers = merge_servers(instance) if request.merge else (instance, None)
+    tasks = np.zeros((len(small.users), len(small.servers)))
+    e = entitlements(small)
+    first = np.flatnonzero(e > 0)
+    part = small if len(first) == len(e) else small.select_users(first).replace(entitlements=e[first] / e.sum())
+    tasks[first], prices, certificate = _solve(part, request)
+    rest = np.flatnonzero((e == 0) & able_users(small))
+    if rest.size:
+        capacity = small.capacities * small.counts[:, None]
+        left = np.maximum(capacity - tasks.T @ small.demands, 0.0)
+        left = np.where(left <= CONVEX_COMPLAINT * capacity, 0.0, left) / small.counts[:, None]
+        poor = small.select_users(rest).replace(capacities=left)
+        if able_users(poor).any():
+            tasks[rest] = _solve(poor, request)[0]
+    notes: tuple[str, ...] = ()
+    if servers is not None and servers.merges:
+        tasks = tasks[:, servers.of] * servers.factor
+        prices = None if prices is None else prices[servers.of]
+        notes = (f"solved with {len(small.servers)} servers instead of {len(servers.of)}: identical ones were merged",)
+    return Allocation(
+        instance=instance,
+        mechanism=mechanism.name,
+        method=algorithm.method,
+        solver=request.solver,
+        tasks_array=tasks,
+        prices_array=prices,
+        times={"solve": perf_counter() - begin},
+        gap=certificate.gap,
+        certificate=certificate,
+        notes=notes,
+        **_measures(instance),
+    )
+
+
+def _solve(instance: Instance, request: Request) -> tuple[np.ndarray, np.ndarray | None, MarketCertificate]:
+    """Return tasks, prices by server and resource, and the certificate."""
+    able = able_users(instance)
+    tasks = np.zeros((len(instance.users), len(instance.servers)))
+    if not able.any():
+        return tasks, np.zeros(instance.capacities.shape), MarketCertificate(0.0, 0.0, 0.0, CONVEX_COMPLAINT)
+    model = ceei(instance)
+    solution = model.solve(solver=request.solver, **request.options).require_optimal()
+    assert solution.x is not None
+    proof = solution.verify()
+    tasks = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
+    prices = None
+    if solution.row_duals is not None:
+        block = model.compile().row_block("capacity")
+        prices = np.maximum(solution.row_duals[block.slice].reshape(instance.capacities.shape), 0.0)
+    unknown = float("inf")
+    certificate = MarketCertificate(
+        overuse=proof.primal_residual,
+        conditions=unknown if proof.dual_residual is None else proof.dual_residual,
+        gap=unknown if proof.gap is None else proof.gap,
+        tolerance=CONVEX_COMPLAINT,
+    )
+    return tasks, prices, certificate
+
+
+def _measures(instance: Instance) -> dict[str, Any]:
+    """Return what shares and levels are relative to: tasks alone, and its part that n is entitled to."""
+    alone = normalisers.containerized(instance)
+    return {"normaliser": alone, "entitled": entitlements(instance) * alone}

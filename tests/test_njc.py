@@ -1,0 +1,319 @@
+"""No justified complaints: the paper's numbers, every method, all fair allocations, the check, DRF beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp import complaints, examples
+from fairlp.models.errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError
+from fairlp.models.tolerances import CONVEX_COMPLAINT, PATH_LIMIT
+
+SINGLE = ("eg", "convex", "trajectory", "newton")
+CLOSE = {"eg": 1e-14, "convex": 1e-6, "trajectory": PATH_LIMIT, "newton": PATH_LIMIT}
+GOLDEN = {
+    "dolev-figure-2": [1 / 3, 1 / 3, 5 / 6],
+    "dolev-section-4": [1, 1 / 2],
+    "dolev-section-5": [1 / 2, 1 / 2, 1 / 2],
+    "dolev-circle": [1 / 3] * 4,
+    "ghodsi": [45 / 11, 18 / 11],
+}
+
+
+def totals(instance, **options):
+    return fairlp.allocate(instance, "njc", **options).totals.to_numpy()
+
+
+@pytest.mark.parametrize("method", SINGLE)
+@pytest.mark.parametrize("name", GOLDEN)
+def test_the_papers_examples(name, method):
+    assert totals(examples.load(name), method=method) == pytest.approx(GOLDEN[name], rel=CLOSE[method])
+
+
+@pytest.mark.parametrize("method", SINGLE)
+def test_section_3_as_printed(method):
+    found = totals(examples.load("dolev-section-3"), method=method)
+    assert found.round(6).tolist() == [0.978703, 0.607937, 0.130688]
+
+
+def test_figure_2_beside_drf():
+    found = complaints.against_drf(examples.load("dolev-figure-2"))
+    assert found.users["njc"].tolist() == pytest.approx([1 / 3, 1 / 3, 5 / 6])
+    assert found.users["drf"].tolist() == pytest.approx([0.4, 0.4, 0.5])
+    assert found.resources["njc"].tolist() == pytest.approx([1, 0.8])  # of resource 2: 2/30 + 2/30 + 2/3
+    assert found.gaining == ("user3",) and found.complaints.complaining == ("user3",)
+
+
+def test_section_4_where_drf_uses_more():
+    found = complaints.against_drf(examples.load("dolev-section-4"))
+    assert found.users["drf"].tolist() == pytest.approx([2 / 3, 2 / 3])
+    assert found.resources["drf"].tolist() == pytest.approx([1, 2 / 3, 2 / 3, 2 / 3])
+    assert found.resources["njc"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1])
+
+
+def test_section_5_all_solutions():
+    fair = fairlp.njc_solutions(examples.load("dolev-section-5"))
+    assert [one.bottlenecks for one in fair] == [("resource1", "resource2")]
+    assert fair[0].dimension == 1 and not fair.is_unique
+    assert fair.ranges[["least", "most"]].to_numpy() == pytest.approx(np.array([[0.5, 0.7], [0.3, 0.5], [0.3, 0.5]]))
+    assert fair[0].vertices.to_numpy() == pytest.approx(np.array([[0.5, 0.5, 0.5], [0.7, 0.3, 0.3]]))
+    for z, good in ((0.5, True), (0.6, True), (0.7, True), (0.49, False), (0.71, False)):
+        assert fair.contains([z, 1 - z, 1 - z]) is good
+    assert fair.best("user1").totals.tolist() == pytest.approx([0.7, 0.3, 0.3])
+
+
+def test_circle_of_four_is_a_continuum():
+    """The paper counts six solutions beside (1/3, …); they lie in six triangles."""
+    instance = examples.load("dolev-circle")
+    fair = fairlp.njc_solutions(instance)
+    whole = [one for one in fair if one.within is None]
+    assert [len(one.bottlenecks) for one in whole] == [2] * 6
+    assert {(one.dimension, len(one.vertices)) for one in whole} == {(2, 3)}
+    for one in fair:
+        assert (one.within is None) == (len(one.bottlenecks) == 2)
+    assert fair.ranges["least"].tolist() == pytest.approx([1 / 4] * 4)
+    assert fair.ranges["most"].tolist() == pytest.approx([1 / 2] * 4)
+    # the one that the paper does not count, and one of its six
+    for x, names in (([0.3, 0.45, 0.25, 0.25], [1, 2]), ([0.25, 0.25, 0.375, 0.375], [3, 4])):
+        found = complaints.check(instance, x)
+        assert found and list(found.bottlenecks) == [f"resource{k}" for k in names]
+    # to use the most leads to the symmetric one, as the paper says
+    for method in ("milp", "candidates"):
+        assert totals(instance, method=method) == pytest.approx([1 / 3] * 4)
+
+
+def test_a_set_of_bottlenecks_is_a_linear_program(tmp_path):
+    instance = examples.load("dolev-section-5")
+    model = fairlp.formulate(instance, "njc", bottlenecks={"resource1", "resource2"})
+    assert "bottleneck  ∑_n r[n,j]·x[n] = 1" in str(model) and "fairness    x[n] ≥ a[n]" in str(model)
+    assert model.solve().values["x"].tolist() == pytest.approx([0.5] * 3)
+    infeasible = fairlp.formulate(instance, "njc", bottlenecks="resource1")
+    assert infeasible.solve().status.termination.value == "infeasible"
+    assert not infeasible.explain().empty
+    path = model.write(tmp_path / "njc.mps")[0]
+    again = fairlp.read_program(path)
+    assert again.solve().objective == pytest.approx(model.solve().objective)
+    assert "bottleneck.resource1" in path.read_text(encoding="utf-8")
+    assert fairlp.formulate(instance, "njc", bottlenecks="resource1, resource2").compile().n_rows == 5
+    with pytest.raises(UnknownNameError, match="did you mean 'resource1'"):
+        fairlp.formulate(instance, "njc", bottlenecks=["resorce1"])
+
+
+def test_the_eisenberg_gale_model_through_solvers_with_duals_as_prices():
+    instance = examples.load("dolev-section-3")
+    expected = fairlp.allocate(instance, "njc").certificate.prices
+    for solver, digits in (("highs", 1e-6), ("glpk", 1e-6), ("clarabel", CONVEX_COMPLAINT)):
+        solution = fairlp.formulate(instance, "njc").solve(solver)
+        assert solution.verify().is_optimal or solver == "clarabel"
+        assert solution.duals["capacity"].to_numpy() == pytest.approx(expected.to_numpy(), abs=digits)
+    assert expected.sum() == pytest.approx(1) and (expected > 0).tolist() == [False, True, True]
+
+
+def test_logarithms_of_weight_zero_are_no_part_of_the_program():
+    instance = fairlp.Instance.from_arrays([[1], [1], [1]], [[1]], entitlements=[0.5, 0.5, 0])
+    program = fairlp.formulate(instance, "njc").compile()
+    assert len(program.logs.weights) == 2
+    assert np.isfinite(program.objective_value(np.array([0.5, 0.5, 0.0])))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_two_users_have_one_fair_allocation(seed):
+    rng = np.random.default_rng(seed)
+    table = rng.integers(1, 9, (2, int(rng.integers(1, 5)))) / 8
+    e = rng.integers(1, 6, 2)
+    instance = examples.requests(table, e / e.sum())
+    fair = fairlp.njc_solutions(instance)
+    assert fair.is_unique
+    centre = fair.sets[0].centre.to_numpy()
+    assert centre == pytest.approx(totals(instance), abs=1e-7)
+
+
+def test_trajectories_can_be_drawn():
+    instance = examples.load("dolev-section-3")
+    e = instance.entitlements
+    for method, digits in (("ode", 1e-4), ("newton", 1e-7)):
+        path = complaints.trajectory(instance, method=method, until=1e8)
+        assert path.granted.index.is_monotonic_increasing and path.granted.index[-1] == pytest.approx(1e8)
+        x, c = path.granted.to_numpy(), path.granted.index.to_numpy()
+        # the equation of the path, x[n]·∂f/∂x[n] = c·e[n], from the requests alone, while slacks have digits
+        early = c < 1e4
+        slack = 1 - x[early] @ instance.demands
+        gradient = x[early] * ((1 / slack) @ instance.demands.T + 1 / (1 - x[early]))
+        assert gradient / (c[early, None] * e) == pytest.approx(1, abs=digits)
+        f = -np.log(slack).sum(axis=1) - np.log(1 - x[early]).sum(axis=1)
+        assert path.level.to_numpy()[early] == pytest.approx(f, rel=digits, abs=1e-7)
+        assert path.usage.to_numpy()[early] == pytest.approx(1 - slack, abs=1e-7)
+        assert (np.diff(path.level) > 0).all()
+        assert path.prices.iloc[-1].tolist() == pytest.approx([0, 0.934719, 0.065281], abs=1e-6)
+    with pytest.raises(UnknownNameError, match="ode"):
+        complaints.trajectory(instance, method="euler")
+    with pytest.raises(InstanceError, match="until"):
+        complaints.trajectory(instance, until=0)
+
+
+def test_users_who_ask_for_less_than_their_entitlement_have_all():
+    instance = examples.requests([[0.1, 0.2], [1, 0.5], [0.3, 1]], [0.5, 0.25, 0.25])
+    for method in ("eg", "convex", "milp", "candidates", "trajectory", "newton"):
+        found = fairlp.allocate(instance, "njc", method=method)
+        assert found.totals["user1"] == pytest.approx(1, rel=1e-6), method
+    # §5.1: removed, with capacities and entitlements of the others scaled up, the rest is the same
+    rest = fairlp.Instance.from_arrays([[1, 0.5], [0.3, 1]], [[0.9, 0.8]], task_limits=[1, 1], entitlements=[0.5, 0.5])
+    assert totals(rest) == pytest.approx(totals(instance)[1:], rel=1e-12)
+
+
+def test_users_entitled_to_nothing_get_what_others_leave():
+    table = [[1, 0], [0.4, 0.2], [0.8, 0.1], [0, 0.5], [0, 0.5]]
+    instance = examples.requests(table, [0.5, 0.5, 0, 0, 0])
+    for method in ("eg", "convex", "trajectory", "newton"):
+        found = fairlp.allocate(instance, "njc", method=method)
+        # 60 % and all of user 2's: the third needs what is used up, the others share 0.8 of the second resource
+        assert found.totals.tolist() == pytest.approx([0.6, 1, 0, 0.8, 0.8], rel=1e-5, abs=1e-5), method
+        assert complaints.check(instance, found, CONVEX_COMPLAINT)
+    heavier = instance.replace(weights=np.array([1.0, 1, 1, 3, 1]))
+    assert totals(heavier).tolist() == pytest.approx([0.6, 1, 0, 1, 0.6])
+    # with nothing saturated that it uses, even a user entitled to nothing may ask for more
+    idle = complaints.check(instance, [0.6, 1, 0, 0, 0])
+    assert idle.complaining == ("user4", "user5") and idle.table.loc["user4", "bottleneck"] == ""
+    assert idle.table.loc["user4", "room"] == 1 and idle.table.loc["user3", "room"] == 0
+
+
+def test_requests_of_nothing_and_of_more_than_there_is():
+    instance = fairlp.Instance.from_arrays(
+        [[1, 1], [2, 1], [1, 3]], [[4, 6]], task_limits=[0, 100, np.inf], entitlements=[0.2, 0.4, 0.4]
+    )
+    for method in ("eg", "convex", "milp", "candidates", "trajectory", "newton"):
+        found = fairlp.allocate(instance, "njc", method=method)
+        assert found.totals.iloc[0] == 0 and complaints.check(instance, found, CONVEX_COMPLAINT), method
+        # to ask for 100 tasks is to ask for all that one could run alone
+        asked = fairlp.allocate(instance.replace(task_limits=np.array([0.0, 2, np.inf])), "njc", method=method)
+        assert asked.totals.to_numpy() == pytest.approx(found.totals.to_numpy(), rel=1e-6)
+    table = complaints.check(instance, found, CONVEX_COMPLAINT).table
+    assert not table["complains"].iloc[0] and table["owed"].iloc[0] == 0
+
+
+def test_nothing_is_contended():
+    instance = examples.requests([[0.2, 0.3], [0.3, 0.1]], [0.01, 0.99])
+    for method in ("eg", "convex", "milp", "candidates", "trajectory", "newton"):
+        found = fairlp.allocate(instance, "njc", method=method)
+        assert found.totals.tolist() == pytest.approx([1, 1], rel=1e-6) and not found.certificate.bottlenecks, method
+    fair = fairlp.njc_solutions(instance)
+    assert fair.is_unique and fair[0].bottlenecks == () and fair.candidates == 1
+
+
+def test_entitlements_are_weights_by_default():
+    demands, weights = [[1, 4], [3, 1]], np.array([3.0, 1.0])
+    by_weights = fairlp.Instance.from_arrays(demands, [[9, 18]], weights=weights)
+    by_entitlements = fairlp.Instance.from_arrays(demands, [[9, 18]], entitlements=weights / 4)
+    assert totals(by_weights) == pytest.approx(totals(by_entitlements), rel=1e-15)
+
+
+def test_who_complains_and_what_is_owed():
+    instance = examples.load("ghodsi")
+    drf = fairlp.allocate(instance, "drf")
+    found = complaints.check(instance, drf)
+    assert not found and found.complaining == ("A",) and found.bottlenecks == ("cpu",)
+    row = found.table.loc["A"]
+    # it has 3 of 9 CPUs and is entitled to 4.5
+    assert row["owed"] == pytest.approx(1.5) and row["fraction"] == pytest.approx(1 / 3) and row["room"] == 0
+    assert found.complaint == pytest.approx(1 / 3) and found.margin == pytest.approx(-1 / 3)
+    assert str(found) == "'A' is owed 1.5 tasks (bottlenecks: cpu)"
+    for other in (drf.totals, drf.tasks, drf.totals.to_dict(), [3, 2], drf.totals.iloc[::-1]):
+        pd.testing.assert_frame_equal(complaints.check(instance, other).table, found.table)
+    over = complaints.check(instance, [9, 9])
+    assert not over and "'cpu' is given out 4 times" in over.violations[0] and over.margin == pytest.approx(-3)
+    limited = examples.load("dolev-figure-2")
+    assert "asked for 1" in complaints.check(limited, [0, 0, 1.5]).violations[1]
+    idle = complaints.check(instance, [0, 0])
+    assert idle.complaining == ("A", "B") and not idle.bottlenecks
+    assert idle.table["room"].tolist() == [4.5, 3]
+    for wrong, words in (([1], "shape"), ([1, -1], "'B'"), ([np.nan, 1], "'A'"), ({"A": 1}, "'B'")):
+        with pytest.raises(InstanceError, match=words):
+            complaints.check(instance, wrong)
+
+
+def test_the_definition_alone_does_not_exclude_envy():
+    """§4 claims that no justified complaints imply strategy-proofness and thereby no envy; neither is so."""
+    instance = examples.requests([[1], [1], [0.1]], [1 / 3] * 3)
+    assert complaints.check(instance, [1 / 3, 17 / 30, 1])  # equal users, unequal shares
+    assert fairlp.njc_solutions(instance).ranges.loc["user1", "most"] == pytest.approx(17 / 30)
+    assert totals(instance) == pytest.approx([0.45, 0.45, 1])  # the optimum's prices are the same for all
+    # Ghodsi et al., §6.1.2: at market equilibrium the first user gains by asking for memory that it does not need
+    honest = fairlp.Instance.from_arrays([[16, 1], [1, 2]], [[100, 100]])
+    lying = fairlp.Instance.from_arrays([[16, 8], [1, 2]], [[100, 100]])
+    assert totals(honest) == pytest.approx([100 / 31, 1500 / 31]) and totals(lying)[0] == pytest.approx(25 / 6)
+
+
+def test_criteria_and_their_errors():
+    instance = examples.load("dolev-section-5")
+    best = fairlp.allocate(instance, "njc", criterion="user1")
+    assert best.method == "milp" and best.totals["user1"] == pytest.approx(0.7)
+    mixed = fairlp.allocate(instance, "njc", method="candidates", criterion={"user2": 1, "user3": 2})
+    assert mixed.totals.tolist() == pytest.approx([0.5] * 3) and "candidate sets" in mixed.notes[0]
+    assert fairlp.allocate(instance, "njc", criterion="least-served").totals.min() == pytest.approx(0.5)
+    for method in SINGLE:
+        with pytest.raises(UnknownNameError, match="'milp' and 'candidates'"):
+            fairlp.allocate(instance, "njc", method=method, criterion="user1")
+    for method in ("milp", "candidates"):
+        with pytest.raises(UnknownNameError, match="did you mean 'utilization'"):
+            fairlp.allocate(instance, "njc", method=method, criterion="utilisation")
+        with pytest.raises(InstanceError, match="finite"):
+            fairlp.allocate(instance, "njc", method=method, criterion={"user1": np.inf})
+    with pytest.raises(UnknownNameError, match="bottlenecks"):
+        fairlp.formulate(instance, "njc", botlenecks=["resource1"])
+    with pytest.raises(UnknownNameError, match="'threads'"):
+        fairlp.allocate(instance, "njc", method="eg", threads=1)
+    assert fairlp.allocate(instance, "njc", threads=1).method == "convex"
+
+
+def test_more_than_twenty_resources_are_not_enumerated():
+    rng = np.random.default_rng(0)
+    instance = examples.requests(rng.random((30, 22)), np.full(30, 1 / 30))
+    for how in (lambda: fairlp.njc_solutions(instance), lambda: totals(instance, method="candidates")):
+        with pytest.raises(TooLargeError, match=r"2\^22 = 4,194,304 .* 'eg' .*'milp'"):
+            how()
+    assert complaints.check(instance, fairlp.allocate(instance, "njc"))
+    assert complaints.check(instance, fairlp.allocate(instance, "njc", method="milp", criterion="least-served"))
+    # resources that cannot be saturated do not count
+    calm = np.column_stack([rng.random((4, 3)), np.full((4, 30), 0.1)])
+    assert fairlp.njc_solutions(examples.requests(calm, [0.25] * 4)).candidates == 8
+
+
+def test_defined_on_one_server_only():
+    with pytest.raises(NotDefinedError, match=r"defined are: .*ceei"):
+        fairlp.allocate(examples.load("wang-figure-1"), "njc")
+    for function in (fairlp.njc_solutions, complaints.trajectory, complaints.against_drf):
+        with pytest.raises(NotDefinedError):
+            function(examples.load("wang-figure-1"))
+    with pytest.raises(NotDefinedError):
+        complaints.check(examples.load("wang-figure-1"), [1, 1])
+
+
+def test_units_of_data_do_not_matter():
+    rng = np.random.default_rng(4)
+    demands, capacity = rng.random((50, 6)), rng.random(6) * 10
+    base = totals(fairlp.Instance.from_arrays(demands, [capacity]))
+    unit = 10.0 ** rng.integers(-6, 10, 6)
+    assert totals(fairlp.Instance.from_arrays(demands * unit, [capacity * unit])) == pytest.approx(base, rel=1e-11)
+
+
+@pytest.mark.parametrize("name", ["dolev-section-3", "dolev-circle", "ghodsi"])
+def test_validate_compares_the_methods(name):
+    table = fairlp.validate(examples.load(name), "njc")
+    assert table["agrees"].all() and set(table.index) == set(fairlp.mechanisms.find("njc").methods)
+    assert fairlp.validate(examples.load(name), "njc", criterion="least-served")["agrees"].all()
+
+
+def test_an_allocation_carries_its_proof():
+    found = fairlp.allocate(examples.load("dolev-section-4"), "njc")
+    assert found.certificate.bottlenecks == ("resource1", "resource4")
+    assert found.certificate.is_fair and found.gap == found.certificate.gap
+    assert found.levels.tolist() == pytest.approx([2, 1])  # of what would end a complaint
+    assert found.prices.loc["pool"].tolist() == pytest.approx([1, 0, 0, 0])
+    with_units = fairlp.allocate(examples.load("ghodsi"), "njc")
+    assert with_units.prices.loc["pool"].tolist() == pytest.approx([0.9 / 9, 0.1 / 18])
+    # one more unit of CPU: what Σ e·log x gains
+    more = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9.001, 18]])
+    gain = 0.5 * np.log(totals(more)).sum() - 0.5 * np.log(with_units.totals).sum()
+    assert gain == pytest.approx(0.001 * 0.1, rel=1e-3)
