@@ -109,7 +109,7 @@ def track(
     >>> cluster = fairlp.examples.load("khamse-ashari-table-3")
     >>> found = fairlp.per_server.track(cluster, {"user4": (20, 40)}, until=60)
     >>> found.utilization["psdsf-rdm"].loc[[19, 39, 59], ("D", "cpu")].round(4).to_dict()
-    {19.0: 0.3333, 39.0: 0.6667, 59.0: 0.3333}
+    {19.0: 1.0, 39.0: 0.75, 59.0: 1.0}
     """
     require_instance(instance)
     if "procedure" in clocks:

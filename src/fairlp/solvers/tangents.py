@@ -70,6 +70,8 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         x = solution.x[: program.n_columns]
         duals = None if solution.row_duals is None else solution.row_duals[: program.n_rows]
         z = logs.A @ x + logs.constant
+        if found and not (z > 0).all():
+            break  # so short are the segments now that the solver takes them for nothing
         constant = float(logs.weights @ (np.log(grid[:, 0]) - 1.0))
         bound = min(bound, -sign(program) * (solution.objective + constant))
         value = -sign(program) * program.objective_value(x)
