@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..formulations import normalisers
-from ..formulations.complaints import UTILIZATION, Criterion, coefficients, eisenberg_gale, selection
+from ..formulations.complaints import UTILIZATION, Criterion, candidate, coefficients, eisenberg_gale, selection
 from ..models.allocation import Allocation
 from ..models.errors import UnknownNameError
 from ..models.instance import Instance
@@ -99,10 +99,8 @@ def _by_selection(requests: Requests, criterion: Criterion, request: Request) ->
     """Return the optimum of the integer program; its bottlenecks given, x is that of their linear program."""
     solution = selection(requests, criterion).solve(solver=request.solver, **request.options).require_optimal()
     bottlenecks = solution.values["z"].to_numpy() > 0.5
-    from ..formulations.complaints import candidate
-
-    refined = candidate(requests, bottlenecks, criterion).solve().require_optimal()
-    x = refined.values["x"].to_numpy()
+    refined = candidate(requests, bottlenecks, criterion).solve(solver=request.solver, **request.options)
+    x = refined.require_optimal().values["x"].to_numpy()
     return np.maximum(x, requests.thresholds(bottlenecks)), ()
 
 
