@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .arrivals import Arrivals
     from .auditing import audit
     from .auditing.blocking import blockers
-    from .auditing.promises import counterexample, promises
+    from .auditing.promises import counterexample, promises, properties
     from .auditing.search import find_violation
     from .fair_allocations import solutions as njc_solutions
     from .mechanisms import table as mechanisms
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 #: public name → module that has it; nothing is imported before it is used
 _HOMES = {
     "promises": "auditing.promises",
+    "properties": "auditing.promises",
     "find_violation": "auditing.search",
     "counterexample": "auditing.promises",
     "blockers": "auditing.blocking",
@@ -114,6 +115,7 @@ __all__ = [
     "per_server",
     "plots",
     "promises",
+    "properties",
     "read",
     "read_alibaba_gpu",
     "read_pai2020",

@@ -33,7 +33,8 @@ def blockers(
         One row for each user and server where it may run: ``user``, ``server``, ``resource`` that is scarcest for it
         there ("time" under time division; "its tasks" when it has all of them), ``free`` (what is left of it, as a
         fraction of what one task needs), ``blocked`` (less than nothing of use is left), ``held_by`` (users and the
-        amounts they hold, largest first) and ``price`` (of one unit, in the level of the mechanism; NaN without).
+        amounts they hold, largest first), ``unit`` (of those amounts) and ``price`` (of one unit, in the level of the
+        mechanism; NaN without).
 
     Examples
     --------
@@ -46,7 +47,8 @@ def blockers(
     tasks = tasks_of(instance, allocation)
     market = Market.of(plain(instance), division)
     prices = allocation.prices_array if isinstance(allocation, Allocation) else None
-    names = list(instance.resources) if division == "rdm" else ["time"]
+    tdm = division == "tdm"
+    names = ["time"] if tdm else list(instance.resources)
     rows: list[dict[str, Any]] = []
     full = tasks.sum(axis=1) >= instance.task_limits * (1 - AUDIT)
     for i, who in enumerate(market.users):
@@ -69,9 +71,12 @@ def blockers(
                     "free": float(ratio[k, r]),
                     "blocked": bool(full[n] or ratio[k, r] <= AUDIT * market.gamma[n, i]),
                     "held_by": {} if full[n] else {instance.users[int(who[h])]: float(amounts[h, r]) for h in order},
+                    "unit": ""
+                    if full[n]
+                    else instance.units.get(str(names[r]), "part of the server's time" if tdm else ""),
                     "price": float(prices[i, r]) if prices is not None and division == "rdm" else np.nan,
                 }
             )
     place = {user: k for k, user in enumerate(instance.users)}
     rows.sort(key=lambda row: place[row["user"]])
-    return pd.DataFrame(rows, columns=["user", "server", "resource", "free", "blocked", "held_by", "price"])
+    return pd.DataFrame(rows, columns=["user", "server", "resource", "free", "blocked", "held_by", "unit", "price"])

@@ -15,7 +15,7 @@ from ..mechanisms import find as find_mechanism
 from ..models.errors import FairlpError, UnknownNameError
 from ..models.instance import Instance
 from . import audit
-from .properties import DYNAMIC, known
+from .properties import DYNAMIC, known, table
 from .search import _random
 
 #: the properties of the table, in its order
@@ -29,6 +29,15 @@ COLUMNS = (
     "population-monotonic",
     *DYNAMIC,
 )
+
+
+def properties() -> pd.DataFrame:
+    """Return every property that an audit asks: what it asks for, its source, and whether the mechanism is run again.
+
+    >>> "envy-free" in properties().index
+    True
+    """
+    return table()
 
 
 def promises(audits: int = 0, *, seed: int = 0, mechanisms: list[str] | None = None) -> pd.DataFrame:
