@@ -182,3 +182,30 @@ def test_jobs_from_csv_and_what_is_wrong_with_them(tmp_path):
         simulate(cluster, workload, weights={workload.users[0]: 0})
     with pytest.raises(FileFormatError, match="could not be read"):
         Workload.read_csv(tmp_path / "none.csv")
+
+
+def test_generators_are_seeded_and_what_they_say():
+    from fairlp.simulation.generators import google_sample, synthetic
+
+    first, again = synthetic(200, 10, seed=4), synthetic(200, 10, seed=4)
+    assert first.jobs.equals(again.jobs) and not first.jobs.equals(synthetic(200, 10, seed=5).jobs)
+    assert first.jobs.arrival.is_monotonic_increasing and first.jobs[["cpu", "memory"]].max().max() <= 0.1
+    assert google_sample(500, seed=1).n_servers == 500
+    result = simulate(google_sample(20), first, "best-fit")
+    assert result.users.ratio.eq(1).all() and result.jobs.completion.ge(first.jobs.duration - 1e-6).all()
+
+
+@pytest.mark.real_data
+def test_the_alibaba_tasks_run_on_its_servers():
+    from pathlib import Path
+
+    from fairlp.simulation.generators import alibaba
+
+    folder = Path(__file__).parents[2] / "shared" / "data" / "alibaba-gpu-v2023"
+    if not folder.exists():
+        pytest.skip("the Alibaba GPU trace is not beside the checkout")
+    tasks = folder / "openb_pod_list_gpuspec33.csv"
+    cluster = fairlp.read_alibaba_gpu(folder / "openb_node_list_all_node.csv", tasks)
+    load = alibaba(tasks)
+    result = simulate(cluster, load, "best-fit", every=86400.0)
+    assert result.users.completed.sum() == load.total_tasks and result.utilization.max().max() <= 1
