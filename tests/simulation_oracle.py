@@ -15,7 +15,7 @@ def simulate(jobs, capacities, counts, policy, weights=None, slots=14, eligible=
     single = [(i, list(row)) for i, row in enumerate(c) for _ in range(int(counts[i]))]
     largest = [max(row[r] for row in c) for r in resources]
     room = [min(int(c[i][r] * slots / largest[r]) for r in resources if largest[r]) for i, _ in single]
-    all_slots = sum(room)
+    all_slots, all_room = sum(room), list(room)
     users = list(dict.fromkeys(job["user"] for job in jobs))
     phi = {u: exactly((weights or {}).get(u, 1)) for u in users}
     held = {u: [Fraction(0)] * len(pool) for u in users}
@@ -39,7 +39,13 @@ def simulate(jobs, capacities, counts, policy, weights=None, slots=14, eligible=
             if open_tasks[k] == 0:
                 last[k] = now
         for k, job in enumerate(jobs):
-            if float(job["arrival"]) == now and job["tasks"] and k not in open_tasks:
+            fits_empty = any(
+                (eligible is None or eligible[k] is None or eligible[k][i])
+                and all(c[i][r] >= exactly(job["need"][r]) for r in resources)
+                and (policy != "slots" or all_room[s] >= 1)
+                for s, (i, _) in enumerate(single)
+            )
+            if float(job["arrival"]) == now and job["tasks"] and k not in open_tasks and fits_empty:
                 queue[job["user"]].append([k, job["tasks"]])
                 open_tasks[k] = job["tasks"]
         going = {u for u in users if queue[u]}

@@ -88,11 +88,11 @@ def test_nothing_is_over_capacity_and_no_task_is_lost(seed, policy):
         assert (run.servers.free >= 0).all() and (run.servers.free <= run.capacity).all()
         if run.servers.slots is not None:
             assert (run.servers.slots >= 0).all()
-        arrived = int(run.tasks[: run.next_job].sum())
+        arrived = int(run.tasks[: run.next_job].sum() - run.tasks[run.refused].sum())
         assert run.queued.sum() + run.active.sum() + run.done.sum() == arrived
         assert (run.left[: run.next_job] <= run.tasks[: run.next_job]).all()
     assert (run.servers.free == run.capacity).all() and run.active.sum() == 0
-    assert run.queued.sum() + run.done.sum() == workload.total_tasks
+    assert run.queued.sum() == 0 and run.done.sum() + run.tasks[run.refused].sum() == workload.total_tasks
     assert all(amount == 0 for usage in run.usage for amount in usage)
 
 
@@ -208,4 +208,6 @@ def test_the_alibaba_tasks_run_on_its_servers():
     cluster = fairlp.read_alibaba_gpu(folder / "openb_node_list_all_node.csv", tasks)
     load = alibaba(tasks)
     result = simulate(cluster, load, "best-fit", every=86400.0)
-    assert result.users.completed.sum() == load.total_tasks and result.utilization.max().max() <= 1
+    refused = load.jobs.tasks[result.jobs.refused].sum()
+    assert result.users.completed.sum() + refused == load.total_tasks and result.utilization.max().max() <= 1
+    assert refused < 0.01 * load.total_tasks

@@ -2,8 +2,9 @@
 
 At every instant all tasks that end are ended and all jobs that arrive are queued; then, as long as something fits, the
 user with the smallest weighted global dominant share (for slots: the fewest slots per weight) runs the next task of its
-oldest job. A user whose next task fits nowhere waits until room is made where it fits. Amounts are whole numbers, so
-that nothing is ever over capacity by rounding, and shares compare exactly.
+oldest job. A user whose next task fits nowhere waits until room is made where it fits; a job whose tasks fit no server
+even when it is empty is refused when it comes. Amounts are whole numbers, so that nothing is ever over capacity by
+rounding, and shares compare exactly.
 """
 
 from __future__ import annotations
@@ -83,6 +84,8 @@ class Engine:
             cut = Servers.of(cluster.replace(demands=kinds[:0]), slots).slots
         self.servers = Servers(table, capacities[row].copy(), row, None, cut)
         self.capacity = self.servers.free.copy()
+        self.cut = None if cut is None else cut.copy()
+        self.refused: list[int] = []
         self.eligible = _eligible(workload, cluster)
         number = {user: u for u, user in enumerate(workload.users)}
         self.user = np.array([number[user] for user in jobs["user"]])
@@ -163,12 +166,24 @@ class Engine:
             if self.tasks[job] == 0:
                 self.start[job] = self.finish[job] = self.now
                 continue
+            if not self._ever_fits(job):
+                self.refused.append(job)
+                continue
             user = int(self.user[job])
             self.left[job] = self.tasks[job]
             self.queued[user] += self.tasks[job]
             self.pending[user].append(job)
             if len(self.pending[user]) == 1:
                 self.blocked.discard(user)
+
+    def _ever_fits(self, job: int) -> bool:
+        """Whether a task of the job fits an empty server where it may run."""
+        fits = np.asarray((self.capacity >= self.servers.demands[self.kind[job]]).all(axis=1), dtype=bool)
+        if self.cut is not None:
+            fits &= self.cut > 0
+        if self.eligible is not None and (allowed := self.eligible[job]) is not None:
+            fits &= allowed[self.servers.row]
+        return bool(fits.any())
 
     def _schedule(self, freed: set[int]) -> None:
         """Run tasks as long as something fits: the smallest share first, the first in order among equals."""

@@ -29,7 +29,7 @@ class SimulationResult:
         Tasks that wait and that run, by sample time and user.
     jobs : DataFrame
         By job: ``user``, ``arrival``, ``tasks``, ``start`` (of the first task), ``finish`` (of the last; NaN when it
-        did not end), ``completion`` (finish − arrival) [s].
+        did not end), ``completion`` (finish − arrival) [s], ``refused`` (a task fits no server, even an empty one).
     users : DataFrame
         By user: tasks ``submitted``, ``completed``, and their ``ratio``.
     decisions : int
@@ -58,6 +58,7 @@ class SimulationResult:
         jobs = workload.jobs[["user", "arrival", "tasks"]].copy()
         jobs["start"], jobs["finish"] = engine.start, engine.finish
         jobs["completion"] = jobs["finish"] - jobs["arrival"]
+        jobs["refused"] = np.isin(np.arange(len(jobs)), engine.refused)
         submitted = np.bincount(engine.user[: engine.next_job], engine.tasks[: engine.next_job], minlength=len(people))
         users = pd.DataFrame({"submitted": submitted.astype(np.int64), "completed": engine.done}, index=people)
         users["ratio"] = users["completed"] / users["submitted"].where(users["submitted"] > 0)
