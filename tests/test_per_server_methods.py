@@ -266,3 +266,24 @@ def test_a_coprocessor_draws_its_user():
         found = allocate(with_it, division)
         assert found.tasks_array == pytest.approx(np.array([[8, 0], [0, 32]]), abs=1e-9)
         assert found.usage.to_numpy() == pytest.approx(8) and found.residual < 1e-9
+
+
+# --- best responses at a larger scale --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("division", DIVISIONS)
+@pytest.mark.parametrize("limits", [False, True])
+def test_pivots_settle_larger_clusters_in_few_sweeps(division, limits):
+    """150 × 50 log-normal, 30 % of the servers each, a third of the users at their limits: tens of sweeps."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        demands, capacities = rng.lognormal(0, 1, (150, 3)), rng.lognormal(3, 1, (50, 3))
+        eligible = rng.random((150, 50)) < 0.3
+        eligible[np.arange(150), rng.integers(0, 50, 150)] = True
+        how = {"eligible": eligible, "weights": rng.integers(1, 4, 150)}
+        if limits:
+            how["task_limits"] = rng.lognormal(2.5, 1, 150)
+        instance = Instance.from_arrays(demands, capacities, **how)
+        allocation = allocate(instance, division, most_sweeps=300)
+        assert allocation.certificate.violation < 1e-9
+        assert oracle.holds(instance, allocation.tasks_array, division), seed

@@ -2,7 +2,8 @@
 
 Each sweep is a best response of every server. Sweeps alone converge, but slowly where users and servers exchange tasks
 around cycles; between sweeps the linear system of the current support is solved and its cycles are emptied
-(:mod:`~fairlp.solvers.combinatorial.support`), which ends most instances after twenty sweeps at the last digit.
+(:mod:`~fairlp.solvers.combinatorial.support`), which ends most instances after twenty sweeps at the last digit. Where
+that makes no progress, the last sweep is sometimes extended until something is empty.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ Division = Literal["rdm", "tdm"]
 #: Sweeps before the support is looked at; by then most of it is right.
 FIRST_SWEEPS = 10
 MOST_SWEEPS = 2000
+#: Tasks that move by at least this part of the largest move take part in a drift.
+DRIFTING = 0.1
+#: Sweeps from such a move to the next look at the support.
+AFTER_DRIFT = 4
 
 
 @dataclass
@@ -141,6 +146,7 @@ def best_response(
     best, failures, gap, due = np.inf, 0, 2, FIRST_SWEEPS
     for number in range(most_sweeps):
         forward = failures % 2 == 0  # the other way round breaks a dance of two states
+        before = tasks.copy() if pivoting else tasks
         change, filled = market.sweep(tasks, range(n_servers) if forward else range(n_servers - 1, -1, -1))
         sweeps.append((change, 0))
         if change <= SWEEP_CHANGE:
@@ -152,6 +158,10 @@ def best_response(
         else:
             failures += 1
             gap += 1
+        if failures % 3 == 2:
+            _drift(market, tasks, tasks - before)
+            due = number + AFTER_DRIFT
+            continue
         due = number + gap
         support = Support.of(market, tasks, filled)
         pivots = support.settle()
@@ -159,6 +169,18 @@ def best_response(
         tasks[support.user, support.server] = support.tasks
         sweeps[-1] = (change, pivots)
     return Settled(tasks, sweeps, converged=False)
+
+
+def _drift(market: Market, tasks: np.ndarray, step: np.ndarray) -> None:
+    """Go on, in place, as the last sweep went, until an edge that takes part is empty.
+
+    Where a user's tasks move from server to server a little in each sweep, this does hundreds of them at once.
+    """
+    part = np.divide(abs(step), market.gamma, out=np.zeros_like(step), where=market.gamma > 0)
+    falls = (step < 0) & (part >= DRIFTING * part.max())
+    if falls.any():
+        tasks += float((tasks[falls] / -step[falls]).min()) * step
+        np.maximum(tasks, 0.0, out=tasks)
 
 
 def merged(instance: Instance, merge: bool) -> tuple[Instance, Groups]:

@@ -114,11 +114,14 @@ class Support:
 
     def _pivot(self) -> bool:
         """Make one step; False when there is nothing (more) to do."""
-        system = next((found for found in (_System.of(self, ties) for ties in self._ties()) if found), None)
+        tries = (_System.of(self, ties, out) for ties, out in self._ties())
+        system = next((found for found in tries if found is not None), None)
         if system is None:
             return False
         # first to where the equations of the forest hold, everything else as it is
-        solved = system.solve(self.tasks)
+        wanted = self.tasks.copy()
+        wanted[system.out] = 0.0
+        solved = system.solve(wanted)
         if solved is None:
             return False
         target, totals, levels = solved
@@ -145,24 +148,34 @@ class Support:
         self._move(solved[0], beyond=True)
         return True
 
-    def _ties(self) -> Iterator[np.ndarray]:
-        """Return edges to the ground to try, most first: one for each user that has all its tasks.
+    def _ties(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Return edges to the ground to try, one for each user that has all its tasks, and edges to leave out.
 
-        Where such a user can trade tasks around servers that are all short of the same resource, the trade changes
-        nothing, and the equations are singular: users with any such cycle are left out next, and then all.
+        Such a user may be able to trade its tasks around servers that are short of one resource. Then the equations are
+        singular, and sweeps move it, a little each time, from where its level counts to where it does not: next it
+        leaves the former, next it is not tied, and last nobody is.
         """
         edges = np.flatnonzero(self.group == NO_GROUP)
         order = edges[np.argsort(-(self.tasks / self.alone)[edges], kind="stable")]
         ties = order[np.unique(self.user[order], return_index=True)[1]]
-        yield ties
+        nothing = ties[:0]
+        yield ties, nothing
         if not ties.size:
             return
         part = _components(self)
         among = np.isin(self.column, ties)
-        own, there = self.user[self.column[among]], self.row[among]
-        around = part[own] == part[len(self.limits) + there]
-        yield np.setdiff1d(ties, self.column[among][around])
-        yield ties[:0]
+        tie, there = self.column[among], self.row[among]
+        around = part[self.user[tie]] == part[len(self.limits) + there]
+        level = np.flatnonzero((self.group != NO_GROUP) & np.isin(self.user, self.user[tie[around]]))
+        mass = np.bincount(self.user[level], (self.tasks / self.alone)[level], minlength=len(self.limits))
+        users = np.unique(self.user[level])
+        users = users[np.argsort(mass[users], kind="stable")]
+        count = 1
+        while count < 2 * len(users):
+            yield ties, level[np.isin(self.user[level], users[:count])]
+            count *= 2
+        yield np.setdiff1d(ties, tie[around]), nothing
+        yield nothing, nothing
 
     def _move(self, target: np.ndarray, beyond: bool = False) -> bool:
         """Go to the target, or as far as nothing turns negative; whether something stopped it (then it is 0)."""
@@ -205,6 +218,7 @@ class _System:
     support: Support
     inside: np.ndarray
     others: np.ndarray
+    out: np.ndarray
     user: np.ndarray
     group: np.ndarray
     limit: np.ndarray
@@ -214,12 +228,13 @@ class _System:
     groups: np.ndarray
 
     @classmethod
-    def of(cls, support: Support, ties: np.ndarray) -> _System | None:
+    def of(cls, support: Support, ties: np.ndarray, out: np.ndarray) -> _System | None:
         """Return the system of the heaviest spanning forest, or None when it is singular."""
         import scipy.sparse as sp
         from scipy.sparse.linalg import splu
 
         level = support.group != NO_GROUP
+        level[out] = False
         if not level.any():
             return None
         free = np.union1d(np.flatnonzero(level), ties)
@@ -256,7 +271,7 @@ class _System:
             return None
         others = np.flatnonzero(outside & level)
         limit = np.where(tied, support.limits[support.user[inside]], 0.0)
-        return cls(support, inside, others, member, group, limit, n_users, factor, usage, groups)
+        return cls(support, inside, others, out, member, group, limit, n_users, factor, usage, groups)
 
     def solve(self, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Return tasks of all edges (those outside the forest as given), totals and levels; None when not finite."""
