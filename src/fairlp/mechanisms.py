@@ -112,7 +112,7 @@ _ROWS = (
         f"{_DRF}:asset",
         f"{_GAMMA}:asset",
         (ROUNDS, LP),
-        ("Pareto-optimal", "single-resource", "population-monotonic"),
+        ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", "population-monotonic"),
         ("one weight a user",),
     ),
     Mechanism(
