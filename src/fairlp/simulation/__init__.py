@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..models.errors import FileFormatError, StudyError
+from ..solvers.combinatorial.placement import SLOTS
 from .engine import Engine
 from .result import SimulationResult
 from .workload import Workload
@@ -37,7 +38,7 @@ def simulate(
     until: float | None = None,
     every: float = 60.0,
     weights: dict[Any, float] | None = None,
-    slots: int = 14,
+    slots: int = SLOTS,
     state: str | Path | None = None,
     progress: bool | None = None,
 ) -> SimulationResult:

@@ -78,13 +78,10 @@ class Engine:
         kinds, self.kind = np.unique(demands, axis=0, return_inverse=True)  # jobs of one demand share its arrays
         self.kind = self.kind.reshape(-1)
         table, capacities = whole_table(kinds, cluster.capacities)
-        row = np.repeat(np.arange(len(cluster.servers)), cluster.counts)
-        cut = None
-        if policy == "slots":
-            cut = Servers.of(cluster.replace(demands=kinds[:0]), slots).slots
-        self.servers = Servers(table, capacities[row].copy(), row, None, cut)
-        self.capacity = self.servers.free.copy()
-        self.cut = None if cut is None else cut.copy()
+        cut = slots if policy == "slots" else None
+        self.servers = Servers.empty(table, capacities, cluster.counts, slots=cut)
+        self.vacant = Servers.empty(table, capacities, cluster.counts, slots=cut)
+        self.capacity = self.vacant.free
         self.refused: list[int] = []
         self.eligible = _eligible(workload, cluster)
         number = {user: u for u, user in enumerate(workload.users)}
@@ -96,9 +93,8 @@ class Engine:
         if (phi <= 0).any():
             raise InstanceError(f"user {workload.users[int((phi <= 0).argmax())]!r} has a weight of 0 or below")
         self.step, self.unit = _shares(table, capacities, cluster.counts)
-        if policy == "slots":
-            assert cut is not None
-            self.step, self.unit = [[1] for _ in table], int(cut.sum())
+        if self.vacant.slots is not None:
+            self.step, self.unit = [[1] for _ in table], int(self.vacant.slots.sum())
         weight = [int(value) for value in integers(phi)]
         self.inverse = [math.lcm(*weight) // one for one in weight]
         self.share: list[int] = [0] * users
@@ -166,7 +162,7 @@ class Engine:
             if self.tasks[job] == 0:
                 self.start[job] = self.finish[job] = self.now
                 continue
-            if not self._ever_fits(job):
+            if not self._fits(self.vacant, job).any():
                 self.refused.append(job)
                 continue
             user = int(self.user[job])
@@ -175,15 +171,6 @@ class Engine:
             self.pending[user].append(job)
             if len(self.pending[user]) == 1:
                 self.blocked.discard(user)
-
-    def _ever_fits(self, job: int) -> bool:
-        """Whether a task of the job fits an empty server where it may run."""
-        fits = np.asarray((self.capacity >= self.servers.demands[self.kind[job]]).all(axis=1), dtype=bool)
-        if self.cut is not None:
-            fits &= self.cut > 0
-        if self.eligible is not None and (allowed := self.eligible[job]) is not None:
-            fits &= allowed[self.servers.row]
-        return bool(fits.any())
 
     def _schedule(self, freed: set[int]) -> None:
         """Run tasks as long as something fits: the smallest share first, the first in order among equals."""
@@ -226,27 +213,22 @@ class Engine:
     def _choose(self, job: int, among: np.ndarray | None) -> int:
         """Return the server for the job's next task (one of ``among``, if given), −1 where none fits."""
         kind = int(self.kind[job])
-        where = self._where(job, kind, among)
+        if among is None:
+            where = np.flatnonzero(self._fits(self.servers, job))
+        else:
+            where = among[self._fits(self.servers, job, among)]
         if not where.size:
             return -1
         if self.policy != "best-fit" or where.size == 1:
             return int(where[0])
         return int(where[self.servers.shape_distance(kind, where).argmin()])
 
-    def _where(self, job: int, kind: int, among: np.ndarray | None) -> np.ndarray:
-        """Return the servers, in order, on which the job's next task fits."""
-        servers, demand = self.servers, self.servers.demands[kind]
-        if among is None:
-            fits = servers.fits(kind)
-            if self.eligible is not None and (allowed := self.eligible[job]) is not None:
-                fits &= allowed[servers.row]
-            return np.flatnonzero(fits)
-        fits = np.asarray((servers.free[among] >= demand).all(axis=1), dtype=bool)
-        if servers.slots is not None:
-            fits &= servers.slots[among] > 0
+    def _fits(self, servers: Servers, job: int, where: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return where a task of the job fits, on these servers, as they are or all vacant; bool."""
+        fits = servers.fits(int(self.kind[job]), where)
         if self.eligible is not None and (allowed := self.eligible[job]) is not None:
-            fits &= allowed[servers.row[among]]
-        return np.asarray(among[fits])
+            fits &= allowed[servers.row[where]]
+        return fits
 
     def _unblock(self, room: np.ndarray) -> list[int]:
         """Return the blocked users whose next task fits where room was made: nowhere else is more than before."""

@@ -52,27 +52,39 @@ class Servers:
 
     @classmethod
     def of(cls, instance: Instance, slots: int | None = None) -> Servers:
-        """Return the servers of an instance one by one, empty; cut into slots when a number is given.
+        """Return the servers of an instance one by one, empty; cut into slots when a number is given."""
+        table = whole_table(instance.demands, instance.capacities)
+        return cls.empty(*table, instance.counts, instance.eligibility, slots)
+
+    @classmethod
+    def empty(
+        cls,
+        demands: np.ndarray,
+        capacities: np.ndarray,
+        counts: np.ndarray,
+        eligible: np.ndarray | None = None,
+        slots: int | None = None,
+    ) -> Servers:
+        """Return servers of whole-number capacities, rows of identical ones one by one, with nothing on them.
 
         The largest server (largest amount of each resource) holds ``slots`` slots of equal parts, every server as many
         as fit.
         """
-        demands, capacities = whole_table(instance.demands, instance.capacities)
-        row = np.repeat(np.arange(len(instance.servers)), instance.counts)
+        row = np.repeat(np.arange(len(counts)), counts)
         cut = None
         if slots is not None:
             largest = capacities.max(axis=0)
             there = np.flatnonzero(largest > 0)
             cut = (capacities[:, there] * slots // largest[there]).min(axis=1).astype(np.int64)[row]
-        return cls(demands, capacities[row].copy(), row, instance.eligibility, cut)
+        return cls(demands, capacities[row].copy(), row, eligible, cut)
 
-    def fits(self, user: int, begin: int = 0, end: int | None = None) -> np.ndarray:
-        """Return where one task of the user fits, on servers ``begin:end``; bool."""
-        fits = np.asarray((self.free[begin:end] >= self.demands[user]).all(axis=1), dtype=bool)
+    def fits(self, user: int, where: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return where one task of the user fits, on these servers (by default all); bool."""
+        fits = np.asarray((self.free[where] >= self.demands[user]).all(axis=1), dtype=bool)
         if self.eligible is not None:
-            fits &= self.eligible[user][self.row[begin:end]]
+            fits &= self.eligible[user][self.row[where]]
         if self.slots is not None:
-            fits &= self.slots[begin:end] > 0
+            fits &= self.slots[where] > 0
         return fits
 
     def take(self, user: int, server: int, tasks: int = 1) -> None:
@@ -149,7 +161,7 @@ class FirstFit:
         """Return the first server that fits the user's task, −1 where none does."""
         begin, size = int(self.begin[user]), 1
         while begin < len(self.servers.row):
-            fits = self.servers.fits(user, begin, begin + size)
+            fits = self.servers.fits(user, slice(begin, begin + size))
             if fits.any():
                 begin += int(fits.argmax())
                 self.begin[user] = begin
