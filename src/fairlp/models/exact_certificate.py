@@ -89,53 +89,25 @@ def prove_basis(
     lower : sequence of (Fraction or None), optional
         Exact lower bounds of rows, where they are not the program's floats.
     """
-    flint = _flint()
     exact = Exact(program, lower)
-    basic = [j for j, status in enumerate(columns) if status == BASIC]
-    active = [i for i, status in enumerate(rows) if status != BASIC]
-    if len(basic) != len(active):
-        return ExactCertificate(False, None, f"no basis: {len(basic)} basic columns for {len(active)} active rows")
-    x: list[Any] = [flint.fmpq(0)] * program.n_columns
-    for j, status in enumerate(columns):
-        if status != BASIC:
-            x[j] = exact.column_at(j, status)
-    sides = [exact.row_at(i, rows[i]) for i in active]
-    missing = [i for i, side in zip(active, sides, strict=True) if side is None]
-    if missing or any(value is None for value in x):
-        return ExactCertificate(False, None, "no basis: something is said to be at a bound that it does not have")
-    position = {j: k for k, j in enumerate(basic)}
-    place = {i: k for k, i in enumerate(active)}
-    size = len(basic)
-    matrix = flint.fmpq_mat(size, size)
-    right = flint.fmpq_mat(size, 1)
-    for k, side in enumerate(sides):
-        right[k, 0] = side
-    for j in range(program.n_columns):
-        for i, value in exact.column(j):
-            if i in place:
-                if j in position:
-                    matrix[place[i], position[j]] = value
-                else:
-                    right[place[i], 0] -= value * x[j]
-    costs = flint.fmpq_mat(size, 1)
-    for j, k in position.items():
-        costs[k, 0] = exact.cost(j)
+    basic, active = columns.count(BASIC), len(rows) - rows.count(BASIC)
+    if basic != active:
+        return ExactCertificate(False, None, f"no basis: {basic} basic columns for {active} active rows")
+    if any(status != BASIC and exact.row_at(i, status) is None for i, status in enumerate(rows)):
+        return ExactCertificate(False, None, "no basis: a row is said to be at a bound that it does not have")
     try:
-        vertex = matrix.solve(right) if size else right
-        prices = matrix.transpose().solve(costs) if size else costs
+        vertex = Vertex(exact, columns, rows)
     except ZeroDivisionError:
         return ExactCertificate(False, None, "the basis is singular")
-    for j, k in position.items():
-        x[j] = vertex[k, 0]
-    y = [flint.fmpq(0)] * program.n_rows
-    for i, k in place.items():
-        y[i] = prices[k, 0]
-    problem = exact.primal_problem(x) or exact.dual_problem(y, columns, rows)
-    objective = exact.offset + sum((exact.cost(j) * x[j] for j in range(len(x))), flint.fmpq(0)) * exact.sign
-    found = [Fraction(int(value.p), int(value.q)) for value in x]
-    duals = [Fraction(int(value.p), int(value.q)) * int(exact.sign) for value in y]
-    value = Fraction(int(objective.p), int(objective.q))
-    return ExactCertificate(not problem, value, problem or "optimal, proved", found, duals)
+    problem = vertex.primal_problem() or vertex.dual_problem()
+    value = exact.offset + exact.sign * sum((exact.cost(j) * v for j, v in enumerate(vertex.x)), exact.zero)
+    x = [_fraction(v) for v in vertex.x]
+    duals = [_fraction(exact.sign * vertex.reduced.get(("row", i), exact.zero)) for i in range(program.n_rows)]
+    return ExactCertificate(not problem, _fraction(value), problem or "optimal, proved", x, duals)
+
+
+def _fraction(value: Any) -> Fraction:
+    return Fraction(int(value.p), int(value.q))
 
 
 class Exact:
@@ -144,6 +116,7 @@ class Exact:
     def __init__(self, program: Program, lower: Sequence[Fraction | None] | None) -> None:
         self.flint = _flint()
         self.program = program
+        self.zero = self.flint.fmpq(0)
         self.sign = self.flint.fmpq(1 if program.sense == "min" else -1)
         self.offset = self._of(program.offset)
         self.given = lower
@@ -195,43 +168,119 @@ class Exact:
             return lower if lower is not None else upper
         return self.flint.fmpq(0)
 
-    def primal_problem(self, x: list[Any]) -> str:
-        """Return the first row or column out of its bounds, by name; empty when all are in."""
-        activity = [self.flint.fmpq(0)] * self.program.n_rows
-        for j, value in enumerate(x):
-            lower, upper = self.program.col_lower[j], self.program.col_upper[j]
-            if (np.isfinite(lower) and value < self._of(lower)) or (np.isfinite(upper) and value > self._of(upper)):
-                return f"not feasible: column {self.program.column_names[j]} is out of its bounds by rounding or more"
+
+#: A column or row: ("column", j) or ("row", i).
+Thing = tuple[str, int]
+
+
+class Vertex:
+    """What follows from statuses: the vertex, the activities of rows, and the reduced costs of what is not basic.
+
+    Attributes
+    ----------
+    columns, rows : list of int
+        Statuses.
+    position, place : dict
+        Basic columns and active rows → their place in the matrix.
+    matrix, transposed : fmpq_mat
+        Active rows × basic columns.
+    x, activity : list of fmpq
+    reduced : dict
+        Thing → reduced cost of a column, dual of an active row.
+
+    Raises
+    ------
+    ZeroDivisionError
+        When the basis is singular.
+    """
+
+    def __init__(self, exact: Exact, columns: Sequence[int], rows: Sequence[int]) -> None:
+        self.exact, self.columns, self.rows = exact, list(columns), list(rows)
+        flint = exact.flint
+        self.position = {j: k for k, j in enumerate(j for j, status in enumerate(columns) if status == BASIC)}
+        self.place = {i: k for k, i in enumerate(i for i, status in enumerate(rows) if status != BASIC)}
+        size = len(self.position)
+        self.matrix = flint.fmpq_mat(size, size)
+        right = flint.fmpq_mat(size, 1)
+        self.x = [exact.zero if status == BASIC else exact.column_at(j, status) for j, status in enumerate(columns)]
+        for i, k in self.place.items():
+            right[k, 0] = exact.row_at(i, rows[i])
+        for j in range(len(columns)):
+            for i, value in exact.column(j):
+                if i in self.place:
+                    if j in self.position:
+                        self.matrix[self.place[i], self.position[j]] = value
+                    else:
+                        right[self.place[i], 0] -= value * self.x[j]
+        self.transposed = self.matrix.transpose()
+        vertex = self.matrix.solve(right) if size else right
+        for j, k in self.position.items():
+            self.x[j] = vertex[k, 0]
+        self.activity = [exact.zero] * len(rows)
+        for j, value in enumerate(self.x):
             if value != 0:
-                for i, entry in self.column(j):
-                    activity[i] += entry * value
-        for i, value in enumerate(activity):
-            lower, upper = self.row_lower(i), self.row_upper(i)
-            if (lower is not None and value < lower) or (upper is not None and value > upper):
-                return f"not feasible: row {self.program.row_names[i]} is violated"
+                for i, entry in exact.column(j):
+                    self.activity[i] += entry * value
+        costs = flint.fmpq_mat(size, 1)
+        for j, k in self.position.items():
+            costs[k, 0] = exact.cost(j)
+        prices = self.transposed.solve(costs) if size else costs
+        self.reduced: dict[Thing, Any] = {}
+        for j, status in enumerate(columns):
+            if status != BASIC:
+                self.reduced["column", j] = exact.cost(j) - self.through(j, prices)
+        for i, k in self.place.items():
+            self.reduced["row", i] = prices[k, 0]
+
+    def through(self, j: int, prices: Any) -> Any:
+        """Return the sum of a column's entries in active rows times a vector over those rows."""
+        terms = (entry * prices[self.place[i], 0] for i, entry in self.exact.column(j) if i in self.place)
+        return sum(terms, self.exact.zero)
+
+    def bounds(self, thing: Thing) -> tuple[Any, Any]:
+        """Return lower and upper bound of a column or row, None for none."""
+        kind, k = thing
+        return self.exact.column_bounds(k) if kind == "column" else (self.exact.row_lower(k), self.exact.row_upper(k))
+
+    def value(self, thing: Thing) -> Any:
+        """Return the value of a column or the activity of a row."""
+        return self.x[thing[1]] if thing[0] == "column" else self.activity[thing[1]]
+
+    def directions(self, thing: Thing) -> tuple[bool, bool]:
+        """Return whether something nonbasic may rise, and whether it may fall."""
+        low, high = self.bounds(thing)
+        if low is not None and low == high:
+            return False, False
+        value = self.value(thing)
+        return (high is None or value < high), (low is None or value > low)
+
+    def pays(self, thing: Thing, cost: Any) -> bool:
+        """Whether moving something nonbasic of this reduced cost would lower the objective."""
+        up, down = self.directions(thing)
+        return bool((cost < 0 and up) or (cost > 0 and down))
+
+    def primal_problem(self) -> str:
+        """Return the first column or row out of its bounds, by name; empty when all are in."""
+        columns = (("column", j) for j in range(len(self.columns)))
+        rows = (("row", i) for i in range(len(self.rows)))
+        for thing in (*columns, *rows):
+            (low, high), value = self.bounds(thing), self.value(thing)
+            if (low is not None and value < low) or (high is not None and value > high):
+                return f"not feasible: {self._name(thing)} is out of its bounds, by rounding or more"
         return ""
 
-    def dual_problem(self, y: list[Any], columns: Sequence[int], rows: Sequence[int]) -> str:
-        """Return the first dual or reduced cost of the wrong sign, by name; empty when the duals prove optimality."""
-        for i, price in enumerate(y):
-            lower, upper = self.row_lower(i), self.row_upper(i)
-            if lower is not None and upper is not None and lower == upper:
-                continue
-            at_upper = upper is not None and (rows[i] == UPPER or lower is None)
-            if (price > 0 and at_upper) or (price < 0 and not at_upper):
-                return f"not optimal: the dual of row {self.program.row_names[i]} has the wrong sign"
-        for j, status in enumerate(columns):
-            if status == BASIC:
-                continue
-            reduced = self.cost(j) - sum((entry * y[i] for i, entry in self.column(j)), self.flint.fmpq(0))
-            lower, upper = self.program.col_lower[j], self.program.col_upper[j]
-            if lower == upper or reduced == 0:
-                continue
-            at_upper = np.isfinite(upper) and (status == UPPER or not np.isfinite(lower))
-            free = not np.isfinite(lower) and not np.isfinite(upper)
-            if free or (reduced < 0 and not at_upper) or (reduced > 0 and at_upper):
-                return f"not optimal: the reduced cost of column {self.program.column_names[j]} has the wrong sign"
+    def dual_problem(self) -> str:
+        """Return the first dual or reduced cost of the wrong sign, by name; empty when they prove optimality."""
+        for thing, cost in self.reduced.items():
+            if self.pays(thing, cost):
+                what = "reduced cost" if thing[0] == "column" else "dual"
+                return f"not optimal: the {what} of {self._name(thing)} has the wrong sign"
         return ""
+
+    def _name(self, thing: Thing) -> str:
+        kind, k = thing
+        program = self.exact.program
+        return f"{kind} {(program.column_names if kind == 'column' else program.row_names)[k]}"
 
 
 def _flint() -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from .exact_certificate import BASIC, FREE, LOWER, UPPER, Exact, ExactCertificate, prove_basis
+from .exact_certificate import BASIC, LOWER, UPPER, Exact, ExactCertificate, Thing, Vertex, prove_basis
 from .program import Program
 
 #: More pivots than rounding can cost.
@@ -34,7 +34,7 @@ def optimal_from(
     verdict = prove_basis(program, columns, rows, lower)
     if verdict.proved or verdict.objective is None:
         return verdict, 0
-    basis = _Basis(Exact(program, lower), list(columns), list(rows))
+    basis = _Basis(Vertex(Exact(program, lower), columns, rows))
     pivots = 0
     try:
         basis.shift_costs()
@@ -45,101 +45,31 @@ def optimal_from(
             pivots += 1
     except ZeroDivisionError:  # a singular basis: the verdict stands
         return verdict, pivots
-    return prove_basis(program, basis.columns, basis.rows, lower), pivots
+    return prove_basis(program, basis.at.columns, basis.at.rows, lower), pivots
 
 
 class _Basis:
-    """Statuses, and what follows from them. Nonbasic things are ("column", j) or ("row", i), in that order."""
+    """A vertex on the way, and the costs that are shifted."""
 
-    def __init__(self, exact: Exact, columns: list[int], rows: list[int]) -> None:
-        self.exact, self.columns, self.rows = exact, columns, rows
-        self.shift: dict[tuple[str, int], Any] = {}
-        self.refresh()
+    def __init__(self, at: Vertex) -> None:
+        self.at = at
+        self.shift: dict[Thing, Any] = {}
 
-    def refresh(self) -> None:
-        """Recompute vertex, activities and reduced costs from the statuses."""
-        flint, exact = self.exact.flint, self.exact
-        self.basic = [j for j, status in enumerate(self.columns) if status == BASIC]
-        self.active = [i for i, status in enumerate(self.rows) if status != BASIC]
-        size = len(self.basic)
-        self.place = {i: k for k, i in enumerate(self.active)}
-        self.position = {j: k for k, j in enumerate(self.basic)}
-        self.matrix = flint.fmpq_mat(size, size)
-        right = flint.fmpq_mat(size, 1)
-        self.x = [
-            flint.fmpq(0) if status == BASIC else exact.column_at(j, status) for j, status in enumerate(self.columns)
-        ]
-        for k, i in enumerate(self.active):
-            right[k, 0] = exact.row_at(i, self.rows[i])
-        for j in range(len(self.columns)):
-            for i, value in exact.column(j):
-                if i in self.place:
-                    if j in self.position:
-                        self.matrix[self.place[i], self.position[j]] = value
-                    else:
-                        right[self.place[i], 0] -= value * self.x[j]
-        self.transposed = self.matrix.transpose()
-        vertex = self.matrix.solve(right) if size else right
-        for j, k in self.position.items():
-            self.x[j] = vertex[k, 0]
-        self.activity = [flint.fmpq(0)] * len(self.rows)
-        for j, value in enumerate(self.x):
-            if value != 0:
-                for i, entry in exact.column(j):
-                    self.activity[i] += entry * value
-        costs = flint.fmpq_mat(size, 1)
-        for j, k in self.position.items():
-            costs[k, 0] = exact.cost(j)
-        prices = self.transposed.solve(costs) if size else costs
-        zero = flint.fmpq(0)
-        self.reduced = {}
-        for j, status in enumerate(self.columns):
-            if status != BASIC:
-                d = exact.cost(j) - sum(
-                    (e * prices[self.place[i], 0] for i, e in exact.column(j) if i in self.place), zero
-                )
-                self.reduced["column", j] = d
-        for i, k in self.place.items():
-            self.reduced["row", i] = prices[k, 0]
-
-    def bounds(self, thing: tuple[str, int]) -> tuple[Any, Any]:
-        """Return lower and upper bound of a column or row, None for none."""
-        kind, k = thing
-        if kind == "row":
-            return self.exact.row_lower(k), self.exact.row_upper(k)
-        return self.exact.column_bounds(k)
-
-    def value(self, thing: tuple[str, int]) -> Any:
-        """Return the value of a column or the activity of a row."""
-        return self.x[thing[1]] if thing[0] == "column" else self.activity[thing[1]]
-
-    def cost(self, thing: tuple[str, int]) -> Any:
+    def cost(self, thing: Thing) -> Any:
         """Return the reduced cost, shifted."""
-        return self.reduced[thing] - self.shift.get(thing, 0)
-
-    def directions(self, thing: tuple[str, int]) -> tuple[bool, bool]:
-        """Return whether a nonbasic thing may rise, and whether it may fall."""
-        low, high = self.bounds(thing)
-        if low is not None and high is not None and low == high:
-            return False, False
-        value = self.value(thing)
-        return (high is None or value < high), (low is None or value > low)
+        return self.at.reduced[thing] - self.shift.get(thing, 0)
 
     def shift_costs(self) -> None:
         """Shift costs so that no reduced cost has the wrong sign."""
-        for thing, cost in self.reduced.items():
-            up, down = self.directions(thing)
-            if (cost < 0 and up) or (cost > 0 and down):
-                self.shift[thing] = cost
+        self.shift = {thing: cost for thing, cost in self.at.reduced.items() if self.at.pays(thing, cost)}
 
     def dual_step(self) -> bool:
         """Make one dual pivot; False when the vertex is feasible (or nothing can mend it)."""
-        things = [("column", j) for j in self.basic] + [
-            ("row", i) for i, status in enumerate(self.rows) if status == BASIC
-        ]
+        things = [("column", j) for j in self.at.position]
+        things += [("row", i) for i, status in enumerate(self.at.rows) if status == BASIC]
         for leaving in things:
-            low, high = self.bounds(leaving)
-            value = self.value(leaving)
+            low, high = self.at.bounds(leaving)
+            value = self.at.value(leaving)
             rise = low is not None and value < low
             if not rise and not (high is not None and value > high):
                 continue
@@ -148,7 +78,7 @@ class _Basis:
             for thing, slope in slopes.items():
                 if slope == 0:
                     continue
-                up, down = self.directions(thing)
+                up, down = self.at.directions(thing)
                 if (up and (slope > 0) == rise) or (down and (slope < 0) == rise):
                     ratio = abs(self.cost(thing) / slope)
                     if best is None or ratio < best:
@@ -157,101 +87,99 @@ class _Basis:
                 return False
             step = self.cost(entering) / slopes[entering]
             moved = {thing: self.cost(thing) - step * slope for thing, slope in slopes.items() if thing != entering}
-            self._exchange(entering, leaving, LOWER if rise else UPPER)
+            self._set({entering: BASIC, leaving: LOWER if rise else UPPER})
             # the shift goes along, so that the shifted reduced costs are what the pivot makes of them
-            self.shift = {thing: self.reduced[thing] - cost for thing, cost in moved.items() if thing in self.reduced}
-            self.shift[leaving] = self.reduced[leaving] + step
+            self.shift = {
+                thing: self.at.reduced[thing] - cost for thing, cost in moved.items() if thing in self.at.reduced
+            }
+            self.shift[leaving] = self.at.reduced[leaving] + step
             return True
         return False
 
     def primal_step(self) -> bool:
         """Make one primal pivot; False when no reduced cost has the wrong sign (or nothing bounds the step)."""
-        for entering, cost in sorted(self.reduced.items()):
-            up, down = self.directions(entering)
-            if not ((cost < 0 and up) or (cost > 0 and down)):
+        for entering, cost in sorted(self.at.reduced.items()):
+            if not self.at.pays(entering, cost):
                 continue
             sign = 1 if cost < 0 else -1
             column_moves, row_moves = self._moves(entering)
-            low, high = self.bounds(entering)
+            low, high = self.at.bounds(entering)
             best = (high - low) if low is not None and high is not None else None
-            leaving: tuple[str, int] | None = None
+            leaving: Thing | None = None
             at = LOWER
             for thing, move in [*column_moves.items(), *row_moves.items()]:
                 rate = move * sign
-                lower, upper = self.bounds(thing)
+                lower, upper = self.at.bounds(thing)
                 bound = lower if rate < 0 else upper
                 if rate == 0 or bound is None:
                     continue
-                length = (bound - self.value(thing)) / rate
+                length = (bound - self.at.value(thing)) / rate
                 if best is None or length < best:
                     best, leaving, at = length, thing, LOWER if rate < 0 else UPPER
             if best is None:
                 return False
             if leaving is None:  # to its own other bound
-                self._set(entering, UPPER if sign > 0 else LOWER)
-                self.refresh()
+                self._set({entering: UPPER if sign > 0 else LOWER})
             else:
-                self._exchange(entering, leaving, at)
+                self._set({entering: BASIC, leaving: at})
             return True
         return False
 
-    def _slopes(self, leaving: tuple[str, int]) -> dict[tuple[str, int], Any]:
+    def _slopes(self, leaving: Thing) -> dict[Thing, Any]:
         """Return how fast a basic thing moves with each nonbasic one."""
-        flint, exact = self.exact.flint, self.exact
-        size = len(self.basic)
+        flint, exact = self.at.exact.flint, self.at.exact
+        size = len(self.at.position)
         unit = flint.fmpq_mat(size, 1)
         own: dict[int, Any] = {}
         if leaving[0] == "column":
-            unit[self.position[leaving[1]], 0] = flint.fmpq(1)
+            unit[self.at.position[leaving[1]], 0] = flint.fmpq(1)
         else:
-            for j in range(len(self.columns)):
+            for j in range(len(self.at.columns)):
                 for i, value in exact.column(j):
                     if i == leaving[1]:
                         own[j] = value
-                        if j in self.position:
-                            unit[self.position[j], 0] = value
-        z = self.transposed.solve(unit) if size else unit
-        slopes: dict[tuple[str, int], Any] = {}
-        for thing in self.reduced:
+                        if j in self.at.position:
+                            unit[self.at.position[j], 0] = value
+        z = self.at.transposed.solve(unit) if size else unit
+        slopes: dict[Thing, Any] = {}
+        for thing in self.at.reduced:
             kind, k = thing
             if kind == "row":
-                slopes[thing] = z[self.place[k], 0]
+                slopes[thing] = z[self.at.place[k], 0]
             else:
-                through = sum((e * z[self.place[i], 0] for i, e in exact.column(k) if i in self.place), flint.fmpq(0))
-                slopes[thing] = own.get(k, flint.fmpq(0)) - through
+                slopes[thing] = own.get(k, exact.zero) - self.at.through(k, z)
         return slopes
 
-    def _moves(self, entering: tuple[str, int]) -> tuple[dict[tuple[str, int], Any], dict[tuple[str, int], Any]]:
+    def _moves(self, entering: Thing) -> tuple[dict[Thing, Any], dict[Thing, Any]]:
         """Return how fast basic columns and inactive rows move when the entering thing rises."""
-        flint, exact = self.exact.flint, self.exact
-        size = len(self.basic)
+        flint, exact = self.at.exact.flint, self.at.exact
+        size = len(self.at.position)
         right = flint.fmpq_mat(size, 1)
         if entering[0] == "row":
-            right[self.place[entering[1]], 0] = flint.fmpq(1)
+            right[self.at.place[entering[1]], 0] = flint.fmpq(1)
         else:
             for i, value in exact.column(entering[1]):
-                if i in self.place:
-                    right[self.place[i], 0] = -value
-        change = self.matrix.solve(right) if size else right
-        columns = {("column", j): change[k, 0] for j, k in self.position.items()}
-        rows: dict[tuple[str, int], Any] = {}
-        moved = [(j, change[k, 0]) for j, k in self.position.items()]
+                if i in self.at.place:
+                    right[self.at.place[i], 0] = -value
+        change = self.at.matrix.solve(right) if size else right
+        columns = {("column", j): change[k, 0] for j, k in self.at.position.items()}
+        rows: dict[Thing, Any] = {}
+        moved = [(j, change[k, 0]) for j, k in self.at.position.items()]
         if entering[0] == "column":
             moved.append((entering[1], flint.fmpq(1)))
         for j, rate in moved:
             if rate != 0:
                 for i, value in exact.column(j):
-                    if i not in self.place:
+                    if i not in self.at.place:
                         rows["row", i] = rows.get(("row", i), flint.fmpq(0)) + value * rate
         return columns, rows
 
-    def _exchange(self, entering: tuple[str, int], leaving: tuple[str, int], at: int) -> None:
-        self._set(entering, BASIC)
-        self._set(leaving, at)
-        self.refresh()
+    def _set(self, statuses: dict[Thing, int]) -> None:
+        """Go to where these things have these statuses."""
+        columns, rows = list(self.at.columns), list(self.at.rows)
+        for (kind, k), status in statuses.items():
+            (columns if kind == "column" else rows)[k] = status
+        self.at = Vertex(self.at.exact, columns, rows)
 
-    def _set(self, thing: tuple[str, int], status: int) -> None:
-        (self.columns if thing[0] == "column" else self.rows)[thing[1]] = status
 
-
-__all__ = ["FREE", "optimal_from"]
+__all__ = ["optimal_from"]
