@@ -18,7 +18,7 @@ from time import perf_counter
 
 import fairlp
 from fairlp.auditing import audit
-from fairlp.auditing.promises import COLUMNS, _count, as_entry
+from fairlp.auditing.promises import COLUMNS, as_entry, count_broken
 from fairlp.auditing.properties import DYNAMIC
 from fairlp.auditing.search import find_violation
 from fairlp.mechanisms import TABLE
@@ -48,7 +48,7 @@ def main() -> None:
             said = ""
             broken = 0
             if promised:
-                audited, broken = _count(name, wanted, given.audits, given.seed)
+                audited, broken = count_broken(name, wanted, given.audits, given.seed)
                 said = f"promised; {audited} audited, {broken} broken"
             if not promised or broken:
                 lies = wanted == "strategy-proof"

@@ -84,6 +84,27 @@ _MARKET = ("sharing incentive", "envy-free", "Pareto-optimal", "bottleneck", "si
 PLACEMENT = Algorithm("placement", "fairlp.solvers.placement_runners:placed", cost="O(SR + log N) a task")
 
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "single-resource")
+_WANG = "Wang, Li and Liang, INFOCOM 2014"
+
+
+def _placement(name: str, title: str, source: str, options: tuple[str, ...] = ("ties",)) -> Mechanism:
+    """Return the row of a policy that places whole tasks on servers."""
+    return Mechanism(
+        name,
+        title,
+        source,
+        f"{_DRF}:drfh",
+        f"{_GAMMA}:dominant",
+        (PLACEMENT,),
+        (),
+        ("no rates", "one weight a user"),
+        options=options,
+        validator=f"{_CHECKS}:check_placement",
+        compared=False,
+        whole_tasks=True,
+    )
+
+
 _ROWS = (
     Mechanism(
         "drf",
@@ -294,47 +315,15 @@ _ROWS = (
         validator=f"{_ARRIVALS}:check_steps",
         compared=False,
     ),
-    Mechanism(
-        "drfh-first-fit",
-        "First-Fit DRFH (whole tasks; the first server that fits)",
-        "Wang, Li and Liang, INFOCOM 2014, §V-B",
-        f"{_DRF}:drfh",
-        f"{_GAMMA}:dominant",
-        (PLACEMENT,),
-        (),
-        ("no rates", "one weight a user"),
-        options=("ties",),
-        validator=f"{_CHECKS}:check_placement",
-        compared=False,
-        whole_tasks=True,
+    _placement("drfh-first-fit", "First-Fit DRFH (whole tasks; the first server that fits)", f"{_WANG}, §V-B"),
+    _placement(
+        "drfh-best-fit", "Best-Fit DRFH (whole tasks; the server most like the task)", f"{_WANG}, §V-B, eq. (9)"
     ),
-    Mechanism(
-        "drfh-best-fit",
-        "Best-Fit DRFH (whole tasks; the server most like the task)",
-        "Wang, Li and Liang, INFOCOM 2014, §V-B, eq. (9)",
-        f"{_DRF}:drfh",
-        f"{_GAMMA}:dominant",
-        (PLACEMENT,),
-        (),
-        ("no rates", "one weight a user"),
-        options=("ties",),
-        validator=f"{_CHECKS}:check_placement",
-        compared=False,
-        whole_tasks=True,
-    ),
-    Mechanism(
+    _placement(
         "slots",
         "Slots (every server cut into equal slots, one a task)",
-        "Hadoop's fair scheduler; Wang, Li and Liang, INFOCOM 2014, §VI",
-        f"{_DRF}:drfh",
-        f"{_GAMMA}:dominant",
-        (PLACEMENT,),
-        (),
-        ("no rates", "one weight a user"),
+        f"Hadoop's fair scheduler; {_WANG}, §VI",
         options=("ties", "slots"),
-        validator=f"{_CHECKS}:check_placement",
-        compared=False,
-        whole_tasks=True,
     ),
 )
 

@@ -16,7 +16,7 @@ from ..models.errors import FairlpError, UnknownNameError
 from ..models.instance import Instance
 from . import audit
 from .properties import DYNAMIC, known, table
-from .search import _random
+from .search import random_instance
 
 #: the properties of the table, in its order
 COLUMNS = (
@@ -69,7 +69,7 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: list[str] | None = N
             shown = f"{name} breaks {wanted}" if (name, wanted) in shipped else ""
             if not promised and not shown:
                 continue
-            counts = _count(name, wanted, audits, seed) if promised and audits else (0, 0)
+            counts = count_broken(name, wanted, audits, seed) if promised and audits else (0, 0)
             rows[name, wanted] = (promised, row.source, *counts, shown)
     index = pd.MultiIndex.from_tuples(rows, names=["mechanism", "property"])
     columns = ["promised", "source", "audited", "broken", "counterexample"]
@@ -125,7 +125,7 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
     return entry
 
 
-def _count(mechanism: str, wanted: str, audits: int, seed: int) -> tuple[int, int]:
+def count_broken(mechanism: str, wanted: str, audits: int, seed: int) -> tuple[int, int]:
     """Return how many random instances were audited, and on how many the property was broken."""
     from ..api import allocate
 
@@ -133,7 +133,7 @@ def _count(mechanism: str, wanted: str, audits: int, seed: int) -> tuple[int, in
     row = find_mechanism(mechanism)
     audited = broken = 0
     while audited < audits:
-        instance = _random(rng, row, wanted, 4, 3, 3)
+        instance = random_instance(rng, row, wanted, 4, 3, 3)
         if row.undefined(instance):
             continue
         try:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..mechanism import Mechanism
 from ..mechanisms import find as find_mechanism
@@ -70,7 +71,7 @@ def find_violation(
     how: dict[str, Any] = {"tries": lies, "seed": seed, "options": dict(options or {})}
     rng = np.random.default_rng(seed)
     for _ in range(tries):
-        instance = _random(rng, row, wanted, users, servers, resources)
+        instance = random_instance(rng, row, wanted, users, servers, resources)
         if _breaks(instance, row, wanted, how):
             found = _shrunk(instance, row, wanted, how) if shrink else instance
             return _renamed(found, f"{mechanism} breaks {property}")
@@ -93,7 +94,9 @@ def _breaks(instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) 
     return found["holds"].iloc[0] is False and bool(found["margin"].to_numpy(dtype=float)[0] < -SHRINKING_MARGIN)
 
 
-def _random(rng: np.random.Generator, row: Mechanism, name: str, users: int, servers: int, resources: int) -> Instance:
+def random_instance(
+    rng: np.random.Generator, row: Mechanism, name: str, users: int, servers: int, resources: int
+) -> Instance:
     """Return a random instance of small integers that the mechanism may be defined for."""
     n = int(rng.integers(1 if name == "non-wasteful" else 2, users + 1))
     k = 1 if "one server" in row.domain else int(rng.integers(1, servers + 1))
@@ -194,11 +197,5 @@ def _made(instance: Instance, **changes: Any) -> Iterator[Instance]:
 
 def _renamed(instance: Instance, name: str) -> Instance:
     """Return the instance with short labels and a name that says what it shows."""
-    users = [chr(ord("A") + n) for n in range(len(instance.users))]
-    return instance.replace(users=Index("n", _labels(users), "user"), name=name)
-
-
-def _labels(names: list[str]) -> Any:
-    import pandas as pd
-
-    return pd.Index(names, dtype=object)
+    users = pd.Index([chr(ord("A") + n) for n in range(len(instance.users))], dtype=object)
+    return instance.replace(users=Index("n", users, "user"), name=name)
