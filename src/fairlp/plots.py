@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .models.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError, nearest
 from .models.tolerances import SAME_LEVEL
+from .plots_labels import server_classes, server_rows
 from .plots_membership import plot_convergence as plot_convergence
 from .plots_membership import plot_tracking as plot_tracking
 
@@ -36,8 +37,6 @@ _DASHES = ("-", "--", ":", "-.", (0, (4, 4)), (0, (2, 3)), (0, (6, 2, 1, 2, 1, 2
 _OTHERS, _FREE = "#BBBBBB", "#F2F2F2"
 #: Users with a colour of their own; the others share one.
 _COLOURED_USERS = 12
-#: Classes of servers with a bar of their own; the smaller ones share one.
-_CLASSES = 24
 #: Users up to which shares are bars; more are curves.
 _BARS = 20
 _SHARE = "global dominant share [fraction of the cluster]"
@@ -71,7 +70,7 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
     if by not in ("class", "server"):
         raise UnknownNameError(f"there are no bars by {by!r}; {nearest(by, ['class', 'server'])}")
     instance = allocation.instance
-    labels, group, what = _classes(instance) if by == "class" else _rows(instance)
+    labels, group, what = server_classes(instance) if by == "class" else server_rows(instance)
     size = len(labels)
     member = np.zeros((len(instance.servers), size))
     member[np.arange(len(group)), group] = 1
@@ -309,67 +308,6 @@ def _by_share(allocation: Allocation) -> np.ndarray:
     largest = shares.max(initial=0.0)
     relative = np.round(shares / (largest if largest > 0 else 1.0) / SAME_LEVEL)
     return np.asarray(np.argsort(-relative, kind="stable"))
-
-
-def _rows(instance: Instance) -> tuple[list[str], np.ndarray, str]:
-    """Return a label for each row of servers, each row's own number, and what the labels are."""
-    import numpy as np
-
-    labels = [_counted(str(name), int(count)) for name, count in zip(instance.servers, instance.counts, strict=True)]
-    return labels, np.arange(len(labels)), "server (number of them)"
-
-
-def _classes(instance: Instance) -> tuple[list[str], np.ndarray, str]:
-    """Return a label for each class of equal servers, the class of each row, and what the labels are.
-
-    When there are more than 24 classes, the smallest of them are one.
-    """
-    import numpy as np
-    import pandas as pd
-
-    attributes = instance.server_attributes.reset_index(drop=True)
-    keys = pd.concat([pd.DataFrame(instance.capacities), attributes.astype(str)], axis=1)
-    keys.columns = pd.RangeIndex(keys.shape[1])
-    group = keys.groupby(list(keys.columns), sort=False, dropna=False).ngroup().to_numpy()
-    first = np.unique(group, return_index=True)[1]
-    rows, servers = np.bincount(group), np.bincount(group, weights=instance.counts).astype(int)
-    labels = [_class_label(instance, int(k), int(rows[g])) for g, k in enumerate(first)]
-    twice = {label for label in labels if labels.count(label) > 1}
-    labels = [
-        f"{label}: {_amounts(instance, int(k))}" if label in twice else label
-        for label, k in zip(labels, first, strict=True)
-    ]
-    amounts = any(_amounts(instance, int(k)) in label for label, k in zip(labels, first, strict=True))
-    what = "server class (number of servers)"
-    if amounts:
-        what += f"; amounts are {', '.join(map(str, instance.resources))}"
-    labels = [_counted(label, int(count)) for label, count in zip(labels, servers, strict=True)]
-    if len(labels) <= _CLASSES:
-        return labels, group, what
-    largest = np.sort(np.argsort(-servers, kind="stable")[: _CLASSES - 1])
-    place = np.full(len(labels), len(largest))
-    place[largest] = np.arange(len(largest))
-    others = len(labels) - len(largest)
-    together = _counted(f"{others} other classes", int(np.delete(servers, largest).sum()))
-    return [*(labels[g] for g in largest), together], place[group], what
-
-
-def _class_label(instance: Instance, row: int, rows: int) -> str:
-    """Return what a class is called: its only row, or its attributes, or its capacities."""
-    if rows == 1:
-        return str(instance.servers[row])
-    values = [
-        value for value in instance.server_attributes.iloc[row].tolist() if value == value and value not in (None, "")
-    ]
-    return ", ".join(map(str, values)) or _amounts(instance, row)
-
-
-def _amounts(instance: Instance, row: int) -> str:
-    return ", ".join(f"{amount:.6g}" for amount in instance.capacities[row])
-
-
-def _counted(label: str, count: int) -> str:
-    return f"{label} ({count})" if count > 1 else label
 
 
 def _frame(found: Found, value: str) -> pd.DataFrame:

@@ -270,12 +270,9 @@ class Instance:
         from .merging import merge_servers
 
         merged, groups = merge_servers(self)
-        best = np.zeros(len(self.users))
-        where = np.zeros(len(self.users), dtype=int)
         alone = merged.gamma() / merged.counts
         where, best = alone.argmax(axis=1), alone.max(axis=1)
         short = np.flatnonzero(best < 1)
-        first = {int(group): position for position, group in reversed(list(enumerate(groups.of.tolist())))}
         rows = []
         for user in short:
             server = int(where[user])
@@ -284,7 +281,7 @@ class Instance:
             rows.append(
                 {
                     "user": self.users[int(user)],
-                    "server": self.servers[first[server]],
+                    "server": self.servers[int(groups.first[server])],
                     "fraction": float(best[user]),
                     "resource": self.resources[int(ratio.argmin())],
                 }
