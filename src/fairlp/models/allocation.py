@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 
 from .instance import Instance
+from .shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
-class Allocation:
+class Allocation(Shown):
     """The answer of a mechanism, labelled.
 
     Attributes
@@ -195,18 +196,6 @@ class Allocation:
         how = f"{self.method}, {self.solver}" if self.solver else self.method
         least = f"smallest level {self.levels.min():.6g}" if len(self.levels) else ""
         return f"<Allocation by {self.mechanism} ({how}): {len(self.instance.users)} users, {least}>"
-
-    def __str__(self) -> str:
-        table = self.summary().to_string(float_format=lambda value: f"{value:.6g}", max_rows=40)
-        notes = "".join(f"\nnote: {note}" for note in self.notes)
-        return f"{self!r}\n{table}{notes}"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        table = self.summary().to_html(float_format=lambda value: f"{value:.6g}", max_rows=40)
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"<p>{escape(repr(self))}</p>{table}{notes}"
 
     @property
     def _users(self) -> pd.Index[Any]:

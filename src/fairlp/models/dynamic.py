@@ -16,6 +16,7 @@ from .allocation import Allocation
 from .arrival_order import Schedule, normalised_demands
 from .errors import NotDefinedError, TooLargeError, UnknownNameError
 from .instance import Instance
+from .shown import Shown
 
 if TYPE_CHECKING:
     from .model import Model
@@ -25,7 +26,7 @@ DENSE_LIMIT = 2**30
 
 
 @dataclass(frozen=True, eq=False)
-class DynamicAllocation:
+class DynamicAllocation(Shown):
     """The answer of a mechanism for users who arrive, for every step, in O(N) memory.
 
     At step k the users ``order[:k]`` are present. Those from position ``first_array[k-1]`` on have the level
@@ -310,18 +311,6 @@ class DynamicAllocation:
             f"<DynamicAllocation by {self.mechanism} ({how}): {n} steps{of}, "
             f"smallest level {self.level_array[-1]:.6g} at the last>"
         )
-
-    def __str__(self) -> str:
-        table = self.summary().to_string(float_format=lambda value: f"{value:.6g}", max_rows=40)
-        notes = "".join(f"\nnote: {note}" for note in self.notes)
-        return f"{self!r}\n{table}{notes}"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        table = self.summary().to_html(float_format=lambda value: f"{value:.6g}", max_rows=40)
-        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
-        return f"<p>{escape(repr(self))}</p>{table}{notes}"
 
     @cached_property
     def needs(self) -> np.ndarray:
