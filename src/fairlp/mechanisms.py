@@ -18,6 +18,11 @@ _GAMMA = "fairlp.formulations.normalisers"
 _ROUNDS = "fairlp.solvers.combinatorial.rounds"
 _RUN_CORE = "fairlp.solvers.runners:combinatorial"
 LP = Algorithm("lp", "fairlp.solvers.runners:leximin_lp", cost="one LP a round", solves=True)
+INTERIOR_POINT = Algorithm(
+    "interior-point",
+    "fairlp.solvers.runners:leximin_interior",
+    cost="O(NK·R(N + R)) an iteration, 10–40 iterations a round",
+)
 ROUNDS = Algorithm(
     "rounds",
     _RUN_CORE,
@@ -112,7 +117,7 @@ _ROWS = (
         "Ghodsi et al., NSDI 2011",
         f"{_DRF}:drf",
         f"{_GAMMA}:dominant",
-        (ROUNDS, LP),
+        (ROUNDS, LP, INTERIOR_POINT),
         ("sharing incentive", *_FAIR, "population-monotonic"),
         ("one server",),
     ),
@@ -122,7 +127,7 @@ _ROWS = (
         "Parkes, Procaccia and Shah, EC 2012",
         f"{_DRF}:edrf",
         f"{_GAMMA}:dominant",
-        (CLOSED_FORM, ROUNDS, LP),
+        (CLOSED_FORM, ROUNDS, LP, INTERIOR_POINT),
         ("sharing incentive", *_FAIR, "population-monotonic"),
         ("one server",),
     ),
@@ -132,7 +137,7 @@ _ROWS = (
         "Ghodsi et al., NSDI 2011, §4.1",
         f"{_DRF}:asset",
         f"{_GAMMA}:asset",
-        (ROUNDS, LP),
+        (ROUNDS, LP, INTERIOR_POINT),
         ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", "population-monotonic"),
         ("one weight a user",),
     ),
@@ -142,7 +147,7 @@ _ROWS = (
         "Wang, Li and Liang, INFOCOM 2014",
         f"{_DRF}:drfh",
         f"{_GAMMA}:dominant",
-        (ROUNDS, LP),
+        (ROUNDS, LP, INTERIOR_POINT),
         ("envy-free", "Pareto-optimal", "strategy-proof", "bottleneck", "single-resource", "population-monotonic"),
     ),
     Mechanism(
@@ -151,7 +156,7 @@ _ROWS = (
         "Wang, Li and Liang; Khamse-Ashari et al., ICC 2017, §II",
         f"{_DRF}:drfh",
         f"{_GAMMA}:dominant",
-        (ROUNDS, LP),
+        (ROUNDS, LP, INTERIOR_POINT),
         ("Pareto-optimal", "envy-free", "strategy-proof"),
     ),
     Mechanism(
@@ -160,7 +165,7 @@ _ROWS = (
         "Friedman, Ghodsi and Psomas, EC 2014",
         f"{_DRF}:cdrf",
         f"{_GAMMA}:containerized",
-        (ROUNDS, LP),
+        (ROUNDS, LP, INTERIOR_POINT),
         ("Pareto-optimal", "sharing incentive", "envy-free", "strategy-proof"),
         ("no placement constraints", "one weight a user"),
     ),
@@ -170,7 +175,7 @@ _ROWS = (
         "Wang et al., SC 2016",
         f"{_DRF}:tsf",
         f"{_GAMMA}:task_share",
-        (ROUNDS, LP),
+        (ROUNDS, LP, INTERIOR_POINT),
         ("Pareto-optimal", "sharing incentive", "envy-free", "strategy-proof"),
         ("one weight a user",),
     ),

@@ -24,6 +24,7 @@ BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
     "highs-ipm": ("fairlp.solvers.highs:Highs", {"method": "ipm"}),
     "highs-hipo": ("fairlp.solvers.highs:Highs", {"method": "hipo"}),
     "highs-pdlp": ("fairlp.solvers.highs:Highs", {"method": "pdlp"}),
+    "interior-point": ("fairlp.solvers.interior_point.backend:InteriorPoint", {}),
     "scipy": ("fairlp.solvers.scipy_linprog:Scipy", {}),
     "glpk": ("fairlp.solvers.glpk:Glpk", {}),
     "scip": ("fairlp.solvers.scip:Scip", {}),

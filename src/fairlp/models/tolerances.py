@@ -86,6 +86,20 @@ AUDIT: Final = 1e-7
 SHRINKING_MARGIN: Final = 1e-3
 #: Distances between the shapes of tasks and servers (Best-Fit) are told apart in steps of this; equal ones go by order.
 SAME_DISTANCE: Final = 2.0**-40
+#: A divisible job has ended when at most this fraction of its work is left: what rounding leaves of several that end
+#: at once.
+WORK_DONE: Final = 2.0**-40
+#: The interior-point method aims at this gap and these residuals, relative, and accepts these where rounding ends it.
+INTERIOR_AIM: Final = 1e-12
+INTERIOR_ACCEPTED: Final = 1e-8
+#: The Cholesky factors of its equations, of unit diagonal, are shifted by as little as this and as much as that.
+INTERIOR_SHIFTS: Final = (1e-14, 1e-4)
+#: It aims at products of no less than this part of what they are.
+INTERIOR_CENTRING: Final = 1e-6
+#: Of a product that is 0 at the optimum, the factor that is below this part of the other is noise (both are relative
+#: to the largest that they could be); of a user's tasks, no more than that part on one server is.
+INTERIOR_NOISE: Final = 1e-6
+INTERIOR_NEGLIGIBLE: Final = 1e-13
 #: HiGHS drops matrix entries of at most this size, in the numbers that it is given (after scaling).
 SMALLEST_COEFFICIENT: Final = 1e-9
 #: HiGHS takes bounds of at least this size, in the numbers that it is given (after scaling), as infinite.

@@ -14,6 +14,7 @@ from ..models.errors import SolverError, UnsupportedError, nearest
 from ..models.program import Program
 from ..models.solution import Capability, Options, Point, Solution, Status, Termination
 from ..models.tolerances import SOLVER_TIGHTEST
+from . import basis
 from .common import installed, sign
 from .scaling import Scaling, equilibrate
 from .session import ProgramSession
@@ -165,6 +166,14 @@ class HighsSession(ProgramSession):
         self.scaling, data = equilibrate(self.program)
         _pass_model(self._highs, self.program, self.scaling, data, self._sign)
         self._solved = False
+
+    def start_from(self, columns: np.ndarray, rows: np.ndarray) -> None:
+        """Let the next solve begin with these columns and rows (bool) basic; what is no basis is mended."""
+        _check(self._highs.setBasis(basis.of_masks(columns, rows)), "setBasis")
+
+    def basic(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the basic columns and rows (bool) of the last solve, if there is a basis."""
+        return basis.masks(self._highs.getBasis())
 
     def solve(self) -> Solution:
         """Solve what is loaded, from the last basis if there is one."""
@@ -371,7 +380,7 @@ def _read(session: HighsSession) -> dict[str, Any]:
         "pdlp": info.pdlp_iteration_count,
     }
     primal = Point.OPTIMAL if optimal else Point.FEASIBLE if feasible else Point.NONE
-    basis = highs.getBasis()
+    found = highs.getBasis()
     return {
         "program": session.program,
         "status": Status(termination, primal, dual, highs.modelStatusToString(raw)),
@@ -380,7 +389,7 @@ def _read(session: HighsSession) -> dict[str, Any]:
         "row_duals": row_duals,
         "column_duals": column_duals,
         "iterations": {name: count for name, count in iterations.items() if count > 0},
-        "basis": basis if getattr(basis, "valid", False) else None,
+        "basis": found if getattr(found, "valid", False) else None,
         "method": session.method,
         "row_ray": _ray(session, highs) if termination is Termination.INFEASIBLE else None,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,9 @@ from .leximin import LeximinResult, leximin
 
 if TYPE_CHECKING:
     from ..mechanism import Algorithm, Mechanism
+
+#: The back end of our own.
+INTERIOR = "interior-point"
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,12 @@ def leximin_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, r
         options=request.options,
     )
     return _from_leximin(instance, mechanism, algorithm, request, normaliser(instance), result)
+
+
+def leximin_interior(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+    """Run the rounds of the mechanism's linear program by our own interior-point method."""
+    request.refuse_solver_options(mechanism, algorithm)
+    return leximin_lp(instance, mechanism, algorithm, replace(request, solver=INTERIOR))
 
 
 def separate_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:

@@ -1,0 +1,156 @@
+"""The interior-point method as a back end: programs of users who share servers; HiGHS solves all others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from ...models.backends import solve_on
+from ...models.errors import NotConvergedError
+from ...models.program import Program
+from ...models.solution import Capability, Options, Solution, Termination
+from ...models.tolerances import BLOCKED_PRICE, SAME_LEVEL
+from ..common import BaseBackend, reduced_costs
+from ..highs import Highs
+from ..session import ProgramSession
+from . import method
+from .pricing import PricingSession
+from .structure import Structure
+
+#: A price is clear when it is that many times the largest that somebody who can be raised could have.
+_CLEAR = 100.0
+
+
+class InteriorPoint(BaseBackend):
+    """Our own method where the program has the structure that it lives from, and HiGHS elsewhere; answers say which."""
+
+    capabilities = frozenset({Capability.LP, Capability.LOG, Capability.DUALS})
+    package = "scipy"
+    install = "pip install scipy"
+    honours = frozenset({"time_limit", "threads"})
+
+    def __init__(self, name: str = "interior-point") -> None:
+        self.name = name
+
+    def solve(self, program: Program, options: Options) -> Solution:
+        """Solve one program."""
+        self.refuse_unsupported(program, options)
+        begin = perf_counter()
+        structure = Structure.of(program)
+        reason = "these are not users who share servers"
+        if structure is not None:
+            try:
+                return self._solve(structure, options, begin)
+            except NotConvergedError as error:
+                reason = str(error)
+        left = None if options.time_limit is None else max(options.time_limit - (perf_counter() - begin), 0.0)
+        solution = solve_on(Highs(), program, replace(options, time_limit=left))
+        status = replace(solution.status, message=f"{solution.status.message} (by HiGHS: {reason})")
+        return replace(solution, solver=self.name, status=status, method=f"HiGHS, {solution.method}")
+
+    def session(self, program: Program, options: Options) -> InteriorPointSession:
+        """Load a program for a series of solves."""
+        return InteriorPointSession(self, program, options)
+
+    def _solve(self, structure: Structure, options: Options, begin: float) -> Solution:
+        from threadpoolctl import threadpool_limits
+
+        program = structure.program
+        passed = perf_counter()
+        deadline = np.inf if options.time_limit is None else begin + options.time_limit
+        # NumPy's and SciPy's threads would wait for each other, spinning
+        with threadpool_limits(options.threads or 1):
+            point = method.solve(structure.problem, deadline)
+        solved = perf_counter()
+        seconds = {"pass": passed - begin, "solve": solved - passed}
+        if point is None:
+            words = f"a time limit of {options.time_limit:g} s was reached"
+            return Solution.of_point(program, Termination.TIME_LIMIT, words, self.name, None, None, None, times=seconds)
+        columns, duals = structure.vectors(point.at)
+        return Solution.of_point(
+            program,
+            Termination.OPTIMAL,
+            f"relative error {point.error:.1e}",
+            self.name,
+            columns,
+            duals,
+            reduced_costs(program, columns, duals),
+            times={**seconds, "read": perf_counter() - solved},
+            iterations={"interior point": point.iterations},
+            method="interior point",
+        )
+
+
+class InteriorPointSession(ProgramSession):
+    """A series of solves: by interior points while those tell all that a leximin asks, then on the columns that matter.
+
+    What a round of a leximin leaves open depends on its last digits: where somebody's row has no clear price, so that
+    another round follows, a vertex is found, and the rounds go on from there.
+    """
+
+    backend: InteriorPoint
+
+    def __init__(self, backend: InteriorPoint, program: Program, options: Options) -> None:
+        super().__init__(backend, program, options)
+        self.part: PricingSession | None = None
+
+    def set_rows(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Change bounds of rows."""
+        super().set_rows(rows, lower, upper)
+        if self.part is not None:
+            self.part.set_rows(rows, lower, upper)
+
+    def set_columns(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Change bounds of columns."""
+        super().set_columns(columns, lower, upper)
+        if self.part is not None:
+            self.part.set_columns(columns, lower, upper)
+
+    def set_costs(self, costs: np.ndarray) -> None:
+        """Change the whole objective."""
+        super().set_costs(costs)
+        if self.part is not None:
+            self.part.set_costs(costs)
+
+    def set_coefficients(self, rows: np.ndarray, column: int, values: np.ndarray) -> None:
+        """Change entries of one column."""
+        super().set_coefficients(rows, column, values)
+        if self.part is not None:
+            self.part.set_coefficients(rows, column, values)
+
+    def restart(self, other_method: bool = False) -> None:
+        """Begin afresh."""
+        if self.part is not None:
+            self.part.restart(other_method)
+
+    def solve(self) -> Solution:
+        """Solve what is loaded now."""
+        if self.part is not None:
+            return replace(self.part.solve(), solver=self.backend.name)
+        solution = self.backend.solve(self.program, self.options)
+        if not solution.status.is_optimal or _prices_all(solution):
+            return solution
+        highs = Highs()
+        options = replace(self.options, threads=None).tightened(highs)
+        self.part = PricingSession(highs, self.program, options, solution)
+        return self.solve()
+
+
+def _prices_all(solution: Solution) -> bool:
+    """Whether every row with the level has so clear a price that nobody in it can be raised by ``SAME_LEVEL``.
+
+    All products are gap / terms at an interior point, so that the price of a row that can be raised by that fraction of
+    the level is at most gap / (terms · SAME_LEVEL), when the prices, per unit of the level, sum to 1.
+    """
+    program = solution.program
+    level = np.flatnonzero(program.c)
+    if len(level) != 1 or program.logs is not None or solution.row_duals is None:
+        return True
+    column = program.A[:, level].tocoo()
+    column.eliminate_zeros()
+    prices = abs(column.data * solution.row_duals[column.row])
+    gap = solution.verify().gap or 0.0
+    least = gap / SAME_LEVEL / (program.n_rows + program.n_columns)
+    return bool((prices > max(_CLEAR * least, BLOCKED_PRICE * prices.max(initial=0.0))).all())

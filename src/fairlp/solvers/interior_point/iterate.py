@@ -1,0 +1,242 @@
+"""A point of the interior-point method, its equations, and Newton steps from it.
+
+    maximise t       subject to  Σ_n d[n]·x[i,n] + s[i] = c[i]                    price p[i] ≥ 0
+                                 u[j] = σ[j]·(b[j] + a[j]·t − X[n[j]])            price v[j] ≥ 0
+    at the optimum   z[i,n] = d[n]·p[i] − ρ[i,n]·q[n] ≥ 0,   q[n] = −Σ_j σ[j]·v[j],   Σ_j a[j]·v[j] = 1,
+                     x·z = s·p = u·v = 0
+
+A row j of user n[j] is a lower bound on X (σ = −1) or an upper one (σ = 1; then a = 0). With logarithms, maximise
+Σ e[j]·log X[n[j]] over the rows that have a weight e: there u is X itself, and u·v = e takes the place of u·v = 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from .blocks import NormalEquations
+from .region import Region
+
+#: Errors of a step's equations matter beyond this part of a slack, or of what it is to be.
+_MATTERS = 0.01
+#: How much of every server (or of an upper bound) is given out at the start; the part of its lowest price that a user
+#: has as its value; the part of the smallest X/a that t begins with.
+_GIVEN, _VALUE, _LEVEL = 0.9, 0.5, 0.5
+#: With logarithms, costs at the start exceed values by this factor.
+_DEAR = 2.0
+#: x of a pair that does not exist: nothing, and yet something to divide by.
+_ABSENT = 2.0**-600
+
+
+@dataclass(frozen=True)
+class UserRows:
+    """Rows on X[n]; all arrays of shape (J,).
+
+    Attributes
+    ----------
+    user : ndarray of int
+    sign : ndarray
+        −1: a lower bound, 1: an upper one.
+    slope, bound : ndarray
+        a and b of the bound a·t + b.
+    weight : ndarray
+        e of the logarithm, 0 where the row is a bound.
+    """
+
+    user: np.ndarray
+    sign: np.ndarray
+    slope: np.ndarray
+    bound: np.ndarray
+    weight: np.ndarray
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Maximise t, or the logarithms, over a region and rows on its users (a row at least for every user)."""
+
+    region: Region
+    rows: UserRows
+
+    @property
+    def has_level(self) -> bool:
+        """Whether t is maximised."""
+        return bool(self.rows.slope.any())
+
+    def by_user(self, values: np.ndarray) -> np.ndarray:
+        """Return the sums of the rows' values by user; shape (N,)."""
+        return np.bincount(self.rows.user, weights=values, minlength=len(self.region.demands))
+
+
+@dataclass
+class Step:
+    """A value for every variable, a point or a direction: x, z (K, N); s, p (K, R); u, v (J,)."""
+
+    x: np.ndarray
+    s: np.ndarray
+    u: np.ndarray
+    z: np.ndarray
+    p: np.ndarray
+    v: np.ndarray
+    t: float = 0.0
+
+    def add(self, other: Step, primal: float, dual: float) -> Step:
+        """Return self + other times a weight for primal (x, s, u, t) and one for dual variables (z, p, v)."""
+        weights = {f.name: dual if f.name in "zpv" else primal for f in fields(Step)}
+        return Step(**{name: getattr(self, name) + w * getattr(other, name) for name, w in weights.items()})
+
+
+@dataclass
+class Products:
+    """What the linearised products x·z, s·p and u·v are to change by."""
+
+    xz: np.ndarray
+    sp: np.ndarray
+    uv: np.ndarray
+
+
+class Iterate:
+    """A point with all its variables positive, and the factored equations there."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.at = _start(problem)
+        servers, _, resources = problem.region.shape
+        self.barrier = problem.rows.weight == 0  # u·v vanishes
+        self.terms = problem.region.pairs + servers * resources + int(self.barrier.sum())
+
+    def values(self, at: Step) -> np.ndarray:
+        """Return q, what one more X[n] is worth; shape (N,)."""
+        return self.problem.by_user(-self.problem.rows.sign * at.v)
+
+    def products(self, at: Step) -> float:
+        """Return the sum of the products that vanish at the optimum, at a point."""
+        return float(np.vdot(at.x, at.z) + np.vdot(at.s, at.p) + at.u[self.barrier] @ at.v[self.barrier])
+
+    def measure(self) -> None:
+        """Compute residuals, the mean product and the gap here (all relative)."""
+        problem, at, region, rows = self.problem, self.at, self.problem.region, self.problem.rows
+        total = region.totals(at.x)
+        self.short = region.capacities - at.x @ region.demands - at.s
+        self.off = rows.sign * (rows.bound + rows.slope * at.t - total[rows.user]) - at.u
+        self.norm = 1.0 - float(rows.slope @ at.v) if problem.has_level else 0.0
+        products = self.products(at)
+        self.mean = products / self.terms
+        if problem.has_level:
+            dual = float(np.vdot(region.capacities, at.p) + (rows.sign * rows.bound) @ at.v)
+            self.gap = abs(dual - at.t) / abs(dual)
+        else:  # at the optimum everything given out is worth Σ e
+            aside = float(abs(at.u * at.v - rows.weight)[~self.barrier].max())
+            self.gap = max(products, aside) / float(rows.weight.sum())
+        costs = region.priced(at.p, self.values(at))
+        costs -= at.z
+        if region.allowed is not None:
+            costs[~region.allowed] = 0.0
+        worth = (at.p @ region.demands.T).max(axis=0)
+        self.primal = max(
+            float((abs(self.short) / region.capacities.max(axis=0)).max()),
+            float((abs(self.off) / np.maximum(total[rows.user], rows.bound)).max()),
+        )
+        self.dual = max(float((abs(costs).max(axis=0) / worth).max()), abs(self.norm))
+
+    def factor(self) -> None:
+        """Factor the normal equations here."""
+        at, region, rows = self.at, self.problem.region, self.problem.rows
+        self.theta = at.x / at.z
+        if region.allowed is not None:
+            self.theta[~region.allowed] = 0.0
+        self.slack_ratio, self.ratio = at.s / at.p, at.v / at.u
+        self.stiff = self.problem.by_user(self.ratio)
+        self.pull = self.problem.by_user(rows.slope * self.ratio)
+        border, corner = None, 0.0
+        if self.problem.has_level:
+            border = self.pull / self.stiff
+            corner = float((rows.slope * self.ratio) @ (rows.slope - border[rows.user]))
+        self.normal = NormalEquations(region, self.theta, self.slack_ratio, 1.0 / self.stiff, border, max(corner, 0.0))
+
+    def direction(self, products: Products, aim: float, residuals: bool = False) -> Step:
+        """Return the Newton step that changes the products so and, if asked, takes the residuals of the rows away.
+
+        ``aim`` is the size that products are to have, which tells how exact the step must be: errors matter beyond a
+        part of a slack, or of what it is to be.
+        """
+        at, region, rows, by_user = self.at, self.problem.region, self.problem.rows, self.problem.by_user
+        short, off, norm = (self.short, self.off, self.norm) if residuals else (0.0, 0.0, 0.0)
+        slack, excess = (_MATTERS * np.maximum(own, aim / price) for own, price in ((at.s, at.p), (at.u, at.v)))
+        tightest = np.full(len(self.stiff), np.inf)
+        np.minimum.at(tightest, rows.user, excess)
+
+        def matters(servers: np.ndarray, users: np.ndarray, level: float) -> bool:
+            dear = abs(level) * at.t > _MATTERS * aim
+            return bool(dear or (abs(servers) > slack).any() or (abs(users) > tightest).any())
+
+        start = products.xz / at.z
+        if region.allowed is not None:
+            start[~region.allowed] = 0.0
+        pushed = rows.sign * (products.uv / at.u - self.ratio * off)
+        constant = by_user(-pushed)
+        prices, values, level = self.normal.solve(
+            start @ region.demands + products.sp / at.p - short,
+            constant / self.stiff - region.totals(start),
+            norm + float(rows.slope @ pushed) + float((self.pull / self.stiff) @ constant),
+            matters,
+        )
+        cost = region.priced(prices, values)
+        if region.allowed is not None:
+            cost[~region.allowed] = 0.0
+        x = start - self.theta * cost
+        # the rows hold exactly, whatever the equations left, unless that would put a small slack off; costs always do
+        s = _exactly(short - x @ region.demands, products.sp / at.p - self.slack_ratio * prices, slack)
+        u = rows.sign * (rows.slope * level - region.totals(x)[rows.user]) + off
+        v = products.uv / at.u - self.ratio * u
+        left = values - by_user(-rows.sign * v)
+        v -= rows.sign * (left / self.stiff)[rows.user] * self.ratio
+        u = _exactly(u, products.uv / at.v - v / self.ratio, excess)
+        return Step(x, s, u, cost, prices, v, level)
+
+
+def _exactly(exact: np.ndarray, close: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Return what makes a row hold exactly where that is near what makes its product right, and else the latter."""
+    return np.where(abs(exact - close) > allowed, close, exact)
+
+
+def _start(problem: Problem) -> Step:
+    """Return a point inside: everyone has an equal part of every server, and a resource costs the same everywhere."""
+    region, rows = problem.region, problem.rows
+    servers, users, resources = region.shape
+    there = region.allowed
+    among = np.full(servers, float(users)) if there is None else np.maximum(there.sum(axis=1), 1)
+    x = region.alone() * (_GIVEN / among)[:, None]
+    above = rows.sign > 0
+    most = np.full(users, np.inf)
+    np.minimum.at(most, rows.user[above], _GIVEN * rows.bound[above])
+    x *= np.minimum(1.0, most / region.totals(x))
+    if there is not None:
+        x[~there] = _ABSENT
+    total = region.totals(x)
+    s = region.capacities - x @ region.demands
+    p = np.full((servers, resources), 1.0 / resources)
+    cost = p @ region.demands.T
+    if region.contribution is not None:
+        cost = cost / np.where(region.contribution > 0, region.contribution, 1.0)
+    lowest = (cost if there is None else np.where(there, cost, np.inf)).min(axis=0)
+    # what the lower bounds of a user are worth together is less than its costs
+    each = problem.by_user(~above)[rows.user]
+    t, own = 0.0, total[rows.user]
+    if problem.has_level:
+        growing = rows.slope > 0
+        t = _LEVEL * float((own[growing] / rows.slope[growing]).min())
+        v = _VALUE * lowest[rows.user] / np.maximum(each, 1.0)
+        scale = 1.0 / float(rows.slope @ v)
+        p, v = p * scale, v * scale
+    else:
+        v = problem.by_user(rows.weight)[rows.user] / own
+        v = np.where(rows.weight > 0, v, _VALUE * v / np.maximum(each, 1.0))
+        p *= _DEAR * float((problem.by_user(-rows.sign * v) / lowest).max())
+    u = rows.sign * (rows.bound + rows.slope * t - own)
+    # a lower bound may be above what there is: then a residual is left to take away
+    u = np.where(above, u, np.maximum(u, (1 - _LEVEL) * own))
+    z = region.priced(p, problem.by_user(-rows.sign * v))
+    if there is not None:
+        z[~there] = 1.0
+    return Step(x, s, u, z, p, v, t)

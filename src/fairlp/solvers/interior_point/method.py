@@ -1,0 +1,151 @@
+"""Mehrotra's predictor–corrector with Gondzio's centrality correctors, each weighted (Colombo and Gondzio, 2008)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from ...models.errors import NotConvergedError
+from ...models.tolerances import INTERIOR_ACCEPTED, INTERIOR_AIM, INTERIOR_CENTRING
+from .iterate import Iterate, Problem, Products, Step
+
+#: Iterations at most; the part of the way to the boundary that a step goes.
+MOST_ITERATIONS, _BOUNDARY = 150, 0.995
+#: Weights of a corrector that are tried, the largest first; one must bring so much longer a step than the one before.
+_WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6), 0.001
+#: Centrality correctors of a step: at most so many, while a step is shorter than that; how much longer a step they aim
+#: at, and what part of that they must bring; products are to be within these factors of the aim.
+_CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 2, 0.9, 0.5, 0.1, 0.1, 10.0
+#: The method ends after so many iterations that did not bring the error down by this factor.
+_PATIENCE, _PROGRESS = 8, 0.9
+
+
+@dataclass
+class Point:
+    """Where the method ended, in the problem's units, and the largest of gap and residuals there (relative)."""
+
+    at: Step
+    error: float
+    iterations: int
+
+
+def solve(problem: Problem, deadline: float = np.inf) -> Point | None:
+    """Return the optimum, or None when the deadline (of ``perf_counter``) comes first.
+
+    Raises
+    ------
+    NotConvergedError
+        When the gap or a residual stays above ``INTERIOR_ACCEPTED``.
+    """
+    iterate = Iterate(problem)
+    best = Point(iterate.at, np.inf, 0)
+    since = 0
+    for iteration in range(MOST_ITERATIONS):
+        iterate.measure()
+        if iteration and max(iterate.primal, iterate.dual) > INTERIOR_AIM:
+            _restore(iterate)
+        error = max(iterate.gap, iterate.primal, iterate.dual)
+        since = 0 if error < _PROGRESS * best.error else since + 1
+        if error < best.error:
+            best = Point(iterate.at, error, iteration)
+        if best.error <= INTERIOR_AIM or since > _PATIENCE or not np.isfinite(error):
+            break
+        if perf_counter() > deadline:
+            return None
+        iterate.factor()
+        iterate.at = _step(iterate)
+    if best.error > INTERIOR_ACCEPTED:
+        raise NotConvergedError(
+            f"the interior-point method stopped {best.error:.1e} from the optimum after {iteration} iterations"
+        )
+    return best
+
+
+def _restore(iterate: Iterate) -> None:
+    """Bring the rows right that rounding put off: a projection, small enough to be right to its own last digits."""
+    at = iterate.at
+    nothing = Products(np.zeros_like(at.x), np.zeros_like(at.s), np.zeros_like(at.u))
+    step = iterate.direction(nothing, iterate.mean, residuals=True)
+    before = max(iterate.primal, iterate.dual)
+    iterate.at = at.add(step, _BOUNDARY * _length(at, step, "xsu"), _BOUNDARY * _length(at, step, "zpv"))
+    iterate.measure()
+    if max(iterate.primal, iterate.dual) > before:
+        iterate.at = at
+        iterate.measure()
+
+
+def _step(iterate: Iterate) -> Step:
+    """Return the next point."""
+    at, mean = iterate.at, iterate.mean
+    step = iterate.direction(_affine(iterate), mean, residuals=True)
+    primal, dual = _length(at, step, "xsu"), _length(at, step, "zpv")
+    ratio = iterate.products(at.add(step, primal, dual)) / iterate.terms / mean
+    aim = mean * min(max(ratio, 0.0) ** 3, 1.0)
+    aim = max(aim, INTERIOR_CENTRING * mean)
+    wanted = aim * iterate.barrier
+    correction = Products(aim - step.x * step.z, aim - step.s * step.p, wanted - step.u * step.v)
+    more = iterate.direction(correction, aim)
+    step, primal, dual = _weighted(at, step, more)
+    for _ in range(_CORRECTORS):
+        if min(primal, dual) > _SHORT:
+            break
+        further = min(1.0, primal + _LONGER), min(1.0, dual + _LONGER)
+        more = iterate.direction(_recentred(iterate, at.add(step, *further), aim), aim)
+        tried, longer, higher = _weighted(at, step, more)
+        if longer + higher < primal + dual + _GAIN * _LONGER:
+            break
+        step, primal, dual = tried, longer, higher
+    return at.add(step, _BOUNDARY * primal, _BOUNDARY * dual)
+
+
+def _affine(iterate: Iterate) -> Products:
+    """Return what takes all products to where they are at the optimum."""
+    at = iterate.at
+    return Products(-at.x * at.z, -at.s * at.p, iterate.problem.rows.weight - at.u * at.v)
+
+
+def _recentred(iterate: Iterate, trial: Step, aim: float) -> Products:
+    """Return corrections that bring the products at a trial point near the aim (Gondzio, 1996)."""
+
+    def towards(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        product = one * other
+        change = np.clip(product, _LOW * aim, _HIGH * aim)
+        change -= product
+        return np.asarray(np.maximum(change, -_HIGH * aim, out=change))
+
+    uv = np.where(iterate.barrier, towards(trial.u, trial.v), 0.0)
+    return Products(towards(trial.x, trial.z), towards(trial.s, trial.p), uv)
+
+
+def _length(at: Step, step: Step, names: str) -> float:
+    """Return how far the variables can go along a step, at most 1."""
+    steepest = min(float((getattr(step, name) / getattr(at, name)).min(initial=0.0)) for name in names)
+    return 1.0 if steepest >= -1.0 else -1.0 / steepest
+
+
+def _weighted(at: Step, step: Step, more: Step) -> tuple[Step, float, float]:
+    """Return step + weight·more with the weights (primal and dual) that allow the longest steps, and their lengths."""
+    primal, longest = _best_weight(at, step, more, "xsu")
+    dual, highest = _best_weight(at, step, more, "zpv")
+    return step.add(more, primal, dual), longest, highest
+
+
+def _best_weight(at: Step, step: Step, more: Step, names: str) -> tuple[float, float]:
+    """Return the weight and the length of the longest step; the slopes are linear in the weight."""
+    slopes, changes = [], []
+    for name in names:
+        value = getattr(at, name)
+        slope, change = getattr(step, name) / value, getattr(more, name) / value
+        blocking = np.minimum(slope, slope + change) < -1.0
+        slopes.append(slope[blocking])
+        changes.append(change[blocking])
+    slope, change = np.concatenate(slopes), np.concatenate(changes)
+    best, longest = 1.0, -1.0
+    for weight in _WEIGHTS:
+        steepest = float((slope + weight * change).min(initial=-1.0))
+        length = -1.0 / steepest
+        if length > longest + _BETTER:
+            best, longest = float(weight), length
+    return best, longest

@@ -1,0 +1,152 @@
+"""Linear programs of many columns and few that matter: HiGHS on those, the others priced and added as they are wanted.
+
+An interior optimum tells which columns can be positive at an optimum and which rows are slack, so it gives the first
+columns and a basis that is nearly right. The answer is a vertex of the whole program: no column is left whose reduced
+cost is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...models.errors import SolverError
+from ...models.program import Program
+from ...models.solution import Options, Solution
+from ...models.tolerances import SOLVER_TIGHTEST
+from ..common import reduced_costs
+from ..highs import Highs, HighsSession
+from ..session import ProgramSession
+
+#: Columns to begin with, and columns added at once, at most, per row; rounds of pricing, at most.
+_FIRST, _ADDED, _ROUNDS = 4, 1, 200
+
+
+class PricingSession(ProgramSession):
+    """A series of solves of a program that HiGHS sees only a part of.
+
+    Parameters
+    ----------
+    backend : Highs
+    program : Program
+    options : Options
+    start : Solution
+        An optimum (or near one) with row duals.
+    """
+
+    backend: Highs
+
+    def __init__(self, backend: Highs, program: Program, options: Options, start: Solution) -> None:
+        super().__init__(backend, program, options)
+        assert start.x is not None and start.row_duals is not None
+        self.active = _likely(program, start)
+        self.columns = np.flatnonzero(self.active)
+        self.master = self._load()
+        activity = program.A @ start.x
+        room = np.minimum(abs(activity - program.row_lower), abs(program.row_upper - activity))
+        size = abs(program.A) @ abs(start.x)
+        slack = room > _relative(abs(start.row_duals)) * size
+        self.master.start_from(start.x[self.columns] > 0, slack)
+
+    def set_rows(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Change bounds of rows."""
+        super().set_rows(rows, lower, upper)
+        self.master.set_rows(rows, lower, upper)
+
+    def set_columns(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Change bounds of columns."""
+        super().set_columns(columns, lower, upper)
+        here = self.active[columns]
+        self.master.set_columns(np.searchsorted(self.columns, columns[here]), lower[here], upper[here])
+
+    def set_costs(self, costs: np.ndarray) -> None:
+        """Change the whole objective."""
+        super().set_costs(costs)
+        self.master.set_costs(costs[self.columns])
+
+    def set_coefficients(self, rows: np.ndarray, column: int, values: np.ndarray) -> None:
+        """Change entries of one column."""
+        super().set_coefficients(rows, column, values)
+        if self.active[column]:
+            self.master.set_coefficients(rows, int(np.searchsorted(self.columns, column)), values)
+
+    def restart(self, other_method: bool = False) -> None:
+        """Forget the last basis."""
+        self.master.restart(other_method)
+
+    def solve(self) -> Solution:
+        """Solve what is loaded: no column that is left out would help."""
+        seconds = 0.0
+        for _ in range(_ROUNDS):
+            part = self.master.solve()
+            seconds += part.times.get("solve", 0.0)
+            if not part.status.is_optimal or part.row_duals is None or part.x is None:
+                return self._whole(part, seconds)
+            wanted = self._wanted(part.row_duals)
+            if not wanted.size:
+                return self._whole(part, seconds)
+            basis = self.master.basic()
+            self.active[wanted] = True
+            before, self.columns = self.columns, np.flatnonzero(self.active)
+            self.master = self._load()
+            if basis is not None:
+                columns = np.zeros(len(self.columns), dtype=bool)
+                columns[np.searchsorted(self.columns, before)] = basis[0]
+                self.master.start_from(columns, basis[1])
+        raise SolverError(f"{self.program.name!r}: columns were still wanted after {_ROUNDS} rounds of pricing")
+
+    def _wanted(self, duals: np.ndarray) -> np.ndarray:
+        """Return columns left out that would help, the most wrong first, no more than fit at once."""
+        program = self.program
+        terms = abs(program.c) + abs(program.A).T @ abs(duals)
+        sign = 1.0 if program.sense == "max" else -1.0
+        gain = sign * (program.c - program.A.T @ duals) / np.where(terms > 0, terms, 1.0)
+        gain[self.active | (program.col_upper <= program.col_lower)] = 0.0
+        wanted = np.flatnonzero(gain > SOLVER_TIGHTEST)
+        most = _ADDED * program.n_rows
+        return wanted if len(wanted) <= most else wanted[np.argpartition(-gain[wanted], most)[:most]]
+
+    def _load(self) -> HighsSession:
+        program, columns = self.program, self.columns
+        part = program.replace(
+            c=program.c[columns],
+            A=program.A[:, columns].tocsc(),
+            col_lower=program.col_lower[columns],
+            col_upper=program.col_upper[columns],
+            integrality=program.integrality[columns],
+            columns=(),
+        )
+        return HighsSession(self.backend, part, replace(self.options, method="simplex"))
+
+    def _whole(self, part: Solution, seconds: float) -> Solution:
+        """Return the answer for the whole program."""
+        x = reduced = None
+        if part.x is not None:
+            x = np.zeros(self.program.n_columns)
+            x[self.columns] = part.x
+            if part.row_duals is not None:
+                reduced = reduced_costs(self.program, x, part.row_duals)
+        return replace(
+            part, program=self.program, x=x, column_duals=reduced, basis=None, times={**part.times, "solve": seconds}
+        )
+
+
+def _likely(program: Program, start: Solution) -> np.ndarray:
+    """Return the largest columns whose value outweighs their reduced cost, and those with a cost."""
+    assert start.x is not None and start.row_duals is not None
+    terms = abs(program.c) + abs(program.A).T @ abs(start.row_duals)
+    cost = abs(program.c - program.A.T @ start.row_duals) / np.where(terms > 0, terms, 1.0)
+    size = abs(program.A) @ abs(start.x)
+    reach = abs(program.A).T @ np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    part = abs(start.x) * reach  # how much of its rows a column is
+    likely = np.where(part >= cost, part, 0.0)
+    most = _FIRST * program.n_rows
+    if np.count_nonzero(likely) > most:
+        likely[likely < np.partition(likely, -most)[-most]] = 0.0
+    return np.asarray((likely > 0) | (program.c != 0))
+
+
+def _relative(values: np.ndarray) -> np.ndarray:
+    most = values.max(initial=0.0)
+    return values / most if most > 0 else values
