@@ -37,7 +37,10 @@ def place(demands, capacities, counts, policy, weights=None, limits=None, eligib
                 chosen = s
                 break
             first = next(r for r in resources if d[n][r])
-            distance = sum((abs(free[r] / free[first] - d[n][r] / d[n][first]) for r in resources), Fraction(0))
+            distance = Fraction(0)
+            for r in resources:
+                if largest[r]:
+                    distance += abs(free[r] / free[first] - d[n][r] / d[n][first]) * largest[first] / largest[r]
             if best is None or distance < best:
                 best, chosen = distance, s
         if chosen is None:

@@ -68,7 +68,8 @@ def simulate(jobs, capacities, counts, policy, weights=None, slots=14, eligible=
                     chosen = s
                     break
                 one = next(r for r in resources if need[r])
-                distance = sum((abs(free[r] / free[one] - need[r] / need[one]) for r in resources), Fraction(0))
+                unit = [largest[one] / largest[r] for r in resources]
+                distance = sum(abs(free[r] / free[one] - need[r] / need[one]) * unit[r] for r in resources)
                 if best is None or distance < best:
                     best, chosen = distance, s
             if chosen is None:
@@ -87,3 +88,58 @@ def simulate(jobs, capacities, counts, policy, weights=None, slots=14, eligible=
             if not queue[user]:
                 going.discard(user)
     return first, last
+
+
+def fluid(jobs, share):
+    """Return (start, finish) of divisible jobs by number, event by event in rationals.
+
+    ``share`` gives for open requests (user, what is asked, tasks at most, part of the user's weight) how many tasks of
+    each run at once.
+    """
+    left = {k: Fraction(job["tasks"]) * exactly(job["duration"]) for k, job in enumerate(jobs)}
+    first, last, now = {}, {}, Fraction(0)
+    while True:
+        groups = {}
+        for k, job in enumerate(jobs):
+            if k not in last and exactly(job["arrival"]) <= now and job["tasks"]:
+                groups.setdefault((job["user"], job["ask"]), []).append(k)
+        many = {user: sum(other == user for other, _ in groups) for user, _ in groups}
+        requests = [
+            (user, ask, sum(jobs[k]["tasks"] for k in group), Fraction(1, many[user]))
+            for (user, ask), group in groups.items()
+        ]
+        rates, heads = {}, list(groups.values())
+        for head, tasks in zip(heads, share(requests) if requests else [], strict=True):
+            for k in head:
+                rates[k] = min(Fraction(jobs[k]["tasks"]), tasks)
+                tasks -= rates[k]
+        first.update({k: now for k, rate in rates.items() if rate > 0 and k not in first})
+        coming = [exactly(job["arrival"]) for job in jobs if exactly(job["arrival"]) > now]
+        ends = [now + left[k] / rate for k, rate in rates.items() if rate > 0]
+        if not coming and not ends:
+            return first, last
+        then = min(coming + ends)
+        for k, rate in rates.items():
+            left[k] -= rate * (then - now)
+            if left[k] == 0 and rate > 0:
+                last[k] = then
+        now = then
+
+
+def drf(demands, weights, limits, capacity):
+    """Return DRF's tasks on one server in rationals: raise all levels until a resource or a limit ends one."""
+    users, resources = range(len(demands)), range(len(capacity))
+    alone = [min(capacity[r] / demands[n][r] for r in resources if demands[n][r]) for n in users]
+    tasks, free, going = [Fraction(0)] * len(demands), list(capacity), set(users)
+    while going:
+        speed = {n: weights[n] * alone[n] for n in going}
+        draw = [sum(speed[n] * demands[n][r] for n in going) for r in resources]
+        step = min(
+            [free[r] / draw[r] for r in resources if draw[r]] + [(limits[n] - tasks[n]) / speed[n] for n in going]
+        )
+        for n in going:
+            tasks[n] += step * speed[n]
+        free = [free[r] - step * draw[r] for r in resources]
+        full = {r for r in resources if free[r] == 0}
+        going = {n for n in going if tasks[n] < limits[n] and not any(demands[n][r] for r in full)}
+    return tasks

@@ -23,7 +23,7 @@ FLOORS = {
     "formulations": {"models", "formulations"},
     "solvers": {"models", "formulations", "solvers"},
     "study": {"models", "mechanisms", "api", "progress", "study"},
-    "simulation": {"models", "solvers", "progress", "simulation"},
+    "simulation": {"models", "mechanisms", "solvers", "api", "tracking", "progress", "simulation"},
 }
 
 

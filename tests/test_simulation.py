@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
-from fairlp import Instance
+from fairlp import Instance, simulation
 from fairlp.models.errors import FileFormatError, InstanceError, StudyError, UnknownNameError
 from fairlp.simulation import Workload, engine, simulate
+from fairlp.simulation.experiments import joining_users
+from fairlp.simulation.result import TABLES
 
 POLICIES = ("first-fit", "best-fit", "slots")
 
@@ -84,7 +86,7 @@ def test_nothing_is_over_capacity_and_no_task_is_lost(seed, policy):
     workload, cluster, _ = trace(rng, jobs=25)
     run = engine.Engine(cluster, workload, policy, every=3)
     arrived = 0
-    while not run.run(float("inf"), most_decisions=1):
+    while not run.run(float("inf"), most_events=1):
         assert (run.servers.free >= 0).all() and (run.servers.free <= run.capacity).all()
         if run.servers.slots is not None:
             assert (run.servers.slots >= 0).all()
@@ -93,16 +95,14 @@ def test_nothing_is_over_capacity_and_no_task_is_lost(seed, policy):
         assert (run.left[: run.next_job] <= run.tasks[: run.next_job]).all()
     assert (run.servers.free == run.capacity).all() and run.active.sum() == 0
     assert run.queued.sum() == 0 and run.done.sum() + run.tasks[run.refused].sum() == workload.total_tasks
-    assert all(amount == 0 for usage in run.usage for amount in usage)
+    assert all(amount == 0 for held in run.held for amount in held)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_a_run_goes_on_from_a_saved_state_to_the_same_bytes(policy, tmp_path, monkeypatch):
-    rng = np.random.default_rng(5)
-    workload, cluster, _ = trace(rng, jobs=40)
+def stopped_and_resumed(cluster, workload, policy, folder, monkeypatch):
+    """Stop a run at its third saved state, start it again, and compare with one that was not stopped, to the byte."""
     whole = simulate(cluster, workload, policy, every=1)
-    state = tmp_path / "state"
-    monkeypatch.setattr("fairlp.simulation.BATCH", 7)
+    state = folder / "state"
+    monkeypatch.setattr(simulation, "BATCH", 7)
     saves = 0
 
     def stop(*_):
@@ -111,25 +111,34 @@ def test_a_run_goes_on_from_a_saved_state_to_the_same_bytes(policy, tmp_path, mo
         if saves == 3:
             raise KeyboardInterrupt
 
-    import fairlp.simulation as module
-
-    save = module._save
-    monkeypatch.setattr(module, "_save", lambda *given: (save(*given), stop()))
+    save = simulation._save
+    monkeypatch.setattr(simulation, "_save", lambda *given: (save(*given), stop()))
     with pytest.raises(KeyboardInterrupt):
         simulate(cluster, workload, policy, every=1, state=state)
     assert state.exists()
-    monkeypatch.setattr(module, "_save", save)
+    monkeypatch.setattr(simulation, "_save", save)
     resumed = simulate(cluster, workload, policy, every=1, state=state)
     assert not state.exists() and saves == 3
-    for name in ("utilization", "shares", "queued", "running", "jobs", "users"):
+    for name in TABLES:
         left, right = getattr(whole, name), getattr(resumed, name)
         assert left.to_csv() == right.to_csv() and left.equals(right)
-    module._save(state, "another", engine.Engine(cluster, workload, policy))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_run_goes_on_from_a_saved_state_to_the_same_bytes(policy, tmp_path, monkeypatch):
+    workload, cluster, _ = trace(np.random.default_rng(5), jobs=40)
+    stopped_and_resumed(cluster, workload, policy, tmp_path, monkeypatch)
+
+
+def test_a_state_of_something_else_is_refused(tmp_path):
+    workload, cluster, _ = trace(np.random.default_rng(5))
+    state = tmp_path / "state"
+    simulation._save(state, "another", engine.Engine(cluster, workload, "best-fit"))
     with pytest.raises(StudyError, match="another simulation"):
-        simulate(cluster, workload, policy, state=state)
+        simulate(cluster, workload, "best-fit", state=state)
     state.write_bytes(b"not a state")
     with pytest.raises(FileFormatError, match="no state"):
-        simulate(cluster, workload, policy, state=state)
+        simulate(cluster, workload, "best-fit", state=state)
 
 
 def test_the_three_levels_of_figure_4_of_wang():
@@ -138,22 +147,13 @@ def test_the_three_levels_of_figure_4_of_wang():
     The pool of the paper's draw is 52.75 CPU and 51.32 memory; ours is another draw, so the levels agree within a few
     hundredths. The fluid optimum of one user is all of the memory: a server of 0.5 holds one task of 0.3, not 1.67.
     """
-    cluster = fairlp.examples.load("wang-figure-4")
-    jobs = pd.DataFrame(
-        {
-            "user": ["user1", "user2", "user3"],
-            "arrival": [0.0, 200.0, 500.0],
-            "tasks": [9000, 9000, 9000],
-            "duration": [60.0, 60.0, 60.0],
-            "cpu": [0.2, 0.5, 0.1],
-            "memory": [0.3, 0.1, 0.3],
-        }
-    )
-    found = simulate(cluster, Workload.of(jobs, ["cpu", "memory"]), "best-fit", every=10, until=900)
+    found = joining_users(every=10)
     assert found.shares["user1"][150] == pytest.approx(0.62, abs=0.05) and found.shares["user3"][490] == 0
     assert found.shares.loc[450, ["user1", "user2"]].tolist() == pytest.approx([0.44, 0.44], abs=0.05)
     assert found.shares.loc[850].tolist() == pytest.approx([0.26, 0.26, 0.26], abs=0.05)
     assert found.utilization.max().max() <= 1
+    assert found.jobs.set_index("user").finish["user1"] == pytest.approx(1080, abs=30)
+    assert found.usage.loc[150].tolist() == pytest.approx([0.40, 0.62, 0, 0, 0, 0], abs=0.02)
 
 
 def test_jobs_from_csv_and_what_is_wrong_with_them(tmp_path):

@@ -1,4 +1,4 @@
-"""A discrete-event simulator of whole tasks on servers: users submit jobs over time, a policy decides.
+"""A discrete-event simulator: users submit jobs over time, a policy of whole or divisible tasks decides.
 
 >>> import pandas as pd
 >>> import fairlp
@@ -17,17 +17,22 @@ import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..models.errors import FileFormatError, StudyError
-from ..solvers.combinatorial.placement import SLOTS
+from ..models.errors import FileFormatError, StudyError, UnknownNameError, nearest
+from ..solvers.combinatorial.placement import POLICIES, SLOTS
+from .allocators import fluid_policies
+from .base import Simulation
 from .engine import Engine
+from .fluid import Fluid
 from .result import SimulationResult
 from .workload import Workload
 
 if TYPE_CHECKING:
     from ..models.instance import Instance
 
-#: Decisions between two looks at the progress bar and, where a state is kept, two saved states.
-BATCH = 20_000
+#: Events between two looks at the progress bar and, where a state is kept, two saved states.
+BATCH = 1000
+#: Seconds between samples, and how many of them (while jobs arrive), where nothing is said.
+SHORTEST, MOST_SAMPLES = 60.0, 1000
 
 
 def simulate(
@@ -36,11 +41,12 @@ def simulate(
     policy: str = "best-fit",
     *,
     until: float | None = None,
-    every: float = 60.0,
+    every: float | None = None,
     weights: dict[Any, float] | None = None,
     slots: int = SLOTS,
     state: str | Path | None = None,
     progress: bool | None = None,
+    **options: Any,
 ) -> SimulationResult:
     """Simulate a workload on a cluster.
 
@@ -49,21 +55,27 @@ def simulate(
     cluster : Instance
         Its servers; its users are not used.
     workload : Workload
-    policy : {"first-fit", "best-fit", "slots"}
+    policy : str
+        Whole tasks by ``first-fit``, ``best-fit`` or ``slots``; or divisible tasks, shared anew at every event, by a
+        static mechanism of :func:`fairlp.mechanisms` (``drfh``, ``c-drfh``, ``tsf``, ``psdsf-rdm``, …) or by servers
+        on their own, ``psdsf-rdm-distributed`` and ``psdsf-tdm-distributed``. :func:`policies` lists them.
     until : float, optional
         Seconds; by default until everything has ended.
-    every : float
-        Seconds between samples of the time series.
+    every : float, optional
+        Seconds between samples of the time series; by default 60, or more where that would be over a thousand.
     weights : dict, optional
         User → weight.
     slots : int
-        Slots of the largest server, for ``slots``.
+        Slots of the largest server, for policy ``slots``.
     state : str or Path, optional
-        A file in which the state is kept every ``BATCH`` decisions; a killed run that is started again with the same
+        A file in which the state is kept every ``BATCH`` events; a killed run that is started again with the same
         arguments goes on from there and gives the same result to the last bit. It is removed at the end. (A pickle:
         open only your own.)
     progress : bool, optional
         A progress bar; by default in a terminal or notebook only.
+    **options
+        Of divisible tasks: as for :func:`fairlp.allocate`, or ``period``, ``jitter``, ``delay``, ``damping``,
+        ``procedure`` and ``clock_seed`` of servers on their own (as of :func:`fairlp.per_server.track`).
 
     Returns
     -------
@@ -72,55 +84,85 @@ def simulate(
     Raises
     ------
     InstanceError
-        For a resource that no server has, a weight of 0, a user with no server.
+        For a resource that no server has, or a weight of 0.
+    UnknownNameError, NotDefinedError
+        For a policy or option that does not exist, or a mechanism that is not defined for this cluster and workload.
     StudyError
         When the state is of another simulation.
     """
     from ..progress import progress_bar
 
-    engine = Engine(cluster, workload, policy, weights=weights, slots=slots, every=every)
-    key = _key(cluster, workload, policy, weights, slots, every)
+    if every is None:
+        last = float(workload.jobs["arrival"].max()) if until is None else until
+        every = max(SHORTEST, last / MOST_SAMPLES)
+    simulation = _simulation(cluster, workload, policy, slots, options, weights=weights, every=every)
+    key = _key(cluster, workload, policy, weights, slots, every, options)
     if state is not None and Path(state).exists():
-        engine = _load(Path(state), key)
-    ended = int(engine.done.sum())
+        simulation = _load(Path(state), key)
+    ended = int(simulation.completed().sum())
     with progress_bar(f"{policy}: tasks ended", workload.total_tasks, ended, progress) as advance:
-        while not engine.run(float("inf") if until is None else until, BATCH):
-            before, ended = ended, int(engine.done.sum())
+        while not simulation.run(float("inf") if until is None else until, BATCH):
+            before, ended = ended, int(simulation.completed().sum())
             advance(ended - before)
             if state is not None:
-                _save(Path(state), key, engine)
+                _save(Path(state), key, simulation)
     if state is not None:
         Path(state).unlink(missing_ok=True)
-    return SimulationResult.of(engine, workload, tuple(cluster.resources))
+    return SimulationResult.of(simulation, workload, tuple(cluster.resources))
 
 
-def _key(*parts: Any) -> str:
+def policies() -> tuple[str, ...]:
+    """Return the names of all policies: of whole tasks, then of divisible ones.
+
+    >>> policies()[:5]
+    ('first-fit', 'best-fit', 'slots', 'drf', 'edrf')
+    """
+    return (*POLICIES, *fluid_policies())
+
+
+def _simulation(
+    cluster: Instance, workload: Workload, policy: str, slots: int, options: dict[str, Any], **common: Any
+) -> Simulation:
+    """Return the simulation of a policy at its beginning."""
+    if policy not in policies():
+        raise UnknownNameError(f"no policy is called {policy!r}; {nearest(policy, policies())}")
+    if policy not in POLICIES:
+        return Fluid(cluster, workload, policy, **common, **options)
+    if options:
+        raise UnknownNameError(
+            f"policy {policy!r} has no option {next(iter(options))!r}; only divisible tasks have any"
+        )
+    return Engine(cluster, workload, policy, slots=slots, **common)
+
+
+def _key(cluster: Instance, workload: Workload, *rest: Any) -> str:
+    """Return what tells one simulation from another."""
     digest = hashlib.sha256()
-    cluster, workload, *rest = parts
     for array in (cluster.capacities, cluster.counts):
         digest.update(array.tobytes())
+    digest.update(cluster.server_attributes.to_csv().encode())
     digest.update(workload.jobs.to_csv().encode())
-    digest.update(repr(rest).encode())
+    digest.update(repr((list(cluster.resources), rest)).encode())
     return digest.hexdigest()
 
 
-def _save(path: Path, key: str, engine: Engine) -> None:
+def _save(path: Path, key: str, simulation: Simulation) -> None:
     temporary = path.with_name(path.name + ".part")
-    temporary.write_bytes(pickle.dumps((key, engine), protocol=pickle.HIGHEST_PROTOCOL))
+    temporary.write_bytes(pickle.dumps((key, simulation), protocol=pickle.HIGHEST_PROTOCOL))
     os.replace(temporary, path)
 
 
-def _load(path: Path, key: str) -> Engine:
+def _load(path: Path, key: str) -> Simulation:
     try:
-        kept, engine = pickle.loads(path.read_bytes())
+        kept, simulation = pickle.loads(path.read_bytes())
     except (pickle.UnpicklingError, EOFError, AttributeError, ValueError) as error:
         raise FileFormatError(
             f"{str(path)!r} holds no state of a simulation ({error}); remove it to start afresh"
         ) from error
     if kept != key:
         raise StudyError(f"{str(path)!r} holds the state of another simulation; give another file, or remove it")
-    found: Engine = engine
+    found: Simulation = simulation
     return found
 
 
-__all__ = ["SimulationResult", "Workload", "simulate"]
+__all__ = ["SimulationResult", "Workload", "policies", "simulate"]

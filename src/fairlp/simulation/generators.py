@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..models.errors import FileFormatError
+from ..models.errors import FileFormatError, InstanceError
 from ..models.examples import google_servers
 from ..models.instance import Instance
 from .workload import Workload
@@ -33,6 +34,76 @@ def google_sample(servers: int = 2000, seed: int = 0) -> Instance:
         units=dict.fromkeys(("cpu", "memory"), "largest server = 1"),
         name=f"google-sample-{servers}",
     )
+
+
+def sample(cluster: Instance, servers: int, seed: int = 0) -> Instance:
+    """Return so many of the cluster's servers, drawn without replacement.
+
+    >>> sample(google_sample(100), 10).n_servers
+    10
+    """
+    if not 1 <= servers <= cluster.n_servers:
+        raise InstanceError(f"cannot draw {servers} servers; expected 1 to {cluster.n_servers}, which there are")
+    return _only(cluster, _shuffled(cluster, seed)[:servers])
+
+
+def divide(cluster: Instance, parts: int, seed: int = 0) -> list[Instance]:
+    """Return the servers dealt out at random to so many clusters, as equal in number as can be.
+
+    >>> [part.n_servers for part in divide(google_sample(100), 3)]
+    [34, 33, 33]
+    """
+    if not 1 <= parts <= cluster.n_servers:
+        raise InstanceError(
+            f"cannot deal out {cluster.n_servers} servers to {parts} clusters; expected at least one server for each"
+        )
+    return [_only(cluster, own) for own in np.array_split(_shuffled(cluster, seed), parts)]
+
+
+def _shuffled(cluster: Instance, seed: int) -> np.ndarray:
+    """Return the row of each single server, in random order."""
+    return np.random.default_rng(seed).permutation(np.repeat(np.arange(len(cluster.counts)), cluster.counts))
+
+
+def _only(cluster: Instance, rows: np.ndarray) -> Instance:
+    """Return the cluster with these single servers only, given by their rows; they keep their labels."""
+    counts = np.bincount(rows, minlength=len(cluster.counts))
+    kept = np.flatnonzero(counts)
+    return cluster.replace(
+        servers=type(cluster.servers)("i", cluster.servers.labels[kept], "server"),
+        capacities=cluster.capacities[kept],
+        counts=counts[kept],
+        eligibility=None if cluster.eligibility is None else cluster.eligibility[:, kept],
+        rates=None if cluster.rates is None else cluster.rates[:, kept],
+        server_attributes=cluster.server_attributes.iloc[kept],
+    )
+
+
+def three_users(finer: int = 1) -> Workload:
+    """Return the users of papers/002, Fig. 4: tasks (0.2, 0.3) from 0 s, (0.5, 0.1) from 200 s, (0.1, 0.3) from 500 s.
+
+    The paper tells neither how many tasks they have nor how long these take. Here tasks take 60 s, and user 1 has as
+    many as let it leave at about 1080 s, as in the paper.
+
+    Parameters
+    ----------
+    finer : int
+        Cut every task into so many equal ones.
+
+    >>> three_users().jobs[["arrival", "cpu", "memory"]].values.tolist()
+    [[0.0, 0.2, 0.3], [200.0, 0.5, 0.1], [500.0, 0.1, 0.3]]
+    """
+    jobs = pd.DataFrame(
+        {
+            "user": ["user1", "user2", "user3"],
+            "arrival": [0.0, 200.0, 500.0],
+            "tasks": np.array([1240, 640, 920]) * finer,
+            "duration": 60.0,
+            "cpu": np.array([0.2, 0.5, 0.1]) / finer,
+            "memory": np.array([0.3, 0.1, 0.3]) / finer,
+        }
+    )
+    return Workload.of(jobs, ["cpu", "memory"])
 
 
 def synthetic(
@@ -63,10 +134,19 @@ def synthetic(
     smallest, largest : float
         Demand of one task.
     seed : int
+
+    Raises
+    ------
+    InstanceError
+        For a number that is not above 0, a number of jobs or users that is not whole, a mean of less than one task.
     """
+    _require("jobs", jobs, whole=True, least=1)
+    _require("users", users, whole=True, least=1)
+    for name, value in (("duration", duration), ("hours", hours), ("smallest", smallest), ("largest", largest)):
+        _require(name, value)
+    _require("tasks", tasks, least=1)
     rng = np.random.default_rng(seed)
-    ranks = 1.0 / np.arange(1, users + 1)
-    owner = rng.choice(users, jobs, p=ranks / ranks.sum())
+    owner = _owners(rng, users, jobs)
     demands = rng.uniform(smallest, largest, (users, 2)).round(3)
     table = pd.DataFrame(
         {
@@ -81,17 +161,22 @@ def synthetic(
     return Workload.of(table, ["cpu", "memory"])
 
 
-def alibaba(tasks_csv: str | Path, *, users: int = 50, seed: int = 0) -> Workload:
+def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -> Workload:
     """Return the tasks of Alibaba's GPU trace as jobs of one task, by creation time.
 
     The trace tells when a task was created and deleted, what it needs and which GPU models it may use, and not whose it
-    is: users are drawn (Zipf-like, seeded). Amounts as :func:`fairlp.read_alibaba_gpu` has them; its servers fit.
+    is, so users are constructed: one for each class of tasks that ask for the same, or so many, drawn. Amounts as
+    :func:`fairlp.read_alibaba_gpu` has them; its servers fit. Most of the trace is one gap: all but 80 tasks were
+    created after 10,000,000 s (:meth:`Workload.window` cuts it off).
 
     Parameters
     ----------
     tasks_csv : str or Path
         ``openb_pod_list_*.csv``.
-    users, seed : int
+    users : int, optional
+        Draw users of Zipf-like frequencies (1/rank), instead of one for each demand and GPU models.
+    seed : int
+        Of that draw.
 
     Raises
     ------
@@ -104,10 +189,12 @@ def alibaba(tasks_csv: str | Path, *, users: int = 50, seed: int = 0) -> Workloa
     if missing:
         raise FileFormatError(f"{str(tasks_csv)!r} has no column {missing[0]!r}")
     table = table[table["deletion_time"] >= table["creation_time"]]
-    rng = np.random.default_rng(seed)
-    ranks = 1.0 / np.arange(1, users + 1)
-    owner = rng.choice(users, len(table), p=ranks / ranks.sum())
     specs = table["gpu_spec"] if "gpu_spec" in table.columns else pd.Series(index=table.index, dtype=object)
+    if users is None:
+        asked = table[["cpu_milli", "memory_mib", "num_gpu", "gpu_milli"]].assign(gpu_spec=specs)
+        owner = asked.groupby(list(asked.columns), sort=False, dropna=False).ngroup().to_numpy()
+    else:
+        owner = _owners(np.random.default_rng(seed), users, len(table))
     jobs = pd.DataFrame(
         {
             "job": table["name"],
@@ -122,3 +209,17 @@ def alibaba(tasks_csv: str | Path, *, users: int = 50, seed: int = 0) -> Workloa
         }
     )
     return Workload.of(jobs, ["cpu", "memory", "gpu"])
+
+
+def _require(name: str, value: Any, *, whole: bool = False, least: int = 0) -> None:
+    """Raise unless it is a number above 0, and of at least so much."""
+    known = isinstance(value, int) or (isinstance(value, float) and not whole)
+    if not known or not least <= value < np.inf or value == 0:
+        what = "a whole number" if whole else "a number"
+        raise InstanceError(f"{name}={value!r}; expected {what} {f'of at least {least}' if least else 'above 0'}")
+
+
+def _owners(rng: np.random.Generator, users: int, jobs: int) -> np.ndarray:
+    """Draw whose each job is, with frequencies 1/rank."""
+    ranks = 1.0 / np.arange(1, users + 1)
+    return rng.choice(users, jobs, p=ranks / ranks.sum())

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .engine import Engine
+from .base import Simulation
 from .workload import Workload
+
+#: Tables of a result, by the names of its attributes.
+TABLES = ("utilization", "usage", "shares", "queued", "running", "jobs", "users")
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,22 +26,28 @@ class SimulationResult:
     workload : Workload
     utilization : DataFrame
         Fraction of each resource of the pool in use, by sample time [s].
+    usage : DataFrame
+        Fraction of each resource of the pool that each user takes; columns (user, resource).
     shares : DataFrame
         Dominant share of each user (slots: of all slots), by sample time.
     queued, running : DataFrame
-        Tasks that wait and that run, by sample time and user.
+        Tasks that wait and that run, by sample time and user. Of divisible tasks parts run; those of jobs that have
+        not ended and do not run, wait.
     jobs : DataFrame
-        By job: ``user``, ``arrival``, ``tasks``, ``start`` (of the first task), ``finish`` (of the last; NaN when it
-        did not end), ``completion`` (finish − arrival) [s], ``refused`` (a task fits no server, even an empty one).
+        By job that has arrived: ``user``, ``arrival``, ``tasks``, ``start`` (of the first task), ``finish`` (of the
+        last; NaN when it did not end), ``completion`` (finish − arrival) [s], ``refused`` (a task fits no server, even
+        an empty one).
     users : DataFrame
-        By user: tasks ``submitted``, ``completed``, and their ``ratio``.
+        By user: tasks ``submitted``, ``completed``, and their ``ratio``. Of divisible tasks, half the work of a job
+        counts as half its tasks.
     decisions : int
-        How often a server was looked for.
+        How often a server was looked for, or the cluster shared.
     """
 
     policy: str
     workload: Workload
     utilization: pd.DataFrame
+    usage: pd.DataFrame
     shares: pd.DataFrame
     queued: pd.DataFrame
     running: pd.DataFrame
@@ -47,31 +56,42 @@ class SimulationResult:
     decisions: int
 
     @classmethod
-    def of(cls, engine: Engine, workload: Workload, resources: tuple[Any, ...]) -> SimulationResult:
-        """Return the answer of an engine that has come to its end."""
-        times = pd.Index(engine.log.times, name="time")
+    def of(cls, simulation: Simulation, workload: Workload, resources: tuple[Any, ...]) -> SimulationResult:
+        """Return the answer of a simulation that has come to its end."""
+        times = pd.Index(simulation.log.times, name="time")
         people = pd.Index(workload.users, name="user")
-
-        def table(rows: list[np.ndarray], columns: Any) -> pd.DataFrame:
-            return pd.DataFrame(np.array(rows).reshape(len(times), -1), index=times, columns=columns)
-
-        jobs = workload.jobs[["user", "arrival", "tasks"]].copy()
-        jobs["start"], jobs["finish"] = engine.start, engine.finish
+        columns = {
+            "used": pd.Index(resources, name="resource"),
+            "usage": pd.MultiIndex.from_product([people, resources], names=["user", "resource"]),
+            **dict.fromkeys(("shares", "waiting", "running"), people),
+        }
+        series = {
+            name: pd.DataFrame(
+                np.array([getattr(sample, name) for sample in simulation.log.samples]).reshape(len(times), -1),
+                index=times,
+                columns=labels,
+            )
+            for name, labels in columns.items()
+        }
+        came = slice(simulation.next_job)
+        jobs = workload.jobs[["user", "arrival", "tasks"]].iloc[came].copy()
+        jobs["start"], jobs["finish"] = simulation.start[came], simulation.finish[came]
         jobs["completion"] = jobs["finish"] - jobs["arrival"]
-        jobs["refused"] = np.isin(np.arange(len(jobs)), engine.refused)
-        submitted = np.bincount(engine.user[: engine.next_job], engine.tasks[: engine.next_job], minlength=len(people))
-        users = pd.DataFrame({"submitted": submitted.astype(np.int64), "completed": engine.done}, index=people)
+        jobs["refused"] = np.isin(np.arange(len(jobs)), simulation.refused)
+        submitted = np.bincount(simulation.user[came], simulation.tasks[came], minlength=len(people))
+        users = pd.DataFrame({"submitted": submitted.astype(np.int64), "completed": simulation.completed()}, people)
         users["ratio"] = users["completed"] / users["submitted"].where(users["submitted"] > 0)
         return cls(
-            engine.policy,
-            workload,
-            table(engine.log.used, pd.Index(resources, name="resource")),
-            table(engine.log.shares, people),
-            table(engine.log.waiting, people),
-            table(engine.log.running, people),
-            jobs,
-            users,
-            engine.decisions,
+            policy=simulation.policy,
+            workload=workload,
+            utilization=series["used"],
+            usage=series["usage"],
+            shares=series["shares"],
+            queued=series["waiting"],
+            running=series["running"],
+            jobs=jobs,
+            users=users,
+            decisions=simulation.decisions,
         )
 
     def mean_utilization(self) -> pd.Series[float]:
@@ -83,7 +103,7 @@ class SimulationResult:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         written = []
-        for name in ("utilization", "shares", "queued", "running", "jobs", "users"):
+        for name in TABLES:
             path = folder / f"{name}.csv"
             getattr(self, name).to_csv(path)
             written.append(path)
@@ -91,5 +111,5 @@ class SimulationResult:
 
     def __repr__(self) -> str:
         used = ", ".join(f"{r} {u:.1%}" for r, u in self.mean_utilization().items())
-        done, all_tasks = int(self.users["completed"].sum()), int(self.users["submitted"].sum())
+        done, all_tasks = round(self.users["completed"].sum()), int(self.users["submitted"].sum())
         return f"<SimulationResult by {self.policy}: {done} of {all_tasks} tasks completed; mean utilization {used}>"

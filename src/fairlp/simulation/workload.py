@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ..models.errors import FileFormatError, InstanceError
+
+if TYPE_CHECKING:
+    from ..models.instance import Instance
 
 #: Columns of a table of jobs that are not demands.
 COLUMNS = ("job", "user", "arrival", "tasks", "duration", "eligible")
@@ -115,6 +118,31 @@ class Workload:
         for resource, factor in (demands or {}).items():
             table[resource] *= factor
         return Workload(table, self.resources, self.users)
+
+    def window(self, start: float, stop: float = np.inf) -> Workload:
+        """Return the jobs that arrive from ``start`` to ``stop`` (excluded); the first instant is 0 then."""
+        arrival = self.jobs["arrival"]
+        return self._part((arrival >= start) & (arrival < stop), f"from {start:g} s to {stop:g} s", start)
+
+    def only(self, user: Any) -> Workload:
+        """Return the jobs of one user."""
+        return self._part(self.jobs["user"] == user, f"of user {user!r}")
+
+    def _part(self, which: pd.Series[bool], what: str, start: float = 0.0) -> Workload:
+        table = self.jobs[which].copy()
+        if table.empty:
+            raise InstanceError(f"there are no jobs {what}; expected at least one")
+        table["arrival"] -= start
+        return Workload(table, self.resources, tuple(dict.fromkeys(table["user"])))
+
+    def load(self, cluster: Instance, seconds: float) -> pd.Series[float]:
+        """Return the work of all jobs as a fraction of what the cluster could do in so many seconds, by resource.
+
+        Above 1, not everything can be done in that time, whatever the policy.
+        """
+        offered = pd.Series(cluster.pool, index=list(cluster.resources))[list(self.resources)]
+        work = self.jobs["tasks"] * self.jobs["duration"]
+        return self.jobs[list(self.resources)].mul(work, axis="index").sum() / (offered * seconds)
 
     def __repr__(self) -> str:
         return f"<Workload: {len(self.jobs)} jobs, {self.total_tasks} tasks, {len(self.users)} users>"

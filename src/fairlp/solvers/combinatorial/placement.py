@@ -40,6 +40,8 @@ class Servers:
         The row of the instance that a server is of.
     eligible : ndarray of bool, shape (N, K), or None
         By row.
+    largest : ndarray, shape (R,)
+        The largest amount of each resource on a server: the unit in which shapes are compared.
     slots : ndarray of int, shape (S,), or None
         Free slots.
     """
@@ -48,6 +50,7 @@ class Servers:
     free: np.ndarray
     row: np.ndarray
     eligible: np.ndarray | None
+    largest: np.ndarray
     slots: np.ndarray | None = None
 
     @classmethod
@@ -71,12 +74,11 @@ class Servers:
         as fit.
         """
         row = np.repeat(np.arange(len(counts)), counts)
-        cut = None
+        cut, largest = None, capacities.max(axis=0)
         if slots is not None:
-            largest = capacities.max(axis=0)
             there = np.flatnonzero(largest > 0)
             cut = (capacities[:, there] * slots // largest[there]).min(axis=1).astype(np.int64)[row]
-        return cls(demands, capacities[row].copy(), row, eligible, cut)
+        return cls(demands, capacities[row].copy(), row, eligible, largest.astype(float), cut)
 
     def fits(self, user: int, where: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return where one task of the user fits, on these servers (by default all); bool."""
@@ -97,11 +99,18 @@ class Servers:
         """Return H(n, i) = ‖d[n]/d[n,r₀] − c̄[i]/c̄[i,r₀]‖₁ (eq. 9) on the servers ``where`` the task fits.
 
         r₀ is the first resource that the user demands (the paper's is the first): there the free amount is positive.
+        As in the paper, the largest server's amount is the unit of a resource, so that no other unit plays a part.
         """
         demand = self.demands[user].astype(float)
         first = int(np.flatnonzero(demand)[0])
         free = self.free[where].astype(float)
-        return _steps(abs(free / free[:, [first]] - demand / demand[first]).sum(axis=1))
+        distance = abs(free / free[:, [first]] - demand / demand[first])
+        return _steps((distance * self.units(first)).sum(axis=1))
+
+    def units(self, first: np.ndarray | int) -> np.ndarray:
+        """Return what an amount of each resource per amount of the ``first`` counts, in units of the largest server."""
+        inverse = np.divide(1.0, self.largest, out=np.zeros_like(self.largest), where=self.largest > 0)
+        return np.asarray(self.largest[first, None] * inverse)
 
 
 def _steps(distance: np.ndarray) -> np.ndarray:
@@ -127,6 +136,7 @@ class BestFit:
         self.first = (servers.demands > 0).argmax(axis=1)
         whole = servers.demands.astype(float)
         self.shape = whole / whole[np.arange(users), self.first][:, None]
+        self.units = servers.units(self.first)
 
     def __call__(self, user: int) -> int:
         """Return the best server for the user's task, −1 where none fits."""
@@ -146,7 +156,7 @@ class BestFit:
             fits &= self.servers.eligible[:, self.servers.row[server]]
         amounts = free.astype(float)
         own = np.where(fits, amounts[self.first], 1.0)  # positive where the task fits
-        distance = _steps(abs(amounts / own[:, None] - self.shape).sum(axis=1))
+        distance = _steps((abs(amounts / own[:, None] - self.shape) * self.units).sum(axis=1))
         self.table[:, server] = np.where(fits, distance, np.inf)
 
 

@@ -1,0 +1,250 @@
+"""Figures of simulated runs and of the experiments with them; :mod:`fairlp.plots` has them too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .simulation.experiments import Comparison, Sharing
+    from .simulation.result import SimulationResult
+
+_POOL = "fraction of the cluster in use"
+_SLOTS = "slots of the largest server"
+#: Seconds from which an axis of time is in hours.
+_HOURS = 7200.0
+#: The smallest area of a bubble [points²], and what each factor of ten in tasks adds.
+_AREA, _DECADE = 8.0, 30.0
+
+
+def plot_user_shares(found: SimulationResult, *, users: Sequence[Any] | None = None, ax: Any = None) -> Any:
+    """Draw the users' parts of each resource and their dominant shares over time (papers/002, Fig. 4).
+
+    Parameters
+    ----------
+    found : SimulationResult
+    users : sequence, optional
+        By default all.
+    ax : sequence of Axes, optional
+        Where to draw, one for each resource and one for the dominant share; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    users = list(found.shares.columns) if users is None else list(users)
+    panels = {str(resource): _of(found.usage, resource)[users] for resource in found.utilization.columns}
+    panels["dominant share"] = found.shares[users]
+    return _over_time(panels, "share [fraction of the cluster]", "user", ax)
+
+
+def plot_utilization_over_time(found: Comparison, *, ax: Any = None) -> Any:
+    """Draw the fraction of each resource in use over time, one line for each policy (papers/002, Fig. 5).
+
+    Parameters
+    ----------
+    found : Comparison
+    ax : sequence of Axes, optional
+        Where to draw, one for each resource; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    used = found.utilization()
+    resources = used.columns.get_level_values("resource").unique()
+    panels = {str(resource): _of(used, resource) for resource in resources}
+    return _over_time(panels, _POOL, "policy", ax)
+
+
+def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = None) -> Any:
+    """Draw what Slots makes of a workload against the size of slots (papers/002, Table II).
+
+    Parameters
+    ----------
+    found : DataFrame
+        Of :func:`fairlp.simulation.experiments.slot_sizes`.
+    best : int, optional
+        A number of slots to mark.
+    ax : Axes, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    from .plots import _legend, _panels
+
+    figure, (axis,) = _panels(ax, 1, 8)
+    for k, column in enumerate(found.columns):
+        label = "tasks completed" if column == "tasks" else f"{column} used" if column != "overall" else "all used"
+        axis.plot(found.index.to_numpy(), found[column].to_numpy(), marker="o", markersize=4, label=label, **_line(k))
+    if best is not None:
+        axis.axvline(best, color="#BBBBBB", linewidth=1, zorder=0)
+    axis.set(xlabel=_SLOTS, ylabel="fraction", ylim=(0, 1))
+    _tidy(axis)
+    _legend(figure, [axis], own=ax is None, title="")
+    return figure
+
+
+def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
+    """Draw the distribution of completion times, one rising curve for each policy (papers/002, Fig. 6a).
+
+    Parameters
+    ----------
+    found : Comparison
+    ax : Axes, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Fractions are of all jobs that arrived, so that a curve ends below 1 where jobs did not end.
+    """
+    import numpy as np
+
+    from .plots import _legend, _panels
+
+    figure, (axis,) = _panels(ax, 1, 8)
+    times = found.completion()
+    for k, policy in enumerate(times.columns):
+        ended = np.sort(times[policy].dropna().to_numpy())
+        axis.step(ended, np.arange(1, len(ended) + 1) / len(times), where="post", label=str(policy), **_line(k))
+    axis.set(xscale="log", xlabel="completion time of a job [s]", ylabel="fraction of jobs", ylim=(0, 1))
+    _tidy(axis)
+    _legend(figure, [axis], own=ax is None, title="policy")
+    return figure
+
+
+def plot_reductions(found: pd.DataFrame, *, what: str = "Best-Fit against Slots", ax: Any = None) -> Any:
+    """Draw by size of the job how much sooner jobs end (papers/002, Fig. 6b).
+
+    Parameters
+    ----------
+    found : DataFrame
+        Of :meth:`~fairlp.simulation.experiments.Comparison.reductions`.
+    what : str
+        Title.
+    ax : Axes, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The number of jobs stands at each bar.
+    """
+    from .plots import _look, _panels
+
+    figure, (axis,) = _panels(ax, 1, len(found))
+    heights = found["reduction"].fillna(0).to_numpy()
+    bars = axis.bar(range(len(found)), heights, 0.7, edgecolor="white", **_look(0))
+    axis.bar_label(bars, [f"{jobs} jobs" for jobs in found["jobs"]], padding=2, size="small")
+    axis.axhline(0, color="black", linewidth=0.8)
+    axis.set_xticks(range(len(found)), [str(label) for label in found.index])
+    axis.set(xlabel="tasks of the job", ylabel="mean reduction of completion time [fraction]", title=what)
+    axis.margins(y=0.15)
+    _tidy(axis)
+    return figure
+
+
+def plot_completion_ratios(
+    found: Comparison, policy: str = "best-fit", against: str = "slots", *, ax: Any = None
+) -> Any:
+    """Draw a bubble for each user: the fraction of its tasks completed under two policies (papers/002, Fig. 7).
+
+    Parameters
+    ----------
+    found : Comparison
+    policy, against : str
+        Upwards, and to the right.
+    ax : Axes, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The area of a bubble grows with the logarithm of the number of tasks submitted; above the diagonal, ``policy``
+        is better for the user.
+    """
+    ratios = found.ratios()
+    return _bubbles(ratios[against], ratios[policy], ratios["submitted"], f"under {against}", f"under {policy}", ax)
+
+
+def plot_dedicated_clouds(found: Sharing, *, ax: Any = None) -> Any:
+    """Draw a bubble for each user: the fraction of its tasks completed alone and shared (papers/002, Fig. 8).
+
+    Parameters
+    ----------
+    found : Sharing
+        Of :func:`fairlp.simulation.experiments.dedicated_clouds`.
+    ax : Axes, optional
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        As :func:`plot_completion_ratios`; above the diagonal, sharing is better for the user.
+    """
+    users = found.users
+    return _bubbles(
+        users["dedicated"], users["shared"], users["submitted"], "in a cloud of its own", "in the shared cloud", ax
+    )
+
+
+def _of(table: pd.DataFrame, resource: Any) -> pd.DataFrame:
+    """Return the columns of one resource."""
+    return cast("pd.DataFrame", table.xs(resource, axis="columns", level="resource"))
+
+
+def _over_time(panels: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any) -> Any:
+    """Draw a panel of lines for each table, columns over time."""
+    from .plots import _legend, _panels
+
+    figure, axes = _panels(ax, len(panels), 5)
+    end = float(next(iter(panels.values())).index[-1])
+    scale, unit = (3600.0, "h") if end >= _HOURS else (1.0, "s")
+    for (name, table), axis in zip(panels.items(), axes, strict=True):
+        for k, column in enumerate(table.columns):
+            axis.plot(table.index.to_numpy() / scale, table[column].to_numpy(), label=str(column), **_line(k))
+        axis.set(title=name, xlabel=f"time [{unit}]", ylim=(0, 1.02), xlim=(0, end / scale))
+        _tidy(axis)
+    axes[0].set_ylabel(ylabel)
+    _legend(figure, axes, own=ax is None, title=title)
+    return figure
+
+
+def _bubbles(right: Any, up: Any, tasks: Any, xlabel: str, ylabel: str, ax: Any) -> Any:
+    """Draw a bubble for each user, and the diagonal."""
+    import numpy as np
+
+    from .plots import _look, _panels
+
+    figure, (axis,) = _panels(ax, 1, 4)
+    areas = _AREA + _DECADE * np.log10(np.maximum(tasks.to_numpy(dtype=float), 1.0))
+    axis.plot((0, 1), (0, 1), color="#999999", linewidth=0.8)
+    axis.scatter(right.to_numpy(), up.to_numpy(), areas, color=_look(0)["facecolor"], alpha=0.5, linewidth=0)
+    axis.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
+    axis.set(xlabel=f"tasks completed {xlabel} [fraction]", ylabel=f"tasks completed {ylabel} [fraction]")
+    _tidy(axis)
+    return figure
+
+
+def _line(k: int) -> dict[str, Any]:
+    """Return how the k-th line is drawn."""
+    from .plots import _DASHES, _look
+
+    return {"color": _look(k)["facecolor"], "linestyle": _DASHES[k % len(_DASHES)], "linewidth": 1.6}
+
+
+def _tidy(axis: Any) -> None:
+    axis.set_axisbelow(True)
+    axis.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+__all__ = [
+    "plot_completion_ratios",
+    "plot_completion_times",
+    "plot_dedicated_clouds",
+    "plot_reductions",
+    "plot_slot_sizes",
+    "plot_user_shares",
+    "plot_utilization_over_time",
+]

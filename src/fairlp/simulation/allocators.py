@@ -1,0 +1,150 @@
+"""Who gets how much at a moment, for divisible tasks: a mechanism solved anew, or servers that keep PS-DSF up.
+
+Both know all *requests* of a workload beforehand: what one user's tasks of one kind demand, and where they may run. A
+moment is the requests that are open, with a limit on the tasks of each, and a weight that follows from which are open.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..api import run
+from ..mechanisms import TABLE, find
+from ..models.errors import UnknownNameError, nearest
+from ..models.instance import Instance
+from ..models.tolerances import VERIFIED
+from ..solvers.combinatorial.distributed import Network
+from ..solvers.combinatorial.per_server import Market
+from ..solvers.per_server_runners import CLOCK_OPTIONS, clocks_of, division_of
+
+_SUFFIX = "-distributed"
+#: Policies in which servers act on their own, each with the mechanism that it approaches.
+DISTRIBUTED: dict[str, str] = {f"{name}{_SUFFIX}": name for name in ("psdsf-rdm", "psdsf-tdm")}
+#: Sets of open requests whose last allocation is kept.
+MOST_KEPT = 1000
+
+
+def fluid_policies() -> tuple[str, ...]:
+    """Return the policies for divisible tasks: the static mechanisms of the table, and distributed PS-DSF."""
+    solved = [row.name for row in TABLE.values() if row.compared and not row.whole_tasks]
+    return (*solved, *DISTRIBUTED)
+
+
+class Allocator(Protocol):
+    """Who gets how much: of all requests of ``instance``, those that are open now."""
+
+    def allocate(self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the tasks of these requests (rising numbers) on each row of servers, within these limits."""
+
+    def next_change(self, now: float) -> float:
+        """Return when the allocation may change though the open requests stay what they are."""
+
+
+class Solved:
+    """A mechanism, solved anew when the open requests change.
+
+    While the same requests are open, an optimum stays one when limits that it does not reach are lifted or lowered to
+    where it still does not reach them; so it is used again.
+
+    Parameters
+    ----------
+    instance : Instance
+        One user for each request.
+    mechanism : str
+    options : dict
+        As for :func:`fairlp.allocate`.
+    """
+
+    def __init__(self, instance: Instance, mechanism: str, options: dict[str, Any]) -> None:
+        self.instance, self.row, self.options = instance, find(mechanism), dict(options)
+        take = self.options.pop
+        self.how = (take("method", "auto"), take("solver", "highs"), take("merge", True))
+        self.row.require_defined(instance)
+        self.kept: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+        self.solved = 0
+
+    def allocate(self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the mechanism's allocation."""
+        if not requests.size:
+            return np.zeros((0, len(self.instance.servers)))
+        key = requests.tobytes()
+        if key in self.kept:
+            before, tasks = self.kept[key]
+            reach = tasks.sum(axis=1) * (1 + VERIFIED)
+            if ((limits == before) | ((reach < limits) & (reach < before))).all():
+                return tasks
+        moment = self.instance.select_users(requests).replace(task_limits=limits, weights=weights)
+        tasks = run(moment, moment, (), self.row, *self.how, self.options).tasks_array
+        self.solved += 1
+        if len(self.kept) >= MOST_KEPT:
+            del self.kept[next(iter(self.kept))]
+        self.kept[key] = (limits, tasks)
+        return tasks
+
+    def next_change(self, now: float) -> float:
+        """An optimum stays what it is."""
+        return math.inf
+
+
+class Distributed:
+    """Servers that keep PS-DSF up on their own, each going on from what it runs (Khamse-Ashari et al., §III-D).
+
+    They act once a ``period`` each, at times of their own; what has come of it is looked at when requests change and
+    at every multiple of the period. What a server still holds for tasks that have ended does no work until it acts.
+
+    Parameters
+    ----------
+    instance : Instance
+        One user for each request.
+    policy : str
+        A key of ``DISTRIBUTED``.
+    options : dict
+        ``period``, ``jitter``, ``delay``, ``damping``, ``clock_seed`` as of method ``distributed``; ``procedure``, its
+        ``step``.
+    """
+
+    def __init__(self, instance: Instance, policy: str, options: dict[str, Any]) -> None:
+        row = find(DISTRIBUTED[policy])
+        row.require_defined(instance)
+        known = [*(name for name in CLOCK_OPTIONS if name not in ("seconds", "step")), "procedure"]
+        for name in options:
+            if name not in known:
+                raise UnknownNameError(f"{policy} has no option {name!r}; {nearest(name, known)}")
+        clocks = clocks_of({"step" if name == "procedure" else name: value for name, value in options.items()})
+        self.period = clocks.period
+        market = Market.of(instance, division_of(row))
+        market.weights = market.weights.copy()  # the instance's own cannot be written to
+        self.network = Network(market, clocks)
+        self.limits = np.zeros(len(instance.users))
+        for request in range(len(self.limits)):
+            self.network.leave(request)
+
+    def allocate(self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return what the servers run now, after the requests that were open before had their way until now."""
+        for _ in self.network.run(now):
+            pass
+        market = self.network.market
+        market.weights[requests] = weights
+        market.rate[:] = [market.gamma[who, i] * market.weights[who] for i, who in enumerate(market.users)]
+        wanted = np.zeros_like(self.limits)
+        wanted[requests] = limits
+        for request in np.flatnonzero(wanted != self.limits).tolist():
+            if wanted[request] == 0:
+                self.network.leave(request)
+            else:
+                self.network.enter(request)
+                market.limits[request] = wanted[request]
+        self.limits = wanted
+        tasks = self.network.tasks[requests]
+        held = tasks.sum(axis=1)
+        return np.asarray(tasks * np.divide(limits, held, out=np.ones_like(held), where=held > limits)[:, None])
+
+    def next_change(self, now: float) -> float:
+        """Return the next multiple of the period, until nothing moves any more."""
+        if self.network.settled or not self.limits.any():
+            return math.inf
+        tick = math.floor(now / self.period) + 1
+        return tick * self.period if tick * self.period > now else (tick + 1) * self.period

@@ -1,0 +1,221 @@
+"""What every simulation has in common: jobs that come, events in order of time, samples of what goes on."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..models.conditions import Columns, evaluate, is_missing
+from ..models.errors import InstanceError, UnknownNameError, nearest
+from ..models.exact import whole_table
+from ..models.instance import Instance
+from ..solvers.combinatorial.placement import Servers
+from .workload import Workload
+
+
+@dataclass
+class Sample:
+    """What goes on at one moment.
+
+    Attributes
+    ----------
+    used : ndarray, shape (R,)
+        Fraction of each resource of the pool in use.
+    usage : ndarray, shape (N, R)
+        The same by user.
+    shares, waiting, running : ndarray, shape (N,)
+        Dominant share, and tasks that wait and run.
+    """
+
+    used: np.ndarray
+    usage: np.ndarray
+    shares: np.ndarray
+    waiting: np.ndarray
+    running: np.ndarray
+
+
+@dataclass
+class Log:
+    """What is written down while a simulation runs."""
+
+    times: list[float] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+
+
+class Simulation(ABC):
+    """The state of a simulation; everything that a resumed run needs is in its attributes.
+
+    A subclass says when something ends next, what happens then, and what is to be seen; nothing that a sample shows
+    changes between two events.
+
+    Parameters
+    ----------
+    cluster : Instance
+        The servers (its users are not used).
+    workload : Workload
+    policy : str
+    weights : mapping, optional
+        User → weight, 1 where it is not given.
+    every : float
+        Seconds between samples.
+    slots : int, optional
+        Cut servers into slots, so many on the largest.
+    """
+
+    def __init__(
+        self,
+        cluster: Instance,
+        workload: Workload,
+        policy: str,
+        *,
+        weights: Mapping[Any, float] | None = None,
+        every: float = 60.0,
+        slots: int | None = None,
+    ) -> None:
+        unknown = [r for r in workload.resources if r not in cluster.resources]
+        if unknown:
+            raise InstanceError(
+                f"jobs demand {unknown[0]!r}, which is in no server; resources: {list(cluster.resources)}"
+            )
+        if not every > 0:
+            raise InstanceError(f"every={every!r}; expected the seconds between two samples, above 0")
+        jobs = workload.jobs
+        demands = np.zeros((len(jobs), len(cluster.resources)))
+        for k, resource in enumerate(cluster.resources):
+            if resource in workload.resources:
+                demands[:, k] = jobs[resource]
+        self.policy, self.every = policy, every
+        self.kinds, kind = np.unique(demands, axis=0, return_inverse=True)  # jobs of one demand share its arrays
+        self.kind = kind.reshape(-1)
+        self.part = np.divide(self.kinds, cluster.pool, out=np.zeros_like(self.kinds), where=cluster.pool > 0)
+        self.table, self.capacities = whole_table(self.kinds, cluster.capacities)
+        self.counts = cluster.counts
+        self.vacant = Servers.empty(self.table, self.capacities, cluster.counts, slots=slots)
+        self.eligible = _eligible(workload, cluster)
+        number = {user: u for u, user in enumerate(workload.users)}
+        self.user = np.array([number[user] for user in jobs["user"]])
+        self.arrival, self.duration = jobs["arrival"].to_numpy(), jobs["duration"].to_numpy()
+        self.tasks = jobs["tasks"].to_numpy()
+        self.weights = _weights(weights or {}, workload)
+        self.start = np.full(len(jobs), np.nan)
+        self.finish = np.full(len(jobs), np.nan)
+        self.refused: list[int] = []
+        self.next_job = 0
+        self.now = 0.0
+        self.next_sample = 0.0
+        self.decisions = 0
+        self.log = Log()
+
+    @abstractmethod
+    def completed(self) -> np.ndarray:
+        """Return the tasks of each user that have ended, shape (N,)."""
+
+    @abstractmethod
+    def next_change(self) -> float:
+        """Return when something other than an arrival happens next; infinite when nothing will."""
+
+    @abstractmethod
+    def proceed(self, to: float) -> None:
+        """Let time pass until then; nothing happens in between."""
+
+    @abstractmethod
+    def happen(self) -> None:
+        """Do what happens now, and decide who runs what from now on."""
+
+    @abstractmethod
+    def observe(self) -> Sample:
+        """Return what goes on from the last event to the next."""
+
+    def run(self, until: float, most_events: int | None = None) -> bool:
+        """Go on until that time (or for that many events); return whether the end was reached."""
+        left = math.inf if most_events is None else most_events
+        while left > 0:
+            coming = float(self.arrival[self.next_job]) if self.next_job < len(self.arrival) else math.inf
+            following = min(self.next_change(), coming)
+            end = following > until or following == math.inf
+            moment = until if end and until < math.inf else self.now if end else following
+            self._sample(moment, closed=end)
+            self.proceed(moment)
+            self.now = moment
+            if end:
+                return True
+            self.happen()
+            left -= 1
+        return False
+
+    def arrivals(self) -> Iterator[int]:
+        """Yield the jobs that arrive now and are to be queued: those without tasks end, those that fit nowhere do not.
+
+        A job whose tasks fit no server even when it is empty is refused, whatever the policy.
+        """
+        while self.next_job < len(self.arrival) and self.arrival[self.next_job] == self.now:
+            job = self.next_job
+            self.next_job += 1
+            if self.tasks[job] == 0:
+                self.start[job] = self.finish[job] = self.now
+            elif not self.fits(self.vacant, job).any():
+                self.refused.append(job)
+            else:
+                yield job
+
+    def fits(self, servers: Servers, job: int, where: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Return where a task of the job fits, on these servers, as they are or all vacant; bool."""
+        fits = servers.fits(int(self.kind[job]), where)
+        if self.eligible is not None and (allowed := self.eligible[job]) is not None:
+            fits &= allowed[servers.row[where]]
+        return fits
+
+    def usage(self, tasks: np.ndarray, jobs: np.ndarray | slice) -> np.ndarray:
+        """Return the fraction of the pool that each user takes when so many tasks of these jobs run, shape (N, R)."""
+        parts = self.part[self.kind[jobs]]
+        owner, users = self.user[jobs], len(self.weights)
+        columns = [np.bincount(owner, tasks * parts[:, r], minlength=users) for r in range(parts.shape[1])]
+        return np.column_stack(columns)
+
+    def _sample(self, until: float, closed: bool = False) -> None:
+        """Write down what goes on at every sample time before ``until`` (and at it): nothing changed since."""
+        seen: Sample | None = None
+        while self.next_sample < until or (closed and self.next_sample <= until):
+            seen = self.observe() if seen is None else seen
+            self.log.times.append(self.next_sample)
+            self.log.samples.append(seen)
+            self.next_sample = len(self.log.times) * self.every
+
+
+def _weights(given: Mapping[Any, float], workload: Workload) -> np.ndarray:
+    """Return the weight of each user, checked."""
+    for user in given:
+        if user not in workload.users:
+            raise UnknownNameError(
+                f"a weight is given for {user!r}, who submits no job; {nearest(str(user), [*map(str, workload.users)])}"
+            )
+    weights = np.array([float(given.get(user, 1.0)) for user in workload.users])
+    bad = np.flatnonzero(~(weights > 0) | ~np.isfinite(weights))
+    if bad.size:
+        user = workload.users[int(bad[0])]
+        what = "of 0 or below" if weights[bad[0]] <= 0 else "that is not a finite number"
+        raise InstanceError(f"user {user!r} has a weight {what}; expected a number above 0")
+    return weights
+
+
+def _eligible(workload: Workload, cluster: Instance) -> list[np.ndarray | None] | None:
+    """Return for each job the rows of servers where it may run; None where that is everywhere."""
+    if "eligible" not in workload.jobs.columns:
+        return None
+    columns = Columns(cluster.server_attributes, cluster.capacities, cluster.resources)
+    known: dict[Any, np.ndarray | None] = {}
+    found: list[np.ndarray | None] = []
+    for job, condition in workload.jobs["eligible"].items():
+        if is_missing(condition):
+            found.append(None)
+            continue
+        if condition not in known:
+            allowed = evaluate(str(condition), columns, f"job {job!r}")
+            known[condition] = None if allowed.all() else allowed
+        found.append(known[condition])
+    return found
