@@ -33,7 +33,12 @@ def check_njc(check: Check) -> pd.DataFrame:
     x = requests.granted(exact.totals.to_numpy())
     first_order = _gain(better(requests, x), requests.entitlements[requests.asking].sum())
     rows["eg"] |= {"agrees": rows["eg"]["agrees"] and first_order <= COMPLAINT, "difference": first_order}
-    for method, tolerance in (("convex", CONVEX_COMPLAINT), ("trajectory", PATH_LIMIT), ("newton", PATH_LIMIT)):
+    for method, tolerance in (
+        ("interior-point", COMPLAINT),
+        ("convex", CONVEX_COMPLAINT),
+        ("trajectory", PATH_LIMIT),
+        ("newton", PATH_LIMIT),
+    ):
         found = check.allocate(method=method, criterion=None)
         rows[method] = _fair_row(check, requests, found, exact, "eg", tolerance)
     best = check.allocate(method="milp", criterion=criterion)
@@ -47,12 +52,12 @@ def check_njc(check: Check) -> pd.DataFrame:
 
 def check_ceei(check: Check) -> pd.DataFrame:
     """Check ``ceei``: its methods and CLARABEL against each other, and each by a linear program that bounds its gap."""
-    runs = {"convex": check.allocate(method="convex")}
+    runs = {method: check.allocate(method=method) for method in ("interior-point", "convex")}
     if check.instance.n_servers == 1:
         runs["eg"] = check.allocate(method="eg")
     other = Check(check.instance, check.mechanism, "cvxpy:CLARABEL", {})
     runs["convex, CLARABEL"] = other.allocate(method="convex")
-    reference = runs.get("eg", runs["convex"])
+    reference = runs.get("eg", runs["interior-point"])
     able = entitlements(check.instance)[able_users(check.instance)].sum()
     rows = {}
     for method, found in runs.items():

@@ -66,6 +66,7 @@ SWEEPS = Algorithm("sweeps", f"{_SERVERS}:sweeps", cost="O(NK(R + log N)) a swee
 ALGORITHM_1 = Algorithm("algorithm-1", f"{_SERVERS}:sweeps", cost="Algorithm I; as many sweeps, twice the time of each")
 DISTRIBUTED = Algorithm("distributed", f"{_SERVERS}:distributed", cost="as sweeps; a simulation of clocks and messages")
 _CLOCKS = ("most_sweeps", "period", "jitter", "delay", "damping", "step", "clock_seed", "seconds")
+INTERIOR_TIME = replace(INTERIOR_POINT, runner=f"{_SERVERS}:interior_point")
 MARKET = Algorithm("convex", f"{_SERVERS}:convex", cost="one convex program", solves=True)
 PER_SERVER_MILP = Algorithm("milp", f"{_SERVERS}:milp", cost="one integer program (small instances)", solves=True)
 
@@ -77,12 +78,14 @@ EXACT_MARKET = Algorithm(
     needs="one server",
     cost="O(NR²) a Newton step, some 20 steps",
 )
+INTERIOR_EG = replace(INTERIOR_POINT, runner=f"{_COMPLAINTS}:interior_point")
 EISENBERG_GALE = Algorithm("convex", f"{_COMPLAINTS}:convex", cost="one convex program", solves=True)
 BEST_FAIR = Algorithm("milp", f"{_COMPLAINTS}:best_fair", cost="one integer program of R binaries", solves=True)
 CANDIDATES = Algorithm("candidates", f"{_COMPLAINTS}:best_fair", cost="up to 2^R linear programs", solves=True)
 TRAJECTORY = Algorithm("trajectory", f"{_COMPLAINTS}:trajectory", cost="O(NR²) a step, hundreds of steps")
 NEWTON = Algorithm("newton", f"{_COMPLAINTS}:trajectory", cost="O(NR²) a step, hundreds of steps")
 EXACT_CEEI = replace(EXACT_MARKET, runner="fairlp.solvers.proportional_runners:one_server")
+INTERIOR_CEEI = replace(INTERIOR_POINT, runner="fairlp.solvers.proportional_runners:interior_point")
 CEEI = Algorithm("convex", "fairlp.solvers.proportional_runners:convex", cost="one convex program", solves=True)
 _MARKET = ("sharing incentive", "envy-free", "Pareto-optimal", "bottleneck", "single-resource")
 
@@ -207,7 +210,7 @@ _ROWS = (
         "Khamse-Ashari et al., ICC 2017",
         f"{_PER_SERVER}:psdsf_tdm",
         f"{_GAMMA}:containerized",
-        (BEST_RESPONSE, SWEEPS, ALGORITHM_1, DISTRIBUTED, MARKET, PER_SERVER_MILP),
+        (BEST_RESPONSE, SWEEPS, ALGORITHM_1, DISTRIBUTED, INTERIOR_TIME, MARKET, PER_SERVER_MILP),
         ("sharing incentive", "envy-free", "bottleneck", "single-resource", "Pareto-optimal", "strategy-proof"),
         ("one weight a user",),
         options=_CLOCKS,
@@ -219,7 +222,7 @@ _ROWS = (
         "Dolev et al., ITCS 2012; Gutman and Nisan, AAMAS 2012",
         "fairlp.formulations.complaints:njc",
         f"{_GAMMA}:dominant",
-        (EXACT_MARKET, EISENBERG_GALE, BEST_FAIR, CANDIDATES, TRAJECTORY, NEWTON),
+        (EXACT_MARKET, INTERIOR_EG, EISENBERG_GALE, BEST_FAIR, CANDIDATES, TRAJECTORY, NEWTON),
         _MARKET,
         ("one server", "no rates", "one weight a user"),
         options=("criterion",),
@@ -231,7 +234,7 @@ _ROWS = (
         "Eisenberg and Gale, 1959; Varian, 1974",
         "fairlp.formulations.proportional:ceei",
         f"{_GAMMA}:containerized",
-        (EXACT_CEEI, CEEI),
+        (EXACT_CEEI, INTERIOR_CEEI, CEEI),
         _MARKET,
         ("no rates", "one weight a user"),
         validator="fairlp.complaint_checks:check_ceei",

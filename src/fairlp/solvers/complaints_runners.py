@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from ..models.requests import Requests, certify_fair
 from ..models.tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
 from . import complaints_market, complaints_path
 from .complaints_candidates import Candidates
+from .interior_point import INTERIOR
 
 if TYPE_CHECKING:
     from ..mechanism import Algorithm, Mechanism
@@ -25,7 +27,12 @@ if TYPE_CHECKING:
 #: (requests of users with an entitlement, fraction of each resource to give out) → x, prices
 Optimum = Callable[[Requests, np.ndarray], tuple[np.ndarray, np.ndarray]]
 #: How far complaints may go that a method's own accuracy explains.
-TOLERANCES = {"convex": CONVEX_COMPLAINT, "trajectory": PATH_LIMIT, "newton": PATH_LIMIT}
+TOLERANCES = {
+    "interior-point": CONVEX_COMPLAINT,
+    "convex": CONVEX_COMPLAINT,
+    "trajectory": PATH_LIMIT,
+    "newton": PATH_LIMIT,
+}
 
 
 def market(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
@@ -73,6 +80,12 @@ def convex(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, reque
         return x, np.maximum(model.compile().row_block("capacity").unpack(solution.row_duals).to_numpy(), 0.0)
 
     return _run(instance, mechanism, algorithm, request, optimum, solver=request.solver)
+
+
+def interior_point(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+    """The Eisenberg–Gale model through our own interior-point method."""
+    request.refuse_solver_options(mechanism, algorithm)
+    return convex(instance, mechanism, algorithm, replace(request, solver=INTERIOR))
 
 
 def best_fair(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:

@@ -184,6 +184,10 @@ class _Rounds:
             self.last = solution.x
             level = max(level, float(solution.x[self.t]))
             more = self.active & ~limited & (self.cap <= level)
+            if not more.any() and self.session.leaves_open(solution):
+                # whoever goes on to another round depends on the last digits of this one
+                self.session.restart()
+                continue
             if not more.any():
                 return level, solution
             limited |= more

@@ -17,6 +17,7 @@ from .combinatorial.algorithm_1 import algorithm_1
 from .combinatorial.distributed import Action, Clocks, Network
 from .combinatorial.per_server import MOST_SWEEPS, Division, Market, Settled, best_response, merged
 from .fixed_point import FixedPoint, fixed_point
+from .interior_point.markets import time_market
 
 if TYPE_CHECKING:
     from ..mechanism import Algorithm, Mechanism
@@ -178,6 +179,20 @@ def convex(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, reque
         return settled.tasks, None
 
     return finish(instance, mechanism, algorithm, request, run, solver=request.solver)
+
+
+def interior_point(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+    """Time division as a market by our own interior-point method, ended by best responses."""
+    request.refuse_solver_options(mechanism, algorithm)
+    most = _most_sweeps(algorithm, request)
+
+    def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame | None]:
+        settled = best_response(Market.of(small, "tdm"), start=time_market(small), most_sweeps=most)
+        if not settled.converged:
+            raise _not_settled(mechanism, small, settled)
+        return settled.tasks, None
+
+    return finish(instance, mechanism, algorithm, request, run)
 
 
 def milp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:

@@ -14,8 +14,9 @@ from ..models.allocation import Allocation
 from ..models.instance import Instance
 from ..models.merging import merge_servers
 from ..models.requests import entitlements
-from ..models.tolerances import CONVEX_COMPLAINT
+from ..models.tolerances import COMPLAINT, CONVEX_COMPLAINT
 from . import complaints_runners
+from .interior_point import INTERIOR
 
 if TYPE_CHECKING:
     from ..mechanism import Algorithm, Mechanism
@@ -51,6 +52,12 @@ def one_server(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, r
     """The optimum on one server by Newton's method on prices: the same point as no justified complaints."""
     found = complaints_runners.market(instance, mechanism, algorithm, request)
     return replace(found, **_measures(instance))
+
+
+def interior_point(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+    """The model through our own interior-point method."""
+    request.refuse_solver_options(mechanism, algorithm)
+    return convex(instance, mechanism, algorithm, replace(request, solver=INTERIOR))
 
 
 def convex(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
@@ -113,7 +120,7 @@ def _solve(instance: Instance, request: Request) -> tuple[np.ndarray, np.ndarray
         overuse=proof.primal_residual,
         conditions=unknown if proof.dual_residual is None else proof.dual_residual,
         gap=unknown if proof.gap is None else proof.gap,
-        tolerance=CONVEX_COMPLAINT,
+        tolerance=COMPLAINT if request.solver == INTERIOR else CONVEX_COMPLAINT,
     )
     return tasks, prices, certificate
 

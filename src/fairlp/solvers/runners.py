@@ -14,13 +14,11 @@ from ..models.allocation import Allocation
 from ..models.errors import UnknownNameError, nearest
 from ..models.instance import Instance
 from ..models.tolerances import AGREEMENT
+from .interior_point import INTERIOR
 from .leximin import LeximinResult, leximin
 
 if TYPE_CHECKING:
     from ..mechanism import Algorithm, Mechanism
-
-#: The back end of our own.
-INTERIOR = "interior-point"
 
 
 @dataclass(frozen=True)

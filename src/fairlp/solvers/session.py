@@ -41,6 +41,10 @@ class ProgramSession:
     def restart(self, other_method: bool = False) -> None:
         """Forget what is left of earlier solves (nothing, here)."""
 
+    def leaves_open(self, solution: Solution) -> bool:
+        """Whether a :meth:`restart` would tell more about who can be raised than the prices of this answer."""
+        return False
+
     def solve(self) -> Solution:
         """Solve what is loaded now."""
         return self.backend.solve(self.program, self.options)

@@ -69,7 +69,7 @@ class InteriorPoint(BaseBackend):
             words = f"a time limit of {options.time_limit:g} s was reached"
             return Solution.of_point(program, Termination.TIME_LIMIT, words, self.name, None, None, None, times=seconds)
         columns, duals = structure.vectors(point.at)
-        return Solution.of_point(
+        solution = Solution.of_point(
             program,
             Termination.OPTIMAL,
             f"relative error {point.error:.1e}",
@@ -81,6 +81,10 @@ class InteriorPoint(BaseBackend):
             iterations={"interior point": point.iterations},
             method="interior point",
         )
+        certificate = solution.verify()
+        if not certificate.is_optimal:
+            raise NotConvergedError(f"the interior-point method's answer is not proved: {certificate}")
+        return solution
 
 
 class InteriorPointSession(ProgramSession):
@@ -94,6 +98,7 @@ class InteriorPointSession(ProgramSession):
 
     def __init__(self, backend: InteriorPoint, program: Program, options: Options) -> None:
         super().__init__(backend, program, options)
+        self.last: Solution | None = None
         self.part: PricingSession | None = None
 
     def set_rows(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
@@ -121,21 +126,25 @@ class InteriorPointSession(ProgramSession):
             self.part.set_coefficients(rows, column, values)
 
     def restart(self, other_method: bool = False) -> None:
-        """Begin afresh."""
+        """Go on from a vertex near the last answer; then begin afresh."""
         if self.part is not None:
             self.part.restart(other_method)
+        elif self.last is not None:
+            highs = Highs()
+            options = replace(self.options, threads=None).tightened(highs)
+            self.part = PricingSession(highs, self.program, options, self.last)
+
+    def leaves_open(self, solution: Solution) -> bool:
+        """Whether somebody's row has no clear price in an interior point."""
+        return self.part is None and not _prices_all(solution)
 
     def solve(self) -> Solution:
         """Solve what is loaded now."""
         if self.part is not None:
             return replace(self.part.solve(), solver=self.backend.name)
         solution = self.backend.solve(self.program, self.options)
-        if not solution.status.is_optimal or _prices_all(solution):
-            return solution
-        highs = Highs()
-        options = replace(self.options, threads=None).tightened(highs)
-        self.part = PricingSession(highs, self.program, options, solution)
-        return self.solve()
+        self.last = solution if solution.status.is_optimal else None
+        return solution
 
 
 def _prices_all(solution: Solution) -> bool:

@@ -129,10 +129,12 @@ class Iterate:
             aside = float(abs(at.u * at.v - rows.weight)[~self.barrier].max())
             self.gap = max(products, aside) / float(rows.weight.sum())
         costs = region.priced(at.p, self.values(at))
-        costs -= at.z
         if region.allowed is not None:
-            costs[~region.allowed] = 0.0
-        worth = (at.p @ region.demands.T).max(axis=0)
+            costs[~region.allowed] = at.z[~region.allowed]
+        # what was rounded off while prices were larger would stay
+        np.copyto(at.z, costs, where=abs(costs - at.z) <= _MATTERS * at.z)
+        costs -= at.z
+        worth = np.maximum((at.p @ region.demands.T).max(axis=0), problem.by_user(at.v))
         self.primal = max(
             float((abs(self.short) / region.capacities.max(axis=0)).max()),
             float((abs(self.off) / np.maximum(total[rows.user], rows.bound)).max()),

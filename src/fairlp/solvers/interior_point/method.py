@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from ...models.errors import NotConvergedError
-from ...models.tolerances import INTERIOR_ACCEPTED, INTERIOR_AIM, INTERIOR_CENTRING
+from ...models.tolerances import INTERIOR_ACCEPTED, INTERIOR_AIM, INTERIOR_CENTRING, INTERIOR_NOISE
 from .iterate import Iterate, Problem, Products, Step
 
 #: Iterations at most; the part of the way to the boundary that a step goes.
@@ -18,7 +18,8 @@ _WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6), 0.001
 #: Centrality correctors of a step: at most so many, while a step is shorter than that; how much longer a step they aim
 #: at, and what part of that they must bring; products are to be within these factors of the aim.
 _CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 2, 0.9, 0.5, 0.1, 0.1, 10.0
-#: The method ends after so many iterations that did not bring the error down by this factor.
+#: The method ends after so many iterations that brought neither the error down by this factor nor, before the error is
+#: accepted, the products.
 _PATIENCE, _PROGRESS = 8, 0.9
 
 
@@ -41,13 +42,15 @@ def solve(problem: Problem, deadline: float = np.inf) -> Point | None:
     """
     iterate = Iterate(problem)
     best = Point(iterate.at, np.inf, 0)
-    since = 0
+    since, smallest = 0, np.inf
     for iteration in range(MOST_ITERATIONS):
         iterate.measure()
-        if iteration and max(iterate.primal, iterate.dual) > INTERIOR_AIM:
+        if INTERIOR_AIM < max(iterate.primal, iterate.dual) < INTERIOR_NOISE:
             _restore(iterate)
         error = max(iterate.gap, iterate.primal, iterate.dual)
-        since = 0 if error < _PROGRESS * best.error else since + 1
+        closer = best.error > INTERIOR_ACCEPTED and iterate.mean < _PROGRESS * smallest
+        since = 0 if closer or error < _PROGRESS * best.error else since + 1
+        smallest = min(smallest, iterate.mean)
         if error < best.error:
             best = Point(iterate.at, error, iteration)
         if best.error <= INTERIOR_AIM or since > _PATIENCE or not np.isfinite(error):
@@ -136,11 +139,13 @@ def _best_weight(at: Step, step: Step, more: Step, names: str) -> tuple[float, f
     """Return the weight and the length of the longest step; the slopes are linear in the weight."""
     slopes, changes = [], []
     for name in names:
-        value = getattr(at, name)
-        slope, change = getattr(step, name) / value, getattr(more, name) / value
-        blocking = np.minimum(slope, slope + change) < -1.0
-        slopes.append(slope[blocking])
-        changes.append(change[blocking])
+        value, slope, change = getattr(at, name).ravel(), getattr(step, name).ravel(), getattr(more, name).ravel()
+        lowest = slope + change
+        np.minimum(lowest, slope, out=lowest)
+        lowest += value
+        blocking = np.flatnonzero(lowest < 0)
+        slopes.append(slope[blocking] / value[blocking])
+        changes.append(change[blocking] / value[blocking])
     slope, change = np.concatenate(slopes), np.concatenate(changes)
     best, longest = 1.0, -1.0
     for weight in _WEIGHTS:

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.errors import SolverError
 from ...models.program import Program
 from ...models.solution import Options, Solution
 from ...models.tolerances import SOLVER_TIGHTEST
@@ -19,8 +18,9 @@ from ..common import reduced_costs
 from ..highs import Highs, HighsSession
 from ..session import ProgramSession
 
-#: Columns to begin with, and columns added at once, at most, per row; rounds of pricing, at most.
-_FIRST, _ADDED, _ROUNDS = 4, 1, 200
+#: Columns to begin with, and columns added at once, at most, per row; rounds of pricing after which all
+#: are tried at once.
+_FIRST, _ADDED, _ROUNDS = 4, 1, 10
 
 
 class PricingSession(ProgramSession):
@@ -39,6 +39,11 @@ class PricingSession(ProgramSession):
 
     def __init__(self, backend: Highs, program: Program, options: Options, start: Solution) -> None:
         super().__init__(backend, program, options)
+        self._begin(start)
+
+    def _begin(self, start: Solution) -> None:
+        """Take the columns that matter at an optimum, and the basis that it suggests."""
+        program = self.program
         assert start.x is not None and start.row_duals is not None
         self.active = _likely(program, start)
         self.columns = np.flatnonzero(self.active)
@@ -77,34 +82,55 @@ class PricingSession(ProgramSession):
 
     def solve(self) -> Solution:
         """Solve what is loaded: no column that is left out would help."""
-        seconds = 0.0
-        for _ in range(_ROUNDS):
+        seconds, rounds = 0.0, 0
+        while True:
             part = self.master.solve()
             seconds += part.times.get("solve", 0.0)
-            if not part.status.is_optimal or part.row_duals is None or part.x is None:
-                return self._whole(part, seconds)
-            wanted = self._wanted(part.row_duals)
+            if part.status.is_optimal and part.row_duals is not None:
+                wanted = self._wanted(part.row_duals)
+            else:
+                wanted = self._relieving(part.row_ray)
             if not wanted.size:
                 return self._whole(part, seconds)
-            basis = self.master.basic()
-            self.active[wanted] = True
-            before, self.columns = self.columns, np.flatnonzero(self.active)
-            self.master = self._load()
+            rounds += 1
+            if rounds == _ROUNDS:  # so many columns cost much the same that each round finds others
+                whole = self.backend.solve(self.program, Options(time_limit=self.options.time_limit))
+                if whole.status.is_optimal and whole.row_duals is not None:
+                    self._begin(whole)
+                    continue
+            basis, before = self.master.basic(), self.columns
+            self._add(wanted)
             if basis is not None:
                 columns = np.zeros(len(self.columns), dtype=bool)
                 columns[np.searchsorted(self.columns, before)] = basis[0]
                 self.master.start_from(columns, basis[1])
-        raise SolverError(f"{self.program.name!r}: columns were still wanted after {_ROUNDS} rounds of pricing")
+
+    def _add(self, columns: np.ndarray) -> None:
+        """Let HiGHS see these columns too."""
+        self.active[columns] = True
+        self.columns = np.flatnonzero(self.active)
+        self.master = self._load()
 
     def _wanted(self, duals: np.ndarray) -> np.ndarray:
-        """Return columns left out that would help, the most wrong first, no more than fit at once."""
+        """Return columns left out that would help at these duals."""
         program = self.program
         terms = abs(program.c) + abs(program.A).T @ abs(duals)
         sign = 1.0 if program.sense == "max" else -1.0
         gain = sign * (program.c - program.A.T @ duals) / np.where(terms > 0, terms, 1.0)
-        gain[self.active | (program.col_upper <= program.col_lower)] = 0.0
+        return self._best(gain)
+
+    def _relieving(self, ray: np.ndarray | None) -> np.ndarray:
+        """Return columns left out that the proof of infeasibility has not reckoned with; without a proof, all."""
+        if ray is None:
+            return np.flatnonzero(~self.active)
+        terms = abs(self.program.A).T @ abs(ray)
+        return self._best(self.program.A.T @ ray / np.where(terms > 0, terms, 1.0))
+
+    def _best(self, gain: np.ndarray) -> np.ndarray:
+        """Return the columns left out of the largest gain, as many as may be added at once."""
+        gain[self.active | (self.program.col_upper <= self.program.col_lower)] = 0.0
         wanted = np.flatnonzero(gain > SOLVER_TIGHTEST)
-        most = _ADDED * program.n_rows
+        most = _ADDED * self.program.n_rows
         return wanted if len(wanted) <= most else wanted[np.argpartition(-gain[wanted], most)[:most]]
 
     def _load(self) -> HighsSession:

@@ -147,8 +147,9 @@ class Structure:
             return x, 0.0, prices, at.v
         growing = rows.slope > 0
         level = float(((most[rows.user] - rows.bound)[growing] / rows.slope[growing]).min())
-        worth, lowest = problem.by_user(-rows.sign * at.v), cost.min(axis=0)
-        down = np.divide(lowest, worth, out=np.ones_like(worth), where=worth > lowest)
+        # what a user is worth beyond its lowest cost is taken off its lower bounds; its upper ones stay
+        worth, below = problem.by_user(-rows.sign * at.v), problem.by_user(np.where(above, 0.0, at.v))
+        down = 1.0 - np.maximum(worth - cost.min(axis=0), 0.0) / below
         values = np.where(above, at.v, at.v * down[rows.user])
         norm = float(rows.slope @ values)
         return x, level, prices / norm, values / norm

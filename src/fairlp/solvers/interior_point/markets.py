@@ -1,0 +1,50 @@
+"""Markets of time: every server sells its time, and a user's tasks per second differ from server to server."""
+
+from __future__ import annotations
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from ...models.errors import NotConvergedError
+from ...models.instance import Instance
+from . import method
+from .iterate import Problem, UserRows
+from .region import Region
+
+
+def time_market(instance: Instance) -> np.ndarray:
+    """Return tasks (N, K) that maximise Σ φ[n]·log Σ_i x[n,i] subject to Σ_n x[n,i]/γ[n,i] ≤ 1 and task limits.
+
+    Its optimality conditions are PS-DSF under time division (formulations/per_server.py); here fractions of time are
+    the variables and γ is what they contribute.
+    """
+    gamma = instance.gamma()
+    limits = instance.task_limits
+    able = np.flatnonzero((gamma > 0).any(axis=1) & (limits > 0))
+    some = np.flatnonzero((gamma[able] > 0).any(axis=0))
+    tasks = np.zeros(gamma.shape)
+    if not able.size:
+        return tasks
+    alone = gamma[np.ix_(able, some)]
+    whole = alone.sum(axis=1)
+    contribution = (alone / whole[:, None]).T
+    time = np.full((len(some), 1), 1.0 / len(some))
+    there = contribution > 0
+    region = Region(np.ones((len(able), 1)), time, there, contribution * len(some))
+    limited = np.flatnonzero(np.isfinite(limits[able]))
+    weights = instance.user_weights[able]
+    count, capped = len(able), len(limited)
+    rows = UserRows(
+        user=np.concatenate([np.arange(count), limited]),
+        sign=np.concatenate([np.full(count, -1.0), np.ones(capped)]),
+        slope=np.zeros(count + capped),
+        bound=np.concatenate([np.zeros(count), limits[able][limited] / whole[limited]]),
+        weight=np.concatenate([weights / weights.sum(), np.zeros(capped)]),
+    )
+    with threadpool_limits(1):
+        point = method.solve(Problem(region, rows))
+    if point is None:
+        raise NotConvergedError("the market of time was not solved")
+    fractions = np.where(there, point.at.x, 0.0) * len(some)
+    tasks[np.ix_(able, some)] = fractions.T * alone
+    return tasks

@@ -1,0 +1,336 @@
+"""The parts of the interior-point method: what it recognises, its duals, what happens where it fails."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+import fairlp
+from fairlp.formulations.arrivals import cautious_lp, dynamic_drf
+from fairlp.formulations.proportional import better
+from fairlp.models.backends import find_backend
+from fairlp.models.errors import NoSolutionError, NotConvergedError, UnknownNameError, UnsupportedError
+from fairlp.models.solution import Capability, Options, Termination
+from fairlp.solvers.highs import Highs
+from fairlp.solvers.interior_point import method
+from fairlp.solvers.interior_point.structure import Structure
+
+OURS, THEIRS = "interior point", "HiGHS"
+MAX_MIN = ["asset", "drfh", "c-drfh", "cdrf", "tsf"]
+EQUAL = 1e-8
+
+
+def cluster(users=8, servers=5, resources=3, seed=0, constraints=False, **given):
+    """Log-normal demands and capacities: the optimum is unique, and so are the duals, almost surely."""
+    rng = np.random.default_rng(seed)
+    demands, capacities = rng.lognormal(0, 1, (users, resources)), rng.lognormal(3, 1, (servers, resources))
+    if constraints:
+        given["eligible"] = rng.random((users, servers)) < 0.6
+        given["eligible"][np.arange(users), rng.integers(0, servers, users)] = True
+    return fairlp.Instance.from_arrays(demands, capacities, **given)
+
+
+def limited(instance, seed=0):
+    """Limits around what users would get; one of 0."""
+    level = fairlp.allocate(instance, "tsf").totals.to_numpy()
+    limits = level * np.random.default_rng(seed).uniform(0.5, 3, len(level))
+    limits[::3] = np.inf
+    limits[1] = 0.0
+    return instance.replace(task_limits=limits)
+
+
+def solve_both(model, **how):
+    """The answers of HiGHS and of the interior-point method, which is the one that gave it."""
+    expected, found = model.solve("highs"), model.solve("interior-point", **how)
+    assert found.solver == "interior-point" and found.status.is_optimal
+    assert found.method == OURS, found.status
+    assert found.objective == pytest.approx(expected.objective, rel=EQUAL)
+    proof = found.verify()
+    assert max(proof.primal_residual, proof.dual_residual, proof.gap) <= EQUAL
+    return expected, found
+
+
+# --- what is recognised
+
+
+@pytest.mark.parametrize("with_limits", [False, True])
+@pytest.mark.parametrize("constraints", [False, True])
+@pytest.mark.parametrize("mechanism", [*MAX_MIN, "ceei"])
+def test_programs_of_users_who_share_servers(mechanism, constraints, with_limits):
+    instance = cluster(seed=3, constraints=constraints and mechanism != "cdrf")
+    instance = limited(instance) if with_limits else instance
+    model = fairlp.formulate(instance, mechanism)
+    structure = Structure.of(model.compile())
+    assert structure is not None
+    able = len(instance.users) - with_limits
+    region = structure.problem.region
+    assert region.shape == (len(instance.servers), able, 3)
+    assert region.pairs == instance.runnable()[instance.task_limits > 0].sum()
+    assert (structure.level >= 0) == structure.problem.has_level == (mechanism != "ceei")
+    solve_both(model)
+
+
+@pytest.mark.parametrize("with_limits", [False, True])
+@pytest.mark.parametrize("mechanism", ["drf", "edrf", "asset", "naive-drf", "tsf", "ceei"])
+def test_programs_of_one_server(mechanism, with_limits):
+    instance = cluster(servers=1, seed=4)
+    solve_both(fairlp.formulate(limited(instance) if with_limits else instance, mechanism))
+
+
+@pytest.mark.parametrize("with_limits", [False, True])
+def test_no_justified_complaints(with_limits):
+    instance = cluster(servers=1, seed=5)
+    if with_limits:
+        instance = instance.replace(task_limits=instance.gamma()[:, 0] * np.resize([0.1, 0.9], 8))
+    solve_both(fairlp.formulate(instance, "njc"))
+
+
+def others():
+    """Programs of another kind."""
+    several, one = cluster(seed=6), cluster(servers=1, seed=6)
+    yield "naive-drf", fairlp.formulate(several, "naive-drf")
+    yield "psdsf-tdm", fairlp.formulate(several, "psdsf-tdm")
+    yield "cautious-lp", fairlp.formulate(one, "cautious-lp", step=4)
+    yield "njc with bottlenecks", fairlp.formulate(one, "njc", bottlenecks="resource1")
+    yield "ceei, first-order condition", better(several, np.ones(8))
+    small = fairlp.Model("by hand")
+    x = small.variable("x", upper=2)
+    small.constraint("row", 3 * x <= 4)
+    small.maximize(x)
+    yield "by hand", small
+
+
+@pytest.mark.parametrize("name, model", list(others()), ids=lambda value: value if isinstance(value, str) else "")
+def test_other_programs_go_to_highs_and_the_answer_says_so(name, model):
+    assert Structure.of(model.compile()) is None
+    found = model.solve("interior-point")
+    assert found.solver == "interior-point" and found.method.startswith(THEIRS)
+    assert "by HiGHS: these are not users who share servers" in found.status.message
+    expected = model.solve("highs")
+    assert found.status.termination is expected.status.termination
+    if expected.status.is_optimal:
+        assert found.objective == pytest.approx(expected.objective, rel=EQUAL)
+
+
+def test_a_minimum_is_of_another_kind():
+    program = fairlp.formulate(cluster(), "drfh").compile()
+    assert Structure.of(program) is not None
+    assert Structure.of(program.replace(sense="min", c=-program.c)) is None
+
+
+@pytest.mark.parametrize("place", ["capacity", "fairness"])
+def test_a_row_that_is_not_the_one_expected_is_noticed(place):
+    """One entry of one server or user is another number: blocks and labels are a region's, the program is not."""
+    program = fairlp.formulate(cluster(), "drfh").compile()
+    row = program.row_block(place).start + 7
+    A = program.A.tocsr()
+    A.data[A.indptr[row] + 1] *= 1.5
+    changed = program.replace(A=A.tocsc())
+    assert Structure.of(changed) is None
+    backend = find_backend("interior-point")
+    found = backend.solve(changed, Options())
+    assert found.method.startswith(THEIRS)
+    assert found.objective == pytest.approx(Highs().solve(changed, Options()).objective, rel=EQUAL)
+
+
+def test_integer_programs_are_refused_with_what_it_can_do():
+    model = fairlp.formulate(cluster(servers=1), "drf-milp")
+    with pytest.raises(UnsupportedError, match="needs MILP, and interior-point can do"):
+        model.solve("interior-point")
+    assert find_backend("interior-point").capabilities == {Capability.LP, Capability.LOG, Capability.DUALS}
+
+
+def test_the_programs_own_places_are_filled():
+    """Columns that do not exist or are fixed at 0 stay so; every row and column of the answer is in its place."""
+    instance = limited(cluster(seed=9, constraints=True))
+    expected, found = solve_both(fairlp.formulate(instance, "tsf"))
+    program = found.program
+    assert found.x.shape == (program.n_columns,) and found.row_duals.shape == (program.n_rows,)
+    fixed = program.col_upper <= 0
+    assert (found.x[fixed] == 0).all() and (found.x >= 0).all()
+    activity = program.A @ found.x
+    capacity = program.row_block("capacity").slice
+    assert (activity[capacity] <= program.row_upper[capacity] * (1 + 1e-12)).all()
+    assert set(found.times) == set(expected.times)
+    assert found.iterations["interior point"] > 3
+
+
+# --- lower bounds
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_lower_bounds_of_dynamic_drf(seed):
+    instance = cluster(users=9, servers=1, seed=seed)
+    expected_rows = {"capacity", "fairness", "irrevocable"}
+    for step in range(2, 10):
+        model = fairlp.formulate(instance, "dynamic-drf", step=step)
+        assert {block.name for block in model.compile().rows} == expected_rows
+        rows = Structure.of(model.compile()).problem.rows
+        assert len(rows.user) == 2 * step - 1 and (rows.sign < 0).all()
+        solve_both(model)
+
+
+def test_lower_bounds_that_keep_the_level_down():
+    instance = cluster(users=4, servers=1, seed=2)
+    had = np.array([0.5, 0.01, 0.01, 0.0])
+    _, found = solve_both(dynamic_drf(instance, had, 0.9))
+    assert found.values["x"].iloc[0] >= 0.5 * (1 - 1e-12)
+    duals = found.duals["irrevocable"].to_numpy()
+    assert duals[0] < 0 and abs(duals[1:3]).max() <= EQUAL * -duals[0]
+    _, free = solve_both(dynamic_drf(instance, np.zeros(4), 0.9))
+    assert free.objective > found.objective
+
+
+def test_lower_bounds_that_contradict_the_capacities_are_infeasible():
+    model = dynamic_drf(cluster(users=4, servers=1, seed=2), np.full(4, 0.9), 0.5)
+    found = model.solve("interior-point")
+    assert found.status.termination is Termination.INFEASIBLE and found.x is None
+    assert "by HiGHS" in found.status.message
+
+
+def test_a_level_in_the_capacities_is_of_another_kind():
+    instance = cluster(users=4, servers=1, seed=2)
+    assert Structure.of(cautious_lp(instance, np.zeros(4), 1.0, 0.0).compile()) is not None
+    assert Structure.of(cautious_lp(instance, np.zeros(4), 1.0, 2.0).compile()) is None
+
+
+# --- duals
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("mechanism", ["drfh", "asset", "c-drfh", "tsf"])
+def test_duals_are_those_of_highs_where_they_are_unique(mechanism, seed):
+    instance = cluster(12, 7, seed=seed, constraints=mechanism in ("c-drfh", "tsf"))
+    expected, found = solve_both(fairlp.formulate(instance, mechanism))
+    duals = abs(expected.row_duals)
+    np.testing.assert_allclose(found.row_duals, expected.row_duals, rtol=0, atol=EQUAL * duals.max())
+    terms = abs(found.program.A).T @ duals + abs(found.program.c)
+    assert (abs(found.column_duals - expected.column_duals) <= EQUAL * terms.max()).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_prices_of_an_allocation(seed):
+    instance = cluster(12, 7, seed=seed)
+    one, other = (fairlp.allocate(instance, "drfh", method=name).prices for name in ("interior-point", "lp"))
+    np.testing.assert_allclose(one, other, rtol=0, atol=EQUAL * other.to_numpy().max())
+
+
+def test_a_dual_is_what_one_more_unit_adds():
+    model = fairlp.formulate(cluster(seed=1), "ceei")
+    program, found = model.compile(), model.solve("interior-point")
+    backend, step = find_backend("interior-point"), 1e-3
+    capacity = program.row_block("capacity")
+    for row in (capacity.start, capacity.start + 4, capacity.stop - 1):
+        ends = []
+        for sign in (1, -1):
+            upper = program.row_upper.copy()
+            upper[row] *= 1 + sign * step
+            ends.append(backend.solve(program.replace(row_upper=upper), Options()).objective)
+        slope = (ends[0] - ends[1]) / (2 * step * program.row_upper[row])
+        assert found.row_duals[row] == pytest.approx(slope, rel=1e-4, abs=1e-9)
+
+
+# --- where it fails, limits, options
+
+
+def fail(*_, **__):
+    raise NotConvergedError("it was told to fail")
+
+
+def stop_early(monkeypatch, how):
+    """Let the method fail: at once, or after a few iterations."""
+    if how == "raise":
+        monkeypatch.setattr(method, "solve", fail)
+        return "it was told to fail"
+    monkeypatch.setattr(method, "MOST_ITERATIONS", 3)
+    return "the interior-point method stopped .* from the optimum after 2 iterations"
+
+
+@pytest.mark.parametrize("how", ["raise", "iterations"])
+@pytest.mark.parametrize("mechanism", ["drfh", "ceei"])
+def test_not_converging_falls_back_to_highs_and_says_so(monkeypatch, mechanism, how):
+    model = fairlp.formulate(cluster(), mechanism)
+    expected = model.solve("highs")
+    words = stop_early(monkeypatch, how)
+    found = model.solve("interior-point")
+    assert found.status.is_optimal and found.solver == "interior-point" and found.method.startswith(THEIRS)
+    assert re.search(rf"\(by HiGHS: {words}\)", found.status.message), found.status.message
+    assert found.objective == pytest.approx(expected.objective, rel=EQUAL)
+
+
+@pytest.mark.parametrize("how", ["raise", "iterations"])
+@pytest.mark.parametrize("mechanism", ["drf", "c-drfh", "ceei", "njc"])
+def test_an_allocation_survives_the_fall_back(monkeypatch, mechanism, how):
+    instance = cluster(servers=1) if mechanism in ("drf", "njc") else cluster(constraints=True)
+    expected = fairlp.allocate(instance, mechanism, method="interior-point")
+    stop_early(monkeypatch, how)
+    found = fairlp.allocate(instance, mechanism, method="interior-point")
+    # tangents of logarithms are right to the root of their gap
+    close = 1e-5 if mechanism in ("ceei", "njc") else EQUAL
+    np.testing.assert_allclose(found.totals, expected.totals, rtol=close)
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "ceei"])
+@pytest.mark.parametrize("seconds", [0, 1e-9])
+def test_a_time_limit_is_kept(mechanism, seconds):
+    found = fairlp.formulate(cluster(30, 20), mechanism).solve("interior-point", time_limit=seconds)
+    assert found.status.termination is Termination.TIME_LIMIT and not found.status.is_optimal
+    assert found.x is None and found.row_duals is None
+    assert f"time limit of {seconds:g} s" in found.status.message
+    with pytest.raises(NoSolutionError, match="time limit"):
+        found.require_optimal()
+
+
+def test_time_that_is_enough_changes_nothing():
+    model = fairlp.formulate(cluster(), "drfh")
+    assert model.solve("interior-point", time_limit=600).objective == model.solve("interior-point").objective
+
+
+def test_the_fall_back_keeps_what_is_left_of_the_time(monkeypatch):
+    given = []
+    monkeypatch.setattr(method, "solve", fail)
+    plain = Highs.solve
+    monkeypatch.setattr(Highs, "solve", lambda self, *args: given.append(args[1]) or plain(self, *args))
+    model = fairlp.formulate(cluster(), "drfh")
+    assert model.solve("interior-point", time_limit=100).status.is_optimal
+    assert 0 < given[-1].time_limit < 100
+    model.solve("interior-point")
+    assert given[-1].time_limit is None
+
+
+def test_an_allocation_with_too_little_time_says_so():
+    with pytest.raises(NoSolutionError, match="time limit"):
+        fairlp.allocate(cluster(), "drfh", solver="interior-point", time_limit=1e-9)
+
+
+def test_the_solver_by_name_is_the_method():
+    one, other = ({"solver": "interior-point"}, {"method": "interior-point"})
+    instance = cluster()
+    one, other = (fairlp.allocate(instance, "drfh", **how).totals.tolist() for how in (one, other))
+    assert one == other
+
+
+def test_threads_are_an_option_and_are_given_back():
+    model = fairlp.formulate(cluster(30, 20), "drfh")
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    expected = model.solve("interior-point")
+    for threads in (1, 2):
+        assert model.solve("interior-point", threads=threads).objective == pytest.approx(expected.objective, rel=1e-11)
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_unknown_options_are_refused():
+    model = fairlp.formulate(cluster(), "drfh")
+    with pytest.raises(UnknownNameError, match="has no option 'barrier'"):
+        model.solve("interior-point", barrier=1)
+    for option in ({"seed": 1}, {"primal_tolerance": 1e-6}, {"verbose": True}, {"extra": {"a": 1}}):
+        with pytest.raises(UnsupportedError, match=f"cannot honour the option '{next(iter(option))}'"):
+            model.solve("interior-point", **option)
+    with pytest.raises(UnsupportedError, match=r"cannot honour the option 'method'|has no method 'simplex'"):
+        model.solve("interior-point", method="simplex")
+    for mechanism in ("drfh", "ceei", "psdsf-tdm"):
+        with pytest.raises(UnknownNameError, match="has no option 'threads'"):
+            fairlp.allocate(cluster(), mechanism, method="interior-point", threads=1)

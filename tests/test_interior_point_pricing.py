@@ -1,0 +1,103 @@
+"""Vertices on the columns that matter: the same as on the whole program, through any series of changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp.models.errors import SolverError
+from fairlp.models.program import Program
+from fairlp.models.solution import Options, Termination
+from fairlp.solvers.highs import Highs
+from fairlp.solvers.interior_point.pricing import PricingSession
+
+EQUAL = 1e-8
+
+
+def whole(session):
+    """The answer of HiGHS to the whole program that is loaded, from scratch."""
+    return Highs().solve(session.program, Options(method="simplex").tightened(Highs()))
+
+
+def same(session):
+    """The session's answer is one of the whole program, and a vertex of it."""
+    found, expected = session.solve(), whole(session)
+    assert found.status.is_optimal and found.program is session.program
+    assert found.objective == pytest.approx(expected.objective, rel=EQUAL)
+    assert found.verify().is_optimal
+    assert np.count_nonzero(found.x) <= session.program.n_rows
+    return found
+
+
+def pricing(users=30, servers=20, seed=0):
+    """A session on a log-normal instance, begun from an interior optimum."""
+    rng = np.random.default_rng(seed)
+    instance = fairlp.Instance.from_arrays(rng.lognormal(0, 1, (users, 3)), rng.lognormal(3, 1, (servers, 3)))
+    model = fairlp.formulate(instance, "drfh")
+    program = model.compile()
+    start = model.solve("interior-point")
+    assert start.method == "interior point"
+    return PricingSession(Highs(), program, Options().tightened(Highs()), start)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_vertices_of_many_programs_in_turn(seed):
+    rng = np.random.default_rng(seed)
+    session = pricing(seed=seed)
+    program: Program = session.program
+    capacity, fairness, level = program.row_block("capacity"), program.row_block("fairness"), program.column_block("t")
+    begun = len(session.columns)
+    assert begun < 0.7 * program.n_columns  # a part of the program is all that HiGHS sees
+    t = float(same(session).x[level.start])
+    free = np.full(len(fairness), np.inf)
+    rows = np.arange(fairness.start, fairness.stop)
+    for _ in range(3):  # floors for some, and slopes of others
+        session.set_rows(rows, np.where(rng.random(len(rows)) < 0.5, 0.5 * t * rng.random(len(rows)), 0.0), free)
+        session.set_coefficients(rows, level.start, -rng.uniform(0.2, 3, len(rows)))
+        same(session)
+    which = np.arange(capacity.start, capacity.stop)
+    session.set_rows(which, np.full(len(which), -np.inf), program.row_upper[which] * rng.uniform(0.5, 3, len(which)))
+    same(session)
+    # fix the level; let the tasks of some users be what counts
+    now = float(session.solve().x[level.start]) / 2
+    session.set_columns(np.array([level.start]), np.array([now]), np.array([now]))
+    costs = np.where(rng.random(program.n_columns) < 0.3, rng.random(program.n_columns), 0.0)
+    costs[level.start] = 0.0
+    session.set_costs(costs)
+    same(session)
+    some = np.flatnonzero(session.solve().x > 0)
+    some = some[some != level.start][::2]
+    session.set_columns(some, np.zeros(len(some)), np.zeros(len(some)))
+    assert (same(session).x[some] == 0).all()
+    session.restart()
+    same(session)
+    assert len(session.columns) > begun
+
+
+def test_a_change_of_a_column_that_is_left_out_is_not_lost():
+    session = pricing(seed=7)
+    program = session.program
+    out = int(np.flatnonzero(~session.active)[0])
+    rows, values = (part[slice(*program.A.indptr[out : out + 2])] for part in (program.A.indices, program.A.data))
+    before = same(session).objective
+    assert not session.active[out]
+    session.set_coefficients(rows, out, np.where(rows < program.row_block("capacity").stop, values / 1e3, values))
+    other = same(session).objective
+    assert other > before * (1 + 1e-3)  # its tasks need next to nothing now
+    assert session.active[out]
+
+
+def test_a_program_that_became_infeasible_is_told_so():
+    session = pricing(seed=8)
+    fairness = session.program.row_block("fairness")
+    rows = np.arange(fairness.start, fairness.stop)
+    session.set_rows(rows, np.full(len(rows), 10.0), np.full(len(rows), np.inf))
+    assert session.solve().status.termination is whole(session).status.termination is Termination.INFEASIBLE
+
+
+def test_entries_that_are_not_in_the_matrix_cannot_be_changed():
+    session = pricing(seed=8)
+    level = session.program.column_block("t").start
+    with pytest.raises(SolverError, match="not in the matrix"):
+        session.set_coefficients(np.array([session.program.row_block("capacity").start]), level, np.ones(1))
