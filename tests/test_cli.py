@@ -181,7 +181,7 @@ def test_validate_agrees():
     result = run("validate", "ghodsi", "-m", "edrf")
     assert "all methods agree" in result.stdout
     found = json.loads(run("validate", "ghodsi", "-m", "edrf", "--json").stdout)
-    assert [row["method"] for row in found] == ["lp", "lp, merged", "closed-form", "rounds"]
+    assert [row["method"] for row in found] == ["lp", "lp, merged", "closed-form", "rounds", "interior-point"]
     assert all(row["agrees"] is True for row in found)
 
 

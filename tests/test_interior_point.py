@@ -282,12 +282,11 @@ def test_a_zero_of_the_answer_is_zero():
 
 @pytest.mark.real_data
 @pytest.mark.skipif(not TRACE.is_dir(), reason="the Alibaba GPU trace is not beside the checkout")
-@pytest.mark.parametrize("mechanism", ["c-drfh", "tsf"])
-def test_the_real_cluster_unmerged(mechanism):
+def test_the_real_cluster_unmerged():
     """457 classes of tasks on 1,523 servers, with placement constraints and limits, against the merged programs."""
     instance = fairlp.read_alibaba_gpu(TRACE / "openb_node_list_all_node.csv", TRACE / "openb_pod_list_gpuspec33.csv")
     assert (len(instance.users), len(instance.servers)) == (457, 1523) and instance.has_constraints
-    expected = fairlp.allocate(instance, mechanism, method="lp")
-    found = fairlp.allocate(instance, mechanism, method="interior-point", merge=False)
+    expected = fairlp.allocate(instance, "tsf", method="lp")
+    found = fairlp.allocate(instance, "tsf", method="interior-point", merge=False)
     np.testing.assert_allclose(found.totals, expected.totals, rtol=EQUAL)
     check_feasible(found)

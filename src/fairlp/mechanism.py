@@ -25,13 +25,15 @@ class Algorithm:
 
     ``runner`` is ``module:function`` taking (instance, mechanism, algorithm, request) and returning an Allocation;
     ``core`` is what it runs; ``applies`` is ``module:function`` telling whether it is exact for an instance (None:
-    always); ``solves`` tells that a model goes to a solver, whose options it then takes.
+    always), and ``pays`` whether ``auto`` is to take it there (None: wherever it is exact); ``solves`` tells that a
+    model goes to a solver, whose options it then takes.
     """
 
     method: str
     runner: str
     core: str = ""
     applies: str | None = None
+    pays: str | None = None
     needs: str = ""
     cost: str = ""
     solves: bool = False
@@ -39,6 +41,10 @@ class Algorithm:
     def is_exact_for(self, instance: Instance) -> bool:
         """Whether the algorithm gives the mechanism's exact result for this instance."""
         return self.applies is None or bool(load(self.applies)(instance))
+
+    def is_best_for(self, instance: Instance) -> bool:
+        """Whether ``auto`` takes it for this instance, where no algorithm before it is."""
+        return self.is_exact_for(instance) and (self.pays is None or bool(load(self.pays)(instance)))
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,7 @@ class Mechanism:
     def algorithm(self, method: str, instance: Instance) -> Algorithm:
         """Return the algorithm of that name (``auto``: the fastest that is exact for the instance)."""
         if method == "auto":
-            return next(algorithm for algorithm in self.algorithms if algorithm.is_exact_for(instance))
+            return next(algorithm for algorithm in self.algorithms if algorithm.is_best_for(instance))
         for algorithm in self.algorithms:
             if algorithm.method == method:
                 return algorithm

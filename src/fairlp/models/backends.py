@@ -25,6 +25,7 @@ BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
     "highs-hipo": ("fairlp.solvers.highs:Highs", {"method": "hipo"}),
     "highs-pdlp": ("fairlp.solvers.highs:Highs", {"method": "pdlp"}),
     "interior-point": ("fairlp.solvers.interior_point.backend:InteriorPoint", {}),
+    "interior-point-vertex": ("fairlp.solvers.interior_point.backend:InteriorPoint", {"vertex": True}),
     "scipy": ("fairlp.solvers.scipy_linprog:Scipy", {}),
     "glpk": ("fairlp.solvers.glpk:Glpk", {}),
     "scip": ("fairlp.solvers.scip:Scip", {}),

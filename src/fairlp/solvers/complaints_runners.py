@@ -85,7 +85,7 @@ def convex(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, reque
 def interior_point(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
     """The Eisenberg–Gale model through our own interior-point method."""
     request.refuse_solver_options(mechanism, algorithm)
-    return convex(instance, mechanism, algorithm, replace(request, solver=INTERIOR))
+    return replace(convex(instance, mechanism, algorithm, replace(request, solver=INTERIOR)), solver="")
 
 
 def best_fair(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:

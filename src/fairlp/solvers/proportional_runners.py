@@ -57,7 +57,7 @@ def one_server(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, r
 def interior_point(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
     """The model through our own interior-point method."""
     request.refuse_solver_options(mechanism, algorithm)
-    return convex(instance, mechanism, algorithm, replace(request, solver=INTERIOR))
+    return replace(convex(instance, mechanism, algorithm, replace(request, solver=INTERIOR)), solver="")
 
 
 def convex(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:

@@ -81,7 +81,7 @@ def leximin_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, r
 def leximin_interior(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
     """Run the rounds of the mechanism's linear program by our own interior-point method."""
     request.refuse_solver_options(mechanism, algorithm)
-    return leximin_lp(instance, mechanism, algorithm, replace(request, solver=INTERIOR))
+    return replace(leximin_lp(instance, mechanism, algorithm, replace(request, solver=INTERIOR)), solver="")
 
 
 def separate_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:

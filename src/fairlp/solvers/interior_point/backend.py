@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from dataclasses import replace
 from time import perf_counter
 
@@ -15,7 +16,7 @@ from ...models.tolerances import BLOCKED_PRICE, SAME_LEVEL
 from ..common import BaseBackend, reduced_costs
 from ..highs import Highs
 from ..session import ProgramSession
-from . import method
+from . import INTERIOR, method
 from .pricing import PricingSession
 from .structure import Structure
 
@@ -24,15 +25,26 @@ _CLEAR = 100.0
 
 
 class InteriorPoint(BaseBackend):
-    """Our own method where the program has the structure that it lives from, and HiGHS elsewhere; answers say which."""
+    """Our own method where the program has the structure that it lives from, and HiGHS elsewhere; answers say which.
+
+    Parameters
+    ----------
+    name : str
+    vertex : bool
+        End at a vertex of the linear program: few servers a user, a basis, and the last digits.
+    """
 
     capabilities = frozenset({Capability.LP, Capability.LOG, Capability.DUALS})
     package = "scipy"
     install = "pip install scipy"
     honours = frozenset({"time_limit", "threads"})
 
-    def __init__(self, name: str = "interior-point") -> None:
-        self.name = name
+    def __init__(self, name: str = INTERIOR, vertex: bool = False) -> None:
+        self.name, self.vertex = name, vertex
+
+    def version(self) -> str:
+        """Return the version of fairlp, whose own it is."""
+        return importlib.metadata.version("fairlp")
 
     def solve(self, program: Program, options: Options) -> Solution:
         """Solve one program."""
@@ -42,7 +54,12 @@ class InteriorPoint(BaseBackend):
         reason = "these are not users who share servers"
         if structure is not None:
             try:
-                return self._solve(structure, options, begin)
+                solution = self._solve(structure, options, begin)
+                if self.vertex and program.logs is None and solution.status.is_optimal:
+                    ended = on_columns(program, options, solution).solve()
+                    iterations = {**solution.iterations, **ended.iterations}
+                    solution = replace(ended, solver=self.name, iterations=iterations, method="interior point, vertex")
+                return solution
             except NotConvergedError as error:
                 reason = str(error)
         left = None if options.time_limit is None else max(options.time_limit - (perf_counter() - begin), 0.0)
@@ -130,9 +147,7 @@ class InteriorPointSession(ProgramSession):
         if self.part is not None:
             self.part.restart(other_method)
         elif self.last is not None:
-            highs = Highs()
-            options = replace(self.options, threads=None).tightened(highs)
-            self.part = PricingSession(highs, self.program, options, self.last)
+            self.part = on_columns(self.program, self.options, self.last)
 
     def leaves_open(self, solution: Solution) -> bool:
         """Whether somebody's row has no clear price in an interior point."""
@@ -145,6 +160,12 @@ class InteriorPointSession(ProgramSession):
         solution = self.backend.solve(self.program, self.options)
         self.last = solution if solution.status.is_optimal else None
         return solution
+
+
+def on_columns(program: Program, options: Options, near: Solution) -> PricingSession:
+    """Return a session that begins at an interior optimum and ends at vertices."""
+    highs = Highs()
+    return PricingSession(highs, program, replace(options, threads=None).tightened(highs), near)
 
 
 def _prices_all(solution: Solution) -> bool:
