@@ -22,7 +22,7 @@ INTERIOR_POINT = Algorithm(
     "interior-point",
     "fairlp.solvers.runners:leximin_interior",
     pays="fairlp.solvers.interior_point.choice:pays",
-    cost="O(NK·R(N + R)) an iteration, 10–40 iterations a round",
+    cost="O(NKR·min(N, KR)) an iteration, 10–40 iterations a round",
 )
 ROUNDS = Algorithm(
     "rounds",

@@ -4,15 +4,14 @@
     −Σ_i φ[i,n]·d[n]·dp[i] + G[n]·dq[n] − g[n]·dt     = r[n]      G[n] = Σ_i ρ²[i,n]·θ[i,n] + (users' own part)
     Σ_n g[n]·dq[n] + e·dt                             = w
 
-with θ = x/z and φ = ρ·θ. Servers are eliminated: S = diag(G) − E·Eᵀ, where E has R rows a server. S loses digits to
-cancellation near the optimum, so what it gives only begins the answer, and is refined with the equations themselves,
-which are never formed.
+with θ = x/z and φ = ρ·θ. Servers are eliminated, or users where they are more; a dense matrix of the others is left. It
+loses digits to cancellation near the optimum, so what it gives only begins the answer, and is refined with the
+equations themselves, which are never formed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -29,7 +28,6 @@ Step = tuple[np.ndarray, np.ndarray, float]
 Matters = Callable[[np.ndarray, np.ndarray, float], bool]
 
 
-@dataclass
 class NormalEquations:
     """The factored equations at one point.
 
@@ -48,32 +46,22 @@ class NormalEquations:
         e.
     """
 
-    region: Region
-    theta: np.ndarray
-    slack_ratio: np.ndarray
-    own: np.ndarray
-    border: np.ndarray | None
-    corner: float
-
-    def __post_init__(self) -> None:
-        region, theta = self.region, self.theta
+    def __init__(
+        self,
+        region: Region,
+        theta: np.ndarray,
+        slack_ratio: np.ndarray,
+        own: np.ndarray,
+        border: np.ndarray | None,
+        corner: float,
+    ) -> None:
+        self.region, self.theta, self.slack_ratio = region, theta, slack_ratio
+        self.own, self.border, self.corner = own, border, corner
         servers, users, resources = region.shape
-        weighted = theta if region.contribution is None else theta * region.contribution
-        self.coupling = weighted
-        squared = weighted if region.contribution is None else weighted * region.contribution
-        self.diagonal = squared.sum(axis=0) + self.own
-        self.inverse_root = _inverse_roots(region.demands, theta, self.slack_ratio)
-        rows = self.inverse_root @ region.demands.T  # servers × resources × users
-        rows *= weighted[:, None, :]
-        flat = rows.reshape(servers * resources, users)
-        schur = flat.T @ flat
-        np.negative(schur, out=schur)
-        schur[np.diag_indices(users)] += self.diagonal
-        self.unit = 1.0 / np.sqrt(self.diagonal)
-        schur *= self.unit[:, None]
-        schur *= self.unit
-        self.factor = _shifted_cholesky(schur)
-        self.along = None if self.border is None else self._users(self.border)
+        side = UsersLast if users <= servers * resources else ServersLast
+        self.side: UsersLast | ServersLast = side(region, theta, slack_ratio, own)
+        if border is not None:
+            self.along = self.side.solve(np.zeros_like(slack_ratio), border)
 
     def solve(self, first: np.ndarray, second: np.ndarray, third: float, matters: Matters) -> Step:
         """Return dp (K, R), dq (N,), dt; refined until the errors left do not matter."""
@@ -95,29 +83,83 @@ class NormalEquations:
 
     def _solve(self, first: np.ndarray, second: np.ndarray, third: float) -> Step:
         """Return dp, dq, dt as good as the factor is."""
-        demands = self.region.demands
-        eliminated = self._servers(first) @ demands.T
-        eliminated *= self.coupling
-        values = self._users(second + eliminated.sum(axis=0))
-        level = 0.0
-        if self.border is not None and self.along is not None:
-            level = (third - float(self.border @ values)) / (float(self.border @ self.along) + self.corner)
-            values = values + level * self.along
-        prices = self._servers(first + (self.coupling * values) @ demands)
-        return prices, values, level
+        prices, values = self.side.solve(first, second)
+        if self.border is None:
+            return prices, values, 0.0
+        level = (third - float(self.border @ values)) / (float(self.border @ self.along[1]) + self.corner)
+        return prices + level * self.along[0], values + level * self.along[1], level
+
+
+class _Eliminated:
+    """What both ways to eliminate have: φ, the diagonal G, the products of demands."""
+
+    def __init__(self, region: Region, theta: np.ndarray, own: np.ndarray) -> None:
+        self.demands = region.demands
+        self.coupling = theta if region.contribution is None else theta * region.contribution
+        squared = self.coupling if region.contribution is None else self.coupling * region.contribution
+        self.diagonal = squared.sum(axis=0) + own
+
+    def towards_users(self, prices: np.ndarray) -> np.ndarray:
+        """Return Σ_i φ[i,n]·d[n]·p[i]; shape (N,)."""
+        worth = prices @ self.demands.T
+        worth *= self.coupling
+        return np.asarray(worth.sum(axis=0))
+
+    def towards_servers(self, values: np.ndarray) -> np.ndarray:
+        """Return Σ_n d[n]·φ[i,n]·q[n]; shape (K, R)."""
+        return np.asarray((self.coupling * values) @ self.demands)
+
+
+class UsersLast(_Eliminated):
+    """Servers are eliminated: S = diag(G) − E·Eᵀ, N × N, with R rows of E a server."""
+
+    def __init__(self, region: Region, theta: np.ndarray, slack_ratio: np.ndarray, own: np.ndarray) -> None:
+        super().__init__(region, theta, own)
+        servers, users, resources = region.shape
+        self.inverse_root = _inverse_roots(_blocks(region.demands, theta, slack_ratio))
+        rows = self.inverse_root @ region.demands.T  # servers × resources × users
+        rows *= self.coupling[:, None, :]
+        flat = rows.reshape(servers * resources, users)
+        schur = flat.T @ flat
+        np.negative(schur, out=schur)
+        schur[np.diag_indices(users)] += self.diagonal
+        self.factor = _Cholesky(schur, self.diagonal)
+
+    def solve(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return dp and dq without t."""
+        values = self.factor.solve(second + self.towards_users(self._servers(first)))
+        return self._servers(first + self.towards_servers(values)), values
 
     def _servers(self, right: np.ndarray) -> np.ndarray:
         """Return M⁻¹ right, server by server; shape (K, R)."""
         inner = np.einsum("krq,kq->kr", self.inverse_root, right)
         return np.asarray(np.einsum("kqr,kq->kr", self.inverse_root, inner))
 
-    def _users(self, right: np.ndarray) -> np.ndarray:
-        """Return S⁻¹ right; shape (N,)."""
-        return np.asarray(self.unit * cho_solve(self.factor, self.unit * right, check_finite=False))
+
+class ServersLast(_Eliminated):
+    """Users are eliminated, where they are more: diag(M) − F·Fᵀ, KR × KR, with a column of F a user."""
+
+    def __init__(self, region: Region, theta: np.ndarray, slack_ratio: np.ndarray, own: np.ndarray) -> None:
+        super().__init__(region, theta, own)
+        servers, users, resources = region.shape
+        each = np.ascontiguousarray(region.demands.T) / np.sqrt(self.diagonal)
+        flat = (self.coupling[:, None, :] * each).reshape(servers * resources, users)
+        schur = flat @ flat.T
+        np.negative(schur, out=schur)
+        blocks = _blocks(region.demands, theta, slack_ratio)
+        at = np.arange(servers)
+        schur.reshape(servers, resources, servers, resources)[at, :, at, :] += blocks
+        self.factor = _Cholesky(schur, np.diagonal(blocks, axis1=1, axis2=2).ravel())
+
+    def solve(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return dp and dq without t."""
+        right = first + self.towards_servers(second / self.diagonal)
+        prices = self.factor.solve(right.ravel()).reshape(first.shape)
+        return prices, (second + self.towards_users(prices)) / self.diagonal
 
 
-def _inverse_roots(demands: np.ndarray, theta: np.ndarray, slack_ratio: np.ndarray) -> np.ndarray:
-    """Return L⁻¹ with L·Lᵀ = M for every server; shape (K, R, R)."""
+def _blocks(demands: np.ndarray, theta: np.ndarray, slack_ratio: np.ndarray) -> np.ndarray:
+    """Return M[i] for every server; shape (K, R, R)."""
     resources = demands.shape[1]
     row, column = np.tril_indices(resources)
     sums = theta @ (demands[:, row] * demands[:, column])
@@ -126,31 +168,43 @@ def _inverse_roots(demands: np.ndarray, theta: np.ndarray, slack_ratio: np.ndarr
     blocks[:, column, row] = sums
     each = np.arange(resources)
     blocks[:, each, each] += slack_ratio
-    unit = 1.0 / np.sqrt(blocks[:, each, each])
-    blocks *= unit[:, :, None]
-    blocks *= unit[:, None, :]
+    return blocks
+
+
+def _inverse_roots(blocks: np.ndarray) -> np.ndarray:
+    """Return L⁻¹ with L·Lᵀ = M for every server; shape (K, R, R)."""
+    unit = 1.0 / np.sqrt(np.diagonal(blocks, axis1=1, axis2=2))
+    blocks = blocks * unit[:, :, None] * unit[:, None, :]
     shift = INTERIOR_SHIFTS[0]
     while True:
         try:
-            root = np.linalg.cholesky(blocks + shift * np.eye(resources))
+            root = np.linalg.cholesky(blocks + shift * np.eye(blocks.shape[1]))
             break
         except np.linalg.LinAlgError:
             shift = _next_shift(shift)
     return np.asarray(np.linalg.inv(root) * unit[:, None, :])
 
 
-def _shifted_cholesky(matrix: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Return the Cholesky factor of a matrix of unit diagonal, shifted by as little as it takes."""
-    shift = INTERIOR_SHIFTS[0]
-    at = np.diag_indices(len(matrix))
-    while True:
-        shifted = matrix.copy()
-        shifted[at] += shift
-        try:
-            factor: tuple[np.ndarray, bool] = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-            return factor
-        except np.linalg.LinAlgError:
-            shift = _next_shift(shift)
+class _Cholesky:
+    """The Cholesky factor of a matrix, brought to a diagonal near 1 and shifted by as little as it takes."""
+
+    def __init__(self, matrix: np.ndarray, size: np.ndarray) -> None:
+        self.unit = 1.0 / np.sqrt(size)
+        matrix *= self.unit[:, None]
+        matrix *= self.unit
+        shift, at = INTERIOR_SHIFTS[0], np.diag_indices(len(matrix))
+        while True:
+            shifted = matrix.copy()
+            shifted[at] += shift
+            try:
+                self.factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+                return
+            except np.linalg.LinAlgError:
+                shift = _next_shift(shift)
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """Return the solution for one right-hand side."""
+        return np.asarray(self.unit * cho_solve(self.factor, self.unit * right, check_finite=False))
 
 
 def _next_shift(shift: float) -> float:
