@@ -69,7 +69,7 @@ def test_programs_of_users_who_share_servers(mechanism, constraints, with_limits
     region = structure.problem.region
     assert region.shape == (len(instance.servers), able, 3)
     assert region.pairs == instance.runnable()[instance.task_limits > 0].sum()
-    assert (structure.level >= 0) == structure.problem.has_level == (mechanism != "ceei")
+    assert (structure.places.level >= 0) == structure.problem.has_level == (mechanism != "ceei")
     solve_both(model)
 
 

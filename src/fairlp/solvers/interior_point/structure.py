@@ -17,35 +17,50 @@ _PROBE_SEED, _ROUNDINGS = 20261120, 1000
 
 
 @dataclass(frozen=True)
-class Structure:
-    """Where users, servers and rows lie in a Program, and the problem, scaled.
+class Places:
+    """Where users, servers and rows lie in a Program.
 
     Attributes
     ----------
-    program : Program
-    problem : Problem
-        In units that make every resource's total and every user's largest demand 1, and, with a level, the largest
-        that the totals allow.
     pair : ndarray of int, shape (K, N)
         Column of each pair, −1 where there is none.
     capacity : Block
     row : ndarray of int, shape (J,)
-        Row of the Program of each row of the problem, −1 where it is a variable's bound or a logarithm.
-    row_unit : ndarray, shape (J,)
-        A row's dual in the Program, per unit of its value.
+        Row of each row on a user, −1 where it is a variable's bound or a logarithm.
+    coefficient : ndarray, shape (J,)
+        What the row has before the user's total.
     level : int
         Column of t, −1 where there is none.
-    user_unit, resource_unit, level_unit : ndarray or float
-        Number in the problem = unit × number in the Program.
     """
 
-    program: Program
-    problem: Problem
     pair: np.ndarray
     capacity: Block
     row: np.ndarray
-    row_unit: np.ndarray
+    coefficient: np.ndarray
     level: int
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A Program's users and servers as a problem, scaled.
+
+    Attributes
+    ----------
+    program : Program
+    places : Places
+    problem : Problem
+        In units that make every resource's total and every user's largest demand 1, and, with a level, the largest
+        that the totals allow.
+    row_unit : ndarray, shape (J,)
+        A row's dual in the Program, per unit of its value.
+    user_unit, resource_unit, level_unit : ndarray or float
+        Number in the problem = unit × number in the Program (of a price: the other way round).
+    """
+
+    program: Program
+    places: Places
+    problem: Problem
+    row_unit: np.ndarray
     user_unit: np.ndarray
     resource_unit: np.ndarray
     level_unit: float
@@ -84,45 +99,38 @@ class Structure:
         allowed = pair >= 0
         region = Region(demands[kept], upper, None if allowed.all() else allowed)
         rows = UserRows(np.searchsorted(kept, rows.user), rows.sign, rows.slope, rows.bound, rows.weight)
-        if not _is_open(region) or not _agrees(program, region, pair, capacity, rows, row, coefficient, level):
+        places = Places(pair, capacity, row, coefficient, level)
+        if not _is_open(region) or not _agrees(program, region, rows, places):
             return None
-        return cls._scaled(program, region, rows, pair, capacity, row, coefficient, level)
+        return cls._scaled(program, region, rows, places)
 
     @classmethod
-    def _scaled(
-        cls,
-        program: Program,
-        region: Region,
-        rows: UserRows,
-        pair: np.ndarray,
-        capacity: Block,
-        row: np.ndarray,
-        coefficient: np.ndarray,
-        level: int,
-    ) -> Structure:
+    def _scaled(cls, program: Program, region: Region, rows: UserRows, places: Places) -> Structure:
+        """Return the structure in units of its own."""
         region, unit, pool = region.scaled()
         slope, bound = rows.slope * unit[rows.user], rows.bound * unit[rows.user]
-        weight, level_unit = rows.weight, 1.0
-        if level >= 0:
+        weight, level_unit, worth = rows.weight, 1.0, float(rows.weight.sum())
+        if places.level >= 0:
             level_unit = float((np.bincount(rows.user, slope, minlength=len(unit)) @ region.demands).max())
             worth = 1.0 / level_unit
         else:
-            worth = float(weight.sum())
-        rows = UserRows(rows.user, rows.sign, slope / level_unit, bound, weight / (worth if level < 0 else 1.0))
-        row_unit = rows.sign * unit[rows.user] / coefficient * worth
-        return cls(program, Problem(region, rows), pair, capacity, row, row_unit, level, unit, pool / worth, level_unit)
+            weight = weight / worth
+        problem = Problem(region, UserRows(rows.user, rows.sign, slope / level_unit, bound, weight))
+        row_unit = rows.sign * unit[rows.user] / places.coefficient * worth
+        return cls(program, places, problem, row_unit, unit, pool / worth, level_unit)
 
     def vectors(self, at: Step) -> tuple[np.ndarray, np.ndarray]:
         """Return columns and row duals of the Program: within all rows, and without rounding noise."""
         x, level, prices, values = self._cleaned(at)
+        places = self.places
         columns, duals = np.zeros(self.program.n_columns), np.zeros(self.program.n_rows)
-        there = self.pair >= 0
-        columns[self.pair[there]] = (x / self.user_unit)[there]
-        if self.level >= 0:
-            columns[self.level] = level / self.level_unit
-        duals[self.capacity.slice] = (prices / self.resource_unit).ravel()
-        in_program = self.row >= 0
-        duals[self.row[in_program]] = (self.row_unit * values)[in_program]
+        there = places.pair >= 0
+        columns[places.pair[there]] = (x / self.user_unit)[there]
+        if places.level >= 0:
+            columns[places.level] = level / self.level_unit
+        duals[places.capacity.slice] = (prices / self.resource_unit).ravel()
+        in_program = places.row >= 0
+        duals[places.row[in_program]] = (self.row_unit * values)[in_program]
         return columns, duals
 
     def _cleaned(self, at: Step) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
@@ -239,31 +247,21 @@ def _is_open(region: Region) -> bool:
     return bool((region.capacities[region.used] > 0).all())
 
 
-def _agrees(
-    program: Program,
-    region: Region,
-    pair: np.ndarray,
-    capacity: Block,
-    rows: UserRows,
-    row: np.ndarray,
-    coefficient: np.ndarray,
-    level: int,
-) -> bool:
+def _agrees(program: Program, region: Region, rows: UserRows, places: Places) -> bool:
     """Whether the rows of the Program are those that were found, at a random point."""
     draw = np.random.default_rng(_PROBE_SEED)
-    x = np.where(pair >= 0, draw.random(pair.shape), 0.0)
-    columns = np.zeros(program.n_columns)
-    columns[pair[pair >= 0]] = x[pair >= 0]
+    there = places.pair >= 0
+    x = np.where(there, draw.random(there.shape), 0.0)
     t = float(draw.random())
-    if level >= 0:
-        columns[level] = t
-    expected = np.zeros(program.n_rows)
-    expected[capacity.slice] = (x @ region.demands).ravel()
-    there = row >= 0
-    mine = coefficient * (region.totals(x)[rows.user] - rows.slope * t)
-    expected[row[there]] = mine[there]
-    size = abs(program.A) @ columns
+    columns, expected = np.zeros(program.n_columns), np.zeros(program.n_rows)
+    columns[places.pair[there]] = x[there]
+    if places.level >= 0:
+        columns[places.level] = t
     known = np.zeros(program.n_rows, dtype=bool)
-    known[capacity.slice], known[row[there]] = True, True
+    expected[places.capacity.slice], known[places.capacity.slice] = (x @ region.demands).ravel(), True
+    of_user = places.coefficient * (region.totals(x)[rows.user] - rows.slope * t)
+    in_program = places.row >= 0
+    expected[places.row[in_program]], known[places.row[in_program]] = of_user[in_program], True
+    size = abs(program.A) @ columns
     difference = abs(program.A @ columns - expected)
     return bool((difference <= _ROUNDINGS * ROUNDING * size)[known].all())
