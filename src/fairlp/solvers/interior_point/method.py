@@ -11,8 +11,8 @@ from ...models.errors import NotConvergedError
 from ...models.tolerances import INTERIOR_ACCEPTED, INTERIOR_AIM, INTERIOR_CENTRING, INTERIOR_NOISE
 from .iterate import Iterate, Problem, Products, Step
 
-#: Iterations at most; the part of the way to the boundary that a step goes.
-MOST_ITERATIONS, _BOUNDARY = 150, 0.995
+#: Iterations at most; the part of the way to the boundary that a long step goes, and a short one.
+MOST_ITERATIONS, _BOUNDARY, _CAUTIOUS = 150, 0.995, 0.9
 #: Weights of a corrector that are tried, the largest first; one must bring so much longer a step than the one before.
 _WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6), 0.001
 #: Centrality correctors of a step: at most so many, while a step is shorter than that; how much longer a step they aim
@@ -42,15 +42,15 @@ def solve(problem: Problem, deadline: float = np.inf) -> Point | None:
     """
     iterate = Iterate(problem)
     best = Point(iterate.at, np.inf, 0)
-    since, smallest = 0, np.inf
+    since, reference = 0, np.inf
     for iteration in range(MOST_ITERATIONS):
         iterate.measure()
         if INTERIOR_AIM < max(iterate.primal, iterate.dual) < INTERIOR_NOISE:
             _restore(iterate)
         error = max(iterate.gap, iterate.primal, iterate.dual)
-        closer = best.error > INTERIOR_ACCEPTED and iterate.mean < _PROGRESS * smallest
-        since = 0 if closer or error < _PROGRESS * best.error else since + 1
-        smallest = min(smallest, iterate.mean)
+        progress = iterate.mean if best.error > INTERIOR_ACCEPTED else error
+        since = 0 if progress < _PROGRESS * reference else since + 1
+        reference = progress if since == 0 else reference
         if error < best.error:
             best = Point(iterate.at, error, iteration)
         if best.error <= INTERIOR_AIM or since > _PATIENCE or not np.isfinite(error):
@@ -100,7 +100,12 @@ def _step(iterate: Iterate) -> Step:
         if longer + higher < primal + dual + _GAIN * _LONGER:
             break
         step, primal, dual = tried, longer, higher
-    return at.add(step, _BOUNDARY * primal, _BOUNDARY * dual)
+    return at.add(step, _part(primal) * primal, _part(dual) * dual)
+
+
+def _part(length: float) -> float:
+    """Return what part of the way to the boundary to go: less on a short way, whose end is far from the centre."""
+    return _BOUNDARY if length > _SHORT else _CAUTIOUS
 
 
 def _affine(iterate: Iterate) -> Products:
