@@ -21,6 +21,8 @@ _CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 2, 0.9, 0.5, 0.1, 0.1, 10.0
 #: The method ends after so many iterations that brought neither the error down by this factor nor, before the error is
 #: accepted, the products.
 _PATIENCE, _PROGRESS = 8, 0.9
+#: This near to its aim, as a multiple of it, the method goes on only while every other iteration helps.
+_NEARLY = 100.0
 
 
 @dataclass
@@ -53,7 +55,8 @@ def solve(problem: Problem, deadline: float = np.inf) -> Point | None:
         reference = progress if since == 0 else reference
         if error < best.error:
             best = Point(iterate.at, error, iteration)
-        if best.error <= INTERIOR_AIM or since > _PATIENCE or not np.isfinite(error):
+        patience = _PATIENCE if best.error > _NEARLY * INTERIOR_AIM else 1
+        if best.error <= INTERIOR_AIM or since > patience or not np.isfinite(error):
             break
         if perf_counter() > deadline:
             return None
