@@ -109,6 +109,10 @@ OutputOption = Annotated[
         help="Write to this file instead (UTF-8); .json and .csv say the format, anything else is text.",
     ),
 ]
+ProgressFlag = Annotated[
+    bool | None,
+    typer.Option("--progress/--no-progress", show_default=False, help="By default in a terminal only."),
+]
 PlotOption = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE", show_default=False, help="Also draw it: .png, .svg or .pdf."),

@@ -19,6 +19,7 @@ from .parameters import (
     JsonFlag,
     OutputOption,
     PlotOption,
+    ProgressFlag,
     mechanism_names,
     solver_options,
 )
@@ -125,10 +126,7 @@ def simulate(
         ),
     ] = None,
     plot: PlotOption = None,
-    progress: Annotated[
-        bool | None,
-        typer.Option("--progress/--no-progress", show_default=False, help="By default in a terminal only."),
-    ] = None,
+    progress: ProgressFlag = None,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
     output: OutputOption = None,

@@ -13,7 +13,7 @@ import typer
 from ..models.errors import FileFormatError
 from .app import ExitCode, app
 from .output import check_folder, chosen_format, deliver, records, wrote
-from .parameters import CsvFlag, JsonFlag, OutputOption
+from .parameters import CsvFlag, JsonFlag, OutputOption, ProgressFlag
 from .reports import report_table
 
 if TYPE_CHECKING:
@@ -69,10 +69,7 @@ def run_study(
     on_error: Annotated[
         OnError, typer.Option("--on-error", help="A run that fails ends the study, or is a row with its message.")
     ] = OnError.stop,
-    progress: Annotated[
-        bool | None,
-        typer.Option("--progress/--no-progress", show_default=False, help="By default in a terminal only."),
-    ] = None,
+    progress: ProgressFlag = None,
     as_json: JsonFlag = False,
     as_csv: CsvFlag = False,
 ) -> None:

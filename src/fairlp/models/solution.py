@@ -341,8 +341,11 @@ class Session(Protocol):
     def restart(self, other_method: bool = False) -> None:
         """Forget the last basis: the next solve begins afresh, by another method if asked (and if there is one)."""
 
-    def leaves_open(self, solution: Solution) -> bool:
-        """Whether a :meth:`restart` would tell more about who can be raised than the prices of this answer."""
+    def leaves_open(self, solution: Solution, gap: float) -> bool:
+        """Whether a :meth:`restart` would tell more about who can be raised than the prices of this answer.
+
+        ``gap`` is its certified one.
+        """
 
     def solve(self) -> Solution:
         """Solve what is loaded now."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from ..models.requests import Requests, certify_fair
 from ..models.tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
 from . import complaints_market, complaints_path
 from .complaints_candidates import Candidates
-from .interior_point import INTERIOR
+from .runners import by_interior_points
 
 if TYPE_CHECKING:
     from ..mechanism import Algorithm, Mechanism
@@ -82,10 +81,7 @@ def convex(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, reque
     return _run(instance, mechanism, algorithm, request, optimum, solver=request.solver)
 
 
-def interior_point(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
-    """The Eisenberg–Gale model through our own interior-point method."""
-    request.refuse_solver_options(mechanism, algorithm)
-    return replace(convex(instance, mechanism, algorithm, replace(request, solver=INTERIOR)), solver="")
+interior_point = by_interior_points(convex)
 
 
 def best_fair(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:

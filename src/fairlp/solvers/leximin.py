@@ -145,6 +145,7 @@ class _Rounds:
         self.priced: Solution | None = None
         self.last: np.ndarray | None = None
         self.gap, self.programs, self.seconds = 0.0, 0, 0.0
+        self.proved = 0.0  # the gap of the last program
         self.floor, self.relaxed = np.zeros(len(self.rows)), 0.0
         self.limited = session.options.time_limit is not None
 
@@ -184,7 +185,7 @@ class _Rounds:
             self.last = solution.x
             level = max(level, float(solution.x[self.t]))
             more = self.active & ~limited & (self.cap <= level)
-            if not more.any() and self.session.leaves_open(solution):
+            if not more.any() and self.session.leaves_open(solution, self.proved):
                 # whoever goes on to another round depends on the last digits of this one
                 self.session.restart()
                 continue
@@ -241,7 +242,8 @@ class _Rounds:
         certificate = solution.verify()
         if not certificate.is_optimal:
             return None, SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
-        self.gap = max(self.gap, certificate.gap or 0.0)
+        self.proved = certificate.gap or 0.0
+        self.gap = max(self.gap, self.proved)
         return solution, None
 
     def _priced(self, solution: Solution) -> np.ndarray:

@@ -17,6 +17,7 @@ from ..models.requests import entitlements
 from ..models.tolerances import COMPLAINT, CONVEX_COMPLAINT
 from . import complaints_runners
 from .interior_point import INTERIOR
+from .runners import by_interior_points
 
 if TYPE_CHECKING:
     from ..mechanism import Algorithm, Mechanism
@@ -52,12 +53,6 @@ def one_server(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, r
     """The optimum on one server by Newton's method on prices: the same point as no justified complaints."""
     found = complaints_runners.market(instance, mechanism, algorithm, request)
     return replace(found, **_measures(instance))
-
-
-def interior_point(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
-    """The model through our own interior-point method."""
-    request.refuse_solver_options(mechanism, algorithm)
-    return replace(convex(instance, mechanism, algorithm, replace(request, solver=INTERIOR)), solver="")
 
 
 def convex(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
@@ -98,6 +93,9 @@ def convex(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, reque
         notes=notes,
         **_measures(instance),
     )
+
+
+interior_point = by_interior_points(convex)
 
 
 def _solve(instance: Instance, request: Request) -> tuple[np.ndarray, np.ndarray | None, MarketCertificate]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,9 @@ class Request:
             )
 
 
+Runner = Callable[[Instance, "Mechanism", "Algorithm", Request], Allocation]
+
+
 def combinatorial(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
     """Run an algorithm that needs no solver: ``core(instance, tasks at level 1) -> tasks, levels, rounds``."""
     from ..mechanism import load
@@ -78,10 +82,17 @@ def leximin_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, r
     return _from_leximin(instance, mechanism, algorithm, request, normaliser(instance), result)
 
 
-def leximin_interior(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
-    """Run the rounds of the mechanism's linear program by our own interior-point method."""
-    request.refuse_solver_options(mechanism, algorithm)
-    return replace(leximin_lp(instance, mechanism, algorithm, replace(request, solver=INTERIOR)), solver="")
+def by_interior_points(run: Runner) -> Runner:
+    """Return a runner that puts its models before our own interior-point method, whatever the solver's name."""
+
+    def runner(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+        request.refuse_solver_options(mechanism, algorithm)
+        return replace(run(instance, mechanism, algorithm, replace(request, solver=INTERIOR)), solver="")
+
+    return runner
+
+
+leximin_interior = by_interior_points(leximin_lp)
 
 
 def separate_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:

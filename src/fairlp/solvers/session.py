@@ -41,8 +41,11 @@ class ProgramSession:
     def restart(self, other_method: bool = False) -> None:
         """Forget what is left of earlier solves (nothing, here)."""
 
-    def leaves_open(self, solution: Solution) -> bool:
-        """Whether a :meth:`restart` would tell more about who can be raised than the prices of this answer."""
+    def leaves_open(self, solution: Solution, gap: float) -> bool:
+        """Whether a :meth:`restart` would tell more about who can be raised than the prices of this answer.
+
+        ``gap`` is its certified one.
+        """
         return False
 
     def solve(self) -> Solution:

@@ -72,14 +72,10 @@ class InteriorPoint(BaseBackend):
         return InteriorPointSession(self, program, options)
 
     def _solve(self, structure: Structure, options: Options, begin: float) -> Solution:
-        from threadpoolctl import threadpool_limits
-
         program = structure.program
         passed = perf_counter()
         deadline = np.inf if options.time_limit is None else begin + options.time_limit
-        # NumPy's and SciPy's threads would wait for each other, spinning
-        with threadpool_limits(options.threads or 1):
-            point = method.solve(structure.problem, deadline)
+        point = method.solve(structure.problem, deadline, options.threads or 1)
         solved = perf_counter()
         seconds = {"pass": passed - begin, "solve": solved - passed}
         if point is None:
@@ -149,9 +145,9 @@ class InteriorPointSession(ProgramSession):
         elif self.last is not None:
             self.part = on_columns(self.program, self.options, self.last)
 
-    def leaves_open(self, solution: Solution) -> bool:
+    def leaves_open(self, solution: Solution, gap: float) -> bool:
         """Whether somebody's row has no clear price in an interior point."""
-        return self.part is None and not _prices_all(solution)
+        return self.part is None and not _prices_all(solution, gap)
 
     def solve(self) -> Solution:
         """Solve what is loaded now."""
@@ -168,7 +164,7 @@ def on_columns(program: Program, options: Options, near: Solution) -> PricingSes
     return PricingSession(highs, program, replace(options, threads=None).tightened(highs), near)
 
 
-def _prices_all(solution: Solution) -> bool:
+def _prices_all(solution: Solution, gap: float) -> bool:
     """Whether every row with the level has so clear a price that nobody in it can be raised by ``SAME_LEVEL``.
 
     All products are gap / terms at an interior point, so that the price of a row that can be raised by that fraction of
@@ -181,6 +177,5 @@ def _prices_all(solution: Solution) -> bool:
     column = program.A[:, level].tocoo()
     column.eliminate_zeros()
     prices = abs(column.data * solution.row_duals[column.row])
-    gap = solution.verify().gap or 0.0
     least = gap / SAME_LEVEL / (program.n_rows + program.n_columns)
     return bool((prices > max(_CLEAR * least, BLOCKED_PRICE * prices.max(initial=0.0))).all())

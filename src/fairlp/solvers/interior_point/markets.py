@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from ...models.errors import NotConvergedError
 from ...models.instance import Instance
 from . import method
 from .iterate import Problem, UserRows
@@ -41,10 +39,8 @@ def time_market(instance: Instance) -> np.ndarray:
         bound=np.concatenate([np.zeros(count), limits[able][limited] / whole[limited]]),
         weight=np.concatenate([weights / weights.sum(), np.zeros(capped)]),
     )
-    with threadpool_limits(1):
-        point = method.solve(Problem(region, rows))
-    if point is None:
-        raise NotConvergedError("the market of time was not solved")
+    point = method.solve(Problem(region, rows))
+    assert point is not None  # there is no deadline
     fractions = np.where(there, point.at.x, 0.0) * len(some)
     tasks[np.ix_(able, some)] = fractions.T * alone
     return tasks

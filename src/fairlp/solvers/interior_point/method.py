@@ -18,8 +18,8 @@ _WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6), 0.001
 #: Centrality correctors of a step: at most so many, while a step is shorter than that; how much longer a step they aim
 #: at, and what part of that they must bring; products are to be within these factors of the aim.
 _CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 2, 0.9, 0.5, 0.1, 0.1, 10.0
-#: The method ends after so many iterations that brought neither the error down by this factor nor, before the error is
-#: accepted, the products.
+#: The method ends after so many iterations that did not bring the products (once the error is accepted: the error) down
+#: by this factor.
 _PATIENCE, _PROGRESS = 8, 0.9
 #: This near to its aim, as a multiple of it, the method goes on only while every other iteration helps.
 _NEARLY = 100.0
@@ -34,7 +34,7 @@ class Point:
     iterations: int
 
 
-def solve(problem: Problem, deadline: float = np.inf) -> Point | None:
+def solve(problem: Problem, deadline: float = np.inf, threads: int = 1) -> Point | None:
     """Return the optimum, or None when the deadline (of ``perf_counter``) comes first.
 
     Raises
@@ -42,6 +42,14 @@ def solve(problem: Problem, deadline: float = np.inf) -> Point | None:
     NotConvergedError
         When the gap or a residual stays above ``INTERIOR_ACCEPTED``.
     """
+    from threadpoolctl import threadpool_limits
+
+    # NumPy's and SciPy's threads would wait for each other, spinning
+    with threadpool_limits(threads):
+        return _solve(problem, deadline)
+
+
+def _solve(problem: Problem, deadline: float) -> Point | None:
     iterate = Iterate(problem)
     best = Point(iterate.at, np.inf, 0)
     since, reference = 0, np.inf

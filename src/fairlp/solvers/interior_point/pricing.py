@@ -113,18 +113,14 @@ class PricingSession(ProgramSession):
 
     def _wanted(self, duals: np.ndarray) -> np.ndarray:
         """Return columns left out that would help at these duals."""
-        program = self.program
-        terms = abs(program.c) + abs(program.A).T @ abs(duals)
-        sign = 1.0 if program.sense == "max" else -1.0
-        gain = sign * (program.c - program.A.T @ duals) / np.where(terms > 0, terms, 1.0)
-        return self._best(gain)
+        sign = 1.0 if self.program.sense == "max" else -1.0
+        return self._best(sign * _gain(self.program, self.program.c, duals))
 
     def _relieving(self, ray: np.ndarray | None) -> np.ndarray:
         """Return columns left out that the proof of infeasibility has not reckoned with; without a proof, all."""
         if ray is None:
             return np.flatnonzero(~self.active)
-        terms = abs(self.program.A).T @ abs(ray)
-        return self._best(self.program.A.T @ ray / np.where(terms > 0, terms, 1.0))
+        return self._best(_gain(self.program, np.zeros(self.program.n_columns), -ray))
 
     def _best(self, gain: np.ndarray) -> np.ndarray:
         """Return the columns left out of the largest gain, as many as may be added at once."""
@@ -161,8 +157,7 @@ class PricingSession(ProgramSession):
 def _likely(program: Program, start: Solution) -> np.ndarray:
     """Return the largest columns whose value outweighs their reduced cost, and those with a cost."""
     assert start.x is not None and start.row_duals is not None
-    terms = abs(program.c) + abs(program.A).T @ abs(start.row_duals)
-    cost = abs(program.c - program.A.T @ start.row_duals) / np.where(terms > 0, terms, 1.0)
+    cost = abs(_gain(program, program.c, start.row_duals))
     size = abs(program.A) @ abs(start.x)
     reach = abs(program.A).T @ np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     part = abs(start.x) * reach  # how much of its rows a column is
@@ -171,6 +166,12 @@ def _likely(program: Program, start: Solution) -> np.ndarray:
     if np.count_nonzero(likely) > most:
         likely[likely < np.partition(likely, -most)[-most]] = 0.0
     return np.asarray((likely > 0) | (program.c != 0))
+
+
+def _gain(program: Program, costs: np.ndarray, duals: np.ndarray) -> np.ndarray:
+    """Return costs less what the duals charge, relative to the terms of each."""
+    terms = abs(costs) + abs(program.A).T @ abs(duals)
+    return np.asarray((costs - program.A.T @ duals) / np.where(terms > 0, terms, 1.0))
 
 
 def _relative(values: np.ndarray) -> np.ndarray:
