@@ -1,4 +1,4 @@
-"""The simulator: how fast it is, and the orderings of papers/002, §VI, on several workloads.
+"""The simulator: how fast it is, and the orderings of Wang et al., §VI, on several workloads.
 
 python benchmarks/simulation.py [--quick] [--orderings] [--alibaba FOLDER]
 

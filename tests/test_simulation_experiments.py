@@ -1,4 +1,4 @@
-"""The experiments of papers/002 and papers/003: what they report, what they draw, and the command line."""
+"""The experiments of Wang et al. and Khamse-Ashari et al.: what they report, what they draw, and the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figures of simulated runs and of the experiments with them; :mod:`fairlp.plots` has them too."""
+"""Figures of simulated runs and of the experiments with them; :mod:`fairlp.plots` has them too.
+
+Wang et al.: W. Wang, B. Li and B. Liang, INFOCOM 2014, doi 10.48550/arXiv.1308.0083.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _AREA, _DECADE = 8.0, 30.0
 
 
 def plot_user_shares(found: SimulationResult, *, users: Sequence[Any] | None = None, ax: Any = None) -> Any:
-    """Draw the users' parts of each resource and their dominant shares over time (papers/002, Fig. 4).
+    """Draw the users' parts of each resource and their dominant shares over time (Wang et al., Fig. 4).
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ def plot_user_shares(found: SimulationResult, *, users: Sequence[Any] | None = N
 
 
 def plot_utilization_over_time(found: Comparison, *, ax: Any = None) -> Any:
-    """Draw the fraction of each resource in use over time, one line for each policy (papers/002, Fig. 5).
+    """Draw the fraction of each resource in use over time, one line for each policy (Wang et al., Fig. 5).
 
     Parameters
     ----------
@@ -60,7 +63,7 @@ def plot_utilization_over_time(found: Comparison, *, ax: Any = None) -> Any:
 
 
 def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = None) -> Any:
-    """Draw what Slots makes of a workload against the size of slots (papers/002, Table II).
+    """Draw what Slots makes of a workload against the size of slots (Wang et al., Table II).
 
     Parameters
     ----------
@@ -89,7 +92,7 @@ def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = N
 
 
 def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
-    """Draw the distribution of completion times, one rising curve for each policy (papers/002, Fig. 6a).
+    """Draw the distribution of completion times, one rising curve for each policy (Wang et al., Fig. 6a).
 
     Parameters
     ----------
@@ -117,7 +120,7 @@ def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
 
 
 def plot_reductions(found: pd.DataFrame, *, what: str = "Best-Fit against Slots", ax: Any = None) -> Any:
-    """Draw by size of the job how much sooner jobs end (papers/002, Fig. 6b).
+    """Draw by size of the job how much sooner jobs end (Wang et al., Fig. 6b).
 
     Parameters
     ----------
@@ -149,7 +152,7 @@ def plot_reductions(found: pd.DataFrame, *, what: str = "Best-Fit against Slots"
 def plot_completion_ratios(
     found: Comparison, policy: str = "best-fit", against: str = "slots", *, ax: Any = None
 ) -> Any:
-    """Draw a bubble for each user: the fraction of its tasks completed under two policies (papers/002, Fig. 7).
+    """Draw a bubble for each user: the fraction of its tasks completed under two policies (Wang et al., Fig. 7).
 
     Parameters
     ----------
@@ -169,7 +172,7 @@ def plot_completion_ratios(
 
 
 def plot_dedicated_clouds(found: Sharing, *, ax: Any = None) -> Any:
-    """Draw a bubble for each user: the fraction of its tasks completed alone and shared (papers/002, Fig. 8).
+    """Draw a bubble for each user: the fraction of its tasks completed alone and shared (Wang et al., Fig. 8).
 
     Parameters
     ----------

@@ -61,8 +61,7 @@ class Case:
     tasks : ndarray, shape (N, K)
     mechanism : str
         The mechanism that made it, empty for anyone's.
-    method : str
-    options : dict
+    options : dict or None
         Options that the mechanism is run again with.
     division : {"rdm", "tdm"}
         What servers divide.

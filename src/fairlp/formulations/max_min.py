@@ -85,7 +85,7 @@ def asset(instance: Instance) -> Model:
 
 
 def cdrf(instance: Instance) -> Model:
-    """CDRF (papers/003, §II, reference 4): maximise the smallest x[n]/(φ[n]·Σ_i γ[n,i]), without constraints."""
+    """CDRF (Friedman, Ghodsi and Psomas, EC 2014): maximise the smallest x[n]/(φ[n]·Σ_i γ[n,i]); no constraints."""
     source = "Friedman, Ghodsi and Psomas, EC 2014"
     return max_min(instance, "CDRF", source, normalisers.containerized(instance), "tasks n could run alone")
 
@@ -97,7 +97,7 @@ def tsf(instance: Instance) -> Model:
 
 
 def naive_drf(instance: Instance) -> Model:
-    """DRF on each server separately: what DRFH improves on (papers/002, §III-D); one level t[i] for each server."""
+    """DRF on each server separately: what DRFH improves on (Wang et al., §III-D); one level t[i] for each server."""
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model("naive DRF", "Wang, Li and Liang, INFOCOM 2014, §III-D", (n, i, r))
     alone = instance.gamma()

@@ -200,7 +200,7 @@ def khamse_ashari_figure_4() -> Instance:
 def khamse_ashari_table_3() -> Instance:
     """Khamse-Ashari et al., §V: server classes A–D (8, 68, 33, 11), users 3 and 4 on C and D only.
 
-    The demands are not printed in the paper; these give its Table III exactly. TSF: 57.5, 255, 58.33, 35.56 tasks.
+    The demands are not printed in the paper; these give its Table III exactly. TSF: 205, 107.5, 58.33, 35.55 tasks.
     """
     return Instance.from_arrays(
         [[0.1, 0.1], [0.1, 0.2], [0.2, 0.1], [0.2, 0.3]],

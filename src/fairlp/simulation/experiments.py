@@ -1,16 +1,20 @@
-"""The experiments of papers/002, §VI, and papers/003, §V, each a function of any cluster and workload.
+"""The experiments of Wang et al. (§VI) and Khamse-Ashari et al. (§V), each a function of any cluster and workload.
 
 =================  ===========================  ==================================
-papers             function                     figure
+paper              function                     figure
 =================  ===========================  ==================================
-002, Fig. 4        :func:`joining_users`        ``plot_user_shares``
-002, Table II      :func:`slot_sizes`           ``plot_slot_sizes``
-002, Fig. 5        :func:`compare_policies`     ``plot_utilization_over_time``
-002, Fig. 6        the same                     ``plot_completion_times``, ``plot_reductions``
-002, Fig. 7        the same                     ``plot_completion_ratios``
-002, Fig. 8        :func:`dedicated_clouds`     ``plot_dedicated_clouds``
-003, Fig. 6        :func:`leaving_user`         ``plot_tracking``
+Wang, Fig. 4       :func:`joining_users`        ``plot_user_shares``
+Wang, Table II     :func:`slot_sizes`           ``plot_slot_sizes``
+Wang, Fig. 5       :func:`compare_policies`     ``plot_utilization_over_time``
+Wang, Fig. 6       the same                     ``plot_completion_times``, ``plot_reductions``
+Wang, Fig. 7       the same                     ``plot_completion_ratios``
+Wang, Fig. 8       :func:`dedicated_clouds`     ``plot_dedicated_clouds``
+KA, Fig. 6         :func:`leaving_user`         ``plot_tracking``
 =================  ===========================  ==================================
+
+Wang: W. Wang, B. Li and B. Liang, Dominant Resource Fairness in Cloud Computing Systems with Heterogeneous Servers,
+INFOCOM 2014, doi 10.48550/arXiv.1308.0083. KA: J. Khamse-Ashari, I. Lambadaris, G. Kesidis, B. Urgaonkar and Y. Zhao,
+Per-Server Dominant-Share Fairness, ICC 2017, doi 10.48550/arXiv.1611.00404.
 """
 
 from __future__ import annotations
@@ -34,9 +38,9 @@ from .workload import Workload
 if TYPE_CHECKING:
     from ..tracking import Tracking
 
-#: Classes of jobs by their tasks: 1 to 5, 6 to 10, …, more than 50 (papers/002, Fig. 6b, has five classes too).
+#: Classes of jobs by their tasks: 1 to 5, 6 to 10, …, more than 50 (Wang et al., Fig. 6b, has five classes too).
 SIZES: tuple[int, ...] = (5, 10, 20, 50)
-#: Sizes of slots in Table II of papers/002.
+#: Sizes of slots in Table II of Wang et al..
 SLOT_SIZES: tuple[int, ...] = (10, 12, 14, 16, 20)
 
 
@@ -153,7 +157,7 @@ def compare_policies(
     policies: Sequence[str] = ("best-fit", "first-fit", "slots"),
     **how: Any,
 ) -> Comparison:
-    """Run a workload under several policies (papers/002, Figs. 5 to 7).
+    """Run a workload under several policies (Wang et al., Figs. 5 to 7).
 
     Parameters
     ----------
@@ -174,7 +178,7 @@ def compare_policies(
 
 
 def slot_sizes(cluster: Instance, workload: Workload, sizes: Sequence[int] = SLOT_SIZES, **how: Any) -> pd.DataFrame:
-    """Run a workload under Slots with several sizes (papers/002, Table II).
+    """Run a workload under Slots with several sizes (Wang et al., Table II).
 
     Parameters
     ----------
@@ -203,7 +207,7 @@ def slot_sizes(cluster: Instance, workload: Workload, sizes: Sequence[int] = SLO
 def joining_users(
     cluster: Instance | None = None, workload: Workload | None = None, policy: str = "best-fit", **how: Any
 ) -> SimulationResult:
-    """Let users join and leave, and watch their shares (papers/002, Fig. 4).
+    """Let users join and leave, and watch their shares (Wang et al., Fig. 4).
 
     Parameters
     ----------
@@ -227,7 +231,7 @@ def joining_users(
 def dedicated_clouds(
     cluster: Instance, workload: Workload, policy: str = "best-fit", *, seed: int = 0, **how: Any
 ) -> Sharing:
-    """Run every user alone on an equal part of the servers, and all together on all of them (papers/002, Fig. 8).
+    """Run every user alone on an equal part of the servers, and all together on all of them (Wang et al., Fig. 8).
 
     Parameters
     ----------
@@ -262,7 +266,7 @@ def leaving_user(
     until: float = 300.0,
     **how: Any,
 ) -> Tracking:
-    """Let users leave and come back while servers keep PS-DSF up on their own (papers/003, Fig. 6).
+    """Let users leave and come back while servers keep PS-DSF up on their own (Khamse-Ashari et al., Fig. 6).
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Clusters and workloads to simulate: drawn from published tables and stated distributions, or read from a trace."""
+"""Clusters and workloads to simulate: drawn from published tables and stated distributions, or read from a trace.
+
+Wang et al.: W. Wang, B. Li and B. Liang, INFOCOM 2014, doi 10.48550/arXiv.1308.0083.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from .workload import Workload
 
 
 def google_sample(servers: int = 2000, seed: int = 0) -> Instance:
-    """Return servers drawn from Google's table (papers/002, Table I) with its frequencies, as rows with counts.
+    """Return servers drawn from Google's table (Wang et al., Table I) with its frequencies, as rows with counts.
 
     >>> google_sample(100).n_servers
     100
@@ -80,7 +83,7 @@ def _only(cluster: Instance, rows: np.ndarray) -> Instance:
 
 
 def three_users(finer: int = 1) -> Workload:
-    """Return the users of papers/002, Fig. 4: tasks (0.2, 0.3) from 0 s, (0.5, 0.1) from 200 s, (0.1, 0.3) from 500 s.
+    """Return the users of Wang et al., Fig. 4: tasks (0.2, 0.3) from 0 s, (0.5, 0.1) from 200 s, (0.1, 0.3) from 500 s.
 
     The paper tells neither how many tasks they have nor how long these take. Here tasks take 60 s, and user 1 has as
     many as let it leave at about 1080 s, as in the paper.

@@ -29,9 +29,21 @@ class Filling:
     pool : Pool
     offset : int
         0: the smallest share before the task is served next (DRF); 1: the smallest share after it (sequential minmax).
-    ties, rule : str
+    ties : {"larger", "smaller", "index"}
+        Among equal shares, who comes first: the larger share per task (the worked example of Ghodsi et al. needs it),
+        the smaller, or the first in order. What is still equal goes by order.
+    rule : {"exclude", "stop"}
+        When the chosen user's task does not fit: drop that user and go on, or end (Ghodsi et al., Algorithm 1).
     tasks : ndarray of float, shape (N,)
         Whole numbers.
+
+    Examples
+    --------
+    >>> from fairlp import examples
+    >>> Filling(Pool.of(examples.load("ghodsi"))).run().tolist()
+    [3.0, 2.0]
+    >>> Filling(Pool.of(examples.load("ghodsi-59-19")), rule="stop").run().tolist()
+    [2.0, 8.0]
     """
 
     pool: Pool
@@ -239,33 +251,3 @@ def _between(
     elif side < 0:
         fraction = 1 - min(2 * (1 - fraction) + 0.01, (2 - fraction) / 2)
     return low + (high - low) * min(max(fraction, 0.01), 0.99)
-
-
-def progressive_filling(pool: Pool, *, rule: str = "exclude", ties: str = "larger") -> np.ndarray:
-    """Return discrete DRF: whole tasks by user, one at a time to the smallest (weighted) dominant share.
-
-    Exactly what :func:`~fairlp.solvers.combinatorial.picking.pick_by_pick` gives, in a few passes over the data.
-
-    Parameters
-    ----------
-    pool : Pool
-    rule : {"exclude", "stop"}
-        When the chosen user's task does not fit: drop that user and go on, or end (Ghodsi et al., Algorithm 1).
-    ties : {"larger", "smaller", "index"}
-        Among equal shares, who comes first: the larger share per task (the worked example of Ghodsi et al. needs it),
-        the smaller, or the first in order. What is still equal goes by order.
-
-    Examples
-    --------
-    >>> from fairlp import examples
-    >>> progressive_filling(Pool.of(examples.load("ghodsi"))).tolist()
-    [3.0, 2.0]
-    >>> progressive_filling(Pool.of(examples.load("ghodsi-59-19")), rule="stop").tolist()
-    [2.0, 8.0]
-    """
-    return Filling(pool, rule=rule, ties=ties).run()
-
-
-def sequential_minmax(pool: Pool, *, ties: str = "larger") -> np.ndarray:
-    """Return sequential minmax (Parkes et al.): the next task to whom it would leave with the smallest share."""
-    return Filling(pool, offset=1, ties=ties).run()

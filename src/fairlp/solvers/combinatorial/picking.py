@@ -35,7 +35,7 @@ def pick_by_pick(
     ----------
     pool : Pool
     rule, ties : str
-        As for :func:`~fairlp.solvers.combinatorial.filling.progressive_filling`.
+        As for :class:`~fairlp.solvers.combinatorial.filling.Filling`.
     offset : {0, 1}
         Compare shares before the task (DRF) or after it (sequential minmax).
     trace : list, optional

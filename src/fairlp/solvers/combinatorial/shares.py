@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from ...models.tolerances import QUOTIENT_ROUNDING
 #: Picks that are put in order together: enough to share the cost of an array operation, few enough to sort quickly.
 WINDOW: Final = 4096
 
-Ties = Literal["larger", "smaller", "index"]
 TIES: tuple[str, ...] = ("larger", "smaller", "index")
 
 
