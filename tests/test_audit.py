@@ -144,7 +144,7 @@ def test_placement_limits_and_signs_are_part_of_feasibility():
 
 
 def test_bottleneck_of_the_papers_first_figure():
-    """Memory is everyone's dominant resource: PS-DSF shares it fairly (3, 3, 6), C-DRFH and TSF do not (Khamse-Ashari et al.)."""
+    """Memory is everyone's dominant resource: PS-DSF shares it fairly (3, 3, 6), C-DRFH and TSF do not."""
     instance = examples.load("khamse-ashari-figure-1")
     held = {
         m: fairlp.audit(instance, fairlp.allocate(instance, m), "bottleneck").holds.iloc[0]

@@ -142,7 +142,7 @@ def test_a_state_of_something_else_is_refused(tmp_path):
 
 
 def test_the_three_levels_of_figure_4_of_wang():
-    """Three users on 100 servers of Google's table: 0.62, then 0.44 each, then 0.26 each (Wang et al.), for whole tasks.
+    """Three users on 100 servers of Google's table: 0.62, then 0.44 each, then 0.26 each, for whole tasks.
 
     The pool of the paper's draw is 52.75 CPU and 51.32 memory; ours is another draw, so the levels agree within a few
     hundredths. The fluid optimum of one user is all of the memory: a server of 0.5 holds one task of 0.3, not 1.67.

@@ -200,7 +200,7 @@ def test_an_allocation_is_used_again_while_no_limit_that_changes_is_reached():
 
 
 def test_servers_on_their_own_come_to_table_iv():
-    """Khamse-Ashari et al., Table IV, for users whose tasks do not end; with user 4 away, user 3 takes its server too."""
+    """Khamse-Ashari et al., Table IV, for endless tasks; with user 4 away, user 3 takes its server too."""
     cluster = examples.load("khamse-ashari-table-3")
     asks = [dict(zip(cluster.resources, row, strict=True)) for row in cluster.demands]
     jobs = pd.DataFrame(
