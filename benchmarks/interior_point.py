@@ -32,8 +32,8 @@ import numpy as np
 from measure import console, machine, show
 
 import fairlp
+from fairlp.errors import FairlpError
 from fairlp.models import backends
-from fairlp.models.errors import FairlpError
 from fairlp.models.program import Program
 
 OURS = "interior-point"

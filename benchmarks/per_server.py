@@ -19,9 +19,9 @@ from measure import console, machine, show
 
 import fairlp
 from fairlp import FairlpWarning, Instance
+from fairlp.errors import NotConvergedError
 from fairlp.models.allocation import Allocation
-from fairlp.models.errors import NotConvergedError
-from fairlp.models.tolerances import FIXED_POINT
+from fairlp.tolerances import FIXED_POINT
 
 RESOURCES = 3
 MOST_SECONDS = 10.0

@@ -23,8 +23,8 @@ import numpy as np
 from measure import console, machine, show
 
 import fairlp
+from fairlp.errors import FairlpError
 from fairlp.models import backends
-from fairlp.models.errors import FairlpError
 from fairlp.models.program import Program
 
 #: A back end that needed longer than this at one size is left out at the next.

@@ -11,7 +11,7 @@ from arrival_instances import exact_shares, random_arrivals
 
 import fairlp
 from fairlp import Arrivals, Instance, examples
-from fairlp.models.errors import InstanceError, UnknownNameError
+from fairlp.errors import InstanceError, UnknownNameError
 
 
 @pytest.mark.parametrize("seed", range(60))

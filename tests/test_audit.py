@@ -13,9 +13,9 @@ from scipy.optimize import linprog
 import fairlp
 from fairlp import Instance, examples
 from fairlp.auditing import PROPERTIES
-from fairlp.models.errors import FileFormatError, InstanceError, UnknownNameError
+from fairlp.errors import FileFormatError, InstanceError, UnknownNameError
 from fairlp.models.observed import read_tasks
-from fairlp.models.tolerances import AUDIT
+from fairlp.tolerances import AUDIT
 
 SELF = ["feasible", "non-wasteful", "Pareto-optimal", "envy-free", "sharing incentive"]
 

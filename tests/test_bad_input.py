@@ -7,7 +7,7 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.models.errors import (
+from fairlp.errors import (
     FairlpError,
     InstanceError,
     NotDefinedError,
@@ -159,7 +159,7 @@ def test_a_task_that_fits_no_server_is_reported():
         fairlp.allocate(big, "drfh", oversized="error")
 
 
-@pytest.mark.filterwarnings("ignore::fairlp.models.errors.OversizedTaskWarning")
+@pytest.mark.filterwarnings("ignore::fairlp.errors.OversizedTaskWarning")
 def test_legal_oddities_work():
     one = Instance.from_arrays([[2]], [[3]])
     assert fairlp.allocate(one, "drf").totals.tolist() == [1.5]

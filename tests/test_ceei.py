@@ -9,11 +9,11 @@ from scipy.optimize import linprog
 
 import fairlp
 from fairlp import examples
+from fairlp.errors import NotConvergedError, NotDefinedError, SolverError
 from fairlp.models.backends import find_backend
-from fairlp.models.errors import NotConvergedError, NotDefinedError, SolverError
 from fairlp.models.solution import Options
-from fairlp.models.tolerances import CONVEX_COMPLAINT, VERIFIED
 from fairlp.solvers.tangents import solve_with_logs
+from fairlp.tolerances import CONVEX_COMPLAINT, VERIFIED
 
 SOLVERS = ("highs", "glpk", "cvxpy:CLARABEL", "cvxpy:ECOS", "cvxpy:SCS")
 

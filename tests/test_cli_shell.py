@@ -10,11 +10,10 @@ import typer
 from cli_runner import error_line, fairlp_in_a_shell, python, run
 
 import fairlp
-from fairlp import api, examples
+from fairlp import api, errors, examples
 from fairlp.cli import ExitCode, app, main
 from fairlp.cli.output import json_text
 from fairlp.cli.parameters import complete_instance, complete_mechanism, complete_solver
-from fairlp.models import errors
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "command-line.md"
 

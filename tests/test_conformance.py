@@ -13,8 +13,8 @@ import pytest
 import fairlp
 from fairlp import conformance
 from fairlp.conformance.zoo import FAMILIES, INF, linear
+from fairlp.errors import NotConvergedError, SolverNotAvailableError, UnknownNameError, UnsupportedError
 from fairlp.models import backends
-from fairlp.models.errors import NotConvergedError, SolverNotAvailableError, UnknownNameError, UnsupportedError
 from fairlp.models.solution import Capability, Point, Status, Termination
 from fairlp.solvers.highs import Highs
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fairlp
 from fairlp import Instance, examples
-from fairlp.models.errors import UnknownNameError
+from fairlp.errors import UnknownNameError
 from fairlp.solvers.combinatorial import filling
 from fairlp.solvers.combinatorial.filling import Filling
 from fairlp.solvers.combinatorial.picking import pick_by_pick

@@ -14,7 +14,7 @@ from cli_runner import run
 
 import fairlp
 from fairlp import Instance, examples, plots
-from fairlp.models.errors import NotDefinedError, TooLargeError, UnknownNameError
+from fairlp.errors import NotDefinedError, TooLargeError, UnknownNameError
 from fairlp.models.files import write
 
 MECHANISMS = ["dynamic-drf", "cautious-lp"]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlp.errors import InstanceError
 from fairlp.models.conditions import Columns, condition_text, evaluate
 from fairlp.models.eligibility import resolve
-from fairlp.models.errors import InstanceError
 from fairlp.models.expressions import Index
 from fairlp.models.instance import Instance
 

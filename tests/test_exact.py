@@ -13,8 +13,8 @@ from instances import random_instance
 
 import fairlp
 from fairlp import examples
+from fairlp.errors import NotDefinedError, UnsupportedError
 from fairlp.formulations import max_min
-from fairlp.models.errors import NotDefinedError, UnsupportedError
 from fairlp.models.exact_certificate import prove_basis
 from fairlp.models.exact_simplex import optimal_from
 

@@ -19,8 +19,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from instance_strategies import DOCUMENTATION, SUFFIXES, document, full_instance, instances, read_text, written
 
+from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models import files
-from fairlp.models.errors import FileFormatError, InstanceError
 from fairlp.models.instance import Instance
 
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from instance_strategies import document, full_instance, read_text, written
 
+from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models import files
-from fairlp.models.errors import FileFormatError, InstanceError
 
 
 @pytest.mark.parametrize(

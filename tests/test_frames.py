@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from instance_strategies import instances
 
-from fairlp.models.errors import InstanceError
+from fairlp.errors import InstanceError
 from fairlp.models.frames import from_frames, to_frames
 from fairlp.models.instance import Instance
 

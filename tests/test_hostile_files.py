@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_mps import CASES
 
-from fairlp.models.errors import FileFormatError
+from fairlp.errors import FileFormatError
 from fairlp.models.lpformat import write_lp
 from fairlp.models.mps import write_mps
 from fairlp.models.readers import read_program

@@ -11,8 +11,8 @@ import pytest
 from instances import random_instance
 
 import fairlp
-from fairlp.models.errors import OversizedTaskWarning
-from fairlp.models.tolerances import COMPLAINT, SAME_LEVEL, SOLVER_TIGHTEST
+from fairlp.errors import OversizedTaskWarning
+from fairlp.tolerances import COMPLAINT, SAME_LEVEL, SOLVER_TIGHTEST
 
 TRACE = Path(__file__).parents[2] / "shared" / "data" / "alibaba-gpu-v2023"
 MAX_MIN = ["drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf"]

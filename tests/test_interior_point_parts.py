@@ -9,10 +9,10 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import fairlp
+from fairlp.errors import NoSolutionError, NotConvergedError, UnknownNameError, UnsupportedError
 from fairlp.formulations.arrivals import cautious_lp, dynamic_drf
 from fairlp.formulations.proportional import better
 from fairlp.models.backends import find_backend
-from fairlp.models.errors import NoSolutionError, NotConvergedError, UnknownNameError, UnsupportedError
 from fairlp.models.solution import Capability, Options, Termination
 from fairlp.solvers.highs import Highs
 from fairlp.solvers.interior_point import method

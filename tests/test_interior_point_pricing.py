@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairlp
-from fairlp.models.errors import SolverError
+from fairlp.errors import SolverError
 from fairlp.models.program import Program
 from fairlp.models.solution import Options, Termination
 from fairlp.solvers.highs import Highs

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from instances import random_instance, seeds
 
 import fairlp
-from fairlp.models.errors import OversizedTaskWarning
-from fairlp.models.tolerances import VERIFIED
+from fairlp.errors import OversizedTaskWarning
+from fairlp.tolerances import VERIFIED
 
 SERVERS = ["asset", "drfh", "c-drfh", "cdrf", "tsf"]
 

@@ -9,7 +9,7 @@ from pyomo.contrib.solver.common.factory import SolverFactory
 
 import fairlp
 from fairlp import Index, Model, examples, log
-from fairlp.models.errors import ModelError, UnsupportedError
+from fairlp.errors import ModelError, UnsupportedError
 from fairlp.models.solution import Point
 
 CASES = [

@@ -29,7 +29,7 @@ from test_mps import (
     without_free_rows,
 )
 
-from fairlp.models.errors import ModelError, UnknownNameError
+from fairlp.errors import ModelError, UnknownNameError
 from fairlp.models.lpformat import write_lp
 from fairlp.models.mps import write_mps
 from fairlp.models.names import LONGEST_NAME, decimal, decimals, file_names, unused

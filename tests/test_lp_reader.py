@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from test_mps import CASES, EXAMPLE, FREE, INF, POS, program, programs
 from test_mps_reader import assert_equal, read_text
 
-from fairlp.models.errors import FairlpWarning, FileFormatError
+from fairlp.errors import FairlpWarning, FileFormatError
 from fairlp.models.lpformat import write_lp
 from fairlp.models.readers import read_program
 

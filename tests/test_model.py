@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlp import Index, Model, log
-from fairlp.models.errors import ModelError, UnknownNameError
+from fairlp.errors import ModelError, UnknownNameError
 
 
 def indices():

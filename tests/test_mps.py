@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array
 
-from fairlp.models.errors import ModelError, UnknownNameError
+from fairlp.errors import ModelError, UnknownNameError
 from fairlp.models.mps import write_mps
 from fairlp.models.names import file_names, unused
 from fairlp.models.program import Block, LogTerms, Program

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from test_mps import CASES, EXAMPLE, INF, POS, program, programs
 
 import fairlp
-from fairlp.models.errors import FairlpWarning, ModelError, UnknownNameError
+from fairlp.errors import FairlpWarning, ModelError, UnknownNameError
 from fairlp.models.lpformat import write_lp
 from fairlp.models.mps import short_decimals, write_mps
 from fairlp.models.names import NamedBlock

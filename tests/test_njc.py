@@ -8,8 +8,8 @@ import pytest
 
 import fairlp
 from fairlp import complaints, examples
-from fairlp.models.errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError
-from fairlp.models.tolerances import CONVEX_COMPLAINT, PATH_LIMIT
+from fairlp.errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError
+from fairlp.tolerances import CONVEX_COMPLAINT, PATH_LIMIT
 
 SINGLE = ("eg", "convex", "trajectory", "newton")
 CLOSE = {"eg": 1e-14, "convex": 1e-6, "trajectory": PATH_LIMIT, "newton": PATH_LIMIT}

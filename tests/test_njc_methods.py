@@ -8,7 +8,7 @@ from instances import random_instance
 
 import fairlp
 from fairlp import complaints
-from fairlp.models.tolerances import COMPLAINT, CONVEX_COMPLAINT, MARKET, PATH_LIMIT
+from fairlp.tolerances import COMPLAINT, CONVEX_COMPLAINT, MARKET, PATH_LIMIT
 
 
 def contested(seed, users=8, resources=5, entitled=True):

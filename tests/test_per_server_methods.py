@@ -9,7 +9,7 @@ from instances import random_instance
 
 import fairlp
 from fairlp import Instance, examples
-from fairlp.models.errors import InstanceError, NotConvergedError, UnknownNameError, UnsupportedError
+from fairlp.errors import InstanceError, NotConvergedError, UnknownNameError, UnsupportedError
 from fairlp.solvers.combinatorial.algorithm_1 import separate_start, server_procedure
 from fairlp.solvers.combinatorial.distributed import Clocks, Network
 from fairlp.solvers.combinatorial.per_server import Market

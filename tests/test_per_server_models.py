@@ -10,7 +10,7 @@ from instances import random_instance
 
 import fairlp
 from fairlp import Instance, examples
-from fairlp.models.errors import InstanceError, NotConvergedError, NotDefinedError, UnknownNameError, UnsupportedError
+from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError, UnknownNameError, UnsupportedError
 from fairlp.models.merging import merge_servers
 from fairlp.models.solution import Termination
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import fairlp
 from fairlp import Instance, examples
-from fairlp.models.errors import InstanceError, UnknownNameError
+from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.solvers.combinatorial import placement
 
 MECHANISMS = {"first-fit": "drfh-first-fit", "best-fit": "drfh-best-fit", "slots": "slots"}

@@ -11,7 +11,7 @@ import pytest
 
 import fairlp
 from fairlp import api, examples, plots
-from fairlp.models.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
+from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
 
 pytest.importorskip("matplotlib")
 

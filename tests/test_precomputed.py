@@ -13,7 +13,7 @@ from test_discrete import awkward
 
 import fairlp
 from fairlp import Instance, examples
-from fairlp.models.errors import UnknownNameError
+from fairlp.errors import UnknownNameError
 from fairlp.solvers.combinatorial import precomputed
 from fairlp.solvers.combinatorial.shares import Pool
 from fairlp.solvers.discrete_leximin import discrete_leximin

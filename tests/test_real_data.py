@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 import fairlp
-from fairlp.models.errors import OversizedTaskWarning, SkippedMechanismWarning
+from fairlp.errors import OversizedTaskWarning, SkippedMechanismWarning
 from fairlp.models.merging import merge_servers
 
 FOLDER = Path(__file__).parents[2] / "shared" / "data"

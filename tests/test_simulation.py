@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fairlp
 from fairlp import Instance, simulation
-from fairlp.models.errors import FileFormatError, InstanceError, StudyError, UnknownNameError
+from fairlp.errors import FileFormatError, InstanceError, StudyError, UnknownNameError
 from fairlp.simulation import Workload, engine, simulate
 from fairlp.simulation.experiments import joining_users
 from fairlp.simulation.result import TABLES

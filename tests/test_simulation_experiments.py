@@ -12,7 +12,7 @@ from cli_runner import error_line, run
 
 import fairlp
 from fairlp import Instance, plots
-from fairlp.models.errors import InstanceError, UnknownNameError
+from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.simulation import Workload, simulate
 from fairlp.simulation.experiments import (
     compare_policies,

@@ -15,12 +15,12 @@ from test_simulation import as_oracle, stopped_and_resumed, trace
 
 import fairlp
 from fairlp import Instance, examples
-from fairlp.models.errors import NotDefinedError, UnknownNameError
-from fairlp.models.tolerances import FEASIBILITY, VERIFIED
+from fairlp.errors import NotDefinedError, UnknownNameError
 from fairlp.simulation import Workload, policies, simulate
 from fairlp.simulation.allocators import DISTRIBUTED, fluid_policies
 from fairlp.simulation.fluid import Fluid
 from fairlp.simulation.generators import google_sample, synthetic, three_users
+from fairlp.tolerances import FEASIBILITY, VERIFIED
 
 #: On one server these are all DRF; where time is divided, DRF of the one resource time.
 LIKE_DRF = ("drf", "edrf", "drfh", "c-drfh", "tsf", "psdsf-rdm", "psdsf-tdm")

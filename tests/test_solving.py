@@ -11,8 +11,8 @@ from instances import random_instance, seeds
 
 import fairlp
 from fairlp import Index, Model, examples
+from fairlp.errors import NoSolutionError, SolverNotAvailableError, UnknownNameError, UnsupportedError
 from fairlp.models import backends
-from fairlp.models.errors import NoSolutionError, SolverNotAvailableError, UnknownNameError, UnsupportedError
 from fairlp.models.program import Program
 from fairlp.models.solution import Capability, Point, Termination
 

@@ -13,7 +13,7 @@ import study_functions
 from study_functions import make
 
 from fairlp import Instance, allocate, study
-from fairlp.models.errors import FileFormatError, StudyError, UnknownNameError
+from fairlp.errors import FileFormatError, StudyError, UnknownNameError
 from fairlp.study.plain import key_of
 from fairlp.study.work import Outcome
 

@@ -7,7 +7,7 @@ from cli_runner import run
 from study_functions import make
 
 from fairlp import study
-from fairlp.models.errors import StudyError
+from fairlp.errors import StudyError
 
 distributed = pytest.importorskip("distributed")
 

@@ -18,7 +18,7 @@ from study_functions import awkward, make
 
 import fairlp
 from fairlp import study
-from fairlp.models.errors import FileFormatError, StudyError
+from fairlp.errors import FileFormatError, StudyError
 from fairlp.study import storage
 
 HERE = Path(__file__).parent

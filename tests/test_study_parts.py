@@ -18,7 +18,7 @@ import fairlp
 from fairlp import Instance, study
 from fairlp.cli import ExitCode
 from fairlp.cli.studies import study as group
-from fairlp.models.errors import InstanceError
+from fairlp.errors import InstanceError
 from fairlp.study import generators, statistics
 
 DOCUMENTS = Path(__file__).parents[1] / "docs"

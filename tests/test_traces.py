@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models import files
-from fairlp.models.errors import FileFormatError, InstanceError
 from fairlp.models.instance import Instance
 from fairlp.models.traces import read_alibaba_gpu, read_pai2020
 

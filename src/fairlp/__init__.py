@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import complaints, conformance, cycles, per_server, plots, simulation, study
+    from . import complaints, conformance, cycles, examples, per_server, plots, simulation, study
     from .api import allocate, compare, compare_allocations, formulate
     from .arrivals import Arrivals
     from .auditing import audit
     from .auditing.blocking import blockers
     from .auditing.promises import counterexample, promises, properties
     from .auditing.search import find_violation
+    from .errors import FairlpError, FairlpWarning
     from .fair_allocations import solutions as njc_solutions
     from .mechanisms import table as mechanisms
-    from .models import examples
     from .models.allocation import Allocation
     from .models.dynamic import DynamicAllocation
-    from .models.errors import FairlpError, FairlpWarning
     from .models.expressions import Index, log
     from .models.files import read
     from .models.instance import Instance
@@ -48,8 +47,8 @@ _HOMES = {
     "Allocation": "models.allocation",
     "Arrivals": "arrivals",
     "DynamicAllocation": "models.dynamic",
-    "FairlpError": "models.errors",
-    "FairlpWarning": "models.errors",
+    "FairlpError": "errors",
+    "FairlpWarning": "errors",
     "Index": "models.expressions",
     "Instance": "models.instance",
     "Model": "models.model",
@@ -74,7 +73,7 @@ _MODULES = {
     "complaints": "complaints",
     "conformance": "conformance",
     "cycles": "cycles",
-    "examples": "models.examples",
+    "examples": "examples",
     "mechanisms": "mechanisms",
     "per_server": "per_server",
     "plots": "plots",
@@ -137,7 +136,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"{__name__}.{home}"), own or name)
         globals()[name] = value
         return value
-    from .models.errors import nearest
+    from .errors import nearest
 
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {nearest(name, __all__)}")
 

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from .mechanism import Mechanism, load
-from .mechanisms import TABLE, find
-from .models.errors import (
+from .errors import (
     InstanceError,
     NotDefinedError,
     OversizedTaskWarning,
@@ -20,6 +18,8 @@ from .models.errors import (
     UnknownNameError,
     nearest,
 )
+from .mechanism import Mechanism, load
+from .mechanisms import TABLE, find
 from .models.instance import Instance
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from .errors import InstanceError, UnknownNameError, nearest
 from .models.arrival_order import require_horizon
-from .models.errors import InstanceError, UnknownNameError, nearest
 from .models.instance import Instance
-from .models.tolerances import ENTITLEMENT_SUM
 from .solvers.combinatorial.arrivals import LevelStack
+from .tolerances import ENTITLEMENT_SUM
 
 if TYPE_CHECKING:
     from .models.dynamic import DynamicAllocation

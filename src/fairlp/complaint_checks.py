@@ -13,8 +13,8 @@ from .formulations.proportional import better as better_tasks
 from .models.allocation import Allocation
 from .models.model import Model
 from .models.requests import Requests, check_complaints, entitlements
-from .models.tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
 from .solvers.complaints_runners import TOLERANCES
+from .tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
 from .validation import Check, agreement
 
 #: Candidate sets are enumerated for a check up to this many resources that could be saturated.

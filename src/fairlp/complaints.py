@@ -18,16 +18,16 @@ import numpy as np
 import pandas as pd
 
 from .api import allocate, require_instance, run
+from .errors import InstanceError, UnknownNameError, nearest
 from .fair_allocations import FairAllocations, FairSet, solutions
 from .formulations.complaints import UTILIZATION, Criterion, value
 from .mechanisms import find
 from .models.allocation import Allocation
-from .models.errors import InstanceError, UnknownNameError, nearest
 from .models.instance import Instance
 from .models.requests import ComplaintCheck, Requests, check_complaints, tasks_by_user
-from .models.tolerances import COMPLAINT
 from .solvers.complaints_path import BEGIN, END, by_integration, by_newton
 from .solvers.complaints_runners import in_stages
+from .tolerances import COMPLAINT
 
 if TYPE_CHECKING:
     from .models.expressions import Index

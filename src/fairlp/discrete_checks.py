@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .models.allocation import Allocation
-from .models.tolerances import AGREEMENT
+from .tolerances import AGREEMENT
 from .validation import Check, agreement
 
 #: More tasks than this are not served one by one for a check.

@@ -16,8 +16,8 @@ from .mechanisms import find
 from .models.allocation import Allocation
 from .models.instance import Instance
 from .models.requests import Requests, check_complaints, tasks_by_user
-from .models.tolerances import COMPLAINT, POLYTOPE_WIDTH
 from .solvers.complaints_sets import Polytope, all_fair
+from .tolerances import COMPLAINT, POLYTOPE_WIDTH
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .models.errors import NotDefinedError, UnknownNameError, nearest
+from .errors import NotDefinedError, UnknownNameError, nearest
 
 if TYPE_CHECKING:
     from .models.instance import Instance

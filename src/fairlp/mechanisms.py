@@ -6,9 +6,9 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from .callable_module import make_callable
+from .errors import UnknownNameError, nearest
 from .mechanism import Algorithm, Mechanism
-from .models.callable_module import make_callable
-from .models.errors import UnknownNameError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd

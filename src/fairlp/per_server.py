@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from .errors import InstanceError
 from .models.allocation import Allocation
-from .models.errors import InstanceError
 from .models.instance import Instance
 from .models.model import Model
-from .models.tolerances import AGREEMENT
 from .solvers.fixed_point import FixedPoint, fixed_point
 from .solvers.per_server_runners import CLOCK_OPTIONS
+from .tolerances import AGREEMENT
 from .tracking import Tracking, track
 
 if TYPE_CHECKING:

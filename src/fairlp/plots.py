@@ -14,18 +14,9 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from .models.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError, nearest
-from .models.tolerances import SAME_LEVEL
+from .errors import FairlpError, FileFormatError, InstanceError, UnknownNameError, nearest
 from .plots_labels import server_classes, server_rows
-from .plots_membership import plot_convergence as plot_convergence
-from .plots_membership import plot_tracking as plot_tracking
-from .plots_simulation import plot_completion_ratios as plot_completion_ratios
-from .plots_simulation import plot_completion_times as plot_completion_times
-from .plots_simulation import plot_dedicated_clouds as plot_dedicated_clouds
-from .plots_simulation import plot_reductions as plot_reductions
-from .plots_simulation import plot_slot_sizes as plot_slot_sizes
-from .plots_simulation import plot_user_shares as plot_user_shares
-from .plots_simulation import plot_utilization_over_time as plot_utilization_over_time
+from .tolerances import SAME_LEVEL
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .models.errors import UnknownNameError, nearest
+from .errors import UnknownNameError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd

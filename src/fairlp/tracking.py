@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from .api import require_instance, run
+from .errors import InstanceError, UnknownNameError, nearest
 from .mechanisms import find
-from .models.errors import InstanceError, UnknownNameError, nearest
 from .models.instance import Instance, effort
 from .solvers.combinatorial.algorithm_1 import separate_start
 from .solvers.combinatorial.distributed import Action, Network

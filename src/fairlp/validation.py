@@ -11,7 +11,7 @@ import pandas as pd
 from .api import require_instance, run
 from .mechanism import Mechanism, load
 from .mechanisms import find
-from .models.tolerances import AGREEMENT
+from .tolerances import AGREEMENT
 
 if TYPE_CHECKING:
     from .models.allocation import Allocation

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..models.instance import Instance
-from ..models.tolerances import AUDIT
 from ..solvers.combinatorial.per_server import Market
+from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
 
 if TYPE_CHECKING:

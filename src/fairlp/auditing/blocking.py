@@ -9,9 +9,9 @@ import pandas as pd
 
 from ..models.allocation import Allocation
 from ..models.instance import Instance
-from ..models.tolerances import AUDIT
 from ..per_server import tasks_of
 from ..solvers.combinatorial.per_server import Division, Market
+from ..tolerances import AUDIT
 from .basics import plain
 
 

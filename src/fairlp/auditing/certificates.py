@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..errors import NotDefinedError
 from ..mechanism import load
 from ..mechanisms import TABLE
 from ..models.allocation import Allocation
-from ..models.errors import NotDefinedError
-from ..models.tolerances import AGREEMENT, VERIFIED
+from ..tolerances import AGREEMENT, VERIFIED
 
 _LEXIMIN = "fairlp.solvers.runners:leximin_lp"
 

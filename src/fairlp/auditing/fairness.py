@@ -7,8 +7,8 @@ import numpy as np
 from ..mechanism import load
 from ..models.allocation import Allocation
 from ..models.instance import Instance
-from ..models.tolerances import AUDIT, QUOTIENT_ROUNDING
 from ..solvers.fixed_point import fixed_point
+from ..tolerances import AUDIT, QUOTIENT_ROUNDING
 from .basics import as_allocation, plain
 from .findings import Case, Finding, amount
 

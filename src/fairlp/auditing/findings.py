@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..models.instance import Instance
-from ..models.tolerances import AUDIT
+from ..tolerances import AUDIT
 
 if TYPE_CHECKING:
     from ..models.allocation import Allocation

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..errors import FairlpError, UnknownNameError
 from ..mechanisms import TABLE
 from ..mechanisms import find as find_mechanism
-from ..models.errors import FairlpError, UnknownNameError
 from ..models.instance import Instance
 from . import audit
 from .properties import DYNAMIC, known, table

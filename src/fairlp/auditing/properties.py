@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..models.errors import UnknownNameError, nearest
+from ..errors import UnknownNameError, nearest
 from . import basics, fairness, reports
 from .findings import Case, Finding
 

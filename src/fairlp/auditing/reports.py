@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..models.errors import FairlpError
+from ..errors import FairlpError
 from ..models.instance import Instance
-from ..models.tolerances import AUDIT
+from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
 
 _NEEDS_MECHANISM = "it takes the mechanism that made the allocation, to run it again; none is known"

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..errors import FairlpError
 from ..mechanism import Mechanism
 from ..mechanisms import find as find_mechanism
-from ..models.errors import FairlpError
 from ..models.expressions import Index
 from ..models.instance import Instance
-from ..models.tolerances import SHRINKING_MARGIN
+from ..tolerances import SHRINKING_MARGIN
 from . import audit
 from .properties import known
 

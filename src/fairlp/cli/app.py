@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ..models.errors import FairlpError, FairlpWarning, SolverError
+from ..errors import FairlpError, FairlpWarning, SolverError
 
 
 class ExitCode(IntEnum):

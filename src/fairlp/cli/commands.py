@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..models.errors import SkippedMechanismWarning
+from ..errors import SkippedMechanismWarning
 from .app import ExitCode, app
 from .inputs import load_instance
 from .output import Format, check_folder, chosen_format, deliver, records, wrote

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..models.errors import FileFormatError, UnknownNameError, nearest
+from ..errors import FileFormatError, UnknownNameError, nearest
 
 if TYPE_CHECKING:
     from ..models.instance import Instance
@@ -32,7 +32,7 @@ def load_instance(text: str) -> Instance:
         return _read(path)
     if text and path.exists():
         return _read(path)
-    from ..models.examples import EXAMPLES, load
+    from ..examples import EXAMPLES, load
 
     if text in EXAMPLES:
         return load(text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..models.errors import FileFormatError
+from ..errors import FileFormatError
 from .app import app
 from .inputs import load_instance
 from .output import check_folder, chosen_format, deliver, records
@@ -134,7 +134,7 @@ def example(
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
 ) -> None:
     """List the worked examples, or write one as a file to start from."""
-    from ..models import examples
+    from .. import examples
 
     if name is None:
         if output is not None:

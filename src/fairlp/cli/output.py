@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..models.errors import FileFormatError
+from ..errors import FileFormatError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -36,7 +36,7 @@ def complete_solver(incomplete: str) -> list[str]:
 
 def complete_example(incomplete: str) -> list[tuple[str, str]]:
     """Return the worked examples that begin so, with their first lines."""
-    from ..models.examples import table
+    from ..examples import table
 
     return [(str(name), str(about)) for name, about in table()["about"].items() if str(name).startswith(incomplete)]
 

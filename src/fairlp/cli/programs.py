@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..models.errors import SolverError
+from ..errors import SolverError
 from .app import ExitCode, app
 from .output import chosen_format, deliver, records
 from .parameters import (
@@ -179,7 +179,7 @@ def _values(program: Program, solution: Solution | None) -> pd.DataFrame | None:
 
 def _agree(found: dict[str, Solution]) -> bool:
     """Whether every solver has an optimum, all the same within the tolerance of the conformance suite."""
-    from ..models.tolerances import CONFORMANCE
+    from ..tolerances import CONFORMANCE
 
     if not found or not all(solution.status.is_optimal for solution in found.values()):
         return False

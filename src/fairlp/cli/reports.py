@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from ..models.errors import NotDefinedError
-from ..models.tolerances import VERIFIED
+from ..errors import NotDefinedError
+from ..tolerances import VERIFIED
 from .output import cell, side_by_side, table
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..models.errors import FileFormatError, UnknownNameError, nearest
+from ..errors import FileFormatError, UnknownNameError, nearest
 from .app import app
 from .commands import _check_plot, _save
 from .inputs import load_instance

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..models.errors import FileFormatError
+from ..errors import FileFormatError
 from .app import ExitCode, app
 from .output import check_folder, chosen_format, deliver, records, wrote
 from .parameters import CsvFlag, JsonFlag, OutputOption, ProgressFlag

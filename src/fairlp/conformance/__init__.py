@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from ..errors import FairlpError, NoSolutionError
 from ..models import backends
 from ..models.certificate import proves_infeasible
-from ..models.errors import FairlpError, NoSolutionError
 from ..models.solution import Backend, Capability, Options, Point, Solution, Termination
-from ..models.tolerances import CONFORMANCE, CONFORMANCE_LOGS
+from ..tolerances import CONFORMANCE, CONFORMANCE_LOGS
 from .zoo import Case, zoo
 
 if TYPE_CHECKING:

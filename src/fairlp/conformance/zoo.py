@@ -115,8 +115,8 @@ def linear_cases() -> list[Case]:
 
 def fair_cases() -> list[Case]:
     """Return models of the project, whose optimum is known from the papers."""
+    from .. import examples
     from ..formulations import max_min
-    from ..models import examples
 
     known = {
         "DRF": (max_min.drf, examples.ghodsi(), 2 / 3),
@@ -215,8 +215,8 @@ def log_cases() -> list[Case]:
 
 def limit_cases() -> list[Case]:
     """Return a program that a limit stops: the answer must not be called optimal unless it is."""
+    from .. import examples
     from ..formulations import max_min
-    from ..models import examples
 
     program = max_min.drfh(examples.google_cluster(users=60)).compile()
     return [Case("a time limit", program, "limit", options=(("time_limit", 1.0 / 1024),))]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..models.instance import Instance
 from ..models.model import Model
-from ..models.tolerances import FEASIBILITY
+from ..tolerances import FEASIBILITY
 from .max_min import max_min
 from .per_server import server_needs
 

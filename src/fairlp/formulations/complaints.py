@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.errors import InstanceError, UnknownNameError, nearest
+from ..errors import InstanceError, UnknownNameError, nearest
 from ..models.expressions import Expression, Index, Variable, log
 from ..models.instance import Instance
 from ..models.model import Model

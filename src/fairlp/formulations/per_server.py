@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..models.errors import InstanceError, UnknownNameError, nearest
+from ..errors import InstanceError, UnknownNameError, nearest
 from ..models.expressions import log
 from ..models.instance import Instance, effort
 from ..models.model import Model
-from ..models.tolerances import FIXED_POINT
+from ..tolerances import FIXED_POINT
 
 SOURCE = "Khamse-Ashari, Lambadaris, Kesidis, Urgaonkar and Zhao, ICC 2017"
 

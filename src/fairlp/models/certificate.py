@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..tolerances import NEGLIGIBLE, SOLVER_TIGHTEST, VERIFIED
 from .program import Program
-from .tolerances import NEGLIGIBLE, SOLVER_TIGHTEST, VERIFIED
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array

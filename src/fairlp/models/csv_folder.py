@@ -21,9 +21,9 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
+from ..errors import FileFormatError, InstanceError, nearest
 from .conditions import is_missing
 from .documents import VERSION, column_of, plain, short
-from .errors import FileFormatError, InstanceError, nearest
 from .frames import FAMILIES, from_frames, to_frames
 from .instance import Instance
 from .textfiles import read_text, save

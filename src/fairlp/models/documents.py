@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
+from ..errors import FileFormatError, InstanceError, nearest
 from .conditions import is_missing
-from .errors import FileFormatError, InstanceError, nearest
 from .frames import eligible_entries
 from .instance import Instance
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ..errors import NotDefinedError, TooLargeError, UnknownNameError
 from .allocation import Allocation
 from .arrival_order import Schedule, normalised_demands
-from .errors import NotDefinedError, TooLargeError, UnknownNameError
 from .instance import Instance
 from .shown import Shown
 
@@ -347,7 +347,7 @@ class DynamicAllocation(Shown):
 
     def _place(self, user: Any) -> int:
         if user not in self.instance.users:
-            from .errors import nearest
+            from ..errors import nearest
 
             raise UnknownNameError(f"no user is called {user!r}; {nearest(user, self.instance.users)}")
         return int(self._places[self.instance.users.labels.get_loc(user)])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .tolerances import AGREEMENT
+from ..tolerances import AGREEMENT
 
 if TYPE_CHECKING:
     from .dynamic import DynamicAllocation

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..errors import InstanceError, nearest
 from . import checks
 from .conditions import Columns, condition_text, evaluate, is_missing
-from .errors import InstanceError, nearest
 from .expressions import Index
 
 _FLAG = (bool, np.bool_)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..errors import InstanceError, nearest
 from .conditions import is_missing
-from .errors import InstanceError, nearest
 from .instance import Instance
 
 RESERVED: dict[str, frozenset[str]] = {

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..errors import InstanceError
 from . import checks
-from .errors import InstanceError
 from .expressions import Index
 
 

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from .errors import UnknownNameError, nearest
+from ..errors import UnknownNameError, nearest
 from .names import (
     NameMap,
     Names,

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..tolerances import PROPORTIONAL_BITS
 from .expressions import Index
 from .instance import Instance
-from .tolerances import PROPORTIONAL_BITS
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import ModelError
+from ..errors import ModelError
 from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
 from .program import Program, Sense
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from .errors import ModelError, UnknownNameError, nearest
+from ..errors import ModelError, UnknownNameError, nearest
 from .names import (
     LONGEST_NAME,
     Names,

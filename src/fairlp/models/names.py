@@ -19,7 +19,7 @@ from typing import IO, Any, Final, Literal
 
 import numpy as np
 
-from .errors import ModelError, UnknownNameError, nearest
+from ..errors import ModelError, UnknownNameError, nearest
 from .program import Block, Program
 
 Names = Literal["labels", "numbers"]

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import FileFormatError
+from ..errors import FileFormatError
 
 if TYPE_CHECKING:
     from .model import Model
@@ -37,7 +37,7 @@ def write_nl(model: Model, path: str | Path) -> list[Path]:
     Examples
     --------
     >>> import fairlp, tempfile
-    >>> from fairlp.models import examples
+    >>> from fairlp import examples
     >>> model = fairlp.formulate(examples.ghodsi(), "drf")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [file.name for file in write_nl(model, f"{folder}/drf.nl")]

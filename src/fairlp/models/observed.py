@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from .errors import FileFormatError, nearest
+from ..errors import FileFormatError, nearest
 from .instance import Instance
 
 

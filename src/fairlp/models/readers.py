@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from .errors import FairlpWarning, FileFormatError, nearest
+from ..errors import FairlpWarning, FileFormatError, nearest
+from ..tolerances import LARGEST_BOUND
 from .program import Program, Sense
 from .textfiles import read_bytes
-from .tolerances import LARGEST_BOUND
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -108,7 +108,7 @@ def read_program(path: str | Path) -> Program:
 
     Examples
     --------
-    >>> from fairlp.models import examples
+    >>> from fairlp import examples
     >>> import fairlp, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     written, *_ = fairlp.formulate(examples.ghodsi(), "drf").write(f"{folder}/drf.mps")

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..errors import InstanceError
+from ..tolerances import COMPLAINT
 from .allocation import Allocation
-from .errors import InstanceError
 from .expressions import Index
 from .instance import Instance, tasks_alone
-from .tolerances import COMPLAINT
 
 
 @dataclass(frozen=True, eq=False)

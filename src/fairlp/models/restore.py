@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from .errors import FileFormatError
+from ..errors import FileFormatError
 from .names import NamedBlock, NameMap, clean
 from .program import Block, Program
 from .readers import Parsed, Source, is_ours, shown

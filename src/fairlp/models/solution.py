@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from .errors import NoSolutionError, UnknownNameError, UnsupportedError, nearest
+from ..errors import NoSolutionError, UnknownNameError, UnsupportedError, nearest
+from ..tolerances import FEASIBILITY, OPTIMALITY
 from .program import Block, Program
-from .tolerances import FEASIBILITY, OPTIMALITY
 
 if TYPE_CHECKING:
     from .certificate import Certificate

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..errors import FileFormatError, InstanceError, nearest
 from .conditions import condition_text
-from .errors import FileFormatError, InstanceError, nearest
 from .instance import Instance
 from .textfiles import read_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from .errors import FileFormatError
+from ..errors import FileFormatError
 from .program import Program
 
 

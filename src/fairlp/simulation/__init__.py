@@ -17,7 +17,7 @@ import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..models.errors import FileFormatError, StudyError, UnknownNameError, nearest
+from ..errors import FileFormatError, StudyError, UnknownNameError, nearest
 from ..solvers.combinatorial.placement import POLICIES, SLOTS
 from .allocators import fluid_policies
 from .base import Simulation

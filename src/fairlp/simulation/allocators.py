@@ -12,13 +12,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..api import run
+from ..errors import UnknownNameError, nearest
 from ..mechanisms import TABLE, find
-from ..models.errors import UnknownNameError, nearest
 from ..models.instance import Instance
-from ..models.tolerances import VERIFIED
 from ..solvers.combinatorial.distributed import Network
 from ..solvers.combinatorial.per_server import Market
 from ..solvers.per_server_runners import CLOCK_OPTIONS, clocks_of, division_of
+from ..tolerances import VERIFIED
 
 _SUFFIX = "-distributed"
 #: Policies in which servers act on their own, each with the mechanism that it approaches.

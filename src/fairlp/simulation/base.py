@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InstanceError, UnknownNameError, nearest
 from ..models.conditions import Columns, evaluate, is_missing
-from ..models.errors import InstanceError, UnknownNameError, nearest
 from ..models.exact import whole_table
 from ..models.instance import Instance
 from ..solvers.combinatorial.placement import Servers

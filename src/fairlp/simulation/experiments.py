@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..models.errors import UnknownNameError, nearest
-from ..models.examples import load
+from ..errors import UnknownNameError, nearest
+from ..examples import load
 from ..models.instance import Instance
 from . import simulate
 from .generators import divide, three_users

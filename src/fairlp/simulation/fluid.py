@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..models.instance import Instance
-from ..models.tolerances import WORK_DONE
+from ..tolerances import WORK_DONE
 from .allocators import DISTRIBUTED, Allocator, Distributed, Solved
 from .base import Sample, Simulation
 from .workload import Workload

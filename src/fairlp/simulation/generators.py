@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..models.errors import FileFormatError, InstanceError
-from ..models.examples import google_servers
+from ..errors import FileFormatError, InstanceError
+from ..examples import google_servers
 from ..models.instance import Instance
 from .workload import Workload
 

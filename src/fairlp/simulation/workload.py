@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..models.errors import FileFormatError, InstanceError
+from ..errors import FileFormatError, InstanceError
 
 if TYPE_CHECKING:
     from ..models.instance import Instance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ..models.callable_module import make_callable
+from ..callable_module import make_callable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import FairlpError, SolverError, UnsupportedError
 from ..models.certificate import certify
-from ..models.errors import FairlpError, SolverError, UnsupportedError
 from ..models.program import LogTerms, Program
 from ..models.solution import Capability, Options, Solution, Termination
 from .scaling import Scaling, equilibrate

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import SolverError, TooLargeError
 from ..formulations.complaints import UTILIZATION, Criterion, candidate
 from ..models.backends import backend as find_backend
-from ..models.errors import SolverError, TooLargeError
 from ..models.requests import Requests
 from ..models.solution import Options, Solution, Termination
-from ..models.tolerances import COMPLAINT, SATURATED
+from ..tolerances import COMPLAINT, SATURATED
 
 #: More resources than this that could be saturated are not enumerated.
 MOST_RESOURCES = 20

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import UnknownNameError
 from ..formulations import normalisers
 from ..formulations.complaints import UTILIZATION, Criterion, candidate, coefficients, eisenberg_gale, selection
 from ..models.allocation import Allocation
-from ..models.errors import UnknownNameError
 from ..models.instance import Instance
 from ..models.requests import Requests, certify_fair
-from ..models.tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
+from ..tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
 from . import complaints_market, complaints_path
 from .complaints_candidates import Candidates
 from .runners import by_interior_points

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..models.requests import Requests
-from ..models.tolerances import POLYTOPE_WIDTH
+from ..tolerances import POLYTOPE_WIDTH
 from .complaints_candidates import Candidates
 
 #: Polytopes of more dimensions than this, or cut out by more half-spaces, get no list of vertices.

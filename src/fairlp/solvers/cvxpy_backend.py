@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from ..models.errors import SolverError, UnknownNameError, UnsupportedError, nearest
+from ..errors import SolverError, UnknownNameError, UnsupportedError, nearest
 from ..models.program import Program
 from ..models.solution import Capability, Options, Termination
-from ..models.tolerances import FIRST_ORDER
+from ..tolerances import FIRST_ORDER
 from .common import BaseBackend, Raw, installed
 from .to_cvxpy import build
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import SolverError
 from ..formulations.discrete import Settled, whole_tasks
-from ..models.errors import SolverError
 from ..models.exact import integers
 from ..models.instance import Instance
 from .combinatorial.shares import Pool

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ..errors import SolverError
 from ..formulations import arrivals as formulations
 from ..formulations import normalisers
 from ..models.arrival_order import Schedule, normalised_demands, schedule
 from ..models.backends import backend as find_backend
 from ..models.dynamic import DynamicAllocation, require_no_limits
-from ..models.errors import SolverError
 from ..models.instance import Instance
 from ..models.model import Model
 from ..models.solution import Options
-from ..models.tolerances import AGREEMENT
+from ..tolerances import AGREEMENT
 from .arrivals_lp import solve_steps
 from .combinatorial.arrivals import cautious_closed_form, stack
 from .runners import Request

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import SolverError
 from ..models.backends import solve
-from ..models.errors import SolverError
 from ..models.program import Block, Program
 from ..models.solution import Options, Termination
-from ..models.tolerances import SOLVER_TIGHTEST, VERIFIED
+from ..tolerances import SOLVER_TIGHTEST, VERIFIED
 from .highs import Highs
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..models.instance import Instance
-from ..models.tolerances import FEASIBILITY, FIXED_POINT
+from ..tolerances import FEASIBILITY, FIXED_POINT
 from .combinatorial.per_server import Division, Market
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.errors import SolverError, UnsupportedError
+from ..errors import SolverError, UnsupportedError
 from ..models.program import Program
 from ..models.solution import Capability, Options, Termination
 from .common import BaseBackend, Raw

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import SolverError, UnsupportedError, nearest
 from ..models.certificate import proves_infeasible
-from ..models.errors import SolverError, UnsupportedError, nearest
 from ..models.program import Program
 from ..models.solution import Capability, Options, Point, Solution, Status, Termination
-from ..models.tolerances import SOLVER_TIGHTEST
+from ..tolerances import SOLVER_TIGHTEST
 from . import basis
 from .common import installed, sign
 from .scaling import Scaling, equilibrate

@@ -22,15 +22,15 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import SolverError
 from ..formulations import normalisers
 from ..models.backends import backend as find_backend
 from ..models.compiler import numbers
-from ..models.errors import SolverError
 from ..models.instance import Instance
 from ..models.merging import Groups, identity, merge_servers, merge_users
 from ..models.model import Model
 from ..models.solution import Options, Session, Solution, Termination
-from ..models.tolerances import BLOCKED_PRICE, FLOOR_RELAXATIONS, SAME_LEVEL
+from ..tolerances import BLOCKED_PRICE, FLOOR_RELAXATIONS, SAME_LEVEL
 
 Formulation = Callable[[Instance], Model]
 Normaliser = Callable[[Instance], np.ndarray]

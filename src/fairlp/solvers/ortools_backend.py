@@ -10,10 +10,10 @@ from time import perf_counter
 
 import numpy as np
 
-from ..models.errors import SolverError
+from ..errors import SolverError
 from ..models.program import Program
 from ..models.solution import Capability, Options, Termination
-from ..models.tolerances import FIRST_ORDER
+from ..tolerances import FIRST_ORDER
 from .common import BaseBackend, Raw
 
 _TERMINATION = {

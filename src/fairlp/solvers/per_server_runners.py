@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ..errors import NotConvergedError, UnknownNameError, UnsupportedError, nearest
 from ..formulations import per_server as formulations
 from ..models.allocation import Allocation
-from ..models.errors import NotConvergedError, UnknownNameError, UnsupportedError, nearest
 from ..models.instance import Instance, effort
 from .combinatorial.algorithm_1 import algorithm_1
 from .combinatorial.distributed import Action, Clocks, Network

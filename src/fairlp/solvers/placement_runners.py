@@ -5,9 +5,9 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from ..errors import InstanceError
 from ..formulations import normalisers
 from ..models.allocation import Allocation
-from ..models.errors import InstanceError
 from ..models.instance import Instance
 from .combinatorial.placement import SLOTS, place
 from .combinatorial.shares import TIES

@@ -14,7 +14,7 @@ from ..models.allocation import Allocation
 from ..models.instance import Instance
 from ..models.merging import merge_servers
 from ..models.requests import entitlements
-from ..models.tolerances import COMPLAINT, CONVEX_COMPLAINT
+from ..tolerances import COMPLAINT, CONVEX_COMPLAINT
 from . import complaints_runners
 from .interior_point import INTERIOR
 from .runners import by_interior_points

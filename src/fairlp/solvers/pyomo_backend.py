@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.errors import SolverError, UnknownNameError, nearest
+from ..errors import SolverError, UnknownNameError, nearest
 from ..models.program import Program
 from ..models.solution import Capability, Options, Termination
 from .common import BaseBackend, Raw, installed

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ..errors import UnknownNameError, nearest
 from ..formulations import normalisers
 from ..models.allocation import Allocation
-from ..models.errors import UnknownNameError, nearest
 from ..models.instance import Instance
-from ..models.tolerances import AGREEMENT
+from ..tolerances import AGREEMENT
 from .interior_point import INTERIOR
 from .leximin import LeximinResult, leximin
 

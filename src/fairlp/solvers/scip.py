@@ -10,7 +10,7 @@ import numpy as np
 
 from ..models.program import Program
 from ..models.solution import Capability, Options, Termination
-from ..models.tolerances import FIRST_ORDER
+from ..tolerances import FIRST_ORDER
 from .common import BaseBackend, Raw
 
 _TERMINATION = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..models.program import Program
 from ..models.solution import Capability, Options, Termination
-from ..models.tolerances import SOLVER_TIGHTEST
+from ..tolerances import SOLVER_TIGHTEST
 from .common import BaseBackend, Raw, given
 
 _TERMINATION = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..models.errors import SolverError
+from ..errors import SolverError
 from ..models.program import Program
 from ..models.solution import Backend, Options, Solution
 

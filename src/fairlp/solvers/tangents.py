@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import NotConvergedError, SolverError, UnsupportedError
 from ..models.certificate import certify
-from ..models.errors import NotConvergedError, SolverError, UnsupportedError
 from ..models.program import Block, Program
 from ..models.solution import Backend, Options, Solution, Termination
-from ..models.tolerances import CONFORMANCE_LOGS, SOLVER_TIGHTEST, TANGENT_CONDITIONS, TANGENT_GAP, VERIFIED
+from ..tolerances import CONFORMANCE_LOGS, SOLVER_TIGHTEST, TANGENT_CONDITIONS, TANGENT_GAP, VERIFIED
 from .common import reduced_costs, sign
 
 #: Tangents of one logarithm; programs solved before giving up (10 to 15 are usual); first and widest half-width of the

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.errors import ModelError
+from ..errors import ModelError
 from ..models.model import Model
 from ..models.program import Block, Program
 from ..models.solution import Solution, Termination

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.errors import ModelError
+from ..errors import ModelError
 from ..models.expressions import (
     Add,
     Constant,

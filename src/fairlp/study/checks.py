@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..errors import StudyError, UnknownNameError, nearest
 from ..mechanisms import find as find_mechanism
 from ..models.backends import find_backend
-from ..models.errors import StudyError, UnknownNameError, nearest
 from . import functions, statistics
 from .plain import plain, shown, words
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ..models.errors import FileFormatError, StudyError, UnknownNameError, nearest
+from ..errors import FileFormatError, StudyError, UnknownNameError, nearest
 from . import functions, generators, statistics
 from .checks import Named, mechanisms_of, named, points_of, statistics_of, whole
 from .plain import key_of, plain, shown

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..models.errors import FairlpError, FairlpWarning, FileFormatError, StudyError, UnknownNameError, nearest
+from ..errors import FairlpError, FairlpWarning, FileFormatError, StudyError, UnknownNameError, nearest
 from ..progress import progress_bar
 from . import storage
 from .packages import need

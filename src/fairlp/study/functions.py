@@ -11,7 +11,7 @@ from functools import reduce
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from ..models.errors import StudyError, UnknownNameError, nearest
+from ..errors import StudyError, UnknownNameError, nearest
 from .plain import plain
 
 if TYPE_CHECKING:

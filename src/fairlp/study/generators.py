@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..models import examples
-from ..models.callable_module import make_callable
-from ..models.errors import InstanceError
+from .. import examples
+from ..callable_module import make_callable
+from ..errors import InstanceError
 from ..models.instance import Instance
 
 Interval = Sequence[float]

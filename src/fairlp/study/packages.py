@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..models.errors import FairlpError
+from ..errors import FairlpError
 
 _REMEDIES = {"distributed": 'pip install "dask[distributed]"'}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.errors import StudyError
+from ..errors import StudyError
 
 
 def plain(value: Any, where: str) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..models.errors import UnknownNameError, nearest
+from ..errors import UnknownNameError, nearest
 from . import storage
 from .checks import points_of
 from .definition import Study

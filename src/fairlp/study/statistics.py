@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..models.callable_module import make_callable
+from ..callable_module import make_callable
 from ..models.instance import Instance
-from ..models.tolerances import WHOLE_TASK
+from ..tolerances import WHOLE_TASK
 
 if TYPE_CHECKING:
     from ..models.allocation import Allocation

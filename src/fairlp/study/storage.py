@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from .. import __version__
-from ..models.errors import FileFormatError, StudyError
+from ..errors import FileFormatError, StudyError
 from .checks import RESERVED, points_of
 from .packages import need
 from .plain import key_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import __version__
-from ..models.errors import FairlpWarning, StudyError, UnknownNameError, nearest
+from ..errors import FairlpWarning, StudyError, UnknownNameError, nearest
 from ..models.instance import Instance
 from .functions import keywords, short_name
 from .plain import words

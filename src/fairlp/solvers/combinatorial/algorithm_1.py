@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models.tolerances import LOWEST_LEVELS, ROUNDING, SATURATED, SWEEP_CHANGE
+from ...tolerances import LOWEST_LEVELS, ROUNDING, SATURATED, SWEEP_CHANGE
 from .per_server import MOST_SWEEPS, Market, Settled
 from .server_fill import fill_server
 

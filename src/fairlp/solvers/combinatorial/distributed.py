@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...models.tolerances import SWEEP_CHANGE
+from ...tolerances import SWEEP_CHANGE
 from .algorithm_1 import server_procedure
 from .per_server import Market
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...models.tolerances import LEVEL_ROUNDING
+from ...tolerances import LEVEL_ROUNDING
 from .shares import WINDOW, Keys, Pool
 
 RULES: tuple[str, ...] = ("exclude", "stop")

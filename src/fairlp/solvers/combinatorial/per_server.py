@@ -16,7 +16,7 @@ import numpy as np
 
 from ...models.instance import Instance, effort
 from ...models.merging import Groups, identity, merge_servers
-from ...models.tolerances import SWEEP_CHANGE
+from ...tolerances import SWEEP_CHANGE
 from .server_fill import Filled, fill_server
 
 Division = Literal["rdm", "tdm"]

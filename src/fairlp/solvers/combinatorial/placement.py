@@ -15,7 +15,7 @@ import numpy as np
 
 from ...models.exact import whole, whole_table
 from ...models.instance import Instance
-from ...models.tolerances import SAME_DISTANCE
+from ...tolerances import SAME_DISTANCE
 from .picking import comparable
 from .shares import Pool
 

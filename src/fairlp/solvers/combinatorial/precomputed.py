@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...models.exact import integers, quotient
-from ...models.tolerances import QUOTIENT_ROUNDING
+from ...tolerances import QUOTIENT_ROUNDING
 from .filling import Filling
 from .shares import Pool
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...models.instance import Instance
-from ...models.tolerances import SATURATED
+from ...tolerances import SATURATED
 
 History = list[tuple[float, np.ndarray]]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models.tolerances import SATURATED
+from ...tolerances import SATURATED
 
 #: A user who is at its task limit, or whom no resource stopped, belongs to no group.
 NO_GROUP = -1

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...models.exact import LARGEST_WHOLE, integers, product, quotient, same_quotient, whole
 from ...models.instance import Instance
-from ...models.tolerances import QUOTIENT_ROUNDING
+from ...tolerances import QUOTIENT_ROUNDING
 
 #: Picks that are put in order together: enough to share the cost of an array operation, few enough to sort quickly.
 WINDOW: Final = 4096

@@ -8,11 +8,11 @@ from time import perf_counter
 
 import numpy as np
 
+from ...errors import NotConvergedError
 from ...models.backends import solve_on
-from ...models.errors import NotConvergedError
 from ...models.program import Program
 from ...models.solution import Capability, Options, Solution, Termination
-from ...models.tolerances import BLOCKED_PRICE, SAME_LEVEL
+from ...tolerances import BLOCKED_PRICE, SAME_LEVEL
 from ..common import BaseBackend, reduced_costs
 from ..highs import Highs
 from ..session import ProgramSession

@@ -16,8 +16,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ...models.errors import NotConvergedError
-from ...models.tolerances import INTERIOR_SHIFTS
+from ...errors import NotConvergedError
+from ...tolerances import INTERIOR_SHIFTS
 from .region import Region
 
 #: Refinements of one solution, at most.

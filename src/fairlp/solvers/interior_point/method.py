@@ -7,8 +7,8 @@ from time import perf_counter
 
 import numpy as np
 
-from ...models.errors import NotConvergedError
-from ...models.tolerances import INTERIOR_ACCEPTED, INTERIOR_AIM, INTERIOR_CENTRING, INTERIOR_NOISE
+from ...errors import NotConvergedError
+from ...tolerances import INTERIOR_ACCEPTED, INTERIOR_AIM, INTERIOR_CENTRING, INTERIOR_NOISE
 from .iterate import Iterate, Problem, Products, Step
 
 #: Iterations at most; the part of the way to the boundary that a long step goes, and a short one.

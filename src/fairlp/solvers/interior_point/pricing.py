@@ -13,7 +13,7 @@ import numpy as np
 
 from ...models.program import Program
 from ...models.solution import Options, Solution
-from ...models.tolerances import SOLVER_TIGHTEST
+from ...tolerances import SOLVER_TIGHTEST
 from ..common import reduced_costs
 from ..highs import Highs, HighsSession
 from ..session import ProgramSession

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...models.program import Block, Program
-from ...models.tolerances import INTERIOR_NEGLIGIBLE, INTERIOR_NOISE, ROUNDING
+from ...tolerances import INTERIOR_NEGLIGIBLE, INTERIOR_NOISE, ROUNDING
 from .iterate import Problem, Step, UserRows
 from .region import Region
 
