@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 import fairlp
 from fairlp import complaints
 from fairlp.errors import FairlpError
-from fairlp.models.requests import Requests
+from fairlp.models.instances.requests import Requests
 from fairlp.solvers.complaints_candidates import Candidates
 from fairlp.solvers.complaints_market import eisenberg_gale
 

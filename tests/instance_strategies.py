@@ -11,7 +11,7 @@ import yaml
 from hypothesis import strategies as st
 
 from fairlp.models import files
-from fairlp.models.instance import Instance
+from fairlp.models.instances.instance import Instance
 
 DOCUMENTATION = Path(__file__).parents[1] / "docs" / "file-formats.md"
 SUFFIXES = [".json", ".yaml", ".yml", ""]

@@ -21,7 +21,7 @@ from instance_strategies import DOCUMENTATION, SUFFIXES, document, full_instance
 
 from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models import files
-from fairlp.models.instance import Instance
+from fairlp.models.instances.instance import Instance
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

@@ -10,7 +10,7 @@ from instance_strategies import instances
 
 from fairlp.errors import InstanceError
 from fairlp.models.frames import from_frames, to_frames
-from fairlp.models.instance import Instance
+from fairlp.models.instances.instance import Instance
 
 
 def users(**columns):

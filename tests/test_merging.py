@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from instances import random_instance, seeds
 
 import fairlp
-from fairlp.models.merging import merge_servers, merge_users
+from fairlp.models.instances.merging import merge_servers, merge_users
 
 
 def test_identical_servers_become_one_with_a_count():

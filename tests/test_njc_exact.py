@@ -10,7 +10,7 @@ from njc_oracle import all_sets, complains, dimension, least, random_rationals
 
 import fairlp
 from fairlp import complaints, examples
-from fairlp.models.requests import Requests
+from fairlp.models.instances.requests import Requests
 
 
 def instance_of(r, e):

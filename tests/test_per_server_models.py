@@ -11,7 +11,7 @@ from instances import random_instance
 import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError, UnknownNameError, UnsupportedError
-from fairlp.models.merging import merge_servers
+from fairlp.models.instances.merging import merge_servers
 from fairlp.models.solution import Termination
 
 DIVISIONS = ("rdm", "tdm")

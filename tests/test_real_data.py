@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 import fairlp
 from fairlp.errors import OversizedTaskWarning, SkippedMechanismWarning
-from fairlp.models.merging import merge_servers
+from fairlp.models.instances.merging import merge_servers
 
 FOLDER = Path(__file__).parents[2] / "shared" / "data"
 TRACE = FOLDER / "alibaba-gpu-v2023"

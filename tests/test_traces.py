@@ -11,7 +11,7 @@ import pytest
 
 from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models import files
-from fairlp.models.instance import Instance
+from fairlp.models.instances.instance import Instance
 from fairlp.models.traces import read_alibaba_gpu, read_pai2020
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

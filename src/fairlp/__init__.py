@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .models.dynamic import DynamicAllocation
     from .models.expressions import Index, log
     from .models.files import read
-    from .models.instance import Instance
+    from .models.instances.instance import Instance
     from .models.model import Model
     from .models.program import Program
     from .models.readers import read_program
@@ -50,7 +50,7 @@ _HOMES = {
     "FairlpError": "errors",
     "FairlpWarning": "errors",
     "Index": "models.expressions",
-    "Instance": "models.instance",
+    "Instance": "models.instances.instance",
     "Model": "models.model",
     "Options": "models.solution",
     "Program": "models.program",

@@ -20,7 +20,7 @@ from .errors import (
 )
 from .mechanism import Mechanism, load
 from .mechanisms import TABLE, find
-from .models.instance import Instance
+from .models.instances.instance import Instance
 
 if TYPE_CHECKING:
     from .models.allocation import Allocation

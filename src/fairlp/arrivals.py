@@ -12,7 +12,7 @@ import pandas as pd
 
 from .errors import InstanceError, UnknownNameError, nearest
 from .models.arrival_order import require_horizon
-from .models.instance import Instance
+from .models.instances.instance import Instance
 from .solvers.combinatorial.arrivals import LevelStack
 from .tolerances import ENTITLEMENT_SUM
 

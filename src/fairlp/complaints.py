@@ -23,8 +23,8 @@ from .fair_allocations import FairAllocations, FairSet, solutions
 from .formulations.complaints import UTILIZATION, Criterion, value
 from .mechanisms import find
 from .models.allocation import Allocation
-from .models.instance import Instance
-from .models.requests import ComplaintCheck, Requests, check_complaints, tasks_by_user
+from .models.instances.instance import Instance
+from .models.instances.requests import ComplaintCheck, Requests, check_complaints, tasks_by_user
 from .solvers.complaints_path import BEGIN, END, by_integration, by_newton
 from .solvers.complaints_runners import in_stages
 from .tolerances import COMPLAINT

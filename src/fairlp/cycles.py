@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .mechanisms import find
-from .models.instance import Instance
+from .models.instances.instance import Instance
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from .errors import InstanceError, UnknownNameError, nearest
-from .models.instance import Instance
+from .models.instances.instance import Instance
 
 #: Configurations of Google's servers: CPU and memory relative to the largest server, and how many there are
 #: (Wang, Li and Liang, Table I, from the 2011 cluster trace).

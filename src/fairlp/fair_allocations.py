@@ -14,8 +14,8 @@ from .api import require_instance, run
 from .formulations.complaints import UTILIZATION, Criterion
 from .mechanisms import find
 from .models.allocation import Allocation
-from .models.instance import Instance
-from .models.requests import Requests, check_complaints, tasks_by_user
+from .models.instances.instance import Instance
+from .models.instances.requests import Requests, check_complaints, tasks_by_user
 from .solvers.complaints_sets import Polytope, all_fair
 from .tolerances import COMPLAINT, POLYTOPE_WIDTH
 

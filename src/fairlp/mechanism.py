@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import NotDefinedError, UnknownNameError, nearest
 
 if TYPE_CHECKING:
-    from .models.instance import Instance
+    from .models.instances.instance import Instance
 
 
 def load(target: str) -> Any:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from .models.allocation import Allocation
-    from .models.instance import Instance
+    from .models.instances.instance import Instance
 
 Found: TypeAlias = "pd.DataFrame | Allocation | Mapping[str, Allocation | None] | Iterable[Allocation]"
 
@@ -177,7 +177,7 @@ def plot_comparison(found: Instance | Found, mechanisms: Sequence[str] | None = 
     -------
     matplotlib.figure.Figure
     """
-    from .models.instance import Instance
+    from .models.instances.instance import Instance
 
     if isinstance(found, Instance):
         from .api import compare_allocations

@@ -12,7 +12,7 @@ import pandas as pd
 from .api import require_instance, run
 from .errors import InstanceError, UnknownNameError, nearest
 from .mechanisms import find
-from .models.instance import Instance, effort
+from .models.instances.instance import Instance, effort
 from .solvers.combinatorial.algorithm_1 import separate_start
 from .solvers.combinatorial.distributed import Action, Network
 from .solvers.combinatorial.per_server import Division, Market

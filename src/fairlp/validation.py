@@ -15,7 +15,7 @@ from .tolerances import AGREEMENT
 
 if TYPE_CHECKING:
     from .models.allocation import Allocation
-    from .models.instance import Instance
+    from .models.instances.instance import Instance
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pandas as pd
 from ..mechanisms import TABLE
 from ..models.allocation import Allocation
 from ..models.dynamic import DynamicAllocation
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..per_server import tasks_of
 from .findings import Case, Finding
 from .properties import DYNAMIC, PROPERTIES, find, table

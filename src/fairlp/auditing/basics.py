@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..solvers.combinatorial.per_server import Market
 from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
@@ -179,7 +179,7 @@ def _worth(case: Case, weights: np.ndarray) -> np.ndarray:
         exchange[some] = np.minimum(exchange[some], need[None, :] / need[some, None])
     where, scaled = (gamma > 0).astype(float), case.tasks
     if instance.rates is not None:  # a task is lighter or heavier by server
-        from ..models.instance import tasks_alone
+        from ..models.instances.instance import tasks_alone
 
         usual = tasks_alone(instance.demands, instance.capacities * instance.counts[:, None])
         scale = np.divide(usual, gamma, out=np.zeros_like(gamma), where=gamma > 0)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..models.allocation import Allocation
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..per_server import tasks_of
 from ..solvers.combinatorial.per_server import Division, Market
 from ..tolerances import AUDIT

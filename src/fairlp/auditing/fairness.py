@@ -6,7 +6,7 @@ import numpy as np
 
 from ..mechanism import load
 from ..models.allocation import Allocation
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..solvers.fixed_point import fixed_point
 from ..tolerances import AUDIT, QUOTIENT_ROUNDING
 from .basics import as_allocation, plain

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pandas as pd
 from ..errors import FairlpError, UnknownNameError
 from ..mechanisms import TABLE
 from ..mechanisms import find as find_mechanism
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from . import audit
 from .properties import DYNAMIC, known, table
 from .search import random_instance

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..errors import FairlpError
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
 

@@ -13,7 +13,7 @@ from ..errors import FairlpError
 from ..mechanism import Mechanism
 from ..mechanisms import find as find_mechanism
 from ..models.expressions import Index
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..tolerances import SHRINKING_MARGIN
 from . import audit
 from .properties import known

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import FileFormatError, UnknownNameError, nearest
 
 if TYPE_CHECKING:
-    from ..models.instance import Instance
+    from ..models.instances.instance import Instance
 
 _NODES = "openb_node_list_all_node.csv"
 #: Tables of tasks in the Alibaba trace, the preferred one first (a third of its GPU tasks name their GPU models).

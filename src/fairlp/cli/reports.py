@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..models.allocation import Allocation
-    from ..models.instance import Instance
+    from ..models.instances.instance import Instance
 
 #: Rows of a table of users that a report shows.
 _SHOWN = 30

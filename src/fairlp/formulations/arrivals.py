@@ -10,7 +10,7 @@ import numpy as np
 
 from ..models.arrival_order import normalised_demands
 from ..models.expressions import Expression, Variable
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..models.model import Model
 from . import normalisers
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..models.model import Model
 from ..tolerances import FEASIBILITY
 from .max_min import max_min

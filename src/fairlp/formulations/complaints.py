@@ -14,9 +14,9 @@ import numpy as np
 
 from ..errors import InstanceError, UnknownNameError, nearest
 from ..models.expressions import Expression, Index, Variable, log
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
+from ..models.instances.requests import Requests
 from ..models.model import Model
-from ..models.requests import Requests
 
 SOURCE = "Dolev et al., No Justified Complaints, ITCS 2012"
 UTILIZATION, LEAST_SERVED = "utilization", "least-served"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.exact import whole_tasks_alone
 from ..models.expressions import Index
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
+from ..models.instances.whole_numbers import whole_tasks_alone
 from ..models.model import Model
 from . import normalisers
 

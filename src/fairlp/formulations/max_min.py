@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..models.expressions import Expression, Variable
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..models.model import Model
 from . import normalisers
 

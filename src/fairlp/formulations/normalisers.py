@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..models.instance import Instance, tasks_alone
+from ..models.instances.instance import Instance, tasks_alone
 
 
 def dominant(instance: Instance) -> np.ndarray:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..errors import InstanceError, UnknownNameError, nearest
 from ..models.expressions import log
-from ..models.instance import Instance, effort
+from ..models.instances.instance import Instance, effort
 from ..models.model import Model
 from ..tolerances import FIXED_POINT
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..models.expressions import Expression, log
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
+from ..models.instances.requests import entitlements
 from ..models.model import Model
-from ..models.requests import entitlements
 
 
 def ceei(instance: Instance) -> Model:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .instance import Instance
+from .instances.instance import Instance
 from .shown import Shown
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InstanceError
 from ..tolerances import ENTITLEMENT_SUM
-from .instance import Instance
+from .instances.instance import Instance
 
 #: The column of ``user_attributes`` that tells when a user arrives.
 COLUMN = "arrival"

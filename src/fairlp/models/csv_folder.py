@@ -22,10 +22,10 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FileFormatError, InstanceError, nearest
-from .conditions import is_missing
 from .documents import VERSION, column_of, plain, short
 from .frames import FAMILIES, from_frames, to_frames
-from .instance import Instance
+from .instances.conditions import is_missing
+from .instances.instance import Instance
 from .textfiles import read_text, save
 
 USERS, SERVERS, ELIGIBLE, RATES, ABOUT = "users.csv", "servers.csv", "eligible.csv", "rates.csv", "fairlp.json"

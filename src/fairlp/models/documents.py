@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FileFormatError, InstanceError, nearest
-from .conditions import is_missing
 from .frames import eligible_entries
-from .instance import Instance
+from .instances.conditions import is_missing
+from .instances.instance import Instance
 
 #: The schema version that is written, and the only one that is read.
 VERSION = 1

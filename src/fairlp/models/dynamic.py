@@ -15,7 +15,7 @@ import pandas as pd
 from ..errors import NotDefinedError, TooLargeError, UnknownNameError
 from .allocation import Allocation
 from .arrival_order import Schedule, normalised_demands
-from .instance import Instance
+from .instances.instance import Instance
 from .shown import Shown
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from ..errors import FileFormatError, InstanceError
-from .conditions import is_missing
 from .documents import from_document, to_document
-from .instance import Instance
+from .instances.conditions import is_missing
+from .instances.instance import Instance
 from .textfiles import not_found, read_text, save
 
 if TYPE_CHECKING:

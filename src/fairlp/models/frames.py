@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InstanceError, nearest
-from .conditions import is_missing
-from .instance import Instance
+from .instances.conditions import is_missing
+from .instances.instance import Instance
 
 RESERVED: dict[str, frozenset[str]] = {
     "user": frozenset({"user", "weight", "task_limit", "entitlement", "eligible"}),

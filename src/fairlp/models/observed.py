@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FileFormatError, nearest
-from .instance import Instance
+from .instances.instance import Instance
 
 
 def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FileFormatError, InstanceError, nearest
-from .conditions import condition_text
-from .instance import Instance
+from .instances.conditions import condition_text
+from .instances.instance import Instance
 from .textfiles import read_text
 
 _CLASS = ["cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"]

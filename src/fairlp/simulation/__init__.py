@@ -27,7 +27,7 @@ from .result import SimulationResult
 from .workload import Workload
 
 if TYPE_CHECKING:
-    from ..models.instance import Instance
+    from ..models.instances.instance import Instance
 
 #: Events between two looks at the progress bar and, where a state is kept, two saved states.
 BATCH = 1000

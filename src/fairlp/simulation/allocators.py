@@ -14,7 +14,7 @@ import numpy as np
 from ..api import run
 from ..errors import UnknownNameError, nearest
 from ..mechanisms import TABLE, find
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..solvers.combinatorial.distributed import Network
 from ..solvers.combinatorial.per_server import Market
 from ..solvers.per_server_runners import CLOCK_OPTIONS, clocks_of, division_of

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InstanceError, UnknownNameError, nearest
-from ..models.conditions import Columns, evaluate, is_missing
-from ..models.exact import whole_table
-from ..models.instance import Instance
+from ..models.instances.conditions import Columns, evaluate, is_missing
+from ..models.instances.instance import Instance
+from ..models.instances.whole_numbers import whole_table
 from ..solvers.combinatorial.placement import Servers
 from .workload import Workload
 

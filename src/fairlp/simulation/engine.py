@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..models.exact import integers, whole
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
+from ..models.instances.whole_numbers import integers, whole
 from ..solvers.combinatorial.placement import SLOTS, Servers
 from .base import Sample, Simulation
 from .workload import Workload

@@ -29,7 +29,7 @@ import pandas as pd
 
 from ..errors import UnknownNameError, nearest
 from ..examples import load
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from . import simulate
 from .generators import divide, three_users
 from .result import SimulationResult

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..tolerances import WORK_DONE
 from .allocators import DISTRIBUTED, Allocator, Distributed, Solved
 from .base import Sample, Simulation

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..errors import FileFormatError, InstanceError
 from ..examples import google_servers
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from .workload import Workload
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from ..errors import FileFormatError, InstanceError
 
 if TYPE_CHECKING:
-    from ..models.instance import Instance
+    from ..models.instances.instance import Instance
 
 #: Columns of a table of jobs that are not demands.
 COLUMNS = ("job", "user", "arrival", "tasks", "duration", "eligible")

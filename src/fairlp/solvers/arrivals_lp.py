@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import SolverError
 from ..models.arrival_order import Schedule
 from ..models.backends import backend as find_backend
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..models.model import Model
 from ..models.solution import Options, Session, Solution, Termination
 

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import SolverError, TooLargeError
 from ..formulations.complaints import UTILIZATION, Criterion, candidate
 from ..models.backends import backend as find_backend
-from ..models.requests import Requests
+from ..models.instances.requests import Requests
 from ..models.solution import Options, Solution, Termination
 from ..tolerances import COMPLAINT, SATURATED
 

@@ -12,8 +12,8 @@ from ..errors import UnknownNameError
 from ..formulations import normalisers
 from ..formulations.complaints import UTILIZATION, Criterion, candidate, coefficients, eisenberg_gale, selection
 from ..models.allocation import Allocation
-from ..models.instance import Instance
-from ..models.requests import Requests, certify_fair
+from ..models.instances.instance import Instance
+from ..models.instances.requests import Requests, certify_fair
 from ..tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
 from . import complaints_market, complaints_path
 from .complaints_candidates import Candidates

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..models.requests import Requests
+from ..models.instances.requests import Requests
 from ..tolerances import POLYTOPE_WIDTH
 from .complaints_candidates import Candidates
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..errors import SolverError
 from ..formulations.discrete import Settled, whole_tasks
-from ..models.exact import integers
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
+from ..models.instances.whole_numbers import integers
 from .combinatorial.shares import Pool
 
 

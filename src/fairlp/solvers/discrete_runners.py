@@ -13,7 +13,7 @@ import pandas as pd
 from ..errors import UnknownNameError, nearest
 from ..formulations import normalisers
 from ..models.allocation import Allocation
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..tolerances import AGREEMENT
 from .combinatorial import filling, precomputed
 from .combinatorial.picking import Pick, pick_by_pick

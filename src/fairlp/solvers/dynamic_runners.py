@@ -16,7 +16,7 @@ from ..formulations import normalisers
 from ..models.arrival_order import Schedule, normalised_demands, schedule
 from ..models.backends import backend as find_backend
 from ..models.dynamic import DynamicAllocation, require_no_limits
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..models.model import Model
 from ..models.solution import Options
 from ..tolerances import AGREEMENT

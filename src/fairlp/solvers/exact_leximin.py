@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..models.exact_simplex import optimal_from
-from ..models.instance import Instance
-from ..models.merging import merge_servers
+from ..models.instances.instance import Instance
+from ..models.instances.merging import merge_servers
 from ..models.model import Model
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..tolerances import FEASIBILITY, FIXED_POINT
 from .combinatorial.per_server import Division, Market
 

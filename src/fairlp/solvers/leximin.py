@@ -26,8 +26,8 @@ from ..errors import SolverError
 from ..formulations import normalisers
 from ..models.backends import backend as find_backend
 from ..models.compiler import numbers
-from ..models.instance import Instance
-from ..models.merging import Groups, identity, merge_servers, merge_users
+from ..models.instances.instance import Instance
+from ..models.instances.merging import Groups, identity, merge_servers, merge_users
 from ..models.model import Model
 from ..models.solution import Options, Session, Solution, Termination
 from ..tolerances import BLOCKED_PRICE, FLOOR_RELAXATIONS, SAME_LEVEL

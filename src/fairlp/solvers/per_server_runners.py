@@ -12,7 +12,7 @@ import pandas as pd
 from ..errors import NotConvergedError, UnknownNameError, UnsupportedError, nearest
 from ..formulations import per_server as formulations
 from ..models.allocation import Allocation
-from ..models.instance import Instance, effort
+from ..models.instances.instance import Instance, effort
 from .combinatorial.algorithm_1 import algorithm_1
 from .combinatorial.distributed import Action, Clocks, Network
 from .combinatorial.per_server import MOST_SWEEPS, Division, Market, Settled, best_response, merged

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import InstanceError
 from ..formulations import normalisers
 from ..models.allocation import Allocation
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from .combinatorial.placement import SLOTS, place
 from .combinatorial.shares import TIES
 from .discrete_runners import one_of

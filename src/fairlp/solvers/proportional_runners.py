@@ -11,9 +11,9 @@ import numpy as np
 from ..formulations import normalisers
 from ..formulations.proportional import able_users, ceei
 from ..models.allocation import Allocation
-from ..models.instance import Instance
-from ..models.merging import merge_servers
-from ..models.requests import entitlements
+from ..models.instances.instance import Instance
+from ..models.instances.merging import merge_servers
+from ..models.instances.requests import entitlements
 from ..tolerances import COMPLAINT, CONVEX_COMPLAINT
 from . import complaints_runners
 from .interior_point import INTERIOR

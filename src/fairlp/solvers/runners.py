@@ -13,7 +13,7 @@ import pandas as pd
 from ..errors import UnknownNameError, nearest
 from ..formulations import normalisers
 from ..models.allocation import Allocation
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..tolerances import AGREEMENT
 from .interior_point import INTERIOR
 from .leximin import LeximinResult, leximin
@@ -99,7 +99,7 @@ def separate_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, 
     """Run DRF's linear program on each server alone (identical servers once)."""
     from ..formulations.max_min import drf, separate_limits
     from ..models.expressions import Index
-    from ..models.merging import identity, merge_servers
+    from ..models.instances.merging import identity, merge_servers
 
     begin = perf_counter()
     merged, servers = merge_servers(instance) if request.merge else (instance, identity(len(instance.servers)))

@@ -17,7 +17,7 @@ from .plain import key_of, plain, shown
 
 if TYPE_CHECKING:
     from ..models.allocation import Allocation
-    from ..models.instance import Instance
+    from ..models.instances.instance import Instance
     from .result import Result
     from .work import Work
 

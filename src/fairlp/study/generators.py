@@ -16,7 +16,7 @@ import pandas as pd
 from .. import examples
 from ..callable_module import make_callable
 from ..errors import InstanceError
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 
 Interval = Sequence[float]
 

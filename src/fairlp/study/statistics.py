@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..callable_module import make_callable
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from ..tolerances import WHOLE_TASK
 
 if TYPE_CHECKING:

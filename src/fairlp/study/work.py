@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import __version__
 from ..errors import FairlpWarning, StudyError, UnknownNameError, nearest
-from ..models.instance import Instance
+from ..models.instances.instance import Instance
 from .functions import keywords, short_name
 from .plain import words
 

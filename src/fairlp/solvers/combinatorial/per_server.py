@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from ...models.instance import Instance, effort
-from ...models.merging import Groups, identity, merge_servers
+from ...models.instances.instance import Instance, effort
+from ...models.instances.merging import Groups, identity, merge_servers
 from ...tolerances import SWEEP_CHANGE
 from .server_fill import Filled, fill_server
 

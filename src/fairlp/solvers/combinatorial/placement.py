@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...models.exact import whole, whole_table
-from ...models.instance import Instance
+from ...models.instances.instance import Instance
+from ...models.instances.whole_numbers import whole, whole_table
 from ...tolerances import SAME_DISTANCE
 from .picking import comparable
 from .shares import Pool

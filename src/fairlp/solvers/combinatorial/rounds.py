@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...models.instance import Instance
+from ...models.instances.instance import Instance
 from ...tolerances import SATURATED
 
 History = list[tuple[float, np.ndarray]]
@@ -122,7 +122,7 @@ def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
     Identical servers are filled once. A task limit is divided over the user's servers in proportion to γ[n,i].
     """
     from ...formulations.max_min import separate_limits
-    from ...models.merging import merge_servers
+    from ...models.instances.merging import merge_servers
 
     merged, servers = merge_servers(instance)
     alone, limits = merged.gamma(), separate_limits(merged)

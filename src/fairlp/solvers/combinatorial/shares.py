@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from ...models.exact import LARGEST_WHOLE, integers, product, quotient, same_quotient, whole
-from ...models.instance import Instance
+from ...models.instances.instance import Instance
+from ...models.instances.whole_numbers import LARGEST_WHOLE, integers, product, quotient, same_quotient, whole
 from ...tolerances import QUOTIENT_ROUNDING
 
 #: Picks that are put in order together: enough to share the cost of an array operation, few enough to sort quickly.

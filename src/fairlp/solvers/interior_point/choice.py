@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...models.instance import Instance
-from ...models.merging import merge_servers, merge_users
+from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers, merge_users
 
 #: Pairs of users and servers, after merging, from which on it beats the simplex method.
 PAYS_FROM = 2_000

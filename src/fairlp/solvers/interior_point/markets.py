@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...models.instance import Instance
+from ...models.instances.instance import Instance
 from . import method
 from .iterate import Problem, UserRows
 from .region import Region

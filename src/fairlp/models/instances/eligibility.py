@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, nearest
+from ...errors import InstanceError, nearest
+from ..expressions import Index
 from . import checks
 from .conditions import Columns, condition_text, evaluate, is_missing
-from .expressions import Index
 
 _FLAG = (bool, np.bool_)
 _NUMBER = (int, float, np.number)

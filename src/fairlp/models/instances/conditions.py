@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, nearest
+from ...errors import InstanceError, nearest
 
 #: Begins the names that stand for names in backticks while Python's parser reads a condition.
 _MARK = "ǃ"

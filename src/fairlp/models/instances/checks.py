@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError
-from ..tolerances import ENTITLEMENT_SUM
+from ...errors import InstanceError
+from ...tolerances import ENTITLEMENT_SUM
 
 
 class Names(Protocol):

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError
-from ..tolerances import COMPLAINT
-from .allocation import Allocation
-from .expressions import Index
+from ...errors import InstanceError
+from ...tolerances import COMPLAINT
+from ..allocation import Allocation
+from ..expressions import Index
 from .instance import Instance, tasks_alone
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..tolerances import PROPORTIONAL_BITS
-from .expressions import Index
+from ...tolerances import PROPORTIONAL_BITS
+from ..expressions import Index
 from .instance import Instance
 
 
