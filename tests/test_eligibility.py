@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlp.errors import InstanceError
-from fairlp.models.expressions import Index
 from fairlp.models.instances.conditions import Columns, condition_text, evaluate
 from fairlp.models.instances.eligibility import resolve
 from fairlp.models.instances.instance import Instance
+from fairlp.models.notation.expressions import Index
 
 USERS = Index("n", pd.Index(["ann", "bob"], dtype=object), "user")
 SERVERS = Index("i", pd.Index(["s1", "s2", "s3"], dtype=object), "server")

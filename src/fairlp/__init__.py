@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from .mechanisms import table as mechanisms
     from .models.allocation import Allocation
     from .models.dynamic import DynamicAllocation
-    from .models.expressions import Index, log
     from .models.files import read
     from .models.instances.instance import Instance
-    from .models.model import Model
+    from .models.notation.expressions import Index, log
+    from .models.notation.model import Model
     from .models.program import Program
     from .models.readers import read_program
     from .models.solution import Options, Solution, Status
@@ -49,9 +49,9 @@ _HOMES = {
     "DynamicAllocation": "models.dynamic",
     "FairlpError": "errors",
     "FairlpWarning": "errors",
-    "Index": "models.expressions",
+    "Index": "models.notation.expressions",
     "Instance": "models.instances.instance",
-    "Model": "models.model",
+    "Model": "models.notation.model",
     "Options": "models.solution",
     "Program": "models.program",
     "Solution": "models.solution",
@@ -60,7 +60,7 @@ _HOMES = {
     "compare": "api",
     "compare_allocations": "api",
     "formulate": "api",
-    "log": "models.expressions",
+    "log": "models.notation.expressions",
     "njc_solutions": "fair_allocations:solutions",
     "read": "models.files",
     "read_alibaba_gpu": "models.traces",

@@ -24,7 +24,7 @@ from .models.instances.instance import Instance
 
 if TYPE_CHECKING:
     from .models.allocation import Allocation
-    from .models.model import Model
+    from .models.notation.model import Model
 
 Oversized = Literal["divide", "drop", "error"]
 

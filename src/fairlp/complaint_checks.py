@@ -12,7 +12,7 @@ from .formulations.proportional import able_users
 from .formulations.proportional import better as better_tasks
 from .models.allocation import Allocation
 from .models.instances.requests import Requests, check_complaints, entitlements
-from .models.model import Model
+from .models.notation.model import Model
 from .solvers.complaints_runners import TOLERANCES
 from .tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
 from .validation import Check, agreement

@@ -30,7 +30,7 @@ from .solvers.complaints_runners import in_stages
 from .tolerances import COMPLAINT
 
 if TYPE_CHECKING:
-    from .models.expressions import Index
+    from .models.notation.expressions import Index
 
 
 def check(

@@ -17,7 +17,7 @@ import pandas as pd
 from .errors import InstanceError
 from .models.allocation import Allocation
 from .models.instances.instance import Instance
-from .models.model import Model
+from .models.notation.model import Model
 from .solvers.fixed_point import FixedPoint, fixed_point
 from .solvers.per_server_runners import CLOCK_OPTIONS
 from .tolerances import AGREEMENT

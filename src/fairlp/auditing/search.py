@@ -12,8 +12,8 @@ import pandas as pd
 from ..errors import FairlpError
 from ..mechanism import Mechanism
 from ..mechanisms import find as find_mechanism
-from ..models.expressions import Index
 from ..models.instances.instance import Instance
+from ..models.notation.expressions import Index
 from ..tolerances import SHRINKING_MARGIN
 from . import audit
 from .properties import known

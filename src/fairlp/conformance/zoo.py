@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from ..models.model import Model
+from ..models.notation.model import Model
 from ..models.program import Block, Program
 
 INF = math.inf
@@ -179,7 +179,7 @@ def integer_cases() -> list[Case]:
 
 def log_cases() -> list[Case]:
     """Return programs with logarithms, whose optimum is known in closed form."""
-    from ..models.expressions import Index, log
+    from ..models.notation.expressions import Index, log
 
     n = Index("n", ["a", "b", "c"])
 

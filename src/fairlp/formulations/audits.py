@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..models.instances.instance import Instance
-from ..models.model import Model
+from ..models.notation.model import Model
 from ..tolerances import FEASIBILITY
 from .max_min import max_min
 from .per_server import server_needs

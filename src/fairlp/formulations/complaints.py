@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InstanceError, UnknownNameError, nearest
-from ..models.expressions import Expression, Index, Variable, log
 from ..models.instances.instance import Instance
 from ..models.instances.requests import Requests
-from ..models.model import Model
+from ..models.notation.expressions import Expression, Index, Variable, log
+from ..models.notation.model import Model
 
 SOURCE = "Dolev et al., No Justified Complaints, ITCS 2012"
 UTILIZATION, LEAST_SERVED = "utilization", "least-served"

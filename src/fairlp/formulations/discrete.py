@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..models.expressions import Index
 from ..models.instances.instance import Instance
 from ..models.instances.whole_numbers import whole_tasks_alone
-from ..models.model import Model
+from ..models.notation.expressions import Index
+from ..models.notation.model import Model
 from . import normalisers
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..models.expressions import Expression, Variable
 from ..models.instances.instance import Instance
-from ..models.model import Model
+from ..models.notation.expressions import Expression, Variable
+from ..models.notation.model import Model
 from . import normalisers
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InstanceError, UnknownNameError, nearest
-from ..models.expressions import log
 from ..models.instances.instance import Instance, effort
-from ..models.model import Model
+from ..models.notation.expressions import log
+from ..models.notation.model import Model
 from ..tolerances import FIXED_POINT
 
 SOURCE = "Khamse-Ashari, Lambadaris, Kesidis, Urgaonkar and Zhao, ICC 2017"

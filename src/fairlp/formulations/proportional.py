@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..models.expressions import Expression, log
 from ..models.instances.instance import Instance
 from ..models.instances.requests import entitlements
-from ..models.model import Model
+from ..models.notation.expressions import Expression, log
+from ..models.notation.model import Model
 
 
 def ceei(instance: Instance) -> Model:

@@ -19,7 +19,7 @@ from .instances.instance import Instance
 from .shown import Shown
 
 if TYPE_CHECKING:
-    from .model import Model
+    from .notation.model import Model
 
 #: Bytes that a dense table may take.
 DENSE_LIMIT = 2**30

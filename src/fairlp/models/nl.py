@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import FileFormatError
 
 if TYPE_CHECKING:
-    from .model import Model
+    from .notation.model import Model
 
 
 def write_nl(model: Model, path: str | Path) -> list[Path]:

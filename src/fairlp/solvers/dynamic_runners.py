@@ -17,7 +17,7 @@ from ..models.arrival_order import Schedule, normalised_demands, schedule
 from ..models.backends import backend as find_backend
 from ..models.dynamic import DynamicAllocation, require_no_limits
 from ..models.instances.instance import Instance
-from ..models.model import Model
+from ..models.notation.model import Model
 from ..models.solution import Options
 from ..tolerances import AGREEMENT
 from .arrivals_lp import solve_steps

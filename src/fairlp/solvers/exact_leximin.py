@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ..models.exact_simplex import optimal_from
 from ..models.instances.instance import Instance
 from ..models.instances.merging import merge_servers
-from ..models.model import Model
+from ..models.notation.model import Model
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from .scaling import Scaling, equilibrate
 from .session import ProgramSession
 
 if TYPE_CHECKING:
-    from ..models.model import Model
+    from ..models.notation.model import Model
 
 #: our method → HiGHS's option ``solver``
 METHODS = {"choose": "choose", "simplex": "simplex", "ipm": "ipx", "hipo": "hipo", "pdlp": "pdlp"}

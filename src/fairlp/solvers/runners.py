@@ -98,8 +98,8 @@ leximin_interior = by_interior_points(leximin_lp)
 def separate_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
     """Run DRF's linear program on each server alone (identical servers once)."""
     from ..formulations.max_min import drf, separate_limits
-    from ..models.expressions import Index
     from ..models.instances.merging import identity, merge_servers
+    from ..models.notation.expressions import Index
 
     begin = perf_counter()
     merged, servers = merge_servers(instance) if request.merge else (instance, identity(len(instance.servers)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..models.model import Model
+from ..models.notation.model import Model
 from ..models.program import Block, Program
 from ..models.solution import Solution, Termination
 from .common import reduced_costs, sign

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..models.expressions import (
+from ..models.notation.expressions import (
     Add,
     Constant,
     Expression,
@@ -21,7 +21,7 @@ from ..models.expressions import (
     SumOver,
     Variable,
 )
-from ..models.model import ConstraintBlock, Model
+from ..models.notation.model import ConstraintBlock, Model
 from ..models.program import Program
 from ..models.solution import Solution, Termination
 from .common import reduced_costs

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, nearest
-from ..expressions import Index
+from ..notation.expressions import Index
 from . import checks
 from .conditions import Columns, condition_text, evaluate, is_missing
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError
-from ..expressions import Index
+from ..notation.expressions import Index
 from . import checks
 
 

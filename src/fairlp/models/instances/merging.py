@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...tolerances import PROPORTIONAL_BITS
-from ..expressions import Index
+from ..notation.expressions import Index
 from .instance import Instance
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 from ...errors import InstanceError
 from ...tolerances import COMPLAINT
 from ..allocation import Allocation
-from ..expressions import Index
+from ..notation.expressions import Index
 from .instance import Instance, tasks_alone
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ...errors import ModelError
+from ..program import Program, Sense
 from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
-from .program import Program, Sense
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .solution import Solution
+    from ..solution import Solution
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Model:
     --------
     Dominant resource fairness on Ghodsi's example: 9 CPUs and 18 GB, two users.
 
-    >>> from fairlp.models.expressions import Index
+    >>> from fairlp.models.notation.expressions import Index
     >>> n, r = Index("n", ["A", "B"]), Index("r", ["cpu", "memory"])
     >>> model = Model("DRF", indices=(n, r))
     >>> d = model.parameter("d", (n, r), [[1, 4], [3, 1]])
@@ -237,8 +237,8 @@ class Model:
         """Solve with the back end of that name; options are those of :class:`~fairlp.models.solution.Options`."""
         from time import perf_counter
 
-        from .backends import solve
-        from .solution import Options
+        from ..backends import solve
+        from ..solution import Options
 
         parsed = Options.from_keywords(solver, options)
         begin = perf_counter()
@@ -254,7 +254,7 @@ class Model:
         UnsupportedError
             For an object of another kind.
         """
-        from .backends import reader
+        from ..backends import reader
 
         return reader(solved)(self, solved)
 
@@ -263,7 +263,7 @@ class Model:
 
         See :func:`fairlp.solvers.explain.explain`; empty when there is an optimum.
         """
-        from .backends import explain
+        from ..backends import explain
 
         return explain(self.compile(), solver)
 
@@ -273,28 +273,28 @@ class Model:
         Options are those of :func:`fairlp.models.writers.write_program`; ``.nl`` is written by Pyomo.
         """
         if Path(path).suffix.lower() == ".nl":
-            from .nl import write_nl
+            from ..nl import write_nl
 
             return write_nl(self, path, **options)
-        from .writers import write_program
+        from ..writers import write_program
 
         return write_program(self.compile(), path, **options)
 
     def to_highs(self) -> Any:
         """Return a loaded ``highspy.Highs`` object with the model's own row and column names."""
-        from .backends import lowering
+        from ..backends import lowering
 
         return lowering("highs")(self)
 
     def to_pyomo(self) -> Any:
         """Return a Pyomo ``ConcreteModel`` with sets, variables and constraints under the model's own names."""
-        from .backends import lowering
+        from ..backends import lowering
 
         return lowering("pyomo")(self)
 
     def to_cvxpy(self) -> Any:
         """Return a CVXPY ``Problem`` with named variables and constraints."""
-        from .backends import lowering
+        from ..backends import lowering
 
         return lowering("cvxpy")(self)
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 import pandas as pd
 
-from ..errors import ModelError
+from ...errors import ModelError
 
 Comparison = Literal["<=", ">=", "=="]
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ModelError
+from ...errors import ModelError
+from ..program import INTEGER, Block, LogTerms, Program
 from .expressions import (
     Add,
     Constant,
@@ -25,7 +26,6 @@ from .expressions import (
     Variable,
     union,
 )
-from .program import INTEGER, Block, LogTerms, Program
 
 if TYPE_CHECKING:
     from .model import Model
