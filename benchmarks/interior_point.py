@@ -33,8 +33,8 @@ from measure import console, machine, show
 
 import fairlp
 from fairlp.errors import FairlpError
-from fairlp.models import backends
-from fairlp.models.program import Program
+from fairlp.models.programs import backends
+from fairlp.models.programs.program import Program
 
 OURS = "interior-point"
 PEERS = ("highs-ipm", "highs-hipo", "highs-simplex", "ortools:GLOP", "cvxpy:CLARABEL")

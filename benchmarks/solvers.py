@@ -24,8 +24,8 @@ from measure import console, machine, show
 
 import fairlp
 from fairlp.errors import FairlpError
-from fairlp.models import backends
-from fairlp.models.program import Program
+from fairlp.models.programs import backends
+from fairlp.models.programs.program import Program
 
 #: A back end that needed longer than this at one size is left out at the next.
 PATIENCE = 20.0

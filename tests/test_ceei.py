@@ -10,8 +10,8 @@ from scipy.optimize import linprog
 import fairlp
 from fairlp import examples
 from fairlp.errors import NotConvergedError, NotDefinedError, SolverError
-from fairlp.models.backends import find_backend
-from fairlp.models.solution import Options
+from fairlp.models.programs.backends import find_backend
+from fairlp.models.programs.solution import Options
 from fairlp.solvers.tangents import solve_with_logs
 from fairlp.tolerances import CONVEX_COMPLAINT, VERIFIED
 

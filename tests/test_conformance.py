@@ -14,8 +14,8 @@ import fairlp
 from fairlp import conformance
 from fairlp.conformance.zoo import FAMILIES, INF, linear
 from fairlp.errors import NotConvergedError, SolverNotAvailableError, UnknownNameError, UnsupportedError
-from fairlp.models import backends
-from fairlp.models.solution import Capability, Point, Status, Termination
+from fairlp.models.programs import backends
+from fairlp.models.programs.solution import Capability, Point, Status, Termination
 from fairlp.solvers.highs import Highs
 
 SOLVERS = fairlp.solvers()

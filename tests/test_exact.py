@@ -15,8 +15,8 @@ import fairlp
 from fairlp import examples
 from fairlp.errors import NotDefinedError, UnsupportedError
 from fairlp.formulations import max_min
-from fairlp.models.exact_certificate import prove_basis
-from fairlp.models.exact_simplex import optimal_from
+from fairlp.models.programs.exact_certificate import prove_basis
+from fairlp.models.programs.exact_simplex import optimal_from
 
 pytest.importorskip("flint")
 

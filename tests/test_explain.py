@@ -7,9 +7,9 @@ import pytest
 
 import fairlp
 from fairlp import Index, Model, examples
-from fairlp.models import backends
-from fairlp.models.certificate import proves_infeasible
-from fairlp.models.solution import Termination
+from fairlp.models.programs import backends
+from fairlp.models.programs.certificate import proves_infeasible
+from fairlp.models.programs.solution import Termination
 
 
 def impossible():

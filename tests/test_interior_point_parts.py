@@ -12,8 +12,8 @@ import fairlp
 from fairlp.errors import NoSolutionError, NotConvergedError, UnknownNameError, UnsupportedError
 from fairlp.formulations.arrivals import cautious_lp, dynamic_drf
 from fairlp.formulations.proportional import better
-from fairlp.models.backends import find_backend
-from fairlp.models.solution import Capability, Options, Termination
+from fairlp.models.programs.backends import find_backend
+from fairlp.models.programs.solution import Capability, Options, Termination
 from fairlp.solvers.highs import Highs
 from fairlp.solvers.interior_point import method
 from fairlp.solvers.interior_point.structure import Structure

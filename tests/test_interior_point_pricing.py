@@ -7,8 +7,8 @@ import pytest
 
 import fairlp
 from fairlp.errors import SolverError
-from fairlp.models.program import Program
-from fairlp.models.solution import Options, Termination
+from fairlp.models.programs.program import Program
+from fairlp.models.programs.solution import Options, Termination
 from fairlp.solvers.highs import Highs
 from fairlp.solvers.interior_point.pricing import PricingSession
 

@@ -33,7 +33,7 @@ from fairlp.errors import ModelError, UnknownNameError
 from fairlp.models.lpformat import write_lp
 from fairlp.models.mps import write_mps
 from fairlp.models.names import LONGEST_NAME, decimal, decimals, file_names, unused
-from fairlp.models.program import Block, LogTerms
+from fairlp.models.programs.program import Block, LogTerms
 
 
 def expected(p, constant):

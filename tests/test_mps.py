@@ -19,7 +19,7 @@ from scipy.sparse import csc_array, csr_array
 from fairlp.errors import ModelError, UnknownNameError
 from fairlp.models.mps import write_mps
 from fairlp.models.names import file_names, unused
-from fairlp.models.program import Block, LogTerms, Program
+from fairlp.models.programs.program import Block, LogTerms, Program
 
 INF = math.inf
 

@@ -19,7 +19,7 @@ from fairlp.errors import FairlpWarning, ModelError, UnknownNameError
 from fairlp.models.lpformat import write_lp
 from fairlp.models.mps import short_decimals, write_mps
 from fairlp.models.names import NamedBlock
-from fairlp.models.program import Block
+from fairlp.models.programs.program import Block
 from fairlp.models.readers import read_program
 
 

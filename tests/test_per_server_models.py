@@ -12,7 +12,7 @@ import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError, UnknownNameError, UnsupportedError
 from fairlp.models.instances.merging import merge_servers
-from fairlp.models.solution import Termination
+from fairlp.models.programs.solution import Termination
 
 DIVISIONS = ("rdm", "tdm")
 

@@ -12,9 +12,9 @@ from instances import random_instance, seeds
 import fairlp
 from fairlp import Index, Model, examples
 from fairlp.errors import NoSolutionError, SolverNotAvailableError, UnknownNameError, UnsupportedError
-from fairlp.models import backends
-from fairlp.models.program import Program
-from fairlp.models.solution import Capability, Point, Termination
+from fairlp.models.programs import backends
+from fairlp.models.programs.program import Program
+from fairlp.models.programs.solution import Capability, Point, Termination
 
 METHODS = ["highs", "highs-simplex", "highs-ipm", "highs-hipo", "highs-pdlp"]
 

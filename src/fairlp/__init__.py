@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from .models.instances.instance import Instance
     from .models.notation.expressions import Index, log
     from .models.notation.model import Model
-    from .models.program import Program
+    from .models.programs.program import Program
+    from .models.programs.solution import Options, Solution, Status
     from .models.readers import read_program
-    from .models.solution import Options, Solution, Status
     from .models.traces import read_alibaba_gpu, read_pai2020
     from .solvers import table as solvers
     from .validation import validate
@@ -52,10 +52,10 @@ _HOMES = {
     "Index": "models.notation.expressions",
     "Instance": "models.instances.instance",
     "Model": "models.notation.model",
-    "Options": "models.solution",
-    "Program": "models.program",
-    "Solution": "models.solution",
-    "Status": "models.solution",
+    "Options": "models.programs.solution",
+    "Program": "models.programs.program",
+    "Solution": "models.programs.solution",
+    "Status": "models.programs.solution",
     "allocate": "api",
     "compare": "api",
     "compare_allocations": "api",

@@ -100,7 +100,7 @@ def run(
     options: dict[str, Any],
 ) -> Allocation:
     """Run one mechanism on ``used`` and report it for ``instance``: what every entry point comes to."""
-    from .models.backends import find_backend
+    from .models.programs.backends import find_backend
     from .solvers.runners import Request
 
     find_backend(solver)  # a name that does not exist ends it here, whatever the method

@@ -29,7 +29,7 @@ def complete_mechanism(incomplete: str) -> list[tuple[str, str]]:
 
 def complete_solver(incomplete: str) -> list[str]:
     """Return the solvers that begin so."""
-    from ..models.backends import backend_names
+    from ..models.programs.backends import backend_names
 
     return [name for name in backend_names() if name.startswith(incomplete)]
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-    from ..models.program import Program
-    from ..models.solution import Solution
+    from ..models.programs.program import Program
+    from ..models.programs.solution import Solution
 
 
 @app.command()
@@ -57,9 +57,9 @@ def solve(
     Without an optimum, the reason is told in the file's own names, and the exit code is 1; so it is when solvers
     disagree. Example: fairlp solve model.mps --solver scip --compare highs,clarabel
     """
-    from ..models import backends
+    from ..models.programs import backends
+    from ..models.programs.solution import Options
     from ..models.readers import read_program
-    from ..models.solution import Options
 
     kind = chosen_format(as_json, as_csv, output)
     keywords = solver_options(option, time_limit)
@@ -129,7 +129,7 @@ def conformance(
     An answer is judged by the optimality conditions, not by the solver's word.
     """
     from ..conformance import matrix, summary
-    from ..models import backends
+    from ..models.programs import backends
 
     names = [backends.backend(name).name for name in solver] if solver else None
     table = matrix(names)

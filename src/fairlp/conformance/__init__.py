@@ -15,9 +15,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ..errors import FairlpError, NoSolutionError
-from ..models import backends
-from ..models.certificate import proves_infeasible
-from ..models.solution import Backend, Capability, Options, Point, Solution, Termination
+from ..models.programs import backends
+from ..models.programs.certificate import proves_infeasible
+from ..models.programs.solution import Backend, Capability, Options, Point, Solution, Termination
 from ..tolerances import CONFORMANCE, CONFORMANCE_LOGS
 from .zoo import Case, zoo
 

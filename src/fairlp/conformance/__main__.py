@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 
-from ..models import backends
-from ..models.solution import Capability
+from ..models.programs import backends
+from ..models.programs.solution import Capability
 from . import check, summary
 
 _ORDER = (

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..models.notation.model import Model
-from ..models.program import Block, Program
+from ..models.programs.program import Block, Program
 
 INF = math.inf
 Answer = Literal["optimal", "infeasible", "unbounded", "limit"]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array
 
 from .names import unused
-from .program import Sense
+from .programs.program import Sense
 from .readers import LineError, Parsed, Source, is_ours, settle, shown
 
 # quantifiers are possessive (*+), so that no line, however long, is tried in more than one way

@@ -23,7 +23,7 @@ from .names import (
     unused,
     write_model,
 )
-from .program import Program
+from .programs.program import Program
 
 Constant = Literal["column", "term"]
 _CONSTANTS: Final = ("column", "term")

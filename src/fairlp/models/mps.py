@@ -25,7 +25,7 @@ from .names import (
     naming,
     write_model,
 )
-from .program import Program
+from .programs.program import Program
 
 Profile = Literal["portable", "full", "fixed"]
 _PROFILES: Final = ("portable", "full", "fixed")

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from .program import Sense
+from .programs.program import Sense
 from .readers import LineError, Source, hint
 
 #: Where sections stand: each after those of smaller numbers.

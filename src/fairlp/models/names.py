@@ -20,7 +20,7 @@ from typing import IO, Any, Final, Literal
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError, nearest
-from .program import Block, Program
+from .programs.program import Block, Program
 
 Names = Literal["labels", "numbers"]
 _NAMES: Final = ("labels", "numbers")

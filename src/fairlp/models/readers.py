@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import FairlpWarning, FileFormatError, nearest
 from ..tolerances import LARGEST_BOUND
-from .program import Program, Sense
+from .programs.program import Program, Sense
 from .textfiles import read_bytes
 
 if TYPE_CHECKING:

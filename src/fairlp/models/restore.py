@@ -15,7 +15,7 @@ import pandas as pd
 
 from ..errors import FileFormatError
 from .names import NamedBlock, NameMap, clean
-from .program import Block, Program
+from .programs.program import Block, Program
 from .readers import Parsed, Source, is_ours, shown
 
 #: Symbols of the indices, whose own are in no file.

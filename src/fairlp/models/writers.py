@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import FileFormatError
-from .program import Program
+from .programs.program import Program
 
 
 def write_program(program: Program, path: str | Path, **options: Any) -> list[Path]:

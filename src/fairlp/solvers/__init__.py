@@ -15,7 +15,7 @@ def table() -> pd.DataFrame:
     """Return every back end as a DataFrame indexed by name: available, version, capabilities, and what to do if not."""
     import pandas as pd
 
-    from ..models.backends import backend_names, find_backend
+    from ..models.programs.backends import backend_names, find_backend
 
     rows = {}
     for name in backend_names():

@@ -16,10 +16,10 @@ import numpy as np
 
 from ..errors import SolverError
 from ..models.arrival_order import Schedule
-from ..models.backends import backend as find_backend
 from ..models.instances.instance import Instance
 from ..models.notation.model import Model
-from ..models.solution import Options, Session, Solution, Termination
+from ..models.programs.backends import backend as find_backend
+from ..models.programs.solution import Options, Session, Solution, Termination
 
 INFINITE = np.full(1, np.inf)
 

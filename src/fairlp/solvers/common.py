@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import FairlpError, SolverError, UnsupportedError
-from ..models.certificate import certify
-from ..models.program import LogTerms, Program
-from ..models.solution import Capability, Options, Solution, Termination
+from ..models.programs.certificate import certify
+from ..models.programs.program import LogTerms, Program
+from ..models.programs.solution import Capability, Options, Solution, Termination
 from .scaling import Scaling, equilibrate
 from .session import ProgramSession
 

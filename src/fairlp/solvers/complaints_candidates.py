@@ -16,9 +16,9 @@ import numpy as np
 
 from ..errors import SolverError, TooLargeError
 from ..formulations.complaints import UTILIZATION, Criterion, candidate
-from ..models.backends import backend as find_backend
 from ..models.instances.requests import Requests
-from ..models.solution import Options, Solution, Termination
+from ..models.programs.backends import backend as find_backend
+from ..models.programs.solution import Options, Solution, Termination
 from ..tolerances import COMPLAINT, SATURATED
 
 #: More resources than this that could be saturated are not enumerated.

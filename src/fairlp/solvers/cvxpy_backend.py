@@ -9,8 +9,8 @@ from time import perf_counter
 from typing import Any
 
 from ..errors import SolverError, UnknownNameError, UnsupportedError, nearest
-from ..models.program import Program
-from ..models.solution import Capability, Options, Termination
+from ..models.programs.program import Program
+from ..models.programs.solution import Capability, Options, Termination
 from ..tolerances import FIRST_ORDER
 from .common import BaseBackend, Raw, installed
 from .to_cvxpy import build

@@ -14,11 +14,11 @@ from ..errors import SolverError
 from ..formulations import arrivals as formulations
 from ..formulations import normalisers
 from ..models.arrival_order import Schedule, normalised_demands, schedule
-from ..models.backends import backend as find_backend
 from ..models.dynamic import DynamicAllocation, require_no_limits
 from ..models.instances.instance import Instance
 from ..models.notation.model import Model
-from ..models.solution import Options
+from ..models.programs.backends import backend as find_backend
+from ..models.programs.solution import Options
 from ..tolerances import AGREEMENT
 from .arrivals_lp import solve_steps
 from .combinatorial.arrivals import cautious_closed_form, stack

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import SolverError
-from ..models.backends import solve
-from ..models.program import Block, Program
-from ..models.solution import Options, Termination
+from ..models.programs.backends import solve
+from ..models.programs.program import Block, Program
+from ..models.programs.solution import Options, Termination
 from ..tolerances import SOLVER_TIGHTEST, VERIFIED
 from .highs import Highs
 

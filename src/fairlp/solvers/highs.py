@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import SolverError, UnsupportedError, nearest
-from ..models.certificate import proves_infeasible
-from ..models.program import Program
-from ..models.solution import Capability, Options, Point, Solution, Status, Termination
+from ..models.programs.certificate import proves_infeasible
+from ..models.programs.program import Program
+from ..models.programs.solution import Capability, Options, Point, Solution, Status, Termination
 from ..tolerances import SOLVER_TIGHTEST
 from . import basis
 from .common import installed, sign

@@ -11,8 +11,8 @@ from time import perf_counter
 import numpy as np
 
 from ..errors import SolverError
-from ..models.program import Program
-from ..models.solution import Capability, Options, Termination
+from ..models.programs.program import Program
+from ..models.programs.solution import Capability, Options, Termination
 from ..tolerances import FIRST_ORDER
 from .common import BaseBackend, Raw
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import SolverError, UnknownNameError, nearest
-from ..models.program import Program
-from ..models.solution import Capability, Options, Termination
+from ..models.programs.program import Program
+from ..models.programs.solution import Capability, Options, Termination
 from .common import BaseBackend, Raw, installed
 
 _LP = frozenset({Capability.LP, Capability.DUALS})

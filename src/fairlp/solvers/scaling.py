@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..models.program import Program
+from ..models.programs.program import Program
 from ..tolerances import LARGEST_BOUND, SMALLEST_COEFFICIENT
 
 _PASSES = 4

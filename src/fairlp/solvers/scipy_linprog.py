@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..models.program import Program
-from ..models.solution import Capability, Options, Termination
+from ..models.programs.program import Program
+from ..models.programs.solution import Capability, Options, Termination
 from ..tolerances import SOLVER_TIGHTEST
 from .common import BaseBackend, Raw, given
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import SolverError
-from ..models.program import Program
-from ..models.solution import Backend, Options, Solution
+from ..models.programs.program import Program
+from ..models.programs.solution import Backend, Options, Solution
 
 
 class ProgramSession:

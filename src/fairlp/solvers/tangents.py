@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import NotConvergedError, SolverError, UnsupportedError
-from ..models.certificate import certify
-from ..models.program import Block, Program
-from ..models.solution import Backend, Options, Solution, Termination
+from ..models.programs.certificate import certify
+from ..models.programs.program import Block, Program
+from ..models.programs.solution import Backend, Options, Solution, Termination
 from ..tolerances import CONFORMANCE_LOGS, SOLVER_TIGHTEST, TANGENT_CONDITIONS, TANGENT_GAP, VERIFIED
 from .common import reduced_costs, sign
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..models.notation.model import Model
-from ..models.program import Block, Program
-from ..models.solution import Solution, Termination
+from ..models.programs.program import Block, Program
+from ..models.programs.solution import Solution, Termination
 from .common import reduced_costs, sign
 
 

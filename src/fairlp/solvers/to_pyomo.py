@@ -22,8 +22,8 @@ from ..models.notation.expressions import (
     Variable,
 )
 from ..models.notation.model import ConstraintBlock, Model
-from ..models.program import Program
-from ..models.solution import Solution, Termination
+from ..models.programs.program import Program
+from ..models.programs.solution import Solution, Termination
 from .common import reduced_costs
 
 Binding = dict[str, int]
@@ -92,7 +92,7 @@ def read_back(model: Model, built: Any) -> Solution:
 
 def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
     """Return the duals with the sign that makes the certificate hold better."""
-    from ..models.certificate import certify
+    from ..models.programs.certificate import certify
 
     proofs = [certify(program, x, signed, None) for signed in (duals, -duals)]
     first, second = ((proof.gap or 0.0) + (proof.dual_residual or 0.0) for proof in proofs)

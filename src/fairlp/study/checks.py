@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import StudyError, UnknownNameError, nearest
 from ..mechanisms import find as find_mechanism
-from ..models.backends import find_backend
+from ..models.programs.backends import find_backend
 from . import functions, statistics
 from .plain import plain, shown, words
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ModelError
-from ..program import Program, Sense
+from ..programs.program import Program, Sense
 from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..solution import Solution
+    from ..programs.solution import Solution
 
 
 @dataclass
@@ -234,11 +234,11 @@ class Model:
         return self._program
 
     def solve(self, solver: str = "highs", **options: Any) -> Solution:
-        """Solve with the back end of that name; options are those of :class:`~fairlp.models.solution.Options`."""
+        """Solve with the back end of that name; options are those of :class:`~fairlp.models.programs.solution.Options`."""
         from time import perf_counter
 
-        from ..backends import solve
-        from ..solution import Options
+        from ..programs.backends import solve
+        from ..programs.solution import Options
 
         parsed = Options.from_keywords(solver, options)
         begin = perf_counter()
@@ -254,7 +254,7 @@ class Model:
         UnsupportedError
             For an object of another kind.
         """
-        from ..backends import reader
+        from ..programs.backends import reader
 
         return reader(solved)(self, solved)
 
@@ -263,7 +263,7 @@ class Model:
 
         See :func:`fairlp.solvers.explain.explain`; empty when there is an optimum.
         """
-        from ..backends import explain
+        from ..programs.backends import explain
 
         return explain(self.compile(), solver)
 
@@ -282,19 +282,19 @@ class Model:
 
     def to_highs(self) -> Any:
         """Return a loaded ``highspy.Highs`` object with the model's own row and column names."""
-        from ..backends import lowering
+        from ..programs.backends import lowering
 
         return lowering("highs")(self)
 
     def to_pyomo(self) -> Any:
         """Return a Pyomo ``ConcreteModel`` with sets, variables and constraints under the model's own names."""
-        from ..backends import lowering
+        from ..programs.backends import lowering
 
         return lowering("pyomo")(self)
 
     def to_cvxpy(self) -> Any:
         """Return a CVXPY ``Problem`` with named variables and constraints."""
-        from ..backends import lowering
+        from ..programs.backends import lowering
 
         return lowering("cvxpy")(self)
 

@@ -9,9 +9,9 @@ from time import perf_counter
 import numpy as np
 
 from ...errors import NotConvergedError
-from ...models.backends import solve_on
-from ...models.program import Program
-from ...models.solution import Capability, Options, Solution, Termination
+from ...models.programs.backends import solve_on
+from ...models.programs.program import Program
+from ...models.programs.solution import Capability, Options, Solution, Termination
 from ...tolerances import BLOCKED_PRICE, SAME_LEVEL
 from ..common import BaseBackend, reduced_costs
 from ..highs import Highs

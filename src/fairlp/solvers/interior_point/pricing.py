@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.program import Program
-from ...models.solution import Options, Solution
+from ...models.programs.program import Program
+from ...models.programs.solution import Options, Solution
 from ...tolerances import SOLVER_TIGHTEST
 from ..common import reduced_costs
 from ..highs import Highs, HighsSession

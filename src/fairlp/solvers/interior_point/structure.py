@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.program import Block, Program
+from ...models.programs.program import Block, Program
 from ...tolerances import INTERIOR_NEGLIGIBLE, INTERIOR_NOISE, ROUNDING
 from .iterate import Problem, Step, UserRows
 from .region import Region

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import SolverNotAvailableError, UnsupportedError
+from ...errors import SolverNotAvailableError, UnsupportedError
 from .program import Program
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SolverNotAvailableError, UnknownNameError, UnsupportedError, nearest
+from ...errors import SolverNotAvailableError, UnknownNameError, UnsupportedError, nearest
 from .program import Program
 from .solution import Backend, Capability, Lowering, Options, Solution, Termination
 

@@ -29,7 +29,7 @@ def optimal_from(
     Parameters
     ----------
     program, columns, rows, lower
-        As for :func:`~fairlp.models.exact_certificate.prove_basis`.
+        As for :func:`~fairlp.models.programs.exact_certificate.prove_basis`.
     """
     verdict = prove_basis(program, columns, rows, lower)
     if verdict.proved or verdict.objective is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from ..errors import ModelError
+from ...errors import ModelError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -223,7 +223,7 @@ class Program:
 
     def write(self, path: str | Path, **options: Any) -> list[Path]:
         """Write the program as MPS or LP; see :func:`fairlp.models.writers.write_program`."""
-        from .writers import write_program
+        from ..writers import write_program
 
         return write_program(self, path, **options)
 
@@ -242,7 +242,7 @@ class Program:
 
 
 def _block(blocks: Sequence[Block], name: str, what: str) -> Block:
-    from ..errors import UnknownNameError, nearest
+    from ...errors import UnknownNameError, nearest
 
     for block in blocks:
         if block.name == name:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..errors import NoSolutionError, UnknownNameError, UnsupportedError, nearest
-from ..tolerances import FEASIBILITY, OPTIMALITY
+from ...errors import NoSolutionError, UnknownNameError, UnsupportedError, nearest
+from ...tolerances import FEASIBILITY, OPTIMALITY
 from .program import Block, Program
 
 if TYPE_CHECKING:

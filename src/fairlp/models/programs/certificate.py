@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..tolerances import NEGLIGIBLE, SOLVER_TIGHTEST, VERIFIED
+from ...tolerances import NEGLIGIBLE, SOLVER_TIGHTEST, VERIFIED
 from .program import Program
 
 if TYPE_CHECKING:

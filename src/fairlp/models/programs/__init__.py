@@ -1,0 +1,1 @@
+"""Columns and rows: programs, their solutions, certificates, and the registry of back ends."""
