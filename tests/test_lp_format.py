@@ -9,6 +9,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from fairlp.models.files.instances.lp_writer import write_lp
+from fairlp.models.files.instances.mps_writer import write_mps
+from fairlp.models.files.instances.names import LONGEST_NAME, decimal, decimals, file_names, unused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -30,9 +33,6 @@ from test_mps import (
 )
 
 from fairlp.errors import ModelError, UnknownNameError
-from fairlp.models.lpformat import write_lp
-from fairlp.models.mps import write_mps
-from fairlp.models.names import LONGEST_NAME, decimal, decimals, file_names, unused
 from fairlp.models.programs.program import Block, LogTerms
 
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from fairlp.models.files.instances.lp_writer import write_lp
+from fairlp.models.files.instances.mps_writer import short_decimals, write_mps
+from fairlp.models.files.instances.names import NamedBlock
+from fairlp.models.files.instances.programs import read_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_mps import CASES, EXAMPLE, INF, POS, program, programs
 
 import fairlp
 from fairlp.errors import FairlpWarning, ModelError, UnknownNameError
-from fairlp.models.lpformat import write_lp
-from fairlp.models.mps import short_decimals, write_mps
-from fairlp.models.names import NamedBlock
 from fairlp.models.programs.program import Block
-from fairlp.models.readers import read_program
 
 
 def assert_equal(found, wanted, tolerance=0.0):

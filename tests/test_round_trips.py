@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from fairlp.models.files.instances.lp_reader import parse_lp
+from fairlp.models.files.instances.lp_writer import write_lp
+from fairlp.models.files.instances.mps_reader import parse_mps
+from fairlp.models.files.instances.mps_writer import write_mps
+from fairlp.models.files.instances.nl import write_nl
+from fairlp.models.files.instances.programs import _open, read_program
 from test_mps import CASES, INF, optimum, read, solve
 
 import fairlp
 from fairlp import examples, mechanisms
-from fairlp.models.lp_reader import parse_lp
-from fairlp.models.lpformat import write_lp
-from fairlp.models.mps import write_mps
-from fairlp.models.mps_reader import parse_mps
-from fairlp.models.nl import write_nl
-from fairlp.models.readers import _open, read_program
 
 EXAMPLES = ("ghodsi", "parkes-zero-demands", "wang-figure-1", "khamse-ashari-table-3", "google-cluster")
 #: options that make a linear program of a formulation that has logarithms; without any, it is left out

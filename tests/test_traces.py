@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from fairlp.models.files.instances.traces import read_alibaba_gpu, read_pai2020
 
 from fairlp.errors import FileFormatError, InstanceError
-from fairlp.models import files
+from fairlp.models.files.instances import instances as files
 from fairlp.models.instances.instance import Instance
-from fairlp.models.traces import read_alibaba_gpu, read_pai2020
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 NODES = DATA / "alibaba-gpu-v2023" / "openb_node_list_all_node.csv"

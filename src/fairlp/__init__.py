@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from .mechanisms import table as mechanisms
     from .models.allocation import Allocation
     from .models.dynamic import DynamicAllocation
-    from .models.files import read
+    from .models.files.instances import read
+    from .models.files.programs import read_program
+    from .models.files.traces import read_alibaba_gpu, read_pai2020
     from .models.instances.instance import Instance
     from .models.notation.expressions import Index, log
     from .models.notation.model import Model
     from .models.programs.program import Program
     from .models.programs.solution import Options, Solution, Status
-    from .models.readers import read_program
-    from .models.traces import read_alibaba_gpu, read_pai2020
     from .solvers import table as solvers
     from .validation import validate
 
@@ -62,10 +62,10 @@ _HOMES = {
     "formulate": "api",
     "log": "models.notation.expressions",
     "njc_solutions": "fair_allocations:solutions",
-    "read": "models.files",
-    "read_alibaba_gpu": "models.traces",
-    "read_pai2020": "models.traces",
-    "read_program": "models.readers",
+    "read": "models.files.instances",
+    "read_alibaba_gpu": "models.files.traces",
+    "read_pai2020": "models.files.traces",
+    "read_program": "models.files.programs",
     "validate": "validation",
 }
 #: modules that are public names themselves (two of them can be called; see models/callable_module.py)

@@ -76,7 +76,7 @@ def audit(
     from ..auditing import audit as run
 
     if allocation is not None:
-        from ..models.observed import read_tasks
+        from ..models.files.tasks import read_tasks
 
         subject: Any = read_tasks(allocation, given)
         title = f"{allocation.name}: what it keeps"

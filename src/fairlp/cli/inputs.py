@@ -42,13 +42,13 @@ def load_instance(text: str) -> Instance:
 
 
 def _read(path: Path) -> Instance:
-    from ..models.files import read
+    from ..models.files.instances import read
 
     return read(path)
 
 
 def _alibaba(folder: Path) -> Instance:
-    from ..models.traces import read_alibaba_gpu
+    from ..models.files.traces import read_alibaba_gpu
 
     there = sorted(path.name for path in folder.glob("openb_pod_list_*.csv"))
     if not there:

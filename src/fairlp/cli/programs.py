@@ -57,9 +57,9 @@ def solve(
     Without an optimum, the reason is told in the file's own names, and the exit code is 1; so it is when solvers
     disagree. Example: fairlp solve model.mps --solver scip --compare highs,clarabel
     """
+    from ..models.files.programs import read_program
     from ..models.programs import backends
     from ..models.programs.solution import Options
-    from ..models.readers import read_program
 
     kind = chosen_format(as_json, as_csv, output)
     keywords = solver_options(option, time_limit)

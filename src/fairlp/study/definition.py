@@ -222,7 +222,7 @@ class Study:
     @classmethod
     def read(cls, path: str | Path) -> Study:
         """Return the study of a ``.json`` or ``.yaml`` file."""
-        from ..models.files import read_document
+        from ..models.files.instances import read_document
 
         document = read_document(Path(path))
         try:
@@ -236,8 +236,8 @@ class Study:
         """Write the study as ``.json`` or ``.yaml``; :meth:`read` gives it back."""
         import json
 
-        from ..models.files import yaml_text
-        from ..models.textfiles import save
+        from ..models.files.instances import yaml_text
+        from ..models.files.whole_files import save
 
         target, document = Path(path), self.to_dict()
         kind = target.suffix.lower()

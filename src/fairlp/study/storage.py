@@ -174,7 +174,7 @@ def write(path: Path, made: Any) -> None:
 
 def read(path: Path) -> tuple[Any, dict[str, Any]]:
     """Return the Arrow table of a Parquet file, and what it says of its study."""
-    from ..models.textfiles import not_found
+    from ..models.files.whole_files import not_found
 
     pa, parquet = need("pyarrow"), need("pyarrow.parquet")
     if not path.exists():

@@ -187,20 +187,20 @@ class Instance:
 
     @classmethod
     def from_frames(cls, users: pd.DataFrame, servers: pd.DataFrame, **options: Any) -> Instance:
-        """Return an instance from a table of users and a table of servers; see :mod:`fairlp.models.frames`."""
-        from ..frames import from_frames
+        """Return an instance from a table of users and a table of servers; see :mod:`fairlp.models.files.frames`."""
+        from ..files.frames import from_frames
 
         return from_frames(users, servers, **options)
 
     def to_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the table of users and the table of servers, as :meth:`from_frames` takes them."""
-        from ..frames import to_frames
+        from ..files.frames import to_frames
 
         return to_frames(self)
 
     def write(self, path: str | Path) -> list[Path]:
         """Write as ``.json``, ``.yaml`` or a folder of CSVs; :func:`fairlp.read` gives the same instance back."""
-        from ..files import write
+        from ..files.instances import write
 
         return write(self, path)
 

@@ -270,13 +270,13 @@ class Model:
     def write(self, path: str | Path, **options: Any) -> list[Path]:
         """Write the model as ``.mps``, ``.lp`` (also ``.gz``) or ``.nl``; see ``docs/model-files.md``.
 
-        Options are those of :func:`fairlp.models.writers.write_program`; ``.nl`` is written by Pyomo.
+        Options are those of :func:`fairlp.models.files.writers.write_program`; ``.nl`` is written by Pyomo.
         """
         if Path(path).suffix.lower() == ".nl":
-            from ..nl import write_nl
+            from ..files.nl import write_nl
 
             return write_nl(self, path, **options)
-        from ..writers import write_program
+        from ..files.writers import write_program
 
         return write_program(self.compile(), path, **options)
 

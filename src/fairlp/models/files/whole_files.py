@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..errors import FileFormatError, nearest
+from ...errors import FileFormatError, nearest
 
 
 def read_bytes(path: Path) -> bytes:

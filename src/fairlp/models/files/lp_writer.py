@@ -8,7 +8,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from ..errors import UnknownNameError, nearest
+from ...errors import UnknownNameError, nearest
+from ..programs.program import Program
 from .names import (
     NameMap,
     Names,
@@ -23,7 +24,6 @@ from .names import (
     unused,
     write_model,
 )
-from .programs.program import Program
 
 Constant = Literal["column", "term"]
 _CONSTANTS: Final = ("column", "term")

@@ -9,7 +9,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError, nearest
+from ...errors import ModelError, UnknownNameError, nearest
+from ..programs.program import Program
 from .names import (
     LONGEST_NAME,
     Names,
@@ -25,7 +26,6 @@ from .names import (
     naming,
     write_model,
 )
-from .programs.program import Program
 
 Profile = Literal["portable", "full", "fixed"]
 _PROFILES: Final = ("portable", "full", "fixed")
@@ -107,7 +107,7 @@ def write_mps(
     Numbers are the shortest decimals that read back exactly. Rows without any bound are left out: readers drop them.
     A row with two bounds is one bound and a RANGES entry, the difference; where no double is the exact difference,
     solvers read the bound of larger size off by its last bit, and a comment gives it to
-    :func:`fairlp.models.readers.read_program`. GLPK reads fractional bounds of integer columns, but does not
+    :func:`fairlp.models.files.programs.read_program`. GLPK reads fractional bounds of integer columns, but does not
     solve such models.
     """
     if profile not in _PROFILES:

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import FileFormatError
+from ...errors import FileFormatError
 
 if TYPE_CHECKING:
-    from .notation.model import Model
+    from ..notation.model import Model
 
 
 def write_nl(model: Model, path: str | Path) -> list[Path]:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..errors import FairlpWarning, FileFormatError, nearest
-from ..tolerances import LARGEST_BOUND
-from .programs.program import Program, Sense
-from .textfiles import read_bytes
+from ...errors import FairlpWarning, FileFormatError, nearest
+from ...tolerances import LARGEST_BOUND
+from ..programs.program import Program, Sense
+from .whole_files import read_bytes
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array

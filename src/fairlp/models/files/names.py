@@ -19,8 +19,8 @@ from typing import IO, Any, Final, Literal
 
 import numpy as np
 
-from ..errors import ModelError, UnknownNameError, nearest
-from .programs.program import Block, Program
+from ...errors import ModelError, UnknownNameError, nearest
+from ..programs.program import Block, Program
 
 Names = Literal["labels", "numbers"]
 _NAMES: Final = ("labels", "numbers")

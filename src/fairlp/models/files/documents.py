@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from ..errors import FileFormatError, InstanceError, nearest
+from ...errors import FileFormatError, InstanceError, nearest
+from ..instances.conditions import is_missing
+from ..instances.instance import Instance
 from .frames import eligible_entries
-from .instances.conditions import is_missing
-from .instances.instance import Instance
 
 #: The schema version that is written, and the only one that is read.
 VERSION = 1

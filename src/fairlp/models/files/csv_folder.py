@@ -21,12 +21,12 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from ..errors import FileFormatError, InstanceError, nearest
+from ...errors import FileFormatError, InstanceError, nearest
+from ..instances.conditions import is_missing
+from ..instances.instance import Instance
 from .documents import VERSION, column_of, plain, short
 from .frames import FAMILIES, from_frames, to_frames
-from .instances.conditions import is_missing
-from .instances.instance import Instance
-from .textfiles import read_text, save
+from .whole_files import read_text, save
 
 USERS, SERVERS, ELIGIBLE, RATES, ABOUT = "users.csv", "servers.csv", "eligible.csv", "rates.csv", "fairlp.json"
 #: All files of a folder; the first two are required.

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from ..errors import FileFormatError, InstanceError
+from ...errors import FileFormatError, InstanceError
+from ..instances.conditions import is_missing
+from ..instances.instance import Instance
 from .documents import from_document, to_document
-from .instances.conditions import is_missing
-from .instances.instance import Instance
-from .textfiles import not_found, read_text, save
+from .whole_files import not_found, read_text, save
 
 if TYPE_CHECKING:
     from yaml import SafeDumper as _BaseDumper

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..errors import FileFormatError
-from .programs.program import Program
+from ...errors import FileFormatError
+from ..programs.program import Program
 
 
 def write_program(program: Program, path: str | Path, **options: Any) -> list[Path]:
@@ -20,7 +20,7 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
     **options
         ``profile="portable"`` (default), ``"full"`` or ``"fixed"`` for MPS, ``constant="column"`` (default) or
         ``"term"`` for LP, ``names="labels"`` (default) or ``"numbers"`` for both; see
-        :func:`fairlp.models.mps.write_mps` and :func:`fairlp.models.lpformat.write_lp`.
+        :func:`fairlp.models.files.mps_writer.write_mps` and :func:`fairlp.models.files.lp_writer.write_lp`.
 
     Returns
     -------
@@ -38,11 +38,11 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
         suffixes.pop()
     kind = suffixes[-1] if suffixes else ""
     if kind == ".mps":
-        from .mps import write_mps
+        from .mps_writer import write_mps
 
         return write_mps(program, target, **options)
     if kind == ".lp":
-        from .lpformat import write_lp
+        from .lp_writer import write_lp
 
         return write_lp(program, target, **options)
     raise FileFormatError(

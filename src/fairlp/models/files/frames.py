@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, nearest
-from .instances.conditions import is_missing
-from .instances.instance import Instance
+from ...errors import InstanceError, nearest
+from ..instances.conditions import is_missing
+from ..instances.instance import Instance
 
 RESERVED: dict[str, frozenset[str]] = {
     "user": frozenset({"user", "weight", "task_limit", "entitlement", "eligible"}),

@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from ..errors import FileFormatError
+from ...errors import FileFormatError
+from ..programs.program import Block, Program
 from .names import NamedBlock, NameMap, clean
-from .programs.program import Block, Program
-from .readers import Parsed, Source, is_ours, shown
+from .programs import Parsed, Source, is_ours, shown
 
 #: Symbols of the indices, whose own are in no file.
 _SYMBOLS: Final = "ijklmnopq"

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ..errors import FileFormatError, nearest
-from .instances.instance import Instance
+from ...errors import FileFormatError, nearest
+from ..instances.instance import Instance
 
 
 def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import FileFormatError, InstanceError, nearest
-from .instances.conditions import condition_text
-from .instances.instance import Instance
-from .textfiles import read_text
+from ...errors import FileFormatError, InstanceError, nearest
+from ..instances.conditions import condition_text
+from ..instances.instance import Instance
+from .whole_files import read_text
 
 _CLASS = ["cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"]
 _UNITS = {"cpu": "1/1000 core", "memory": "MiB", "gpu": "1/1000 GPU"}

@@ -1,0 +1,1 @@
+"""Everything on disk: instances, traces, and programs as MPS, LP and NL."""
