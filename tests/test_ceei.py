@@ -12,7 +12,7 @@ from fairlp import examples
 from fairlp.errors import NotConvergedError, NotDefinedError, SolverError
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Options
-from fairlp.solvers.tangents import solve_with_logs
+from fairlp.solvers.backends.tangents import solve_with_logs
 from fairlp.tolerances import CONVEX_COMPLAINT, VERIFIED
 
 SOLVERS = ("highs", "glpk", "cvxpy:CLARABEL", "cvxpy:ECOS", "cvxpy:SCS")

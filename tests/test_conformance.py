@@ -16,7 +16,7 @@ from fairlp.conformance.zoo import FAMILIES, INF, linear
 from fairlp.errors import NotConvergedError, SolverNotAvailableError, UnknownNameError, UnsupportedError
 from fairlp.models.programs import backends
 from fairlp.models.programs.solution import Capability, Point, Status, Termination
-from fairlp.solvers.highs import Highs
+from fairlp.solvers.backends.highs import Highs
 
 SOLVERS = fairlp.solvers()
 NAMES = list(SOLVERS.index)
@@ -260,7 +260,7 @@ def test_logs_that_can_never_be_positive():
 def test_an_installed_third_party_is_found_by_its_entry_point(tmp_path):
     """A real package on the path, in a new process: module, dist-info, entry point."""
     (tmp_path / "my_solver.py").write_text(
-        "from fairlp.solvers.highs import Highs\n"
+        "from fairlp.solvers.backends.highs import Highs\n"
         "class Mine(Highs):\n"
         "    def __init__(self):\n"
         "        super().__init__('mine')\n",

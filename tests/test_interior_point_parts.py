@@ -14,7 +14,7 @@ from fairlp.formulations.arrivals import cautious_lp, dynamic_drf
 from fairlp.formulations.proportional import better
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Capability, Options, Termination
-from fairlp.solvers.highs import Highs
+from fairlp.solvers.backends.highs import Highs
 from fairlp.solvers.interior_point import method
 from fairlp.solvers.interior_point.structure import Structure
 

@@ -9,7 +9,7 @@ import fairlp
 from fairlp.errors import SolverError
 from fairlp.models.programs.program import Program
 from fairlp.models.programs.solution import Options, Termination
-from fairlp.solvers.highs import Highs
+from fairlp.solvers.backends.highs import Highs
 from fairlp.solvers.interior_point.pricing import PricingSession
 
 EQUAL = 1e-8

@@ -195,7 +195,7 @@ def test_a_solver_that_is_not_installed_says_how(monkeypatch):
 
 
 def test_a_third_party_back_end_is_found_by_entry_point(monkeypatch):
-    from fairlp.solvers.highs import Highs
+    from fairlp.solvers.backends.highs import Highs
 
     class Mine(Highs):
         def __init__(self):
@@ -301,10 +301,10 @@ def test_pyomo_model_can_be_extended():
 
 
 def test_solvers_and_mechanisms_are_tables_and_packages():
-    import fairlp.solvers.highs
+    import fairlp.solvers.backends.highs
 
     table = fairlp.solvers()
     assert table.index.name == "solver" and table["available"].dtype == bool and table.loc["highs", "available"]
-    assert fairlp.solvers.highs.Highs is not None
+    assert fairlp.solvers.backends.highs.Highs is not None
     assert list(fairlp.mechanisms().index) == list(fairlp.mechanisms.TABLE)
     assert {"title", "source", "methods"} <= set(fairlp.mechanisms().columns)

@@ -261,7 +261,7 @@ class Model:
     def explain(self, solver: str = "highs") -> pd.DataFrame:
         """Return why the model is infeasible or unbounded, as a table in its own names.
 
-        See :func:`fairlp.solvers.explain.explain`; empty when there is an optimum.
+        See :func:`fairlp.solvers.backends.explain.explain`; empty when there is an optimum.
         """
         from ..programs.backends import explain
 

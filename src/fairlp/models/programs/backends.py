@@ -19,38 +19,38 @@ if TYPE_CHECKING:
 
 #: name → ("module:Class", keyword arguments of the class)
 BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "highs": ("fairlp.solvers.highs:Highs", {}),
-    "highs-simplex": ("fairlp.solvers.highs:Highs", {"method": "simplex"}),
-    "highs-ipm": ("fairlp.solvers.highs:Highs", {"method": "ipm"}),
-    "highs-hipo": ("fairlp.solvers.highs:Highs", {"method": "hipo"}),
-    "highs-pdlp": ("fairlp.solvers.highs:Highs", {"method": "pdlp"}),
+    "highs": ("fairlp.solvers.backends.highs:Highs", {}),
+    "highs-simplex": ("fairlp.solvers.backends.highs:Highs", {"method": "simplex"}),
+    "highs-ipm": ("fairlp.solvers.backends.highs:Highs", {"method": "ipm"}),
+    "highs-hipo": ("fairlp.solvers.backends.highs:Highs", {"method": "hipo"}),
+    "highs-pdlp": ("fairlp.solvers.backends.highs:Highs", {"method": "pdlp"}),
     "interior-point": ("fairlp.solvers.interior_point.backend:InteriorPoint", {}),
     "interior-point-vertex": ("fairlp.solvers.interior_point.backend:InteriorPoint", {"vertex": True}),
-    "scipy": ("fairlp.solvers.scipy_linprog:Scipy", {}),
-    "glpk": ("fairlp.solvers.glpk:Glpk", {}),
-    "scip": ("fairlp.solvers.scip:Scip", {}),
-    "ortools:GLOP": ("fairlp.solvers.ortools_backend:OrTools", {"algorithm": "GLOP"}),
-    "ortools:PDLP": ("fairlp.solvers.ortools_backend:OrTools", {"algorithm": "PDLP"}),
+    "scipy": ("fairlp.solvers.backends.scipy_linprog:Scipy", {}),
+    "glpk": ("fairlp.solvers.backends.glpk:Glpk", {}),
+    "scip": ("fairlp.solvers.backends.scip:Scip", {}),
+    "ortools:GLOP": ("fairlp.solvers.backends.ortools_backend:OrTools", {"algorithm": "GLOP"}),
+    "ortools:PDLP": ("fairlp.solvers.backends.ortools_backend:OrTools", {"algorithm": "PDLP"}),
 }
 
 #: prefix → ("module:Class" taking the whole name, "module:table of the names known behind it")
 FAMILIES: dict[str, tuple[str, str]] = {
-    "cvxpy": ("fairlp.solvers.cvxpy_backend:Cvxpy", "fairlp.solvers.cvxpy_backend:KNOWN"),
-    "pyomo": ("fairlp.solvers.pyomo_backend:Pyomo", "fairlp.solvers.pyomo_backend:KNOWN"),
+    "cvxpy": ("fairlp.solvers.backends.cvxpy_backend:Cvxpy", "fairlp.solvers.backends.cvxpy_backend:KNOWN"),
+    "pyomo": ("fairlp.solvers.backends.pyomo_backend:Pyomo", "fairlp.solvers.backends.pyomo_backend:KNOWN"),
 }
 
 #: name → "module:function" that turns a Model into another tool's object
 LOWERINGS: dict[str, str] = {
-    "highs": "fairlp.solvers.highs:load",
-    "pyomo": "fairlp.solvers.to_pyomo:to_pyomo",
-    "cvxpy": "fairlp.solvers.to_cvxpy:to_cvxpy",
+    "highs": "fairlp.solvers.backends.highs:load",
+    "pyomo": "fairlp.solvers.backends.pyomo_model:to_pyomo",
+    "cvxpy": "fairlp.solvers.backends.cvxpy_model:to_cvxpy",
 }
 
 #: top module of an object's type → "module:function" that reads a solved object back into a Solution
 READERS: dict[str, str] = {
-    "highspy": "fairlp.solvers.highs:read_back",
-    "pyomo": "fairlp.solvers.to_pyomo:read_back",
-    "cvxpy": "fairlp.solvers.to_cvxpy:read_back",
+    "highspy": "fairlp.solvers.backends.highs:read_back",
+    "pyomo": "fairlp.solvers.backends.pyomo_model:read_back",
+    "cvxpy": "fairlp.solvers.backends.cvxpy_model:read_back",
 }
 
 ENTRY_POINT_GROUP = "fairlp.solvers"
@@ -106,14 +106,14 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
         words = "a time limit of 0 s was reached at once"
         return Solution.of_point(program, Termination.TIME_LIMIT, words, chosen.name, None, None, None)
     if program.logs is not None and Capability.LOG not in chosen.capabilities:
-        answer: Solution = _load("fairlp.solvers.tangents:solve_with_logs")(chosen, program, options)
+        answer: Solution = _load("fairlp.solvers.backends.tangents:solve_with_logs")(chosen, program, options)
         return answer
     return chosen.solve(program, options)
 
 
 def explain(program: Program, solver: str) -> pd.DataFrame:
-    """Return why a program has no optimum, as a table; see :func:`fairlp.solvers.explain.explain`."""
-    frame: pd.DataFrame = _load("fairlp.solvers.explain:explain")(program, solver=solver)
+    """Return why a program has no optimum, as a table; see :func:`fairlp.solvers.backends.explain.explain`."""
+    frame: pd.DataFrame = _load("fairlp.solvers.backends.explain:explain")(program, solver=solver)
     return frame
 
 

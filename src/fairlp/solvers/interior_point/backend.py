@@ -13,9 +13,9 @@ from ...models.programs.backends import solve_on
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Solution, Termination
 from ...tolerances import BLOCKED_PRICE, SAME_LEVEL
-from ..common import BaseBackend, reduced_costs
-from ..highs import Highs
-from ..session import ProgramSession
+from ..backends.base import BaseBackend, reduced_costs
+from ..backends.highs import Highs
+from ..backends.session import ProgramSession
 from . import INTERIOR, method
 from .pricing import PricingSession
 from .structure import Structure

@@ -14,9 +14,9 @@ import numpy as np
 from ...models.programs.program import Program
 from ...models.programs.solution import Options, Solution
 from ...tolerances import SOLVER_TIGHTEST
-from ..common import reduced_costs
-from ..highs import Highs, HighsSession
-from ..session import ProgramSession
+from ..backends.base import reduced_costs
+from ..backends.highs import Highs, HighsSession
+from ..backends.session import ProgramSession
 
 #: Columns to begin with, and columns added at once, at most, per row; rounds of pricing after which all
 #: are tried at once.

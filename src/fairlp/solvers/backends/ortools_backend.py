@@ -10,11 +10,11 @@ from time import perf_counter
 
 import numpy as np
 
-from ..errors import SolverError
-from ..models.programs.program import Program
-from ..models.programs.solution import Capability, Options, Termination
-from ..tolerances import FIRST_ORDER
-from .common import BaseBackend, Raw
+from ...errors import SolverError
+from ...models.programs.program import Program
+from ...models.programs.solution import Capability, Options, Termination
+from ...tolerances import FIRST_ORDER
+from .base import BaseBackend, Raw
 
 _TERMINATION = {
     "OPTIMAL": Termination.OPTIMAL,

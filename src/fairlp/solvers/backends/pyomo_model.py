@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
-from ..models.notation.expressions import (
+from ...errors import ModelError
+from ...models.notation.expressions import (
     Add,
     Constant,
     Expression,
@@ -21,10 +21,10 @@ from ..models.notation.expressions import (
     SumOver,
     Variable,
 )
-from ..models.notation.model import ConstraintBlock, Model
-from ..models.programs.program import Program
-from ..models.programs.solution import Solution, Termination
-from .common import reduced_costs
+from ...models.notation.model import ConstraintBlock, Model
+from ...models.programs.program import Program
+from ...models.programs.solution import Solution, Termination
+from .base import reduced_costs
 
 Binding = dict[str, int]
 
@@ -92,7 +92,7 @@ def read_back(model: Model, built: Any) -> Solution:
 
 def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
     """Return the duals with the sign that makes the certificate hold better."""
-    from ..models.programs.certificate import certify
+    from ...models.programs.certificate import certify
 
     proofs = [certify(program, x, signed, None) for signed in (duals, -duals)]
     first, second = ((proof.gap or 0.0) + (proof.dual_residual or 0.0) for proof in proofs)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SolverError, UnsupportedError
-from ..models.programs.program import Program
-from ..models.programs.solution import Capability, Options, Termination
-from .common import BaseBackend, Raw
+from ...errors import SolverError, UnsupportedError
+from ...models.programs.program import Program
+from ...models.programs.solution import Capability, Options, Termination
+from .base import BaseBackend, Raw
 
 
 class Glpk(BaseBackend):

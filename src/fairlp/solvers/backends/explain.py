@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import SolverError
-from ..models.programs.backends import solve
-from ..models.programs.program import Block, Program
-from ..models.programs.solution import Options, Termination
-from ..tolerances import SOLVER_TIGHTEST, VERIFIED
+from ...errors import SolverError
+from ...models.programs.backends import solve
+from ...models.programs.program import Block, Program
+from ...models.programs.solution import Options, Termination
+from ...tolerances import SOLVER_TIGHTEST, VERIFIED
 from .highs import Highs
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from ..errors import SolverError, UnknownNameError, UnsupportedError, nearest
-from ..models.programs.program import Program
-from ..models.programs.solution import Capability, Options, Termination
-from ..tolerances import FIRST_ORDER
-from .common import BaseBackend, Raw, installed
-from .to_cvxpy import build
+from ...errors import SolverError, UnknownNameError, UnsupportedError, nearest
+from ...models.programs.program import Program
+from ...models.programs.solution import Capability, Options, Termination
+from ...tolerances import FIRST_ORDER
+from .base import BaseBackend, Raw, installed
+from .cvxpy_model import build
 
 _LP = frozenset({Capability.LP, Capability.DUALS})
 _MILP = frozenset({Capability.LP, Capability.MILP})

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..models.programs.program import Program
-from ..models.programs.solution import Capability, Options, Termination
-from ..tolerances import FIRST_ORDER
-from .common import BaseBackend, Raw
+from ...models.programs.program import Program
+from ...models.programs.solution import Capability, Options, Termination
+from ...tolerances import FIRST_ORDER
+from .base import BaseBackend, Raw
 
 _TERMINATION = {
     "optimal": Termination.OPTIMAL,

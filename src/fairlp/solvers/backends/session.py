@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import SolverError
-from ..models.programs.program import Program
-from ..models.programs.solution import Backend, Options, Solution
+from ...errors import SolverError
+from ...models.programs.program import Program
+from ...models.programs.solution import Backend, Options, Solution
 
 
 class ProgramSession:

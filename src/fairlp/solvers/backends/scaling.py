@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import UnsupportedError
-from ..models.programs.program import Program
-from ..tolerances import LARGEST_BOUND, SMALLEST_COEFFICIENT
+from ...errors import UnsupportedError
+from ...models.programs.program import Program
+from ...tolerances import LARGEST_BOUND, SMALLEST_COEFFICIENT
 
 _PASSES = 4
 #: Programs whose coefficients, bounds and costs all lie within these are left as they are.

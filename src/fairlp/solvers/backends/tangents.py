@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import NotConvergedError, SolverError, UnsupportedError
-from ..models.programs.certificate import certify
-from ..models.programs.program import Block, Program
-from ..models.programs.solution import Backend, Options, Solution, Termination
-from ..tolerances import CONFORMANCE_LOGS, SOLVER_TIGHTEST, TANGENT_CONDITIONS, TANGENT_GAP, VERIFIED
-from .common import reduced_costs, sign
+from ...errors import NotConvergedError, SolverError, UnsupportedError
+from ...models.programs.certificate import certify
+from ...models.programs.program import Block, Program
+from ...models.programs.solution import Backend, Options, Solution, Termination
+from ...tolerances import CONFORMANCE_LOGS, SOLVER_TIGHTEST, TANGENT_CONDITIONS, TANGENT_GAP, VERIFIED
+from .base import reduced_costs, sign
 
 #: Tangents of one logarithm; programs solved before giving up (10 to 15 are usual); first and widest half-width of the
 #: grid, in logarithms.

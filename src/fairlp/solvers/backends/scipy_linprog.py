@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..models.programs.program import Program
-from ..models.programs.solution import Capability, Options, Termination
-from ..tolerances import SOLVER_TIGHTEST
-from .common import BaseBackend, Raw, given
+from ...models.programs.program import Program
+from ...models.programs.solution import Capability, Options, Termination
+from ...tolerances import SOLVER_TIGHTEST
+from .base import BaseBackend, Raw, given
 
 _TERMINATION = {
     0: Termination.OPTIMAL,

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SolverError, UnknownNameError, nearest
-from ..models.programs.program import Program
-from ..models.programs.solution import Capability, Options, Termination
-from .common import BaseBackend, Raw, installed
+from ...errors import SolverError, UnknownNameError, nearest
+from ...models.programs.program import Program
+from ...models.programs.solution import Capability, Options, Termination
+from .base import BaseBackend, Raw, installed
 
 _LP = frozenset({Capability.LP, Capability.DUALS})
 _BOTH = _LP | {Capability.MILP}

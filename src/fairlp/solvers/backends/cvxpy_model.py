@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError
-from ..models.notation.model import Model
-from ..models.programs.program import Block, Program
-from ..models.programs.solution import Solution, Termination
-from .common import reduced_costs, sign
+from ...errors import ModelError
+from ...models.notation.model import Model
+from ...models.programs.program import Block, Program
+from ...models.programs.solution import Solution, Termination
+from .base import reduced_costs, sign
 
 
 @dataclass

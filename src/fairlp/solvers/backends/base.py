@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FairlpError, SolverError, UnsupportedError
-from ..models.programs.certificate import certify
-from ..models.programs.program import LogTerms, Program
-from ..models.programs.solution import Capability, Options, Solution, Termination
+from ...errors import FairlpError, SolverError, UnsupportedError
+from ...models.programs.certificate import certify
+from ...models.programs.program import LogTerms, Program
+from ...models.programs.solution import Capability, Options, Solution, Termination
 from .scaling import Scaling, equilibrate
 from .session import ProgramSession
 

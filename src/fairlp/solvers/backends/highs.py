@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import SolverError, UnsupportedError, nearest
-from ..models.programs.certificate import proves_infeasible
-from ..models.programs.program import Program
-from ..models.programs.solution import Capability, Options, Point, Solution, Status, Termination
-from ..tolerances import SOLVER_TIGHTEST
+from ...errors import SolverError, UnsupportedError, nearest
+from ...models.programs.certificate import proves_infeasible
+from ...models.programs.program import Program
+from ...models.programs.solution import Capability, Options, Point, Solution, Status, Termination
+from ...tolerances import SOLVER_TIGHTEST
 from . import basis
-from .common import installed, sign
+from .base import installed, sign
 from .scaling import Scaling, equilibrate
 from .session import ProgramSession
 
 if TYPE_CHECKING:
-    from ..models.notation.model import Model
+    from ...models.notation.model import Model
 
 #: our method → HiGHS's option ``solver``
 METHODS = {"choose": "choose", "simplex": "simplex", "ipm": "ipx", "hipo": "hipo", "pdlp": "pdlp"}

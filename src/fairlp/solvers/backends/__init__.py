@@ -1,0 +1,1 @@
+"""One file a solver, and what they share: scaling, sessions, tangents, explanations."""
