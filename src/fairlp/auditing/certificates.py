@@ -57,7 +57,7 @@ def certify(allocation: Allocation, exact: bool = False) -> Verdict:
     if allocation.residual > VERIFIED:
         return Verdict(False, f"infeasible: a capacity, limit or placement is violated by {allocation.residual:.3g}")
     if exact:
-        from ..solvers.exact_leximin import exact_levels
+        from ..solvers.leximin.exact import exact_levels
 
         found = exact_levels(allocation.instance, load(row.formulation))
         if not found.proved:

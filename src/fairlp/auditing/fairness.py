@@ -98,7 +98,7 @@ def _not_divisible(case: Case) -> str | None:
 
 def _max_min_of_resource(case: Case, resource: int) -> Finding:
     from ..formulations.audits import one_resource
-    from ..solvers.leximin import leximin
+    from ..solvers.leximin.rounds import leximin
 
     formulation, normaliser = one_resource(resource)
     instance = plain(case.instance)

@@ -16,7 +16,7 @@ from ..models.allocation import Allocation
 from ..models.instances.instance import Instance
 from ..tolerances import AGREEMENT
 from .interior_point import INTERIOR
-from .leximin import LeximinResult, leximin
+from .leximin.rounds import LeximinResult, leximin
 
 if TYPE_CHECKING:
     from ..mechanism import Algorithm, Mechanism

@@ -22,15 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SolverError
-from ..formulations import normalisers
-from ..models.instances.instance import Instance
-from ..models.instances.merging import Groups, identity, merge_servers, merge_users
-from ..models.notation.compiler import numbers
-from ..models.notation.model import Model
-from ..models.programs.backends import backend as find_backend
-from ..models.programs.solution import Options, Session, Solution, Termination
-from ..tolerances import BLOCKED_PRICE, FLOOR_RELAXATIONS, SAME_LEVEL
+from ...errors import SolverError
+from ...formulations import normalisers
+from ...models.instances.instance import Instance
+from ...models.instances.merging import Groups, identity, merge_servers, merge_users
+from ...models.notation.compiler import numbers
+from ...models.notation.model import Model
+from ...models.programs.backends import backend as find_backend
+from ...models.programs.solution import Options, Session, Solution, Termination
+from ...tolerances import BLOCKED_PRICE, FLOOR_RELAXATIONS, SAME_LEVEL
 
 Formulation = Callable[[Instance], Model]
 Normaliser = Callable[[Instance], np.ndarray]

@@ -13,10 +13,10 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
-from ..models.instances.instance import Instance
-from ..models.instances.merging import merge_servers
-from ..models.notation.model import Model
-from ..models.programs.exact_simplex import optimal_from
+from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers
+from ...models.notation.model import Model
+from ...models.programs.exact_simplex import optimal_from
 
 
 @dataclass(frozen=True)

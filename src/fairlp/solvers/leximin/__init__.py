@@ -1,0 +1,1 @@
+"""The leximin of a linear program: in rounds, and in rationals."""
