@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import complaints, conformance, cycles, examples, per_server, plots, simulation, study
+    from . import complaints, conformance, cycles, examples, per_server, simulation, study
     from .api import allocate, compare, compare_allocations, formulate
     from .arrivals import Arrivals
     from .auditing import audit
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .models.notation.model import Model
     from .models.programs.program import Program
     from .models.programs.solution import Options, Solution, Status
+    from .plots import allocations as plots
     from .solvers import table as solvers
     from .validation import validate
 
@@ -76,7 +77,7 @@ _MODULES = {
     "examples": "examples",
     "mechanisms": "mechanisms",
     "per_server": "per_server",
-    "plots": "plots",
+    "plots": "plots.allocations",
     "simulation": "simulation",
     "solvers": "solvers",
     "study": "study",

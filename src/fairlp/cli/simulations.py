@@ -183,7 +183,7 @@ def simulate(
         frame=lambda: summary,
     )
     if plot is not None:
-        from .. import plots
+        from ..plots import allocations as plots
 
         _save(plots.plot_utilization_over_time(found), plot)
 

@@ -14,16 +14,16 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from .errors import FairlpError, FileFormatError, InstanceError, UnknownNameError, nearest
-from .plots_labels import server_classes, server_rows
-from .tolerances import SAME_LEVEL
+from ..errors import FairlpError, FileFormatError, InstanceError, UnknownNameError, nearest
+from ..tolerances import SAME_LEVEL
+from .labels import server_classes, server_rows
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from .models.allocation import Allocation
-    from .models.instances.instance import Instance
+    from ..models.allocation import Allocation
+    from ..models.instances.instance import Instance
 
 Found: TypeAlias = "pd.DataFrame | Allocation | Mapping[str, Allocation | None] | Iterable[Allocation]"
 
@@ -177,10 +177,10 @@ def plot_comparison(found: Instance | Found, mechanisms: Sequence[str] | None = 
     -------
     matplotlib.figure.Figure
     """
-    from .models.instances.instance import Instance
+    from ..models.instances.instance import Instance
 
     if isinstance(found, Instance):
-        from .api import compare_allocations
+        from ..api import compare_allocations
 
         found = compare_allocations(found, mechanisms, **options)
     elif mechanisms is not None or options:
@@ -320,7 +320,7 @@ def _frame(found: Found, value: str) -> pd.DataFrame:
 
 
 def _compared(found: Any, value: str) -> pd.DataFrame:
-    from .api import comparison_table
+    from ..api import comparison_table
 
     if hasattr(found, "mechanism"):
         found = [found]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from .models.instances.instance import Instance
+from ..models.instances.instance import Instance
 
 #: Classes of servers with a bar of their own; the smaller ones share one.
 _CLASSES = 24

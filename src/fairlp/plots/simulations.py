@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .simulation.experiments import Comparison, Sharing
-    from .simulation.result import SimulationResult
+    from ..simulation.experiments import Comparison, Sharing
+    from ..simulation.result import SimulationResult
 
 _POOL = "fraction of the cluster in use"
 _SLOTS = "slots of the largest server"
@@ -77,7 +77,7 @@ def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = N
     -------
     matplotlib.figure.Figure
     """
-    from .plots import _legend, _panels
+    from .allocations import _legend, _panels
 
     figure, (axis,) = _panels(ax, 1, 8)
     for k, column in enumerate(found.columns):
@@ -106,7 +106,7 @@ def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
     """
     import numpy as np
 
-    from .plots import _legend, _panels
+    from .allocations import _legend, _panels
 
     figure, (axis,) = _panels(ax, 1, 8)
     times = found.completion()
@@ -135,7 +135,7 @@ def plot_reductions(found: pd.DataFrame, *, what: str = "Best-Fit against Slots"
     matplotlib.figure.Figure
         The number of jobs stands at each bar.
     """
-    from .plots import _look, _panels
+    from .allocations import _look, _panels
 
     figure, (axis,) = _panels(ax, 1, len(found))
     heights = found["reduction"].fillna(0).to_numpy()
@@ -198,7 +198,7 @@ def _of(table: pd.DataFrame, resource: Any) -> pd.DataFrame:
 
 def _over_time(panels: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any) -> Any:
     """Draw a panel of lines for each table, columns over time."""
-    from .plots import _legend, _panels
+    from .allocations import _legend, _panels
 
     figure, axes = _panels(ax, len(panels), 5)
     end = float(next(iter(panels.values())).index[-1])
@@ -217,7 +217,7 @@ def _bubbles(right: Any, up: Any, tasks: Any, xlabel: str, ylabel: str, ax: Any)
     """Draw a bubble for each user, and the diagonal."""
     import numpy as np
 
-    from .plots import _look, _panels
+    from .allocations import _look, _panels
 
     figure, (axis,) = _panels(ax, 1, 4)
     areas = _AREA + _DECADE * np.log10(np.maximum(tasks.to_numpy(dtype=float), 1.0))
@@ -231,7 +231,7 @@ def _bubbles(right: Any, up: Any, tasks: Any, xlabel: str, ylabel: str, ax: Any)
 
 def _line(k: int) -> dict[str, Any]:
     """Return how the k-th line is drawn."""
-    from .plots import _DASHES, _look
+    from .allocations import _DASHES, _look
 
     return {"color": _look(k)["facecolor"], "linestyle": _DASHES[k % len(_DASHES)], "linewidth": 1.6}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .errors import UnknownNameError, nearest
+from ..errors import UnknownNameError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .tracking import Tracking
+    from ..tracking import Tracking
 
 
 def plot_tracking(
@@ -38,7 +38,7 @@ def plot_tracking(
     -------
     matplotlib.figure.Figure
     """
-    from .plots import _DASHES, _legend, _look, _panels
+    from .allocations import _DASHES, _legend, _look, _panels
 
     instance = found.instance
     resource = instance.resources[0] if resource is None else resource
@@ -93,7 +93,7 @@ def plot_convergence(
     import numpy as np
     import pandas as pd
 
-    from .plots import _DASHES, _legend, _look, _panels
+    from .allocations import _DASHES, _legend, _look, _panels
 
     figure, (axis,) = _panels(ax, 1, 12)
     for k, (name, given) in enumerate(series.items()):
