@@ -21,7 +21,7 @@ from fairlp.auditing import audit
 from fairlp.auditing.promises import COLUMNS, as_entry, count_broken
 from fairlp.auditing.properties import DYNAMIC
 from fairlp.auditing.search import find_violation
-from fairlp.mechanisms import TABLE
+from fairlp.mechanisms.table import TABLE
 
 NOT_RERUN = ("drf-milp",)
 

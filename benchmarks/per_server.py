@@ -20,7 +20,7 @@ from measure import console, machine, show
 import fairlp
 from fairlp import FairlpWarning, Instance
 from fairlp.errors import NotConvergedError
-from fairlp.models.allocation import Allocation
+from fairlp.mechanisms.allocation import Allocation
 from fairlp.tolerances import FIXED_POINT
 
 RESOURCES = 3

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
-from fairlp.solvers.combinatorial.rounds import fill
+from fairlp.mechanisms.max_min.rounds import fill
 
 
 def exactly(demands, capacity, rate, limits):

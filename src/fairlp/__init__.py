@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from .auditing.search import find_violation
     from .errors import FairlpError, FairlpWarning
     from .fair_allocations import solutions as njc_solutions
-    from .mechanisms import table as mechanisms
-    from .models.allocation import Allocation
+    from .mechanisms.allocation import Allocation
+    from .mechanisms.table import table as mechanisms
+    from .mechanisms.validation import validate
     from .models.dynamic import DynamicAllocation
     from .models.files.instances import read
     from .models.files.programs import read_program
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from .models.programs.solution import Options, Solution, Status
     from .plots import allocations as plots
     from .solvers import table as solvers
-    from .validation import validate
 
 #: public name → module that has it; nothing is imported before it is used
 _HOMES = {
@@ -45,7 +45,7 @@ _HOMES = {
     "counterexample": "auditing.promises",
     "blockers": "auditing.blocking",
     "audit": "auditing",
-    "Allocation": "models.allocation",
+    "Allocation": "mechanisms.allocation",
     "Arrivals": "arrivals",
     "DynamicAllocation": "models.dynamic",
     "FairlpError": "errors",
@@ -67,7 +67,7 @@ _HOMES = {
     "read_alibaba_gpu": "models.files.traces",
     "read_pai2020": "models.files.traces",
     "read_program": "models.files.programs",
-    "validate": "validation",
+    "validate": "mechanisms.validation",
 }
 #: modules that are public names themselves (two of them can be called; see models/callable_module.py)
 _MODULES = {
@@ -75,7 +75,7 @@ _MODULES = {
     "conformance": "conformance",
     "cycles": "cycles",
     "examples": "examples",
-    "mechanisms": "mechanisms",
+    "mechanisms": "mechanisms.table",
     "per_server": "per_server",
     "plots": "plots.allocations",
     "simulation": "simulation",

@@ -18,12 +18,12 @@ from .errors import (
     UnknownNameError,
     nearest,
 )
-from .mechanism import Mechanism, load
-from .mechanisms import TABLE, find
+from .mechanisms.mechanism import Mechanism, load
+from .mechanisms.table import TABLE, find
 from .models.instances.instance import Instance
 
 if TYPE_CHECKING:
-    from .models.allocation import Allocation
+    from .mechanisms.allocation import Allocation
     from .models.notation.model import Model
 
 Oversized = Literal["divide", "drop", "error"]
@@ -100,8 +100,8 @@ def run(
     options: dict[str, Any],
 ) -> Allocation:
     """Run one mechanism on ``used`` and report it for ``instance``: what every entry point comes to."""
+    from .mechanisms.max_min.methods import Request
     from .models.programs.backends import find_backend
-    from .solvers.runners import Request
 
     find_backend(solver)  # a name that does not exist ends it here, whatever the method
     parameters = {name: value for name, value in options.items() if name in row.options}

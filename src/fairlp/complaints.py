@@ -21,8 +21,8 @@ from .api import allocate, require_instance, run
 from .errors import InstanceError, UnknownNameError, nearest
 from .fair_allocations import FairAllocations, FairSet, solutions
 from .formulations.complaints import UTILIZATION, Criterion, value
-from .mechanisms import find
-from .models.allocation import Allocation
+from .mechanisms.allocation import Allocation
+from .mechanisms.table import find
 from .models.instances.instance import Instance
 from .models.instances.requests import ComplaintCheck, Requests, check_complaints, tasks_by_user
 from .solvers.complaints_path import BEGIN, END, by_integration, by_newton

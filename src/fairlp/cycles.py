@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .mechanisms import find
+from .mechanisms.table import find
 from .models.instances.instance import Instance
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .models.allocation import Allocation
+from .mechanisms.allocation import Allocation
+from .mechanisms.validation import Check, agreement
 from .tolerances import AGREEMENT
-from .validation import Check, agreement
 
 #: More tasks than this are not served one by one for a check.
 MOST_PICKS = 2_000_000

@@ -12,8 +12,8 @@ import pandas as pd
 
 from .api import require_instance, run
 from .formulations.complaints import UTILIZATION, Criterion
-from .mechanisms import find
-from .models.allocation import Allocation
+from .mechanisms.allocation import Allocation
+from .mechanisms.table import find
 from .models.instances.instance import Instance
 from .models.instances.requests import Requests, check_complaints, tasks_by_user
 from .solvers.complaints_sets import Polytope, all_fair

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from .errors import InstanceError
-from .models.allocation import Allocation
+from .mechanisms.allocation import Allocation
 from .models.instances.instance import Instance
 from .models.notation.model import Model
 from .solvers.fixed_point import FixedPoint, fixed_point
@@ -24,8 +24,8 @@ from .tolerances import AGREEMENT
 from .tracking import Tracking, track
 
 if TYPE_CHECKING:
+    from .mechanisms.validation import Check
     from .solvers.combinatorial.per_server import Division
-    from .validation import Check
 
 
 def check(instance: Instance, allocation: Allocation | pd.DataFrame | Any, division: Division = "rdm") -> FixedPoint:
@@ -62,7 +62,7 @@ def validate_methods(check: Check) -> pd.DataFrame:
 
     Under resource division there may be several fixed points, so that methods agree when each is one.
     """
-    from .validation import agreement
+    from .mechanisms.validation import agreement
 
     name = check.mechanism.name
     division: Division = "tdm" if name.endswith("tdm") else "rdm"

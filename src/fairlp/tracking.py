@@ -11,7 +11,7 @@ import pandas as pd
 
 from .api import require_instance, run
 from .errors import InstanceError, UnknownNameError, nearest
-from .mechanisms import find
+from .mechanisms.table import find
 from .models.instances.instance import Instance, effort
 from .solvers.combinatorial.algorithm_1 import separate_start
 from .solvers.combinatorial.distributed import Action, Network
@@ -19,7 +19,7 @@ from .solvers.combinatorial.per_server import Division, Market
 from .solvers.per_server_runners import CLOCK_OPTIONS, clocks_of, positive
 
 if TYPE_CHECKING:
-    from .models.allocation import Allocation
+    from .mechanisms.allocation import Allocation
 
 #: One interval of absence, or several: [from, to) in seconds.
 Absence = tuple[float, float] | Sequence[tuple[float, float]]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..mechanisms import TABLE
-from ..models.allocation import Allocation
+from ..mechanisms.allocation import Allocation
+from ..mechanisms.table import TABLE
 from ..models.dynamic import DynamicAllocation
 from ..models.instances.instance import Instance
 from ..per_server import tasks_of

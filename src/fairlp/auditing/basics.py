@@ -12,7 +12,7 @@ from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
 
 if TYPE_CHECKING:
-    from ..models.allocation import Allocation
+    from ..mechanisms.allocation import Allocation
 
 
 def plain(instance: Instance) -> Instance:
@@ -195,7 +195,7 @@ def _better(case: Case, tasks: np.ndarray) -> Allocation:
 
 def as_allocation(instance: Instance, tasks: np.ndarray, name: str, method: str = "audit") -> Allocation:
     """Return anyone's tasks as an Allocation; shares are fractions of what one could run alone."""
-    from ..models.allocation import Allocation
+    from ..mechanisms.allocation import Allocation
 
     alone = instance.gamma().sum(axis=1)
     weights: Any = instance.weights if instance.weights.ndim == 1 else np.ones(len(alone))

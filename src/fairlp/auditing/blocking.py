@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..models.allocation import Allocation
+from ..mechanisms.allocation import Allocation
 from ..models.instances.instance import Instance
 from ..per_server import tasks_of
 from ..solvers.combinatorial.per_server import Division, Market

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..mechanism import load
-from ..models.allocation import Allocation
+from ..mechanisms.allocation import Allocation
+from ..mechanisms.mechanism import load
 from ..models.instances.instance import Instance
 from ..solvers.fixed_point import fixed_point
 from ..tolerances import AUDIT, QUOTIENT_ROUNDING
@@ -53,7 +53,7 @@ def common_bottleneck(instance: Instance) -> int | None:
 
 def leximin_of(mechanism: str, case: Case) -> Finding:
     """The totals are the leximin of the mechanism's Γ. Margin: −(largest difference of tasks, over Γ[n])."""
-    from ..mechanisms import find
+    from ..mechanisms.table import find
 
     row = find(mechanism)
     reason = row.undefined(case.instance) or (_WHOLE if case.whole else None)
@@ -67,7 +67,7 @@ def leximin_of(mechanism: str, case: Case) -> Finding:
 
 def no_justified_complaints(case: Case) -> Finding:
     """No user may complain: everyone has all it asks for, or what it is entitled to of a saturated resource."""
-    from ..mechanisms import find
+    from ..mechanisms.table import find
 
     reason = find("njc").undefined(case.instance)
     if reason:

@@ -11,7 +11,7 @@ from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 
 if TYPE_CHECKING:
-    from ..models.allocation import Allocation
+    from ..mechanisms.allocation import Allocation
     from ..solvers.combinatorial.per_server import Division
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FairlpError, UnknownNameError
-from ..mechanisms import TABLE
-from ..mechanisms import find as find_mechanism
+from ..mechanisms.table import TABLE
+from ..mechanisms.table import find as find_mechanism
 from ..models.instances.instance import Instance
 from . import audit
 from .properties import DYNAMIC, known, table

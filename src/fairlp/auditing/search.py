@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FairlpError
-from ..mechanism import Mechanism
-from ..mechanisms import find as find_mechanism
+from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.table import find as find_mechanism
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Index
 from ..tolerances import SHRINKING_MARGIN

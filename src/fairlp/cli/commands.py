@@ -188,7 +188,7 @@ def validate(
     """
     kind = chosen_format(as_json, as_csv, output)
     options = solver_options(option, time_limit)
-    from ..validation import validate as run
+    from ..mechanisms.validation import validate as run
 
     found = run(load_instance(instance), mechanism, solver=solver, **options)
     wrong = [str(method) for method in found.index[~found["agrees"].astype(bool)]]
@@ -205,7 +205,7 @@ def validate(
 def _compared(given: Any, names: list[str] | None, kind: Format, **how: Any) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the allocations, and the reasons of the mechanisms that were left out (asked for or not)."""
     from ..api import compare_allocations
-    from ..mechanisms import TABLE, find
+    from ..mechanisms.table import TABLE, find
 
     with warnings.catch_warnings():
         if kind is Format.TEXT:  # the report says it

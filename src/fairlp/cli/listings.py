@@ -92,7 +92,7 @@ def show(
 @app.command()
 def mechanisms(as_json: JsonFlag = False, as_csv: CsvFlag = False, output: OutputOption = None) -> None:
     """List the mechanisms: source, methods, what they are defined for, what they promise."""
-    from ..mechanisms import table as listed
+    from ..mechanisms.table import table as listed
 
     frame = listed()
 

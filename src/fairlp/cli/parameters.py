@@ -20,7 +20,7 @@ class Oversized(StrEnum):
 
 def complete_mechanism(incomplete: str) -> list[tuple[str, str]]:
     """Return the mechanisms that begin so, with their titles; after a comma, the next name of a list."""
-    from ..mechanisms import TABLE
+    from ..mechanisms.table import TABLE
 
     *before, last = incomplete.split(",")
     done = "".join(f"{name}," for name in before)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-    from ..models.allocation import Allocation
+    from ..mechanisms.allocation import Allocation
     from ..models.instances.instance import Instance
 
 #: Rows of a table of users that a report shows.
@@ -50,7 +50,7 @@ def allocation_table(allocation: Allocation, which: Which) -> pd.DataFrame:
 
 def report_allocation(console: Console, allocation: Allocation, said: Collection[str] = ()) -> None:
     """Print an allocation: users, utilisation, prices, how it was found and verified; notes that were not yet said."""
-    from ..mechanisms import TABLE
+    from ..mechanisms.table import TABLE
 
     title = TABLE[allocation.mechanism].title if allocation.mechanism in TABLE else ""
     console.print(f"{allocation.mechanism}: {title}" if title else allocation.mechanism, style="bold")

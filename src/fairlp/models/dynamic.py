@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from ..errors import NotDefinedError, TooLargeError, UnknownNameError
-from .allocation import Allocation
+from ..mechanisms.allocation import Allocation
+from ..mechanisms.shown import Shown
 from .arrival_order import Schedule, normalised_demands
 from .instances.instance import Instance
-from .shown import Shown
 
 if TYPE_CHECKING:
     from .notation.model import Model

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from ..models.allocation import Allocation
+    from ..mechanisms.allocation import Allocation
     from ..models.instances.instance import Instance
 
 Found: TypeAlias = "pd.DataFrame | Allocation | Mapping[str, Allocation | None] | Iterable[Allocation]"

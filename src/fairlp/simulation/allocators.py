@@ -13,7 +13,7 @@ import numpy as np
 
 from ..api import run
 from ..errors import UnknownNameError, nearest
-from ..mechanisms import TABLE, find
+from ..mechanisms.table import TABLE, find
 from ..models.instances.instance import Instance
 from ..solvers.combinatorial.distributed import Network
 from ..solvers.combinatorial.per_server import Market

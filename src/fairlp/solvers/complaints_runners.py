@@ -11,17 +11,17 @@ import numpy as np
 from ..errors import UnknownNameError
 from ..formulations import normalisers
 from ..formulations.complaints import UTILIZATION, Criterion, candidate, coefficients, eisenberg_gale, selection
-from ..models.allocation import Allocation
+from ..mechanisms.allocation import Allocation
+from ..mechanisms.max_min.methods import by_interior_points
 from ..models.instances.instance import Instance
 from ..models.instances.requests import Requests, certify_fair
 from ..tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
 from . import complaints_market, complaints_path
 from .complaints_candidates import Candidates
-from .runners import by_interior_points
 
 if TYPE_CHECKING:
-    from ..mechanism import Algorithm, Mechanism
-    from .runners import Request
+    from ..mechanisms.max_min.methods import Request
+    from ..mechanisms.mechanism import Algorithm, Mechanism
 
 #: (requests of users with an entitlement, fraction of each resource to give out) → x, prices
 Optimum = Callable[[Requests, np.ndarray], tuple[np.ndarray, np.ndarray]]

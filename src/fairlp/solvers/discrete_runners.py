@@ -12,7 +12,7 @@ import pandas as pd
 
 from ..errors import UnknownNameError, nearest
 from ..formulations import normalisers
-from ..models.allocation import Allocation
+from ..mechanisms.allocation import Allocation
 from ..models.instances.instance import Instance
 from ..tolerances import AGREEMENT
 from .combinatorial import filling, precomputed
@@ -20,8 +20,8 @@ from .combinatorial.picking import Pick, pick_by_pick
 from .combinatorial.shares import TIES, Pool
 
 if TYPE_CHECKING:
-    from ..mechanism import Algorithm, Mechanism
-    from .runners import Request
+    from ..mechanisms.max_min.methods import Request
+    from ..mechanisms.mechanism import Algorithm, Mechanism
 
 REPAIRS: tuple[str, ...] = ("none", "ascending", "filling")
 

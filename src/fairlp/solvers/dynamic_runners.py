@@ -13,6 +13,7 @@ import pandas as pd
 from ..errors import SolverError
 from ..formulations import arrivals as formulations
 from ..formulations import normalisers
+from ..mechanisms.max_min.methods import Request
 from ..models.arrival_order import Schedule, normalised_demands, schedule
 from ..models.dynamic import DynamicAllocation, require_no_limits
 from ..models.instances.instance import Instance
@@ -22,11 +23,10 @@ from ..models.programs.solution import Options
 from ..tolerances import AGREEMENT
 from .arrivals_lp import solve_steps
 from .combinatorial.arrivals import cautious_closed_form, stack
-from .runners import Request
 
 if TYPE_CHECKING:
-    from ..mechanism import Algorithm, Mechanism
-    from ..validation import Check
+    from ..mechanisms.mechanism import Algorithm, Mechanism
+    from ..mechanisms.validation import Check
 
 _HERE = "fairlp.solvers.dynamic_runners"
 #: mechanism → the program of one step, and the stem of its files

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..errors import NotConvergedError, UnknownNameError, UnsupportedError, nearest
 from ..formulations import per_server as formulations
-from ..models.allocation import Allocation
+from ..mechanisms.allocation import Allocation
 from ..models.instances.instance import Instance, effort
 from .combinatorial.algorithm_1 import algorithm_1
 from .combinatorial.distributed import Action, Clocks, Network
@@ -20,8 +20,8 @@ from .fixed_point import FixedPoint, fixed_point
 from .interior_point.markets import time_market
 
 if TYPE_CHECKING:
-    from ..mechanism import Algorithm, Mechanism
-    from .runners import Request
+    from ..mechanisms.max_min.methods import Request
+    from ..mechanisms.mechanism import Algorithm, Mechanism
 
 
 #: Simulated seconds after which the distributed method gives up, in periods.

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from ..errors import InstanceError
 from ..formulations import normalisers
-from ..models.allocation import Allocation
+from ..mechanisms.allocation import Allocation
 from ..models.instances.instance import Instance
 from .combinatorial.placement import SLOTS, place
 from .combinatorial.shares import TIES
 from .discrete_runners import one_of
 
 if TYPE_CHECKING:
-    from ..mechanism import Algorithm, Mechanism
-    from .runners import Request
+    from ..mechanisms.max_min.methods import Request
+    from ..mechanisms.mechanism import Algorithm, Mechanism
 
 _POLICY = {"drfh-first-fit": "first-fit", "drfh-best-fit": "best-fit", "slots": "slots"}
 

@@ -10,18 +10,18 @@ import numpy as np
 
 from ..formulations import normalisers
 from ..formulations.proportional import able_users, ceei
-from ..models.allocation import Allocation
+from ..mechanisms.allocation import Allocation
+from ..mechanisms.max_min.methods import by_interior_points
 from ..models.instances.instance import Instance
 from ..models.instances.merging import merge_servers
 from ..models.instances.requests import entitlements
 from ..tolerances import COMPLAINT, CONVEX_COMPLAINT
 from . import complaints_runners
 from .interior_point import INTERIOR
-from .runners import by_interior_points
 
 if TYPE_CHECKING:
-    from ..mechanism import Algorithm, Mechanism
-    from .runners import Request
+    from ..mechanisms.max_min.methods import Request
+    from ..mechanisms.mechanism import Algorithm, Mechanism
 
 
 @dataclass(frozen=True)

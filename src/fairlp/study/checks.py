@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import StudyError, UnknownNameError, nearest
-from ..mechanisms import find as find_mechanism
+from ..mechanisms.table import find as find_mechanism
 from ..models.programs.backends import find_backend
 from . import functions, statistics
 from .plain import plain, shown, words

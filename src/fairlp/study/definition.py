@@ -16,7 +16,7 @@ from .checks import Named, mechanisms_of, named, points_of, statistics_of, whole
 from .plain import key_of, plain, shown
 
 if TYPE_CHECKING:
-    from ..models.allocation import Allocation
+    from ..mechanisms.allocation import Allocation
     from ..models.instances.instance import Instance
     from .result import Result
     from .work import Work

@@ -18,7 +18,7 @@ from ..models.instances.instance import Instance
 from ..tolerances import WHOLE_TASK
 
 if TYPE_CHECKING:
-    from ..models.allocation import Allocation
+    from ..mechanisms.allocation import Allocation
 
 Allocations = Mapping[str, "Allocation"]
 Numbers = dict[str, float]

@@ -19,7 +19,7 @@ from .functions import keywords, short_name
 from .plain import words
 
 if TYPE_CHECKING:
-    from ..models.allocation import Allocation
+    from ..mechanisms.allocation import Allocation
 
 #: Whole numbers beyond this do not fit a column of 64-bit integers.
 _LARGEST_WHOLE = 2**63 - 1

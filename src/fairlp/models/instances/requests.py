@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError
+from ...mechanisms.allocation import Allocation
 from ...tolerances import COMPLAINT
-from ..allocation import Allocation
 from ..notation.expressions import Index
 from .instance import Instance, tasks_alone
 

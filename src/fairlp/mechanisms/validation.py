@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .api import require_instance, run
+from ..api import require_instance, run
+from ..tolerances import AGREEMENT
 from .mechanism import Mechanism, load
-from .mechanisms import find
-from .tolerances import AGREEMENT
+from .table import find
 
 if TYPE_CHECKING:
-    from .models.allocation import Allocation
-    from .models.instances.instance import Instance
+    from ..models.instances.instance import Instance
+    from .allocation import Allocation
 
 
 @dataclass(frozen=True)
 class Check:
-    """What a validator of :class:`~fairlp.mechanism.Mechanism` works with: the instance and how it was asked."""
+    """What a validator of :class:`~fairlp.mechanisms.mechanism.Mechanism` works with: the instance and how it was asked."""
 
     instance: Instance
     mechanism: Mechanism

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .instances.instance import Instance
+from ..models.instances.instance import Instance
 from .shown import Shown
 
 
@@ -134,7 +134,7 @@ class Allocation(Shown):
 
         Max-min mechanisms: against the linear programs of the leximin, by gap and residuals, or (``exact=True``) in
         rationals from their bases, without a tolerance but ``AGREEMENT`` between the exact levels and these floats.
-        Others answer by the certificate that they carry. See :mod:`fairlp.auditing.certificates`.
+        Others answer by the certificate that they carry. See :mod:`fairlp.mechanisms.certificates`.
 
         Returns
         -------
@@ -148,7 +148,7 @@ class Allocation(Shown):
         """
         from importlib import import_module
 
-        return import_module("fairlp.auditing.certificates").certify(self, exact)
+        return import_module("fairlp.mechanisms.certificates").certify(self, exact)
 
     def summary(self) -> pd.DataFrame:
         """Return one row for each user: tasks, share, weight-adjusted level, servers used."""

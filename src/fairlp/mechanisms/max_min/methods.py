@@ -1,4 +1,4 @@
-"""From a mechanism's algorithm to an :class:`~fairlp.models.allocation.Allocation`: one function for each kind."""
+"""From a mechanism's algorithm to an :class:`~fairlp.mechanisms.allocation.Allocation`: one function for each kind."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import UnknownNameError, nearest
-from ..formulations import normalisers
-from ..models.allocation import Allocation
-from ..models.instances.instance import Instance
-from ..tolerances import AGREEMENT
-from .interior_point import INTERIOR
-from .leximin.rounds import LeximinResult, leximin
+from ...errors import UnknownNameError, nearest
+from ...formulations import normalisers
+from ...models.instances.instance import Instance
+from ...solvers.interior_point import INTERIOR
+from ...solvers.leximin.rounds import LeximinResult, leximin
+from ...tolerances import AGREEMENT
+from ..allocation import Allocation
 
 if TYPE_CHECKING:
     from ..mechanism import Algorithm, Mechanism
@@ -97,9 +97,9 @@ leximin_interior = by_interior_points(leximin_lp)
 
 def separate_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
     """Run DRF's linear program on each server alone (identical servers once)."""
-    from ..formulations.max_min import drf, separate_limits
-    from ..models.instances.merging import identity, merge_servers
-    from ..models.notation.expressions import Index
+    from ...formulations.max_min import drf, separate_limits
+    from ...models.instances.merging import identity, merge_servers
+    from ...models.notation.expressions import Index
 
     begin = perf_counter()
     merged, servers = merge_servers(instance) if request.merge else (instance, identity(len(instance.servers)))

@@ -6,8 +6,8 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .callable_module import make_callable
-from .errors import UnknownNameError, nearest
+from ..callable_module import make_callable
+from ..errors import UnknownNameError, nearest
 from .mechanism import Algorithm, Mechanism
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 _DRF = "fairlp.formulations.max_min"
 _GAMMA = "fairlp.formulations.normalisers"
-_ROUNDS = "fairlp.solvers.combinatorial.rounds"
-_RUN_CORE = "fairlp.solvers.runners:combinatorial"
-LP = Algorithm("lp", "fairlp.solvers.runners:leximin_lp", cost="one LP a round", solves=True)
+_ROUNDS = "fairlp.mechanisms.max_min.rounds"
+_RUN_CORE = "fairlp.mechanisms.max_min.methods:combinatorial"
+LP = Algorithm("lp", "fairlp.mechanisms.max_min.methods:leximin_lp", cost="one LP a round", solves=True)
 INTERIOR_POINT = Algorithm(
     "interior-point",
-    "fairlp.solvers.runners:leximin_interior",
-    pays="fairlp.solvers.interior_point.choice:pays",
+    "fairlp.mechanisms.max_min.methods:leximin_interior",
+    pays="fairlp.mechanisms.max_min.choice:pays",
     cost="O(NKR·min(N, KR)) an iteration, 10–40 iterations a round",
 )
 ROUNDS = Algorithm(
@@ -41,7 +41,9 @@ CLOSED_FORM = Algorithm(
     cost="O(NR)",
 )
 SEPARATE = Algorithm("rounds", _RUN_CORE, f"{_ROUNDS}:separate_servers", cost="O(KNR(R + log N))")
-SEPARATE_LP = Algorithm("lp", "fairlp.solvers.runners:separate_lp", cost="one LP a round and server", solves=True)
+SEPARATE_LP = Algorithm(
+    "lp", "fairlp.mechanisms.max_min.methods:separate_lp", cost="one LP a round and server", solves=True
+)
 
 _DISCRETE = "fairlp.solvers.discrete_runners"
 FAST = Algorithm("fast", f"{_DISCRETE}:fast_filling", cost="O(NR) a pass, a few passes")

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .errors import NotDefinedError, UnknownNameError, nearest
+from ..errors import NotDefinedError, UnknownNameError, nearest
 
 if TYPE_CHECKING:
-    from .models.instances.instance import Instance
+    from ..models.instances.instance import Instance
 
 
 def load(target: str) -> Any:
@@ -125,7 +125,7 @@ class Mechanism:
         """Raise NotDefinedError, naming the mechanisms that are defined, when this one is not."""
         reason = self.undefined(instance)
         if reason:
-            from .mechanisms import TABLE
+            from .table import TABLE
 
             others = [m.name for m in TABLE.values() if m.undefined(instance) is None]
             raise NotDefinedError(f"{self.name} is not defined here: {reason}; defined are: {', '.join(others)}")

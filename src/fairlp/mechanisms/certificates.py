@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 
 from ..errors import NotDefinedError
-from ..mechanism import load
-from ..mechanisms import TABLE
-from ..models.allocation import Allocation
 from ..tolerances import AGREEMENT, VERIFIED
+from .allocation import Allocation
+from .mechanism import load
+from .table import TABLE
 
-_LEXIMIN = "fairlp.solvers.runners:leximin_lp"
+_LEXIMIN = "fairlp.mechanisms.max_min.methods:leximin_lp"
 
 
 @dataclass(frozen=True)

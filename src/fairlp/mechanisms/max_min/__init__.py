@@ -1,0 +1,1 @@
+"""Max-min fairness: DRF and its relatives, by linear programs and by rounds."""
