@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 import fairlp
 from fairlp import Instance, examples
-from fairlp.solvers.fixed_point import fixed_point
+from fairlp.mechanisms.per_server.fixed_point import fixed_point
 
 DIVISIONS = ("rdm", "tdm")
 METHODS = {division: fairlp.mechanisms.TABLE[f"psdsf-{division}"].methods for division in DIVISIONS}

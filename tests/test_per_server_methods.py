@@ -10,9 +10,9 @@ from instances import random_instance
 import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotConvergedError, UnknownNameError, UnsupportedError
-from fairlp.solvers.combinatorial.algorithm_1 import separate_start, server_procedure
-from fairlp.solvers.combinatorial.distributed import Clocks, Network
-from fairlp.solvers.combinatorial.per_server import Market
+from fairlp.mechanisms.per_server.algorithm_1 import separate_start, server_procedure
+from fairlp.mechanisms.per_server.best_response import Market
+from fairlp.mechanisms.per_server.distributed import Clocks, Network
 
 DIVISIONS = ("rdm", "tdm")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import complaints, conformance, cycles, examples, per_server, simulation, study
+    from . import complaints, conformance, cycles, examples, simulation, study
     from .api import allocate, compare, compare_allocations, formulate
     from .arrivals import Arrivals
     from .auditing import audit
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .errors import FairlpError, FairlpWarning
     from .fair_allocations import solutions as njc_solutions
     from .mechanisms.allocation import Allocation
+    from .mechanisms.per_server import check as per_server
     from .mechanisms.table import table as mechanisms
     from .mechanisms.validation import validate
     from .models.dynamic import DynamicAllocation
@@ -76,7 +77,7 @@ _MODULES = {
     "cycles": "cycles",
     "examples": "examples",
     "mechanisms": "mechanisms.table",
-    "per_server": "per_server",
+    "per_server": "mechanisms.per_server.check",
     "plots": "plots.allocations",
     "simulation": "simulation",
     "solvers": "solvers",

@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 
 from ..mechanisms.allocation import Allocation
+from ..mechanisms.per_server.check import tasks_of
 from ..mechanisms.table import TABLE
 from ..models.dynamic import DynamicAllocation
 from ..models.instances.instance import Instance
-from ..per_server import tasks_of
 from .findings import Case, Finding
 from .properties import DYNAMIC, PROPERTIES, find, table
 
 if TYPE_CHECKING:
-    from ..solvers.combinatorial.per_server import Division
+    from ..mechanisms.per_server.best_response import Division
 
 #: Audits that run the mechanism again once a user or a lie are left out for more users than this, unless asked for.
 MOST_RERUN_USERS = 30

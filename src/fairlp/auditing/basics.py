@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..mechanisms.per_server.best_response import Market
 from ..models.instances.instance import Instance
-from ..solvers.combinatorial.per_server import Market
 from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ..mechanisms.allocation import Allocation
+from ..mechanisms.per_server.best_response import Division, Market
+from ..mechanisms.per_server.check import tasks_of
 from ..models.instances.instance import Instance
-from ..per_server import tasks_of
-from ..solvers.combinatorial.per_server import Division, Market
 from ..tolerances import AUDIT
 from .basics import plain
 

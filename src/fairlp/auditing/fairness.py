@@ -6,8 +6,8 @@ import numpy as np
 
 from ..mechanisms.allocation import Allocation
 from ..mechanisms.mechanism import load
+from ..mechanisms.per_server.fixed_point import fixed_point
 from ..models.instances.instance import Instance
-from ..solvers.fixed_point import fixed_point
 from ..tolerances import AUDIT, QUOTIENT_ROUNDING
 from .basics import as_allocation, plain
 from .findings import Case, Finding, amount

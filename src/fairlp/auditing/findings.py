@@ -12,7 +12,7 @@ from ..tolerances import AUDIT
 
 if TYPE_CHECKING:
     from ..mechanisms.allocation import Allocation
-    from ..solvers.combinatorial.per_server import Division
+    from ..mechanisms.per_server.best_response import Division
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ CAUTIOUS = Algorithm("closed-form", f"{_ARRIVALS}:cautious", cost="O(NR) for all
 STEPS_LP = Algorithm("lp", f"{_ARRIVALS}:lp", cost="one LP a step", solves=True)
 _IN_TURN = ("one server", "no placement constraints", "no rates", "no task limits", "one weight a user")
 
-_PER_SERVER, _SERVERS = "fairlp.formulations.per_server", "fairlp.solvers.per_server_runners"
+_PER_SERVER, _SERVERS = "fairlp.formulations.per_server", "fairlp.mechanisms.per_server.methods"
 BEST_RESPONSE = Algorithm("best-response", f"{_SERVERS}:sweeps", cost="O(NK(R + log N)) a sweep, tens of sweeps")
 SWEEPS = Algorithm("sweeps", f"{_SERVERS}:sweeps", cost="O(NK(R + log N)) a sweep, thousands of sweeps")
 ALGORITHM_1 = Algorithm("algorithm-1", f"{_SERVERS}:sweeps", cost="Algorithm I; as many sweeps, twice the time of each")
@@ -205,7 +205,7 @@ _ROWS = (
         ("sharing incentive", "envy-free", "bottleneck", "single-resource"),
         ("one weight a user",),
         options=_CLOCKS,
-        validator="fairlp.per_server:validate_methods",
+        validator="fairlp.mechanisms.per_server.check:validate_methods",
     ),
     Mechanism(
         "psdsf-tdm",
@@ -217,7 +217,7 @@ _ROWS = (
         ("sharing incentive", "envy-free", "bottleneck", "single-resource", "Pareto-optimal", "strategy-proof"),
         ("one weight a user",),
         options=_CLOCKS,
-        validator="fairlp.per_server:validate_methods",
+        validator="fairlp.mechanisms.per_server.check:validate_methods",
     ),
     Mechanism(
         "njc",

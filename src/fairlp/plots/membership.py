@@ -10,7 +10,7 @@ from ..errors import UnknownNameError, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..tracking import Tracking
+    from ..mechanisms.per_server.tracking import Tracking
 
 
 def plot_tracking(

@@ -13,11 +13,11 @@ import numpy as np
 
 from ..api import run
 from ..errors import UnknownNameError, nearest
+from ..mechanisms.per_server.best_response import Market
+from ..mechanisms.per_server.distributed import Network
+from ..mechanisms.per_server.methods import CLOCK_OPTIONS, clocks_of, division_of
 from ..mechanisms.table import TABLE, find
 from ..models.instances.instance import Instance
-from ..solvers.combinatorial.distributed import Network
-from ..solvers.combinatorial.per_server import Market
-from ..solvers.per_server_runners import CLOCK_OPTIONS, clocks_of, division_of
 from ..tolerances import VERIFIED
 
 _SUFFIX = "-distributed"

@@ -2,7 +2,7 @@
 
 Each sweep is a best response of every server. Sweeps alone converge, but slowly where users and servers exchange tasks
 around cycles; between sweeps the linear system of the current support is solved and its cycles are emptied
-(:mod:`~fairlp.solvers.combinatorial.support`), which ends most instances after twenty sweeps at the last digit. Where
+(:mod:`~fairlp.mechanisms.per_server.support`), which ends most instances after twenty sweeps at the last digit. Where
 that makes no progress, the last sweep is sometimes extended until something is empty.
 """
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...models.instances.instance import Instance
-from . import method
-from .iterate import Problem, UserRows
-from .region import Region
+from ...solvers.interior_point import method
+from ...solvers.interior_point.iterate import Problem, UserRows
+from ...solvers.interior_point.region import Region
 
 
 def time_market(instance: Instance) -> np.ndarray:

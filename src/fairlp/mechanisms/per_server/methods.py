@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import NotConvergedError, UnknownNameError, UnsupportedError, nearest
-from ..formulations import per_server as formulations
-from ..mechanisms.allocation import Allocation
-from ..models.instances.instance import Instance, effort
-from .combinatorial.algorithm_1 import algorithm_1
-from .combinatorial.distributed import Action, Clocks, Network
-from .combinatorial.per_server import MOST_SWEEPS, Division, Market, Settled, best_response, merged
+from ...errors import NotConvergedError, UnknownNameError, UnsupportedError, nearest
+from ...formulations import per_server as formulations
+from ...models.instances.instance import Instance, effort
+from ..allocation import Allocation
+from .algorithm_1 import algorithm_1
+from .best_response import MOST_SWEEPS, Division, Market, Settled, best_response, merged
+from .distributed import Action, Clocks, Network
 from .fixed_point import FixedPoint, fixed_point
-from .interior_point.markets import time_market
+from .time_market import time_market
 
 if TYPE_CHECKING:
-    from ..mechanisms.max_min.methods import Request
-    from ..mechanisms.mechanism import Algorithm, Mechanism
+    from ..max_min.methods import Request
+    from ..mechanism import Algorithm, Mechanism
 
 
 #: Simulated seconds after which the distributed method gives up, in periods.

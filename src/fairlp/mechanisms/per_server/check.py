@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .errors import InstanceError
-from .mechanisms.allocation import Allocation
-from .models.instances.instance import Instance
-from .models.notation.model import Model
-from .solvers.fixed_point import FixedPoint, fixed_point
-from .solvers.per_server_runners import CLOCK_OPTIONS
-from .tolerances import AGREEMENT
+from ...errors import InstanceError
+from ...models.instances.instance import Instance
+from ...models.notation.model import Model
+from ...tolerances import AGREEMENT
+from ..allocation import Allocation
+from .fixed_point import FixedPoint, fixed_point
+from .methods import CLOCK_OPTIONS
 from .tracking import Tracking, track
 
 if TYPE_CHECKING:
-    from .mechanisms.validation import Check
-    from .solvers.combinatorial.per_server import Division
+    from ..validation import Check
+    from .best_response import Division
 
 
 def check(instance: Instance, allocation: Allocation | pd.DataFrame | Any, division: Division = "rdm") -> FixedPoint:
@@ -52,7 +52,7 @@ def could_gain(instance: Instance, allocation: Allocation | Any, user: object, d
 
     Its optimum is the most tasks that the user could have if only users of higher level gave way.
     """
-    from .formulations import per_server
+    from ...formulations import per_server
 
     return per_server.could_gain(instance, tasks_of(instance, allocation), user, division)
 
@@ -62,7 +62,7 @@ def validate_methods(check: Check) -> pd.DataFrame:
 
     Under resource division there may be several fixed points, so that methods agree when each is one.
     """
-    from .mechanisms.validation import agreement
+    from ..validation import agreement
 
     name = check.mechanism.name
     division: Division = "tdm" if name.endswith("tdm") else "rdm"

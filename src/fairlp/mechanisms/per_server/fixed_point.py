@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from ..models.instances.instance import Instance
-from ..tolerances import FEASIBILITY, FIXED_POINT
-from .combinatorial.per_server import Division, Market
+from ...models.instances.instance import Instance
+from ...tolerances import FEASIBILITY, FIXED_POINT
+from .best_response import Division, Market
 
 
 @dataclass(frozen=True)

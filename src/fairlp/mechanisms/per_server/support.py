@@ -19,7 +19,7 @@ import numpy as np
 from .server_fill import NO_GROUP, Filled
 
 if TYPE_CHECKING:
-    from .per_server import Market
+    from .best_response import Market
 
 #: Pivots at one visit: enough to empty most cycles, few beside the cost of the sweeps they save.
 MOST_PIVOTS = 400

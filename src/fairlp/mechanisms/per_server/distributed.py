@@ -16,7 +16,7 @@ import numpy as np
 
 from ...tolerances import SWEEP_CHANGE
 from .algorithm_1 import server_procedure
-from .per_server import Market
+from .best_response import Market
 
 Step = Literal["best-response", "algorithm-1"]
 #: Messages take between this part of the delay and as much more than it, in random order of arrival.

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .api import require_instance, run
-from .errors import InstanceError, UnknownNameError, nearest
-from .mechanisms.table import find
-from .models.instances.instance import Instance, effort
-from .solvers.combinatorial.algorithm_1 import separate_start
-from .solvers.combinatorial.distributed import Action, Network
-from .solvers.combinatorial.per_server import Division, Market
-from .solvers.per_server_runners import CLOCK_OPTIONS, clocks_of, positive
+from ...api import require_instance, run
+from ...errors import InstanceError, UnknownNameError, nearest
+from ...models.instances.instance import Instance, effort
+from ..table import find
+from .algorithm_1 import separate_start
+from .best_response import Division, Market
+from .distributed import Action, Network
+from .methods import CLOCK_OPTIONS, clocks_of, positive
 
 if TYPE_CHECKING:
-    from .mechanisms.allocation import Allocation
+    from ..allocation import Allocation
 
 #: One interval of absence, or several: [from, to) in seconds.
 Absence = tuple[float, float] | Sequence[tuple[float, float]]
