@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 import fairlp
 from fairlp import complaints
 from fairlp.errors import FairlpError
+from fairlp.mechanisms.complaints.candidates import Candidates
+from fairlp.mechanisms.complaints.market import eisenberg_gale
 from fairlp.models.instances.requests import Requests
-from fairlp.solvers.complaints_candidates import Candidates
-from fairlp.solvers.complaints_market import eisenberg_gale
 
 MOST_SECONDS = 0.1  # of the exact method, 10,000 users × 20 resources
 RESOURCES = (2, 4, 6, 8, 10, 12, 14, 16)

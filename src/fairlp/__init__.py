@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import complaints, conformance, cycles, examples, simulation, study
+    from . import conformance, cycles, examples, simulation, study
     from .api import allocate, compare, compare_allocations, formulate
     from .arrivals import Arrivals
     from .auditing import audit
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from .auditing.promises import counterexample, promises, properties
     from .auditing.search import find_violation
     from .errors import FairlpError, FairlpWarning
-    from .fair_allocations import solutions as njc_solutions
     from .mechanisms.allocation import Allocation
+    from .mechanisms.complaints import check as complaints
+    from .mechanisms.complaints.all_fair import solutions as njc_solutions
     from .mechanisms.per_server import check as per_server
     from .mechanisms.table import table as mechanisms
     from .mechanisms.validation import validate
@@ -63,7 +64,7 @@ _HOMES = {
     "compare_allocations": "api",
     "formulate": "api",
     "log": "models.notation.expressions",
-    "njc_solutions": "fair_allocations:solutions",
+    "njc_solutions": "mechanisms.complaints.all_fair:solutions",
     "read": "models.files.instances",
     "read_alibaba_gpu": "models.files.traces",
     "read_pai2020": "models.files.traces",
@@ -72,7 +73,7 @@ _HOMES = {
 }
 #: modules that are public names themselves (two of them can be called; see models/callable_module.py)
 _MODULES = {
-    "complaints": "complaints",
+    "complaints": "mechanisms.complaints.check",
     "conformance": "conformance",
     "cycles": "cycles",
     "examples": "examples",

@@ -72,7 +72,7 @@ def no_justified_complaints(case: Case) -> Finding:
     reason = find("njc").undefined(case.instance)
     if reason:
         return Finding.undefined(reason)
-    from ..complaints import check
+    from ..mechanisms.complaints.check import check
 
     found = check(case.instance, case.totals)
     return Finding.of_margin(found.margin, str(found), "nobody has a justified complaint")

@@ -73,7 +73,7 @@ INTERIOR_TIME = replace(INTERIOR_POINT, runner=f"{_SERVERS}:interior_point")
 MARKET = Algorithm("convex", f"{_SERVERS}:convex", cost="one convex program", solves=True)
 PER_SERVER_MILP = Algorithm("milp", f"{_SERVERS}:milp", cost="one integer program (small instances)", solves=True)
 
-_COMPLAINTS = "fairlp.solvers.complaints_runners"
+_COMPLAINTS = "fairlp.mechanisms.complaints.methods"
 EXACT_MARKET = Algorithm(
     "eg",
     f"{_COMPLAINTS}:market",
@@ -87,9 +87,9 @@ BEST_FAIR = Algorithm("milp", f"{_COMPLAINTS}:best_fair", cost="one integer prog
 CANDIDATES = Algorithm("candidates", f"{_COMPLAINTS}:best_fair", cost="up to 2^R linear programs", solves=True)
 TRAJECTORY = Algorithm("trajectory", f"{_COMPLAINTS}:trajectory", cost="O(NR²) a step, hundreds of steps")
 NEWTON = Algorithm("newton", f"{_COMPLAINTS}:trajectory", cost="O(NR²) a step, hundreds of steps")
-EXACT_CEEI = replace(EXACT_MARKET, runner="fairlp.solvers.proportional_runners:one_server")
-INTERIOR_CEEI = replace(INTERIOR_POINT, runner="fairlp.solvers.proportional_runners:interior_point")
-CEEI = Algorithm("convex", "fairlp.solvers.proportional_runners:convex", cost="one convex program", solves=True)
+EXACT_CEEI = replace(EXACT_MARKET, runner="fairlp.mechanisms.complaints.proportional:one_server")
+INTERIOR_CEEI = replace(INTERIOR_POINT, runner="fairlp.mechanisms.complaints.proportional:interior_point")
+CEEI = Algorithm("convex", "fairlp.mechanisms.complaints.proportional:convex", cost="one convex program", solves=True)
 _MARKET = ("sharing incentive", "envy-free", "Pareto-optimal", "bottleneck", "single-resource")
 
 PLACEMENT = Algorithm("placement", "fairlp.solvers.placement_runners:placed", cost="O(SR + log N) a task")
@@ -229,7 +229,7 @@ _ROWS = (
         _MARKET,
         ("one server", "no rates", "one weight a user"),
         options=("criterion",),
-        validator="fairlp.complaint_checks:check_njc",
+        validator="fairlp.mechanisms.complaints.validation:check_njc",
     ),
     Mechanism(
         "ceei",
@@ -240,7 +240,7 @@ _ROWS = (
         (EXACT_CEEI, INTERIOR_CEEI, CEEI),
         _MARKET,
         ("no rates", "one weight a user"),
-        validator="fairlp.complaint_checks:check_ceei",
+        validator="fairlp.mechanisms.complaints.validation:check_ceei",
     ),
     Mechanism(
         "drf-discrete",

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..formulations import normalisers
-from ..formulations.proportional import able_users, ceei
-from ..mechanisms.allocation import Allocation
-from ..mechanisms.max_min.methods import by_interior_points
-from ..models.instances.instance import Instance
-from ..models.instances.merging import merge_servers
-from ..models.instances.requests import entitlements
-from ..tolerances import COMPLAINT, CONVEX_COMPLAINT
-from . import complaints_runners
-from .interior_point import INTERIOR
+from ...formulations import normalisers
+from ...formulations.proportional import able_users, ceei
+from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers
+from ...models.instances.requests import entitlements
+from ...solvers.interior_point import INTERIOR
+from ...tolerances import COMPLAINT, CONVEX_COMPLAINT
+from ..allocation import Allocation
+from ..max_min.methods import by_interior_points
+from . import methods as complaints_runners
 
 if TYPE_CHECKING:
-    from ..mechanisms.max_min.methods import Request
-    from ..mechanisms.mechanism import Algorithm, Mechanism
+    from ..max_min.methods import Request
+    from ..mechanism import Algorithm, Mechanism
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..models.instances.requests import Requests
-from ..tolerances import POLYTOPE_WIDTH
-from .complaints_candidates import Candidates
+from ...models.instances.requests import Requests
+from ...tolerances import POLYTOPE_WIDTH
+from .candidates import Candidates
 
 #: Polytopes of more dimensions than this, or cut out by more half-spaces, get no list of vertices.
 VERTEX_DIMENSIONS, VERTEX_SIDES = 6, 60

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SolverError, TooLargeError
-from ..formulations.complaints import UTILIZATION, Criterion, candidate
-from ..models.instances.requests import Requests
-from ..models.programs.backends import backend as find_backend
-from ..models.programs.solution import Options, Solution, Termination
-from ..tolerances import COMPLAINT, SATURATED
+from ...errors import SolverError, TooLargeError
+from ...formulations.complaints import UTILIZATION, Criterion, candidate
+from ...models.instances.requests import Requests
+from ...models.programs.backends import backend as find_backend
+from ...models.programs.solution import Options, Solution, Termination
+from ...tolerances import COMPLAINT, SATURATED
 
 #: More resources than this that could be saturated are not enumerated.
 MOST_RESOURCES = 20

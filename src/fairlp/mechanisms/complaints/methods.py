@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import UnknownNameError
-from ..formulations import normalisers
-from ..formulations.complaints import UTILIZATION, Criterion, candidate, coefficients, eisenberg_gale, selection
-from ..mechanisms.allocation import Allocation
-from ..mechanisms.max_min.methods import by_interior_points
-from ..models.instances.instance import Instance
-from ..models.instances.requests import Requests, certify_fair
-from ..tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
-from . import complaints_market, complaints_path
-from .complaints_candidates import Candidates
+from ...errors import UnknownNameError
+from ...formulations import normalisers
+from ...formulations.complaints import UTILIZATION, Criterion, candidate, coefficients, eisenberg_gale, selection
+from ...models.instances.instance import Instance
+from ...models.instances.requests import Requests, certify_fair
+from ...tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
+from ..allocation import Allocation
+from ..max_min.methods import by_interior_points
+from . import market as complaints_market
+from . import path as complaints_path
+from .candidates import Candidates
 
 if TYPE_CHECKING:
-    from ..mechanisms.max_min.methods import Request
-    from ..mechanisms.mechanism import Algorithm, Mechanism
+    from ..max_min.methods import Request
+    from ..mechanism import Algorithm, Mechanism
 
 #: (requests of users with an entitlement, fraction of each resource to give out) → x, prices
 Optimum = Callable[[Requests, np.ndarray], tuple[np.ndarray, np.ndarray]]

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import NotConvergedError
-from ..tolerances import MARKET, VERIFIED
+from ...errors import NotConvergedError
+from ...tolerances import MARKET, VERIFIED
 
 #: τ = 10^-k up to this k; the end is tried from the second on.
 _DECADES, _FIRST_END = 17, 4

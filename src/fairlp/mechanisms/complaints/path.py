@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import NotConvergedError
-from ..tolerances import PATH_CORRECTION, PATH_SLACK, PATH_STEP
+from ...errors import NotConvergedError
+from ...tolerances import PATH_CORRECTION, PATH_SLACK, PATH_STEP
 
 #: Where the path begins (x is c·e/Σr there, up to a part c of it) and ends; all of it is followed in log c.
 BEGIN, END = 10.0**-6, 10.0**13

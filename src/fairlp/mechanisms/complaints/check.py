@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .api import allocate, require_instance, run
-from .errors import InstanceError, UnknownNameError, nearest
-from .fair_allocations import FairAllocations, FairSet, solutions
-from .formulations.complaints import UTILIZATION, Criterion, value
-from .mechanisms.allocation import Allocation
-from .mechanisms.table import find
-from .models.instances.instance import Instance
-from .models.instances.requests import ComplaintCheck, Requests, check_complaints, tasks_by_user
-from .solvers.complaints_path import BEGIN, END, by_integration, by_newton
-from .solvers.complaints_runners import in_stages
-from .tolerances import COMPLAINT
+from ...api import allocate, require_instance, run
+from ...errors import InstanceError, UnknownNameError, nearest
+from ...formulations.complaints import UTILIZATION, Criterion, value
+from ...models.instances.instance import Instance
+from ...models.instances.requests import ComplaintCheck, Requests, check_complaints, tasks_by_user
+from ...tolerances import COMPLAINT
+from ..allocation import Allocation
+from ..table import find
+from .all_fair import FairAllocations, FairSet, solutions
+from .methods import in_stages
+from .path import BEGIN, END, by_integration, by_newton
 
 if TYPE_CHECKING:
-    from .models.notation.expressions import Index
+    from ...models.notation.expressions import Index
 
 
 def check(

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .api import require_instance, run
-from .formulations.complaints import UTILIZATION, Criterion
-from .mechanisms.allocation import Allocation
-from .mechanisms.table import find
-from .models.instances.instance import Instance
-from .models.instances.requests import Requests, check_complaints, tasks_by_user
-from .solvers.complaints_sets import Polytope, all_fair
-from .tolerances import COMPLAINT, POLYTOPE_WIDTH
+from ...api import require_instance, run
+from ...formulations.complaints import UTILIZATION, Criterion
+from ...models.instances.instance import Instance
+from ...models.instances.requests import Requests, check_complaints, tasks_by_user
+from ...tolerances import COMPLAINT, POLYTOPE_WIDTH
+from ..allocation import Allocation
+from ..table import find
+from .polytopes import Polytope, all_fair
 
 
 @dataclass(frozen=True, eq=False)

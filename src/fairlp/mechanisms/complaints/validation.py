@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .formulations.complaints import UTILIZATION, better, value
-from .formulations.proportional import able_users
-from .formulations.proportional import better as better_tasks
-from .mechanisms.allocation import Allocation
-from .mechanisms.validation import Check, agreement
-from .models.instances.requests import Requests, check_complaints, entitlements
-from .models.notation.model import Model
-from .solvers.complaints_runners import TOLERANCES
-from .tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
+from ...formulations.complaints import UTILIZATION, better, value
+from ...formulations.proportional import able_users
+from ...formulations.proportional import better as better_tasks
+from ...models.instances.requests import Requests, check_complaints, entitlements
+from ...models.notation.model import Model
+from ...tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
+from ..allocation import Allocation
+from ..validation import Check, agreement
+from .methods import TOLERANCES
 
 #: Candidate sets are enumerated for a check up to this many resources that could be saturated.
 MOST_RESOURCES = 12
