@@ -22,9 +22,9 @@ from measure import console, machine, median_seconds, show
 from threadpoolctl import threadpool_limits
 
 import fairlp
-from fairlp.solvers.combinatorial.filling import Filling
-from fairlp.solvers.combinatorial.picking import pick_by_pick
-from fairlp.solvers.combinatorial.shares import Pool
+from fairlp.mechanisms.whole_tasks.filling import Filling
+from fairlp.mechanisms.whole_tasks.picking import pick_by_pick
+from fairlp.mechanisms.whole_tasks.shares import Pool
 
 RESOURCES = 10
 TASKS = 100  # of each user, about

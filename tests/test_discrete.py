@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import UnknownNameError
-from fairlp.solvers.combinatorial import filling
-from fairlp.solvers.combinatorial.filling import Filling
-from fairlp.solvers.combinatorial.picking import pick_by_pick
-from fairlp.solvers.combinatorial.shares import TIES, Pool
+from fairlp.mechanisms.whole_tasks import filling
+from fairlp.mechanisms.whole_tasks.filling import Filling
+from fairlp.mechanisms.whole_tasks.picking import pick_by_pick
+from fairlp.mechanisms.whole_tasks.shares import TIES, Pool
 
 RULES = [("exclude", 0), ("stop", 0), ("exclude", 1)]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, UnknownNameError
-from fairlp.solvers.combinatorial import placement
+from fairlp.mechanisms.whole_tasks import placement
 
 MECHANISMS = {"first-fit": "drfh-first-fit", "best-fit": "drfh-best-fit", "slots": "slots"}
 

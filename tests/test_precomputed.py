@@ -14,9 +14,9 @@ from test_discrete import awkward
 import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import UnknownNameError
-from fairlp.solvers.combinatorial import precomputed
-from fairlp.solvers.combinatorial.shares import Pool
-from fairlp.solvers.discrete_leximin import discrete_leximin
+from fairlp.mechanisms.whole_tasks import precomputed
+from fairlp.mechanisms.whole_tasks.leximin import discrete_leximin
+from fairlp.mechanisms.whole_tasks.shares import Pool
 
 
 @settings(max_examples=300, deadline=None)

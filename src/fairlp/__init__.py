@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import conformance, cycles, examples, simulation, study
+    from . import conformance, examples, simulation, study
     from .api import allocate, compare, compare_allocations, formulate
     from .arrivals import Arrivals
     from .auditing import audit
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .mechanisms.per_server import check as per_server
     from .mechanisms.table import table as mechanisms
     from .mechanisms.validation import validate
+    from .mechanisms.whole_tasks import cycles
     from .models.dynamic import DynamicAllocation
     from .models.files.instances import read
     from .models.files.programs import read_program
@@ -75,7 +76,7 @@ _HOMES = {
 _MODULES = {
     "complaints": "mechanisms.complaints.check",
     "conformance": "conformance",
-    "cycles": "cycles",
+    "cycles": "mechanisms.whole_tasks.cycles",
     "examples": "examples",
     "mechanisms": "mechanisms.table",
     "per_server": "mechanisms.per_server.check",

@@ -138,10 +138,10 @@ def simulate(
     kind = chosen_format(as_json, as_csv, output)
     check_folder(save_jobs)
     _check_plot(plot)
+    from ..mechanisms.whole_tasks.placement import POLICIES
     from ..simulation import policies
     from ..simulation import simulate as run
     from ..simulation.experiments import Comparison
-    from ..solvers.combinatorial.placement import POLICIES
 
     names = mechanism_names(policy) or ["best-fit"]
     for name in names:

@@ -45,15 +45,15 @@ SEPARATE_LP = Algorithm(
     "lp", "fairlp.mechanisms.max_min.methods:separate_lp", cost="one LP a round and server", solves=True
 )
 
-_DISCRETE = "fairlp.solvers.discrete_runners"
+_DISCRETE = "fairlp.mechanisms.whole_tasks.methods"
 FAST = Algorithm("fast", f"{_DISCRETE}:fast_filling", cost="O(NR) a pass, a few passes")
 LOOP = Algorithm("loop", f"{_DISCRETE}:loop_filling", cost="O(R + log N) a task")
 EXACT = Algorithm("exact", f"{_DISCRETE}:precomputed_drf", cost="O(NR)")
 FLOATING = Algorithm("floating-point", f"{_DISCRETE}:precomputed_drf", cost="O(NR)")
 CYCLES_LP = Algorithm("lp", f"{_DISCRETE}:precomputed_drf", cost="one LP of one variable", solves=True)
 MILP = Algorithm("milp", f"{_DISCRETE}:leximin_milp", cost="two integer programs a level", solves=True)
-_WHOLE = "fairlp.formulations.discrete:whole_tasks"
-_CHECKS = "fairlp.discrete_checks"
+_WHOLE = "fairlp.formulations.whole_tasks:whole_tasks"
+_CHECKS = "fairlp.mechanisms.whole_tasks.validation"
 
 _ARRIVALS, _STEPS = "fairlp.solvers.dynamic_runners", "fairlp.solvers.combinatorial.arrivals"
 STACK = Algorithm("stack", f"{_ARRIVALS}:drf", f"{_STEPS}:stack", cost="O(NR) for all steps, amortised O(R) a step")
@@ -92,7 +92,9 @@ INTERIOR_CEEI = replace(INTERIOR_POINT, runner="fairlp.mechanisms.complaints.pro
 CEEI = Algorithm("convex", "fairlp.mechanisms.complaints.proportional:convex", cost="one convex program", solves=True)
 _MARKET = ("sharing incentive", "envy-free", "Pareto-optimal", "bottleneck", "single-resource")
 
-PLACEMENT = Algorithm("placement", "fairlp.solvers.placement_runners:placed", cost="O(SR + log N) a task")
+PLACEMENT = Algorithm(
+    "placement", "fairlp.mechanisms.whole_tasks.placement_methods:placed", cost="O(SR + log N) a task"
+)
 
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "single-resource")
 _WANG = "Wang, Li and Liang, INFOCOM 2014"
@@ -272,7 +274,7 @@ _ROWS = (
         "pdrf",
         "Precomputed DRF",
         "Metin, Precomputed Dominant Resource Fairness, Algorithm 1",
-        "fairlp.formulations.discrete:precomputed_drf",
+        "fairlp.formulations.whole_tasks:precomputed_drf",
         f"{_GAMMA}:dominant",
         (EXACT, FLOATING, CYCLES_LP),
         (),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FileFormatError, StudyError, UnknownNameError, nearest
-from ..solvers.combinatorial.placement import POLICIES, SLOTS
+from ..mechanisms.whole_tasks.placement import POLICIES, SLOTS
 from .allocators import fluid_policies
 from .base import Simulation
 from .engine import Engine

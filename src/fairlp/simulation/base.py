@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import InstanceError, UnknownNameError, nearest
+from ..mechanisms.whole_tasks.placement import Servers
 from ..models.instances.conditions import Columns, evaluate, is_missing
 from ..models.instances.instance import Instance
 from ..models.instances.whole_numbers import whole_table
-from ..solvers.combinatorial.placement import Servers
 from .workload import Workload
 
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from ..mechanisms.whole_tasks.placement import SLOTS, Servers
 from ..models.instances.instance import Instance
 from ..models.instances.whole_numbers import integers, whole
-from ..solvers.combinatorial.placement import SLOTS, Servers
 from .base import Sample, Simulation
 from .workload import Workload
 

@@ -35,7 +35,7 @@ def pick_by_pick(
     ----------
     pool : Pool
     rule, ties : str
-        As for :class:`~fairlp.solvers.combinatorial.filling.Filling`.
+        As for :class:`~fairlp.mechanisms.whole_tasks.filling.Filling`.
     offset : {0, 1}
         Compare shares before the task (DRF) or after it (sequential minmax).
     trace : list, optional

@@ -1,6 +1,6 @@
 """Progressive filling with whole tasks, exact, without the loop over tasks.
 
-Picks are served in a fixed order (:class:`~fairlp.solvers.combinatorial.shares.Keys`) and a user is out when its task
+Picks are served in a fixed order (:class:`~fairlp.mechanisms.whole_tasks.shares.Keys`) and a user is out when its task
 does not fit. As long as everything fits, the picks below a level can be counted instead of served: find a level where
 all still fits and one where it does not, jump to the first, narrow the gap, and serve the few picks between them in
 order, by cumulative sums. What remains are users whose task still fits; they go on from there.

@@ -5,17 +5,17 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from ..errors import InstanceError
-from ..formulations import normalisers
-from ..mechanisms.allocation import Allocation
-from ..models.instances.instance import Instance
-from .combinatorial.placement import SLOTS, place
-from .combinatorial.shares import TIES
-from .discrete_runners import one_of
+from ...errors import InstanceError
+from ...formulations import normalisers
+from ...models.instances.instance import Instance
+from ..allocation import Allocation
+from .methods import one_of
+from .placement import SLOTS, place
+from .shares import TIES
 
 if TYPE_CHECKING:
-    from ..mechanisms.max_min.methods import Request
-    from ..mechanisms.mechanism import Algorithm, Mechanism
+    from ..max_min.methods import Request
+    from ..mechanism import Algorithm, Mechanism
 
 _POLICY = {"drfh-first-fit": "first-fit", "drfh-best-fit": "best-fit", "slots": "slots"}
 

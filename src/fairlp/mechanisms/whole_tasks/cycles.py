@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .mechanisms.table import find
-from .models.instances.instance import Instance
+from ...models.instances.instance import Instance
+from ..table import find
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .solvers.combinatorial.shares import Pool
+    from .shares import Pool
 
 
 def summary(instance: Instance) -> pd.DataFrame:
@@ -52,7 +52,7 @@ def summary(instance: Instance) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from .solvers.combinatorial import precomputed
+    from . import precomputed
 
     pool = _pool(instance)
     columns = {
@@ -65,7 +65,7 @@ def summary(instance: Instance) -> pd.DataFrame:
 
 def length(instance: Instance) -> int:
     """Return the number of tasks in one whole cycle, Σ_n lcm(ds)/ds[n]."""
-    from .solvers.combinatorial import precomputed
+    from . import precomputed
 
     return int(sum(precomputed.cycle(_pool(instance))[0]))
 
@@ -82,7 +82,7 @@ def higher_order(instance: Instance) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
-    from .solvers.combinatorial import precomputed
+    from . import precomputed
 
     users, resources = list(instance.users), list(instance.resources)
     total = np.zeros(len(users))
@@ -102,7 +102,7 @@ def higher_order(instance: Instance) -> pd.DataFrame:
 
 
 def _pool(instance: Instance) -> Pool:
-    from .solvers.combinatorial.shares import Pool
+    from .shares import Pool
 
     find("pdrf").require_defined(instance)
     return Pool.of(instance)

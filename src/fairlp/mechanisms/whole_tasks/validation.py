@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .mechanisms.allocation import Allocation
-from .mechanisms.validation import Check, agreement
-from .tolerances import AGREEMENT
+from ...tolerances import AGREEMENT
+from ..allocation import Allocation
+from ..validation import Check, agreement
 
 #: More tasks than this are not served one by one for a check.
 MOST_PICKS = 2_000_000
@@ -64,7 +64,7 @@ def check_precomputed(check: Check) -> pd.DataFrame:
 
 def check_placement(check: Check) -> pd.DataFrame:
     """Check a placement on servers: nothing over capacity, nothing more fits, and how far from the DRFH optimum."""
-    from .auditing import audit
+    from ...auditing import audit
 
     found = check.allocate()
     held = audit(check.instance, found, ["feasible", "non-wasteful"]).holds
@@ -101,8 +101,8 @@ def _smallest_level(check: Check, found: Allocation) -> dict[str, Any]:
     All picks from levels below t together need the fewest tasks with which everyone has level t; if those fit, filling
     makes them all before any other.
     """
-    from .formulations.discrete import whole_able, whole_tasks
-    from .solvers.combinatorial.shares import Pool
+    from ...formulations.whole_tasks import whole_able, whole_tasks
+    from .shares import Pool
 
     able = whole_able(check.instance)
     own = {name: value for name, value in check.options.items() if name not in check.mechanism.options}
@@ -129,7 +129,7 @@ def _rounding_gap(check: Check, found: Allocation) -> dict[str, Any]:
     s/ds[n] + 1 tasks, so c[r] < Σ_n (s/ds[n] + 1)·d[n,r]: s is less than max ds below the divisible level. Whoever has
     the largest share per task is therefore less than one task below its divisible one.
     """
-    from .formulations.discrete import whole_able
+    from ...formulations.whole_tasks import whole_able
 
     able = whole_able(check.instance)
     part = np.where(able, check.instance.task_limits, 0.0)

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import UnknownNameError, nearest
-from ..formulations import normalisers
-from ..mechanisms.allocation import Allocation
-from ..models.instances.instance import Instance
-from ..tolerances import AGREEMENT
-from .combinatorial import filling, precomputed
-from .combinatorial.picking import Pick, pick_by_pick
-from .combinatorial.shares import TIES, Pool
+from ...errors import UnknownNameError, nearest
+from ...formulations import normalisers
+from ...models.instances.instance import Instance
+from ...tolerances import AGREEMENT
+from ..allocation import Allocation
+from . import filling, precomputed
+from .picking import Pick, pick_by_pick
+from .shares import TIES, Pool
 
 if TYPE_CHECKING:
-    from ..mechanisms.max_min.methods import Request
-    from ..mechanisms.mechanism import Algorithm, Mechanism
+    from ..max_min.methods import Request
+    from ..mechanism import Algorithm, Mechanism
 
 REPAIRS: tuple[str, ...] = ("none", "ascending", "filling")
 
@@ -85,7 +85,7 @@ def precomputed_drf(instance: Instance, mechanism: Mechanism, algorithm: Algorit
 
 def leximin_milp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
     """The leximin optimum with whole tasks, by integer programs."""
-    from .discrete_leximin import discrete_leximin
+    from .leximin import discrete_leximin
 
     levels: list[tuple[Any, int]] = []
 
@@ -102,7 +102,7 @@ def leximin_milp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm,
 
 def _through_lp(instance: Instance, pool: Pool, request: Request, divisible: bool) -> np.ndarray:
     """Return tasks from the optimal number of cycles; floors within the solver's accuracy of a whole number go up."""
-    from ..formulations.discrete import precomputed_drf as formulation
+    from ...formulations.whole_tasks import precomputed_drf as formulation
 
     model = formulation(instance)
     solution = model.solve(solver=request.solver, **request.options).require_optimal()

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SolverError
-from ..formulations.discrete import Settled, whole_tasks
-from ..models.instances.instance import Instance
-from ..models.instances.whole_numbers import integers
-from .combinatorial.shares import Pool
+from ...errors import SolverError
+from ...formulations.whole_tasks import Settled, whole_tasks
+from ...models.instances.instance import Instance
+from ...models.instances.whole_numbers import integers
+from .shares import Pool
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""Whole tasks: progressive filling, precomputed DRF, integer programs, placement on servers."""
