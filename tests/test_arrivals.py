@@ -11,8 +11,8 @@ from arrival_instances import exact_shares, exact_twins, linprog_shares, normali
 
 import fairlp
 from fairlp import Instance, examples
-from fairlp.solvers.combinatorial.arrivals import LevelStack, cautious_closed_form, linear, stack, water_filling
-from fairlp.solvers.dynamic_runners import step_difference
+from fairlp.mechanisms.arrivals.algorithms import LevelStack, cautious_closed_form, linear, stack, water_filling
+from fairlp.mechanisms.arrivals.methods import step_difference
 
 DRF = fairlp.mechanisms.find("dynamic-drf")
 CAUTIOUS = fairlp.mechanisms.find("cautious-lp")

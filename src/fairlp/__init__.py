@@ -15,20 +15,20 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from . import conformance, examples, simulation, study
     from .api import allocate, compare, compare_allocations, formulate
-    from .arrivals import Arrivals
     from .auditing import audit
     from .auditing.blocking import blockers
     from .auditing.promises import counterexample, promises, properties
     from .auditing.search import find_violation
     from .errors import FairlpError, FairlpWarning
     from .mechanisms.allocation import Allocation
+    from .mechanisms.arrivals.online import Arrivals
+    from .mechanisms.arrivals.result import DynamicAllocation
     from .mechanisms.complaints import check as complaints
     from .mechanisms.complaints.all_fair import solutions as njc_solutions
     from .mechanisms.per_server import check as per_server
     from .mechanisms.table import table as mechanisms
     from .mechanisms.validation import validate
     from .mechanisms.whole_tasks import cycles
-    from .models.dynamic import DynamicAllocation
     from .models.files.instances import read
     from .models.files.programs import read_program
     from .models.files.traces import read_alibaba_gpu, read_pai2020
@@ -49,8 +49,8 @@ _HOMES = {
     "blockers": "auditing.blocking",
     "audit": "auditing",
     "Allocation": "mechanisms.allocation",
-    "Arrivals": "arrivals",
-    "DynamicAllocation": "models.dynamic",
+    "Arrivals": "mechanisms.arrivals.online",
+    "DynamicAllocation": "mechanisms.arrivals.result",
     "FairlpError": "errors",
     "FairlpWarning": "errors",
     "Index": "models.notation.expressions",

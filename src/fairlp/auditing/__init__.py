@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ..mechanisms.allocation import Allocation
+from ..mechanisms.arrivals.result import DynamicAllocation
 from ..mechanisms.per_server.check import tasks_of
 from ..mechanisms.table import TABLE
-from ..models.dynamic import DynamicAllocation
 from ..models.instances.instance import Instance
 from .findings import Case, Finding
 from .properties import DYNAMIC, PROPERTIES, find, table

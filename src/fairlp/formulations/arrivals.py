@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..models.arrival_order import normalised_demands
+from ..mechanisms.arrivals.schedule import normalised_demands
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Variable
 from ..models.notation.model import Model

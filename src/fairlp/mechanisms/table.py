@@ -55,7 +55,7 @@ MILP = Algorithm("milp", f"{_DISCRETE}:leximin_milp", cost="two integer programs
 _WHOLE = "fairlp.formulations.whole_tasks:whole_tasks"
 _CHECKS = "fairlp.mechanisms.whole_tasks.validation"
 
-_ARRIVALS, _STEPS = "fairlp.solvers.dynamic_runners", "fairlp.solvers.combinatorial.arrivals"
+_ARRIVALS, _STEPS = "fairlp.mechanisms.arrivals.methods", "fairlp.mechanisms.arrivals.algorithms"
 STACK = Algorithm("stack", f"{_ARRIVALS}:drf", f"{_STEPS}:stack", cost="O(NR) for all steps, amortised O(R) a step")
 LINEAR = Algorithm("linear", f"{_ARRIVALS}:drf", f"{_STEPS}:linear", cost="O(NR) a step")
 WATER = Algorithm("water-filling", f"{_ARRIVALS}:drf", f"{_STEPS}:water_filling", cost="O(NR) a stage")

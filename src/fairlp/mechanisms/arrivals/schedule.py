@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InstanceError
-from ..tolerances import ENTITLEMENT_SUM
-from .instances.instance import Instance
+from ...errors import InstanceError
+from ...models.instances.instance import Instance
+from ...tolerances import ENTITLEMENT_SUM
 
 #: The column of ``user_attributes`` that tells when a user arrives.
 COLUMN = "arrival"

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import NotDefinedError, TooLargeError, UnknownNameError
-from ..mechanisms.allocation import Allocation
-from ..mechanisms.shown import Shown
-from .arrival_order import Schedule, normalised_demands
-from .instances.instance import Instance
+from ...errors import NotDefinedError, TooLargeError, UnknownNameError
+from ...models.instances.instance import Instance
+from ..allocation import Allocation
+from ..shown import Shown
+from .schedule import Schedule, normalised_demands
 
 if TYPE_CHECKING:
-    from .notation.model import Model
+    from ...models.notation.model import Model
 
 #: Bytes that a dense table may take.
 DENSE_LIMIT = 2**30
@@ -222,14 +222,14 @@ class DynamicAllocation(Shown):
         return max(over, float(lost.max(initial=0.0)), 0.0)
 
     def competitive(self) -> pd.DataFrame:
-        """Return the mechanism beside static DRF by step; see :func:`fairlp.models.dynamic_checks.competitive`."""
-        from .dynamic_checks import competitive
+        """Return the mechanism beside static DRF by step; see :func:`fairlp.mechanisms.arrivals.properties.competitive`."""
+        from .properties import competitive
 
         return competitive(self)
 
     def properties(self, steps: Sequence[int] | None = None) -> pd.DataFrame:
-        """Return which properties hold at each step; see :func:`fairlp.models.dynamic_checks.properties`."""
-        from .dynamic_checks import properties
+        """Return which properties hold at each step; see :func:`fairlp.mechanisms.arrivals.properties.properties`."""
+        from .properties import properties
 
         return properties(self, steps)
 
@@ -347,7 +347,7 @@ class DynamicAllocation(Shown):
 
     def _place(self, user: Any) -> int:
         if user not in self.instance.users:
-            from ..errors import nearest
+            from ...errors import nearest
 
             raise UnknownNameError(f"no user is called {user!r}; {nearest(user, self.instance.users)}")
         return int(self._places[self.instance.users.labels.get_loc(user)])

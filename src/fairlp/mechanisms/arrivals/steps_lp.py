@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SolverError
-from ..models.arrival_order import Schedule
-from ..models.instances.instance import Instance
-from ..models.notation.model import Model
-from ..models.programs.backends import backend as find_backend
-from ..models.programs.solution import Options, Session, Solution, Termination
+from ...errors import SolverError
+from ...models.instances.instance import Instance
+from ...models.notation.model import Model
+from ...models.programs.backends import backend as find_backend
+from ...models.programs.solution import Options, Session, Solution, Termination
+from .schedule import Schedule
 
 INFINITE = np.full(1, np.inf)
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ..tolerances import AGREEMENT
+from ...tolerances import AGREEMENT
 
 if TYPE_CHECKING:
-    from .dynamic import DynamicAllocation
+    from .result import DynamicAllocation
 
 #: name → what it asks for at each step
 PROPERTIES = {

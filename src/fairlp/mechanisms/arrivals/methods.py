@@ -1,4 +1,4 @@
-"""From a mechanism for users who arrive to a :class:`~fairlp.models.dynamic.DynamicAllocation`: one function a kind."""
+"""From a mechanism for users who arrive to a :class:`~fairlp.mechanisms.arrivals.result.DynamicAllocation`: one function a kind."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import SolverError
-from ..formulations import arrivals as formulations
-from ..formulations import normalisers
-from ..mechanisms.max_min.methods import Request
-from ..models.arrival_order import Schedule, normalised_demands, schedule
-from ..models.dynamic import DynamicAllocation, require_no_limits
-from ..models.instances.instance import Instance
-from ..models.notation.model import Model
-from ..models.programs.backends import backend as find_backend
-from ..models.programs.solution import Options
-from ..tolerances import AGREEMENT
-from .arrivals_lp import solve_steps
-from .combinatorial.arrivals import cautious_closed_form, stack
+from ...errors import SolverError
+from ...formulations import arrivals as formulations
+from ...formulations import normalisers
+from ...models.instances.instance import Instance
+from ...models.notation.model import Model
+from ...models.programs.backends import backend as find_backend
+from ...models.programs.solution import Options
+from ...tolerances import AGREEMENT
+from ..max_min.methods import Request
+from .algorithms import cautious_closed_form, stack
+from .result import DynamicAllocation, require_no_limits
+from .schedule import Schedule, normalised_demands, schedule
+from .steps_lp import solve_steps
 
 if TYPE_CHECKING:
-    from ..mechanisms.mechanism import Algorithm, Mechanism
-    from ..mechanisms.validation import Check
+    from ..mechanism import Algorithm, Mechanism
+    from ..validation import Check
 
-_HERE = "fairlp.solvers.dynamic_runners"
+_HERE = "fairlp.mechanisms.arrivals.methods"
 #: mechanism → the program of one step, and the stem of its files
 _STEP = {"dynamic-drf": (f"{_HERE}:drf_step", "drf"), "cautious-lp": (f"{_HERE}:cautious_step", "cautious-lp")}
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .errors import InstanceError, UnknownNameError, nearest
-from .models.arrival_order import require_horizon
-from .models.instances.instance import Instance
-from .solvers.combinatorial.arrivals import LevelStack
-from .tolerances import ENTITLEMENT_SUM
+from ...errors import InstanceError, UnknownNameError, nearest
+from ...models.instances.instance import Instance
+from ...tolerances import ENTITLEMENT_SUM
+from .algorithms import LevelStack
+from .schedule import require_horizon
 
 if TYPE_CHECKING:
-    from .models.dynamic import DynamicAllocation
+    from .result import DynamicAllocation
 
 
 class Change:
@@ -206,7 +206,7 @@ class Arrivals:
 
     def result(self) -> DynamicAllocation:
         """Return all steps so far, as :func:`fairlp.allocate` does for an instance; nothing is computed again."""
-        from .solvers.dynamic_runners import online_result
+        from .methods import online_result
 
         levels, first = zip(*self._history, strict=True) if self._history else ((), ())
         return online_result(self.instance(), self.horizon, np.array(levels), np.array(first, dtype=int))

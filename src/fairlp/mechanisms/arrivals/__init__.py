@@ -1,0 +1,1 @@
+"""Users who arrive and never leave: dynamic DRF and the cautious LP, step by step."""
