@@ -12,6 +12,7 @@ import pytest
 import fairlp
 from fairlp import api, examples, plots
 from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
+from fairlp.plots import style
 
 pytest.importorskip("matplotlib")
 
@@ -257,17 +258,17 @@ def test_methods_of_one_mechanism_are_told_apart():
 
 
 def test_colours_never_repeat_alike():
-    looks = [tuple(plots._look(k).values()) for k in range(30)]
+    looks = [tuple(style.bar(k).values()) for k in range(30)]
     assert len(set(looks)) == 30
 
 
 def test_drawing_into_given_axes():
-    figure = plots._figure(8, 4)
+    figure = style.new_figure(8, 4)
     axes = figure.subplots(1, 2)
     allocation = fairlp.allocate(examples.load("wang-figure-1"), "drfh")
     assert plots.plot_allocation(allocation, ax=axes) is figure
     assert axes[1].get_legend() is not None
-    single = plots._figure(4, 3)
+    single = style.new_figure(4, 3)
     axis = single.subplots()
     assert plots.plot_shares(allocation, ax=axis) is single
     with pytest.raises(InstanceError, match="expected 2"):
@@ -288,7 +289,7 @@ def test_wrong_arguments_are_explained():
     with pytest.raises(UnknownNameError, match="go with an Instance"):
         plots.plot_comparison(allocation, ["drfh"])
     with pytest.raises(FileFormatError, match="did you mean 'png'"):
-        plots.require_format("a.pngg")
+        style.require_format("a.pngg")
 
 
 def test_a_figure_shows_itself_and_can_be_pickled():

@@ -108,7 +108,7 @@ def allocate(
         frame=lambda: allocation_table(found, which or Which.users),
     )
     if plot is not None:
-        from ..plots import allocations as plots
+        from .. import plots
 
         _save(plots.plot_allocation(found), plot)
 
@@ -166,7 +166,7 @@ def compare(
         frame=lambda: made(value or Value.tasks),
     )
     if plot is not None:
-        from ..plots import allocations as plots
+        from .. import plots
 
         _save(plots.plot_comparison(found), plot)
 
@@ -219,7 +219,7 @@ def _compared(given: Any, names: list[str] | None, kind: Format, **how: Any) -> 
 def _check_plot(plot: Path | None) -> None:
     """Raise before the work when a figure cannot be drawn or written."""
     if plot is not None:
-        from ..plots.allocations import require_format
+        from ..plots.style import require_format
 
         check_folder(plot)
         require_format(plot)

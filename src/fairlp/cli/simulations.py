@@ -183,7 +183,7 @@ def simulate(
         frame=lambda: summary,
     )
     if plot is not None:
-        from ..plots import allocations as plots
+        from .. import plots
 
         _save(plots.plot_utilization_over_time(found), plot)
 

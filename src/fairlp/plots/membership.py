@@ -1,4 +1,4 @@
-"""Figures of users who come and go, and of methods that converge; :mod:`fairlp.plots` has them too."""
+"""Figures of users who come and go, and of methods that converge."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnknownNameError, nearest
+from . import style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +39,6 @@ def plot_tracking(
     -------
     matplotlib.figure.Figure
     """
-    from .allocations import _DASHES, _legend, _look, _panels
-
     instance = found.instance
     resource = instance.resources[0] if resource is None else resource
     servers = list(instance.servers) if servers is None else list(servers)
@@ -52,20 +51,19 @@ def plot_tracking(
         for one in given:
             if one not in list(known):
                 raise UnknownNameError(f"no {what} is called {one!r}; {nearest(str(one), known)}")
-    figure, axes = _panels(ax, len(servers), 5)
+    figure, axes = style.panels(ax, len(servers), 5)
     times = found.utilization.index.to_numpy()
     for server, axis in zip(servers, axes, strict=True):
         _shade(axis, found)
         for k, mechanism in enumerate(mechanisms):
             used = found.utilization[(mechanism, server, resource)].to_numpy()
-            look = {"color": _look(k)["facecolor"], "linestyle": _DASHES[k % len(_DASHES)], "linewidth": 1.8}
-            axis.step(times, used, where="post", label=mechanism, **look)
-        axis.set(title=f"{resource} of {server}", xlabel="time [s]", ylabel="fraction of capacity in use")
+            axis.step(times, used, where="post", label=mechanism, **style.line(k, 1.8))
+        axis.set(title=f"{resource} of {server}", xlabel="time [s]", ylabel=style.CAPACITY_USED)
         axis.set(xlim=(times[0], times[-1]), ylim=(0, 1.05))
-        axis.spines[["top", "right"]].set_visible(False)
+        style.open_frame(axis)
     for axis in axes[1:]:
         axis.set_ylabel("")
-    _legend(figure, axes, own=ax is None, title="mechanism")
+    style.legend(figure, axes, own=ax is None, title="mechanism")
     return figure
 
 
@@ -93,18 +91,14 @@ def plot_convergence(
     import numpy as np
     import pandas as pd
 
-    from .allocations import _DASHES, _legend, _look, _panels
-
-    figure, (axis,) = _panels(ax, 1, 12)
+    figure, (axis,) = style.panels(ax, 1, 12)
     for k, (name, given) in enumerate(series.items()):
         values = given.dropna() if isinstance(given, pd.Series) else pd.Series(given, index=range(1, len(given) + 1))
         values = values[values > 0]
-        look = {"color": _look(k)["facecolor"], "linestyle": _DASHES[k % len(_DASHES)], "linewidth": 1.6}
-        axis.plot(values.index.to_numpy(), values.to_numpy(dtype=np.float64), label=str(name), **look)
+        axis.plot(values.index.to_numpy(), values.to_numpy(dtype=np.float64), label=str(name), **style.line(k))
     axis.set(yscale="log", xlabel=xlabel, ylabel=ylabel)
-    axis.grid(axis="y", color="#DDDDDD", linewidth=0.6)
-    axis.spines[["top", "right"]].set_visible(False)
-    _legend(figure, [axis], own=ax is None, title="method")
+    style.tidy(axis)
+    style.legend(figure, [axis], own=ax is None, title="method")
     return figure
 
 
@@ -118,7 +112,4 @@ def _shade(axis: Any, found: Tracking) -> None:
         for start in leaves:
             stop = min([time for time in enters if time > start], default=end)
             axis.axvspan(start, stop, color="#EEEEEE", zorder=0)
-            axis.annotate(f"{user} away", ((start + stop) / 2, 0.02), ha="center", size="small", color="#666666")
-
-
-__all__ = ["plot_convergence", "plot_tracking"]
+            axis.annotate(f"{user} away", ((start + stop) / 2, 0.02), **style.REMARK)

@@ -1,4 +1,4 @@
-"""Figures of simulated runs and of the experiments with them; :mod:`fairlp.plots` has them too.
+"""Figures of simulated runs and of the experiments with them.
 
 Wang et al.: W. Wang, B. Li and B. Liang, INFOCOM 2014, doi 10.48550/arXiv.1308.0083.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from . import style
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..simulation.experiments import Comparison, Sharing
     from ..simulation.result import SimulationResult
 
-_POOL = "fraction of the cluster in use"
-_SLOTS = "slots of the largest server"
 #: Seconds from which an axis of time is in hours.
 _HOURS = 7200.0
 #: The smallest area of a bubble [points²], and what each factor of ten in tasks adds.
@@ -38,9 +38,9 @@ def plot_user_shares(found: SimulationResult, *, users: Sequence[Any] | None = N
     matplotlib.figure.Figure
     """
     users = list(found.shares.columns) if users is None else list(users)
-    panels = {str(resource): _of(found.usage, resource)[users] for resource in found.utilization.columns}
-    panels["dominant share"] = found.shares[users]
-    return _over_time(panels, "share [fraction of the cluster]", "user", ax)
+    tables = {str(resource): _of(found.usage, resource)[users] for resource in found.utilization.columns}
+    tables["dominant share"] = found.shares[users]
+    return _over_time(tables, "share [fraction of the cluster]", "user", ax)
 
 
 def plot_utilization_over_time(found: Comparison, *, ax: Any = None) -> Any:
@@ -58,8 +58,8 @@ def plot_utilization_over_time(found: Comparison, *, ax: Any = None) -> Any:
     """
     used = found.utilization()
     resources = used.columns.get_level_values("resource").unique()
-    panels = {str(resource): _of(used, resource) for resource in resources}
-    return _over_time(panels, _POOL, "policy", ax)
+    tables = {str(resource): _of(used, resource) for resource in resources}
+    return _over_time(tables, style.CLUSTER_USED, "policy", ax)
 
 
 def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = None) -> Any:
@@ -77,17 +77,16 @@ def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = N
     -------
     matplotlib.figure.Figure
     """
-    from .allocations import _legend, _panels
-
-    figure, (axis,) = _panels(ax, 1, 8)
+    figure, (axis,) = style.panels(ax, 1, 8)
     for k, column in enumerate(found.columns):
         label = "tasks completed" if column == "tasks" else f"{column} used" if column != "overall" else "all used"
-        axis.plot(found.index.to_numpy(), found[column].to_numpy(), marker="o", markersize=4, label=label, **_line(k))
+        look = {"marker": "o", "markersize": 4, **style.line(k)}
+        axis.plot(found.index.to_numpy(), found[column].to_numpy(), label=label, **look)
     if best is not None:
-        axis.axvline(best, color="#BBBBBB", linewidth=1, zorder=0)
-    axis.set(xlabel=_SLOTS, ylabel="fraction", ylim=(0, 1))
-    _tidy(axis)
-    _legend(figure, [axis], own=ax is None, title="")
+        axis.axvline(best, color=style.OTHERS, linewidth=1, zorder=0)
+    axis.set(xlabel="slots of the largest server", ylabel="fraction", ylim=(0, 1))
+    style.tidy(axis)
+    style.legend(figure, [axis], own=ax is None, title="")
     return figure
 
 
@@ -106,16 +105,14 @@ def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
     """
     import numpy as np
 
-    from .allocations import _legend, _panels
-
-    figure, (axis,) = _panels(ax, 1, 8)
+    figure, (axis,) = style.panels(ax, 1, 8)
     times = found.completion()
     for k, policy in enumerate(times.columns):
         ended = np.sort(times[policy].dropna().to_numpy())
-        axis.step(ended, np.arange(1, len(ended) + 1) / len(times), where="post", label=str(policy), **_line(k))
+        axis.step(ended, np.arange(1, len(ended) + 1) / len(times), where="post", label=str(policy), **style.line(k))
     axis.set(xscale="log", xlabel="completion time of a job [s]", ylabel="fraction of jobs", ylim=(0, 1))
-    _tidy(axis)
-    _legend(figure, [axis], own=ax is None, title="policy")
+    style.tidy(axis)
+    style.legend(figure, [axis], own=ax is None, title="policy")
     return figure
 
 
@@ -135,17 +132,15 @@ def plot_reductions(found: pd.DataFrame, *, what: str = "Best-Fit against Slots"
     matplotlib.figure.Figure
         The number of jobs stands at each bar.
     """
-    from .allocations import _look, _panels
-
-    figure, (axis,) = _panels(ax, 1, len(found))
+    figure, (axis,) = style.panels(ax, 1, len(found))
     heights = found["reduction"].fillna(0).to_numpy()
-    bars = axis.bar(range(len(found)), heights, 0.7, edgecolor="white", **_look(0))
+    bars = axis.bar(range(len(found)), heights, 0.7, edgecolor="white", **style.bar(0))
     axis.bar_label(bars, [f"{jobs} jobs" for jobs in found["jobs"]], padding=2, size="small")
     axis.axhline(0, color="black", linewidth=0.8)
     axis.set_xticks(range(len(found)), [str(label) for label in found.index])
     axis.set(xlabel="tasks of the job", ylabel="mean reduction of completion time [fraction]", title=what)
     axis.margins(y=0.15)
-    _tidy(axis)
+    style.tidy(axis)
     return figure
 
 
@@ -196,20 +191,18 @@ def _of(table: pd.DataFrame, resource: Any) -> pd.DataFrame:
     return cast("pd.DataFrame", table.xs(resource, axis="columns", level="resource"))
 
 
-def _over_time(panels: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any) -> Any:
+def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any) -> Any:
     """Draw a panel of lines for each table, columns over time."""
-    from .allocations import _legend, _panels
-
-    figure, axes = _panels(ax, len(panels), 5)
-    end = float(next(iter(panels.values())).index[-1])
+    figure, axes = style.panels(ax, len(tables), 5)
+    end = float(next(iter(tables.values())).index[-1])
     scale, unit = (3600.0, "h") if end >= _HOURS else (1.0, "s")
-    for (name, table), axis in zip(panels.items(), axes, strict=True):
+    for (name, table), axis in zip(tables.items(), axes, strict=True):
         for k, column in enumerate(table.columns):
-            axis.plot(table.index.to_numpy() / scale, table[column].to_numpy(), label=str(column), **_line(k))
+            axis.plot(table.index.to_numpy() / scale, table[column].to_numpy(), label=str(column), **style.line(k))
         axis.set(title=name, xlabel=f"time [{unit}]", ylim=(0, 1.02), xlim=(0, end / scale))
-        _tidy(axis)
+        style.tidy(axis)
     axes[0].set_ylabel(ylabel)
-    _legend(figure, axes, own=ax is None, title=title)
+    style.legend(figure, axes, own=ax is None, title=title)
     return figure
 
 
@@ -217,37 +210,11 @@ def _bubbles(right: Any, up: Any, tasks: Any, xlabel: str, ylabel: str, ax: Any)
     """Draw a bubble for each user, and the diagonal."""
     import numpy as np
 
-    from .allocations import _look, _panels
-
-    figure, (axis,) = _panels(ax, 1, 4)
+    figure, (axis,) = style.panels(ax, 1, 4)
     areas = _AREA + _DECADE * np.log10(np.maximum(tasks.to_numpy(dtype=float), 1.0))
     axis.plot((0, 1), (0, 1), color="#999999", linewidth=0.8)
-    axis.scatter(right.to_numpy(), up.to_numpy(), areas, color=_look(0)["facecolor"], alpha=0.5, linewidth=0)
+    axis.scatter(right.to_numpy(), up.to_numpy(), areas, color=style.COLOURS[0], alpha=0.5, linewidth=0)
     axis.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
     axis.set(xlabel=f"tasks completed {xlabel} [fraction]", ylabel=f"tasks completed {ylabel} [fraction]")
-    _tidy(axis)
+    style.tidy(axis)
     return figure
-
-
-def _line(k: int) -> dict[str, Any]:
-    """Return how the k-th line is drawn."""
-    from .allocations import _DASHES, _look
-
-    return {"color": _look(k)["facecolor"], "linestyle": _DASHES[k % len(_DASHES)], "linewidth": 1.6}
-
-
-def _tidy(axis: Any) -> None:
-    axis.set_axisbelow(True)
-    axis.grid(axis="y", color="#DDDDDD", linewidth=0.6)
-    axis.spines[["top", "right"]].set_visible(False)
-
-
-__all__ = [
-    "plot_completion_ratios",
-    "plot_completion_times",
-    "plot_dedicated_clouds",
-    "plot_reductions",
-    "plot_slot_sizes",
-    "plot_user_shares",
-    "plot_utilization_over_time",
-]

@@ -1,0 +1,153 @@
+"""How the figures look: colours, dashes, panels, names of bars, legends.
+
+Matplotlib is imported when a figure is made, not before.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from io import BytesIO
+from itertools import pairwise
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from ..errors import FairlpError, FileFormatError, InstanceError, nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Paul Tol's "muted" scheme, told apart by colour-blind readers too; beyond it the colours come again, hatched.
+COLOURS = ("#332288", "#88CCEE", "#117733", "#DDCC77", "#CC6677", "#44AA99", "#882255", "#999933", "#AA4499")
+HATCHES = ("", "////", "....", "xxxx")
+#: Only the first curve is solid: where curves are equal, the earlier ones show through the gaps of the later ones.
+DASHES = ("-", "--", ":", "-.", (0, (4, 4)), (0, (2, 3)), (0, (6, 2, 1, 2, 1, 2)))
+#: Colours of what is of no one: everybody else, and capacity that is not in use.
+OTHERS, FREE = "#BBBBBB", "#F2F2F2"
+#: A remark inside a panel.
+REMARK = {"ha": "center", "size": "small", "color": "#666666"}
+
+SHARE = "global dominant share [fraction of the cluster]"
+CAPACITY_USED = "fraction of capacity in use"
+CLUSTER_USED = "fraction of the cluster in use"
+
+
+class PlottingNotAvailableError(FairlpError, ImportError):
+    """Matplotlib is not installed; the message says how to install it."""
+
+
+def require_format(path: str | Path) -> None:
+    """Raise when figures cannot be drawn, or not be written with the suffix of this path."""
+    known = sorted(new_figure(1, 1).canvas.get_supported_filetypes())
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    if suffix not in known:
+        raise FileFormatError(f"cannot tell the format of figure {Path(path).name!r}; {nearest(suffix, known)}")
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure that no global state knows; notebooks show it by ``_repr_png_``."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise PlottingNotAvailableError(
+            'figures need matplotlib, which is not installed; pip install "fairlp[plot]"'
+        ) from error
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
+    return figure
+
+
+def _png(figure: Any) -> bytes:
+    target = BytesIO()
+    figure.savefig(target, format="png", dpi=100)
+    return target.getvalue()
+
+
+def width_for(bars: int) -> float:
+    """Return a width in inches for so many bars, between that of a page and that of a screen."""
+    return min(max(7.5, 3.5 + 0.28 * bars), 16.0)
+
+
+def panels(ax: Any, count: int, bars: int) -> tuple[Any, list[Any]]:
+    """Return the figure and its axes: those given, or new ones, side by side while they are narrow."""
+    if ax is not None:
+        axes = list(ax.flat) if hasattr(ax, "flat") else list(ax) if isinstance(ax, list | tuple) else [ax]
+        if len(axes) != count:
+            raise InstanceError(f"{len(axes)} axes were given; expected {count}, one for each panel")
+        return axes[0].figure, axes
+    if count * bars <= 16:
+        figure = new_figure(max(4.0 + 1.4 * count + 0.3 * bars * count, 6.5), 4.2)
+        return figure, list(figure.subplots(1, count, squeeze=False).flat)
+    figure = new_figure(width_for(bars), 1.4 + 2.8 * count)
+    return figure, list(figure.subplots(count, 1, squeeze=False).flat)
+
+
+def bar(k: int) -> dict[str, str]:
+    """Return colour and hatch of the k-th series of bars."""
+    return {"facecolor": COLOURS[k % len(COLOURS)], "hatch": HATCHES[k // len(COLOURS) % len(HATCHES)]}
+
+
+def line(k: int, width: float = 1.6) -> dict[str, Any]:
+    """Return colour, dashes and width of the k-th curve."""
+    return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)], "linewidth": width}
+
+
+def open_frame(axis: Any) -> None:
+    """Leave out the top and the right side of the frame."""
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def tidy(axis: Any) -> None:
+    """Draw a light grid behind all else, and an open frame."""
+    axis.set_axisbelow(True)
+    axis.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+    open_frame(axis)
+
+
+def grouped_bars(axis: Any, frame: pd.DataFrame) -> None:
+    """Draw a group of bars for each row, one bar for each column."""
+    import numpy as np
+
+    width = 0.8 / frame.shape[1]
+    places = np.arange(len(frame))
+    for k, column in enumerate(frame.columns):
+        at = places + (k - (frame.shape[1] - 1) / 2) * width
+        look = bar(k)
+        axis.bar(at, frame[column].to_numpy(), width, label=str(column), edgecolor="white", linewidth=0.3, **look)
+
+
+def name_bars(axis: Any, labels: list[str], what: str) -> None:
+    """Name the bars, slanted where neighbours would meet, and what they are, in lines as wide as the panel."""
+    axis.set_xticks(range(len(labels)), labels)
+    room = letters_across(axis)
+    longest = max((len(one) + len(other) for one, other in pairwise(labels)), default=0)
+    if longest / 2 + 1 > room / (len(labels) + 0.2):
+        axis.set_xticks(range(len(labels)), labels, rotation=40, ha="right", rotation_mode="anchor")
+    axis.set(xlabel=fill(what, round(1.15 * room)), xlim=(-0.6, len(labels) - 0.4))
+    open_frame(axis)
+
+
+def letters_across(axis: Any) -> float:
+    """Return how many letters of a tick label are as wide as the axes."""
+    width = axis.get_window_extent().width * 72 / axis.figure.dpi
+    return max(float(width / (0.6 * axis.xaxis.get_label().get_fontsize())), 12.0)
+
+
+def share_names(axes: list[Any]) -> None:
+    """Where panels stand one above the other, name the bars at the lowest only."""
+    for upper in axes[:-1]:
+        grid, last = upper.get_subplotspec(), axes[-1].get_subplotspec()
+        if grid is not None and last is not None and grid.colspan == last.colspan:
+            upper.set_xlabel("")
+            upper.tick_params(labelbottom=False)
+
+
+def legend(figure: Any, axes: list[Any], *, own: bool, title: str, reverse: bool = False) -> None:
+    """Put the legend outside the axes: of the figure, which makes room, if it is ours, else right of the last panel."""
+    handles, names = axes[0].get_legend_handles_labels()
+    how: dict[str, Any] = {"title": title, "frameon": False, "reverse": reverse}
+    if own:
+        figure.set_figwidth(figure.get_figwidth() + 0.08 * max([0, *(min(len(name), 50) - 12 for name in names)]))
+        figure.legend(handles, names, loc="outside right upper", **how)
+    else:
+        axes[-1].legend(handles, names, loc="upper left", bbox_to_anchor=(1.01, 1.0), **how)
