@@ -10,7 +10,7 @@ import pandas as pd
 import yaml
 from hypothesis import strategies as st
 
-from fairlp.models.files.instances import instances as files
+from fairlp.models.files import instances as files
 from fairlp.models.instances.instance import Instance
 
 DOCUMENTATION = Path(__file__).parents[1] / "docs" / "file-formats.md"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from fairlp.models.files.instances.tasks import read_tasks
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from instances import random_instance
@@ -15,6 +14,7 @@ import fairlp
 from fairlp import Instance, examples
 from fairlp.auditing import PROPERTIES
 from fairlp.errors import FileFormatError, InstanceError, UnknownNameError
+from fairlp.models.files.tasks import read_tasks
 from fairlp.tolerances import AUDIT
 
 SELF = ["feasible", "non-wasteful", "Pareto-optimal", "envy-free", "sharing incentive"]

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 from arrival_instances import random_arrivals
 from cli_runner import run
-from fairlp.models.files.instances.instances import write
 
 import fairlp
 from fairlp import Instance, examples, plots
 from fairlp.errors import NotDefinedError, TooLargeError, UnknownNameError
+from fairlp.models.files.instances import write
 
 MECHANISMS = ["dynamic-drf", "cautious-lp"]
 

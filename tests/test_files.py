@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from instance_strategies import DOCUMENTATION, SUFFIXES, document, full_instance, instances, read_text, written
 
 from fairlp.errors import FileFormatError, InstanceError
-from fairlp.models.files.instances import instances as files
+from fairlp.models.files import instances as files
 from fairlp.models.instances.instance import Instance
 
 

@@ -11,7 +11,7 @@ import yaml
 from instance_strategies import document, full_instance, read_text, written
 
 from fairlp.errors import FileFormatError, InstanceError
-from fairlp.models.files.instances import instances as files
+from fairlp.models.files import instances as files
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from fairlp.models.files.instances.frames import from_frames, to_frames
 from hypothesis import given, settings
 from instance_strategies import instances
 
 from fairlp.errors import InstanceError
+from fairlp.models.files.frames import from_frames, to_frames
 from fairlp.models.instances.instance import Instance
 
 

@@ -8,14 +8,14 @@ import warnings
 
 import numpy as np
 import pytest
-from fairlp.models.files.instances.lp_writer import write_lp
-from fairlp.models.files.instances.mps_writer import write_mps
-from fairlp.models.files.instances.programs import read_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_mps import CASES
 
 from fairlp.errors import FileFormatError
+from fairlp.models.files.lp_writer import write_lp
+from fairlp.models.files.mps_writer import write_mps
+from fairlp.models.files.programs import read_program
 
 GOOD = """\
 NAME t{free}

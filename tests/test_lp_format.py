@@ -9,9 +9,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from fairlp.models.files.instances.lp_writer import write_lp
-from fairlp.models.files.instances.mps_writer import write_mps
-from fairlp.models.files.instances.names import LONGEST_NAME, decimal, decimals, file_names, unused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -33,6 +30,9 @@ from test_mps import (
 )
 
 from fairlp.errors import ModelError, UnknownNameError
+from fairlp.models.files.lp_writer import write_lp
+from fairlp.models.files.mps_writer import write_mps
+from fairlp.models.files.names import LONGEST_NAME, decimal, decimals, file_names, unused
 from fairlp.models.programs.program import Block, LogTerms
 
 

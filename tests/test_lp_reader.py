@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fairlp.models.files.instances.lp_writer import write_lp
-from fairlp.models.files.instances.programs import read_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_mps import CASES, EXAMPLE, FREE, INF, POS, program, programs
 from test_mps_reader import assert_equal, read_text
 
 from fairlp.errors import FairlpWarning, FileFormatError
+from fairlp.models.files.lp_writer import write_lp
+from fairlp.models.files.programs import read_program
 
 
 def content(p):

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
-from fairlp.models.files.instances.mps_writer import write_mps
-from fairlp.models.files.instances.names import file_names, unused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array
 
 from fairlp.errors import ModelError, UnknownNameError
+from fairlp.models.files.mps_writer import write_mps
+from fairlp.models.files.names import file_names, unused
 from fairlp.models.programs.program import Block, LogTerms, Program
 
 INF = math.inf

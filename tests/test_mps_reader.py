@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from fairlp.models.files.instances.lp_writer import write_lp
-from fairlp.models.files.instances.mps_writer import short_decimals, write_mps
-from fairlp.models.files.instances.names import NamedBlock
-from fairlp.models.files.instances.programs import read_program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_mps import CASES, EXAMPLE, INF, POS, program, programs
 
 import fairlp
 from fairlp.errors import FairlpWarning, ModelError, UnknownNameError
+from fairlp.models.files.lp_writer import write_lp
+from fairlp.models.files.mps_writer import short_decimals, write_mps
+from fairlp.models.files.names import NamedBlock
+from fairlp.models.files.programs import read_program
 from fairlp.models.programs.program import Block
 
 

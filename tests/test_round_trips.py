@@ -11,16 +11,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from fairlp.models.files.instances.lp_reader import parse_lp
-from fairlp.models.files.instances.lp_writer import write_lp
-from fairlp.models.files.instances.mps_reader import parse_mps
-from fairlp.models.files.instances.mps_writer import write_mps
-from fairlp.models.files.instances.nl import write_nl
-from fairlp.models.files.instances.programs import _open, read_program
 from test_mps import CASES, INF, optimum, read, solve
 
 import fairlp
-from fairlp import examples, mechanisms
+from fairlp import examples
+from fairlp.mechanisms.table import TABLE
+from fairlp.models.files.lp_reader import parse_lp
+from fairlp.models.files.lp_writer import write_lp
+from fairlp.models.files.mps_reader import parse_mps
+from fairlp.models.files.mps_writer import write_mps
+from fairlp.models.files.nl import write_nl
+from fairlp.models.files.programs import _open, read_program
 
 EXAMPLES = ("ghodsi", "parkes-zero-demands", "wang-figure-1", "khamse-ashari-table-3", "google-cluster")
 #: options that make a linear program of a formulation that has logarithms; without any, it is left out
@@ -29,7 +30,7 @@ LINEAR = {"njc": {"criterion": "least-served"}, "ceei": None, "psdsf-tdm": None}
 SMALL = ("psdsf-rdm",)
 MODELS = [
     f"{name} {example}"
-    for name, mechanism in mechanisms.TABLE.items()
+    for name, mechanism in TABLE.items()
     for example in EXAMPLES
     if mechanism.undefined(examples.load(example)) is None
     and LINEAR.get(name, {}) is not None

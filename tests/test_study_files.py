@@ -113,7 +113,7 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path, whole):
 def only_the_journal(given, path, monkeypatch):
     """Run a study whose file cannot be written; return its journal, in which all runs are."""
     with monkeypatch.context() as broken:
-        broken.setattr(storage.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+        broken.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
         with pytest.raises(OSError, match="disk full"):
             given.run(path, backend="sequential")
     return path.with_name(f"{path.name}.journal")

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from fairlp.models.files.instances.traces import read_alibaba_gpu, read_pai2020
 
 from fairlp.errors import FileFormatError, InstanceError
-from fairlp.models.files.instances import instances as files
+from fairlp.models.files import instances as files
+from fairlp.models.files.traces import read_alibaba_gpu, read_pai2020
 from fairlp.models.instances.instance import Instance
 
 DATA = Path(__file__).parents[2] / "shared" / "data"

@@ -12,13 +12,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FileFormatError, StudyError, UnknownNameError, nearest
 from ..mechanisms.whole_tasks.placement import POLICIES, SLOTS
+from ..models.files.whole_files import drafts
 from .allocators import fluid_policies
 from .base import Simulation
 from .engine import Engine
@@ -147,9 +147,8 @@ def _key(cluster: Instance, workload: Workload, *rest: Any) -> str:
 
 
 def _save(path: Path, key: str, simulation: Simulation) -> None:
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_bytes(pickle.dumps((key, simulation), protocol=pickle.HIGHEST_PROTOCOL))
-    os.replace(temporary, path)
+    with drafts(path) as [draft]:
+        draft.write_bytes(pickle.dumps((key, simulation), protocol=pickle.HIGHEST_PROTOCOL))
 
 
 def _load(path: Path, key: str) -> Simulation:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..models.files.whole_files import drafts
 from .base import Simulation
 from .workload import Workload
 
@@ -105,7 +106,8 @@ class SimulationResult:
         written = []
         for name in TABLES:
             path = folder / f"{name}.csv"
-            getattr(self, name).to_csv(path)
+            with drafts(path) as [draft]:
+                getattr(self, name).to_csv(draft)
             written.append(path)
         return written
 

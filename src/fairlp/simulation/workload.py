@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FileFormatError, InstanceError
+from ..models.files.whole_files import drafts
 
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
@@ -101,7 +102,8 @@ class Workload:
 
     def to_csv(self, path: str | Path) -> None:
         """Write the jobs; :meth:`read_csv` gives them back."""
-        self.jobs.rename_axis("job").to_csv(path)
+        with drafts(path) as [draft]:
+            self.jobs.rename_axis("job").to_csv(draft)
 
     @property
     def total_tasks(self) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -237,7 +235,7 @@ class Study:
         import json
 
         from ..models.files.instances import yaml_text
-        from ..models.files.whole_files import save
+        from ..models.files.whole_files import write_text
 
         target, document = Path(path), self.to_dict()
         kind = target.suffix.lower()
@@ -246,13 +244,7 @@ class Study:
         if not target.absolute().parent.is_dir():
             raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(target.parent)!r}")
         text = json.dumps(document, indent=1, ensure_ascii=False) + "\n" if kind == ".json" else yaml_text(document)
-        draft = target.with_name(f".{uuid.uuid4().hex}{kind}")
-        try:
-            save(draft, text)
-            os.replace(draft, target)
-        finally:
-            draft.unlink(missing_ok=True)
-        return target
+        return write_text(target, text)
 
     @property
     def _entries(self) -> tuple[dict[str, Any], ...]:

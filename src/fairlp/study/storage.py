@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +10,7 @@ from typing import Any, BinaryIO
 
 from .. import __version__
 from ..errors import FileFormatError, StudyError
+from ..models.files.whole_files import drafts, not_found
 from .checks import RESERVED, points_of
 from .packages import need
 from .plain import key_of
@@ -161,21 +160,12 @@ def parameters(points: Iterable[Mapping[str, Any]]) -> list[str]:
 def write(path: Path, made: Any) -> None:
     """Write an Arrow table as a Parquet file; a file that is there stays whole until the new one takes its place."""
     parquet = need("pyarrow.parquet")
-    draft = path.with_name(f".{uuid.uuid4().hex}{path.suffix}")
-    try:
-        with open(draft, "xb") as file:
-            parquet.write_table(made, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with drafts(path) as [draft]:
+        parquet.write_table(made, draft)
 
 
 def read(path: Path) -> tuple[Any, dict[str, Any]]:
     """Return the Arrow table of a Parquet file, and what it says of its study."""
-    from ..models.files.whole_files import not_found
-
     pa, parquet = need("pyarrow"), need("pyarrow.parquet")
     if not path.exists():
         raise FileFormatError(not_found(path))

@@ -10,10 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
-import shutil
-import uuid
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -26,7 +23,7 @@ from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from .documents import VERSION, column_of, plain, short
 from .frames import FAMILIES, from_frames, to_frames
-from .whole_files import read_text, save
+from .whole_files import draft_folder, read_text, require_folder, utf8
 
 USERS, SERVERS, ELIGIBLE, RATES, ABOUT = "users.csv", "servers.csv", "eligible.csv", "rates.csv", "fairlp.json"
 #: All files of a folder; the first two are required.
@@ -70,40 +67,13 @@ def write_folder(instance: Instance, folder: Path, check: Callable[[Instance, Pa
     """Write an instance as a folder of CSV files; ``check`` compares the draft before it takes its place."""
     if folder.exists() and not folder.is_dir():
         raise FileFormatError(f"cannot write {str(folder)!r}: a file of that name is there, and CSVs need a folder")
-    if not folder.absolute().parent.is_dir():
-        raise FileFormatError(f"cannot write {str(folder)!r}: there is no folder {str(folder.parent)!r}; make it first")
-    texts = _texts(instance, folder)
-    place = folder.resolve()
-    draft = place.with_name(f".{uuid.uuid4().hex}")
-    draft.mkdir()
-    try:
-        for name, text in texts.items():
-            save(draft / name, text)
+    require_folder(folder)
+    contents = {name: utf8(text) for name, text in _texts(instance, folder).items()}
+    with draft_folder(folder, FILES) as draft:
+        for name, content in contents.items():
+            (draft / name).write_bytes(content)
         check(instance, draft, folder)
-        if place.exists():
-            _exchange(draft, place)
-        else:
-            os.replace(draft, place)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    return [folder / name for name in texts]
-
-
-def _exchange(draft: Path, place: Path) -> None:
-    """Move the files of a draft into a folder, and the older ones of the same instance out; all of them or none."""
-    old = draft / "old"
-    old.mkdir()
-    moved: list[tuple[Path, Path]] = []
-    try:
-        for name in FILES:
-            for source, target in ((place / name, old / name), (draft / name, place / name)):
-                if source.exists():
-                    os.replace(source, target)
-                    moved.append((source, target))
-    except BaseException:
-        for source, target in reversed(moved):
-            os.replace(target, source)
-        raise
+    return [folder / name for name in contents]
 
 
 def _texts(instance: Instance, folder: Path) -> dict[str, str]:

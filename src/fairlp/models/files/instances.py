@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import uuid
 from collections.abc import Callable, Hashable
 from functools import partial
 from importlib import resources
@@ -23,7 +21,7 @@ from ...errors import FileFormatError, InstanceError
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from .documents import from_document, to_document
-from .whole_files import not_found, read_text, save
+from .whole_files import drafts, not_found, read_text, require_folder, utf8
 
 if TYPE_CHECKING:
     from yaml import SafeDumper as _BaseDumper
@@ -109,18 +107,11 @@ def write(instance: Instance, path: str | Path) -> list[Path]:
         return write_folder(instance, target, check)
     if suffix not in _DUMPERS:
         raise FileFormatError(f"cannot tell the format of {str(path)!r}; {_EXPECTED}")
-    if not target.absolute().parent.is_dir():
-        raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(target.parent)!r}; make it first")
-    place = target.resolve()
-    draft = place.with_name(f".{uuid.uuid4().hex}{suffix}")
-    try:
-        save(draft, _DUMPERS[suffix](to_document(instance)))
+    require_folder(target)
+    content = utf8(_DUMPERS[suffix](to_document(instance)))
+    with drafts(target) as [draft]:
+        draft.write_bytes(content)
         check(instance, draft, target)
-        if place.exists():
-            shutil.copymode(place, draft)
-        os.replace(draft, place)
-    finally:
-        draft.unlink(missing_ok=True)
     return [target]
 
 

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csc_array
 
 from ..programs.program import Sense
 from .names import unused
-from .programs import LineError, Parsed, Source, is_ours, settle, shown
+from .source import LineError, Parsed, Source, is_ours, settle, shown
 
 # quantifiers are possessive (*+), so that no line, however long, is tried in more than one way
 _NUMBER: Final = r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"

@@ -14,7 +14,6 @@ from .names import (
     NameMap,
     Names,
     Naming,
-    Target,
     about,
     check_writable,
     comment,
@@ -22,8 +21,8 @@ from .names import (
     decimals,
     naming,
     unused,
-    write_model,
 )
+from .whole_files import Target, write_model
 
 Constant = Literal["column", "term"]
 _CONSTANTS: Final = ("column", "term")

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from .mps_sections import LayoutError, Lines, Sections
-from .programs import LineError, Parsed, Source, hint, is_ours, settle, shown
+from .source import LineError, Parsed, Source, hint, is_ours, settle, shown
 
 _WITH_VALUE: Final = frozenset((b"UP", b"LO", b"FX", b"LI", b"UI"))
 _WITHOUT_VALUE: Final = frozenset((b"FR", b"MI", b"PL", b"BV"))

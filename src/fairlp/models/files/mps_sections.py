@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from ..programs.program import Sense
-from .programs import LineError, Source, hint
+from .source import LineError, Source, hint
 
 #: Where sections stand: each after those of smaller numbers.
 _ORDER: Final = {

@@ -15,7 +15,6 @@ from .names import (
     LONGEST_NAME,
     Names,
     Naming,
-    Target,
     about,
     check_writable,
     clean,
@@ -24,8 +23,8 @@ from .names import (
     decimals,
     fixed_naming,
     naming,
-    write_model,
 )
+from .whole_files import Target, write_model
 
 Profile = Literal["portable", "full", "fixed"]
 _PROFILES: Final = ("portable", "full", "fixed")

@@ -1,21 +1,13 @@
-"""What the file writers share: names that every reader takes, exact numbers, and files that appear whole."""
+"""What the writers of model files share: names that every reader takes, exact numbers, comments."""
 
 from __future__ import annotations
 
-import errno
-import gzip
-import io
-import json
-import os
 import re
-import secrets
 import textwrap
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from pathlib import Path
-from typing import IO, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -25,7 +17,6 @@ from ..programs.program import Block, Program
 Names = Literal["labels", "numbers"]
 _NAMES: Final = ("labels", "numbers")
 NameMap = dict[str, dict[str, Any]]
-Target = str | os.PathLike[str] | IO[str] | IO[bytes]
 
 #: Longest name in fixed MPS.
 _FIXED_NAME: Final = 8
@@ -293,71 +284,3 @@ def about(program: Program) -> list[str]:
         if any(isinstance(block, NamedBlock) for block in blocks):
             head.append(f"Names of {what}: as given.")
     return head
-
-
-def write_model(target: Target, parts: Iterable[str], row_map: NameMap, column_map: NameMap) -> list[Path]:
-    """Write a model and, next to it, the names that were changed; all of it or nothing.
-
-    Parameters
-    ----------
-    target : path or file object
-        A path ending in ``.gz`` is compressed, with the same bytes every time. A file object gets the model only.
-    parts : iterable of str
-        The text, piece by piece.
-    row_map, column_map : dict
-        For the side file ``<path>.names.json``. Without changed names an older side file is removed, because it
-        would explain names of another model.
-
-    Returns
-    -------
-    list of Path
-        The files that were written.
-    """
-    if not isinstance(target, str | os.PathLike):
-        text = isinstance(target, io.TextIOBase) or hasattr(target, "encoding")
-        for part in parts:
-            target.write(part if text else part.encode("ascii"))  # type: ignore[arg-type]
-        return []
-    path = Path(target)
-    side = path.with_name(path.name + ".names.json")
-    contents: list[tuple[Path, Iterable[str]]] = [(path, parts)]
-    if row_map or column_map:
-        contents.append((side, _side_file(row_map, column_map)))
-    _write_whole(contents)
-    if len(contents) == 1:
-        side.unlink(missing_ok=True)
-    return [written for written, _ in contents]
-
-
-def _write_whole(contents: Sequence[tuple[Path, Iterable[str]]]) -> None:
-    """Write every file beside its place, then move all of them: a failure leaves what was there before."""
-    moves: list[tuple[Path, Path]] = []
-    try:
-        for path, parts in contents:
-            place = Path(os.path.realpath(path))  # through a link, so that the link stays one
-            if not place.parent.is_dir():
-                raise FileNotFoundError(errno.ENOENT, "no such folder to write to", str(place.parent))
-            temporary = place.with_name(f".{secrets.token_hex(8)}.tmp")
-            with open(temporary, "xb") as raw:
-                moves.append((temporary, place))
-                if path.name.lower().endswith(".gz"):
-                    # no file name and no time in the header: equal models give equal bytes
-                    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
-                        packed.writelines(part.encode() for part in parts)
-                else:
-                    raw.writelines(part.encode() for part in parts)
-        for temporary, place in reversed(moves):  # the model last: it is what people look for
-            os.replace(temporary, place)
-    except BaseException:
-        for temporary, _ in moves:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-        raise
-
-
-def _side_file(row_map: NameMap, column_map: NameMap) -> Iterator[str]:
-    """Yield JSON with one name a line."""
-    encode = json.JSONEncoder(ensure_ascii=False).encode
-    for opening, mapping, closing in (('{\n"rows": {', row_map, "},\n"), ('"columns": {', column_map, "}\n}\n")):
-        entries = ",\n".join(f"  {encode(name)}: {encode(entry)}" for name, entry in mapping.items())
-        yield opening + (f"\n{entries}\n" if entries else "") + closing

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import FileFormatError
+from .whole_files import drafts, require_folder
 
 if TYPE_CHECKING:
     from ..notation.model import Model
@@ -46,19 +45,12 @@ def write_nl(model: Model, path: str | Path) -> list[Path]:
     target = Path(path)
     if target.suffix.lower() != ".nl":
         raise FileFormatError(f"cannot write {target.name!r} as .nl; expected a name that ends in .nl")
-    if not target.absolute().parent.is_dir():
-        raise FileFormatError(f"cannot write {str(target)!r}: there is no folder {str(target.parent)!r}; make it first")
+    require_folder(target)
     concrete = model.to_pyomo()  # which says what to do without Pyomo
     from pyomo.opt import WriterFactory
 
-    place = Path(os.path.realpath(target))
-    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".") as folder:
-        names = [target.name, target.with_suffix(".row").name, target.with_suffix(".col").name]
-        files = [Path(folder, name) for name in names]
-        with ExitStack() as stack:
-            streams = [stack.enter_context(open(file, "w", encoding="utf-8", newline="\n")) for file in files]
-            WriterFactory("nl_v2").write(concrete, *streams, symbolic_solver_labels=True)
-        for file in files[1:]:
-            os.replace(file, place.with_name(file.name))
-        os.replace(files[0], place)
-    return [target.with_name(name) for name in names]
+    files = [target, target.with_suffix(".row"), target.with_suffix(".col")]
+    with drafts(*files) as places, ExitStack() as stack:
+        streams = [stack.enter_context(open(place, "w", encoding="utf-8", newline="\n")) for place in places]
+        WriterFactory("nl_v2").write(concrete, *streams, symbolic_solver_labels=True)
+    return files

@@ -1,83 +1,22 @@
-"""Read MPS and LP files from anywhere into a Program."""
+"""Read MPS and LP files from anywhere into a Program, and write a Program as one; the suffix tells the format."""
 
 from __future__ import annotations
 
 import gzip
 import re
-import warnings
 import zlib
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-import numpy as np
-
-from ...errors import FairlpWarning, FileFormatError, nearest
-from ...tolerances import LARGEST_BOUND
-from ..programs.program import Program, Sense
+from ...errors import FileFormatError
+from ..programs.program import Program
+from .source import Parsed, Source
 from .whole_files import read_bytes
-
-if TYPE_CHECKING:
-    from scipy.sparse import csc_array
 
 _EXPECTED: Final = "expected .mps, .lp, .mps.gz or .lp.gz"
 #: Control characters other than tab and the ends of lines: no text has them.
 _CONTROL: Final = bytes(set(range(32)) - set(b"\t\n\r")) + b"\x7f"
-#: Longest piece of a file that an error message shows, and most names among which it looks for the nearest.
-_SHOWN: Final = 80
-_MANY_NAMES: Final = 2000
-_WRITTEN_BY_US = re.compile(r"(.*?): written by fairlp, \d+ rows?, \d+ columns?(?: |$)")
-
-
-class LineError(FileFormatError):
-    """A model file is wrong in one line."""
-
-    def __init__(self, message: str, line: int = 0) -> None:
-        super().__init__(message)
-        self.line = line
-
-
-@dataclass(frozen=True)
-class Source:
-    """The text of a file, and how to say where it is wrong."""
-
-    path: Path
-    content: bytes
-
-    def fault(self, line: int, problem: str) -> LineError:
-        """Return the error that names file, line (from one) and text."""
-        rest = self.content
-        text = rest.split(b"\n", line)[line - 1] if line <= rest.count(b"\n") + 1 else b""
-        return LineError(f"{self.path}, line {line}: {shown(text.decode('utf-8', 'replace'))}: {problem}", line)
-
-    @property
-    def last_line(self) -> int:
-        """Number of the last line."""
-        return self.content.rstrip().count(b"\n") + 1
-
-    def warn(self, message: str) -> None:
-        """Warn about something that other readers take differently."""
-        warnings.warn(f"{self.path}: {message}", FairlpWarning, stacklevel=2)
-
-
-@dataclass
-class Parsed:
-    """What a file says, before names are explained; ``comments`` are the lines before the first section."""
-
-    name: str
-    sense: Sense
-    offset: float
-    c: np.ndarray
-    A: csc_array[Any]
-    row_lower: np.ndarray
-    row_upper: np.ndarray
-    col_lower: np.ndarray
-    col_upper: np.ndarray
-    integrality: np.ndarray
-    row_names: list[str]
-    column_names: list[str]
-    comments: list[str]
 
 
 def read_program(path: str | Path) -> Program:
@@ -124,40 +63,45 @@ def read_program(path: str | Path) -> Program:
     return restored(source, _parser(source.path)(source))
 
 
-def shown(text: str) -> str:
-    """Return a piece of a file for an error message, cut when it is long."""
-    text = " ".join(text[: 4 * _SHOWN].split())
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+def write_program(program: Program, path: str | Path, **options: Any) -> list[Path]:
+    """Write a program as MPS or LP, compressed when the name ends in ``.gz``.
 
+    Parameters
+    ----------
+    program : Program
+    path : str or Path
+        ``x.mps``, ``x.lp``, ``x.mps.gz`` or ``x.lp.gz``.
+    **options
+        ``profile="portable"`` (default), ``"full"`` or ``"fixed"`` for MPS, ``constant="column"`` (default) or
+        ``"term"`` for LP, ``names="labels"`` (default) or ``"numbers"`` for both; see
+        :func:`fairlp.models.files.mps_writer.write_mps` and :func:`fairlp.models.files.lp_writer.write_lp`.
 
-def hint(name: str, known: Collection[str]) -> str:
-    """Return the known names nearest to ``name``, unless there are too many to look for them."""
-    if not 0 < len(known) <= _MANY_NAMES:
-        return ""
-    return f"; {nearest(name[:_SHOWN], [other[:_SHOWN] for other in known])}"
+    Returns
+    -------
+    list of Path
+        The files written: the model and, when labels had to be changed to fit the format, ``<path>.names.json``.
 
+    Raises
+    ------
+    FileFormatError
+        For another suffix.
+    """
+    target = Path(path)
+    suffixes = [suffix.lower() for suffix in target.suffixes]
+    if suffixes and suffixes[-1] == ".gz":
+        suffixes.pop()
+    kind = suffixes[-1] if suffixes else ""
+    if kind == ".mps":
+        from .mps_writer import write_mps
 
-def is_ours(comments: Iterable[str]) -> str | None:
-    """Return the name that our writers put in the first line, None when the file is not ours."""
-    found = _WRITTEN_BY_US.match(" ".join(comments))
-    return found[1] if found else None
+        return write_mps(program, target, **options)
+    if kind == ".lp":
+        from .lp_writer import write_lp
 
-
-def settle(
-    source: Source, lower: np.ndarray, upper: np.ndarray, what: Callable[[int], str], lines: np.ndarray, exact: bool
-) -> None:
-    """Turn bounds that mean none into infinity, in place; raise when no value is between two bounds."""
-    if not exact:
-        lower[lower <= -LARGEST_BOUND] = -np.inf
-        upper[upper >= LARGEST_BOUND] = np.inf
-        lower[lower >= LARGEST_BOUND] = np.inf
-        upper[upper <= -LARGEST_BOUND] = -np.inf
-    wrong = np.flatnonzero((lower > upper) | (lower == np.inf) | (upper == -np.inf))
-    if wrong.size:
-        i = int(wrong[0])
-        raise source.fault(
-            int(lines[i]), f"no value of {what(i)} is between its lower bound {lower[i]} and its upper bound {upper[i]}"
-        )
+        return write_lp(program, target, **options)
+    raise FileFormatError(
+        f"cannot tell the format of {target.name!r}; expected .mps, .lp, .mps.gz or .lp.gz (or .nl, from a Model)"
+    )
 
 
 def _open(path: Path) -> Source:

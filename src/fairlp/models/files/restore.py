@@ -16,7 +16,7 @@ import pandas as pd
 from ...errors import FileFormatError
 from ..programs.program import Block, Program
 from .names import NamedBlock, NameMap, clean
-from .programs import Parsed, Source, is_ours, shown
+from .source import Parsed, Source, is_ours, shown
 
 #: Symbols of the indices, whose own are in no file.
 _SYMBOLS: Final = "ijklmnopq"

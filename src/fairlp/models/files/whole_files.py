@@ -1,11 +1,26 @@
-"""Text files, always UTF-8: read with errors that say what to do, written so that they are on the disk."""
+"""Files read and written whole: text in UTF-8, errors that say what to do, and nothing half-written in a place.
+
+Every file that fairlp writes goes through `drafts` (or, a folder of them, `draft_folder`): it is written beside its
+place, seen on the disk, and only then moved there. A failure leaves what was there before.
+"""
 
 from __future__ import annotations
 
+import errno
+import gzip
+import io
+import json
 import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any
 
 from ...errors import FileFormatError, nearest
+
+Target = str | os.PathLike[str] | IO[str] | IO[bytes]
 
 
 def read_bytes(path: Path) -> bytes:
@@ -43,14 +58,173 @@ def not_found(path: Path) -> str:
     return f"no file {str(path)!r} in {folder}{hint}"
 
 
-def save(path: Path, text: str) -> None:
-    """Write text as UTF-8 and see it on the disk; a lone surrogate is an error."""
+@contextmanager
+def drafts(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
+    """Give a draft beside the place of each file; when the block ends without an error, all drafts take their places.
+
+    A draft keeps the last suffixes of its file. Links stay links, and a file that is replaced leaves its permissions to
+    the new one. What is no file, such as ``/dev/stdout``, cannot be replaced and is written to directly.
+
+    Raises
+    ------
+    FileNotFoundError
+        When the folder of a file is not there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with drafts(f"{folder}/a.txt") as [draft]:
+    ...         _ = draft.write_text("whole")
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    moves = [(_beside(Path(path)), Path(os.path.realpath(path))) for path in paths]
     try:
-        content = text.encode("utf-8")
+        yield [draft for draft, _ in moves]
+        waiting = [(draft, place) for draft, place in moves if draft != place]
+        for draft, place in waiting:
+            if place.exists():
+                shutil.copymode(place, draft)
+            _see_on_disk(draft)
+        for draft, place in reversed(waiting):  # the first file last: it is what people look for
+            os.replace(draft, place)
+    finally:
+        for draft, place in moves:
+            if draft != place:
+                with suppress(OSError):
+                    draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def draft_folder(folder: Path, names: Iterable[str]) -> Iterator[Path]:
+    """Give a new folder; when the block ends without an error, its files take the places of ``names`` in ``folder``.
+
+    Of those names, a file that the draft does not have is removed; other files stay. All of it happens, or nothing.
+    """
+    place = folder.resolve()
+    draft = place.with_name(f".{secrets.token_hex(8)}")
+    draft.mkdir()
+    try:
+        yield draft
+        for path in draft.iterdir():
+            _see_on_disk(path)
+        if place.exists():
+            _exchange(draft, place, names)
+        else:
+            os.replace(draft, place)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Write text as UTF-8, whole or not at all, and return its path; a lone surrogate is an error."""
+    content = utf8(text)
+    with drafts(path) as [draft]:
+        draft.write_bytes(content)
+    return Path(path)
+
+
+def utf8(text: str) -> bytes:
+    """Return text in UTF-8; the error names the part that has no place in it (a lone surrogate)."""
+    try:
+        return text.encode("utf-8")
     except UnicodeEncodeError as error:
         part = text[max(error.start - 20, 0) : error.end]
         raise FileFormatError(f"{part!r} cannot be written as UTF-8; rename the label or attribute") from None
-    with open(path, "xb") as file:
-        file.write(content)
-        file.flush()
+
+
+def require_folder(path: Path) -> None:
+    """Raise when the folder of a file to be written is not there."""
+    if not path.absolute().parent.is_dir():
+        raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first")
+
+
+def write_model(
+    target: Target, parts: Iterable[str], row_map: Mapping[str, Any], column_map: Mapping[str, Any]
+) -> list[Path]:
+    """Write a model and, next to it, the names that were changed; all of it or nothing.
+
+    Parameters
+    ----------
+    target : path or file object
+        A path ending in ``.gz`` is compressed, with the same bytes every time. A file object gets the model only.
+    parts : iterable of str
+        The text, piece by piece.
+    row_map, column_map : mapping
+        For the side file ``<path>.names.json``. Without changed names an older side file is removed, because it
+        would explain names of another model.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
+    """
+    if not isinstance(target, str | os.PathLike):
+        text = isinstance(target, io.TextIOBase) or hasattr(target, "encoding")
+        for part in parts:
+            target.write(part if text else part.encode("ascii"))  # type: ignore[arg-type]
+        return []
+    path = Path(target)
+    side = path.with_name(path.name + ".names.json")
+    contents = {path: parts}
+    if row_map or column_map:
+        contents[side] = _side_file(row_map, column_map)
+    with drafts(*contents) as places:
+        for draft, content in zip(places, contents.values(), strict=True):
+            _write_parts(draft, content)
+    if side not in contents:
+        side.unlink(missing_ok=True)
+    return list(contents)
+
+
+def _write_parts(draft: Path, parts: Iterable[str]) -> None:
+    """Write text piece by piece, compressed where the name says so."""
+    with open(draft, "wb") as raw:
+        if draft.name.lower().endswith(".gz"):
+            # no file name and no time in the header: equal models give equal bytes
+            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
+                packed.writelines(utf8(part) for part in parts)
+        else:
+            raw.writelines(utf8(part) for part in parts)
+
+
+def _side_file(row_map: Mapping[str, Any], column_map: Mapping[str, Any]) -> Iterator[str]:
+    """Yield JSON with one name a line."""
+    encode = json.JSONEncoder(ensure_ascii=False).encode
+    for opening, mapping, closing in (('{\n"rows": {', row_map, "},\n"), ('"columns": {', column_map, "}\n}\n")):
+        entries = ",\n".join(f"  {encode(name)}: {encode(entry)}" for name, entry in mapping.items())
+        yield opening + (f"\n{entries}\n" if entries else "") + closing
+
+
+def _beside(path: Path) -> Path:
+    """Return a new name in the folder where a file really is, or the place itself where it is no file to replace."""
+    place = Path(os.path.realpath(path))  # through a link, so that the link stays one
+    if not place.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such folder to write to", str(place.parent))
+    if place.exists() and not place.is_file():
+        return place
+    return place.with_name(f".{secrets.token_hex(8)}{''.join(path.suffixes[-2:])}")
+
+
+def _see_on_disk(path: Path) -> None:
+    """Wait until a file's content is on the disk: a file in its place is whole even when the power fails."""
+    with open(path, "r+b") as file:
         os.fsync(file.fileno())
+
+
+def _exchange(draft: Path, place: Path, names: Iterable[str]) -> None:
+    """Move the files of a draft into a folder, and the older ones of the same names out; all of them or none."""
+    old = draft / "old"
+    old.mkdir()
+    moved: list[tuple[Path, Path]] = []
+    try:
+        for name in names:
+            for source, target in ((place / name, old / name), (draft / name, place / name)):
+                if source.exists():
+                    os.replace(source, target)
+                    moved.append((source, target))
+    except BaseException:
+        for source, target in reversed(moved):
+            os.replace(target, source)
+        raise

@@ -195,3 +195,14 @@ def eligible_somewhere(eligible: np.ndarray, users: Names) -> None:
 def _few(names: Names) -> str:
     shown = ", ".join(repr(name) for name in list(names)[:4])
     return shown + (", …" if len(names) > 4 else "")
+
+
+def require_instance(instance: object) -> None:
+    """Raise unless it is an Instance; the message says how to make one."""
+    from .instance import Instance
+
+    if not isinstance(instance, Instance):
+        raise InstanceError(
+            f"expected an Instance, not {type(instance).__name__}; make one with Instance.from_arrays, "
+            "Instance.from_frames, fairlp.read(path) or fairlp.examples"
+        )

@@ -1,4 +1,4 @@
-"""From a model's expression trees to the arrays of a :class:`~fairlp.models.programs.program.Program`, without row loops.
+"""From a model's expression trees to the arrays of a `~fairlp.models.programs.program.Program`, without row loops.
 
 Every term of a linear expression is ``coefficient × variable``, broadcast over the indices of the row and summed over
 the rest; it is emitted as one batch of (row, column, value) triples.

@@ -234,7 +234,7 @@ class Model:
         return self._program
 
     def solve(self, solver: str = "highs", **options: Any) -> Solution:
-        """Solve with the back end of that name; options are those of :class:`~fairlp.models.programs.solution.Options`."""
+        """Solve with the back end of that name; options are those of :class:`fairlp.Options`."""
         from time import perf_counter
 
         from ..programs.backends import solve
@@ -270,13 +270,13 @@ class Model:
     def write(self, path: str | Path, **options: Any) -> list[Path]:
         """Write the model as ``.mps``, ``.lp`` (also ``.gz``) or ``.nl``; see ``docs/model-files.md``.
 
-        Options are those of :func:`fairlp.models.files.writers.write_program`; ``.nl`` is written by Pyomo.
+        Options are those of :func:`fairlp.models.files.programs.write_program`; ``.nl`` is written by Pyomo.
         """
         if Path(path).suffix.lower() == ".nl":
             from ..files.nl import write_nl
 
             return write_nl(self, path, **options)
-        from ..files.writers import write_program
+        from ..files.programs import write_program
 
         return write_program(self.compile(), path, **options)
 

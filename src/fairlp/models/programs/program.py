@@ -222,8 +222,8 @@ class Program:
         return explain(self, solver)
 
     def write(self, path: str | Path, **options: Any) -> list[Path]:
-        """Write the program as MPS or LP; see :func:`fairlp.models.files.writers.write_program`."""
-        from ..files.writers import write_program
+        """Write the program as MPS or LP; see :func:`fairlp.models.files.programs.write_program`."""
+        from ..files.programs import write_program
 
         return write_program(self, path, **options)
 
