@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..errors import InstanceError
+from ..models.files.whole_files import write_text
 from ..models.instances.instance import Instance
 from .shown import Shown
 
@@ -182,14 +184,14 @@ class Allocation(Shown):
         """Return the allocation as JSON text, and write it when a path is given."""
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
+            write_text(path, text + "\n")
         return text
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return the table of tasks (users × servers) as CSV text, and write it when a path is given."""
         text = self.tasks.to_csv()
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            write_text(path, text)
         return str(text)
 
     def __repr__(self) -> str:
@@ -213,3 +215,20 @@ class Allocation(Shown):
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Return part / whole, 0 where the whole is 0 (a user who cannot run anything has a share of 0)."""
     return np.asarray(np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), 0.0))
+
+
+def tasks_by_user(instance: Instance, allocation: Any) -> np.ndarray:
+    """Return tasks by user, shape (N,), of an Allocation, a mapping, a Series, a frame users × servers, or an array."""
+    if isinstance(allocation, Allocation):
+        return np.asarray(allocation.tasks_array.sum(axis=1))
+    if isinstance(allocation, Mapping):
+        allocation = pd.Series(allocation)
+    if isinstance(allocation, pd.DataFrame):
+        allocation = allocation.sum(axis=1)
+    if isinstance(allocation, pd.Series):
+        missing = [user for user in instance.users if user not in allocation.index]
+        if missing:
+            raise InstanceError(f"there are no tasks of user {missing[0]!r}; expected one number for each user")
+        allocation = allocation.loc[list(instance.users)]
+    array = np.asarray(allocation, dtype=float)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import NotDefinedError, TooLargeError, UnknownNameError
+from ...models.files.whole_files import write_text
 from ...models.instances.instance import Instance
 from ..allocation import Allocation
 from ..shown import Shown
@@ -292,14 +293,14 @@ class DynamicAllocation(Shown):
         """Return :meth:`to_dict` as JSON text, and write it when a path is given."""
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
+            write_text(path, text + "\n")
         return text
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return the summary (one row a user) as CSV text, and write it when a path is given."""
         text = self.summary().to_csv()
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            write_text(path, text)
         return str(text)
 
     def __repr__(self) -> str:

@@ -13,10 +13,11 @@ import pandas as pd
 from ...api import require_instance, run
 from ...formulations.complaints import UTILIZATION, Criterion
 from ...models.instances.instance import Instance
-from ...models.instances.requests import Requests, check_complaints, tasks_by_user
+from ...models.instances.requests import Requests
 from ...tolerances import COMPLAINT, POLYTOPE_WIDTH
-from ..allocation import Allocation
+from ..allocation import Allocation, tasks_by_user
 from ..table import find
+from .complaints import check_complaints
 from .polytopes import Polytope, all_fair
 
 

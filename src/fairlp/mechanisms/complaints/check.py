@@ -21,11 +21,12 @@ from ...api import allocate, require_instance, run
 from ...errors import InstanceError, UnknownNameError, nearest
 from ...formulations.complaints import UTILIZATION, Criterion, value
 from ...models.instances.instance import Instance
-from ...models.instances.requests import ComplaintCheck, Requests, check_complaints, tasks_by_user
+from ...models.instances.requests import Requests
 from ...tolerances import COMPLAINT
-from ..allocation import Allocation
+from ..allocation import Allocation, tasks_by_user
 from ..table import find
 from .all_fair import FairAllocations, FairSet, solutions
+from .complaints import ComplaintCheck, check_complaints
 from .methods import in_stages
 from .path import BEGIN, END, by_integration, by_newton
 

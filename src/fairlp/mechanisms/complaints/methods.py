@@ -12,13 +12,14 @@ from ...errors import UnknownNameError
 from ...formulations import normalisers
 from ...formulations.complaints import UTILIZATION, Criterion, candidate, coefficients, eisenberg_gale, selection
 from ...models.instances.instance import Instance
-from ...models.instances.requests import Requests, certify_fair
+from ...models.instances.requests import Requests
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
 from ..allocation import Allocation
 from ..max_min.methods import by_interior_points
 from . import market as complaints_market
 from . import path as complaints_path
 from .candidates import Candidates
+from .complaints import certify_fair
 
 if TYPE_CHECKING:
     from ..max_min.methods import Request

@@ -10,11 +10,12 @@ import pandas as pd
 from ...formulations.complaints import UTILIZATION, better, value
 from ...formulations.proportional import able_users
 from ...formulations.proportional import better as better_tasks
-from ...models.instances.requests import Requests, check_complaints, entitlements
+from ...models.instances.requests import Requests, entitlements
 from ...models.notation.model import Model
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
 from ..allocation import Allocation
 from ..validation import Check, agreement
+from .complaints import check_complaints
 from .methods import TOLERANCES
 
 #: Candidate sets are enumerated for a check up to this many resources that could be saturated.

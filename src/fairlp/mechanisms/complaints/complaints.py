@@ -1,0 +1,225 @@
+"""Who may justifiably complain about an allocation, and what proves a fair one (Dolev et al., 2012).
+
+Nobody may complain when every user has all it asked for, or at least its entitlement of a saturated resource that it
+uses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import InstanceError
+from ...models.instances.requests import Requests
+from ...tolerances import COMPLAINT
+
+
+@dataclass(frozen=True, eq=False)
+class ComplaintCheck:
+    """Who may justifiably complain about an allocation, and what they are owed.
+
+    Attributes
+    ----------
+    table : DataFrame
+        By user: ``granted`` (x[n], fraction of the request), ``tasks``, ``entitlement`` (e[n]), ``bottleneck`` (the
+        saturated resource that it has most of; empty if it uses none), ``fraction`` (how much of that it has),
+        ``complains``, ``owed`` (tasks that would end the complaint: the entitlement on that bottleneck, or all that was
+        asked for) and ``room`` (tasks that fit into what is left: nobody would lose by them).
+    bottlenecks : tuple of str
+        Saturated resources.
+    violations : tuple of str
+        What makes the allocation infeasible, in words: a resource given out beyond its capacity, tasks beyond a limit.
+    complaint : float
+        Largest shortfall, relative to what would end the complaint: 0 (nobody could ask for more) to 1.
+    margin : float
+        Minus the largest complaint, overuse or excess, relative; 0 where there is none.
+    tolerance : float
+        Relative: what counts as saturated, as all, and as the entitlement.
+    """
+
+    table: pd.DataFrame
+    bottlenecks: tuple[Any, ...]
+    violations: tuple[str, ...]
+    complaint: float
+    margin: float
+    tolerance: float
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether it is feasible and nobody may justifiably complain."""
+        return not self.violations and not bool(self.table["complains"].any())
+
+    @property
+    def complaining(self) -> tuple[Any, ...]:
+        """Users who may justifiably complain."""
+        return tuple(self.table.index[self.table["complains"]])
+
+    def __bool__(self) -> bool:
+        return self.is_fair
+
+    def __str__(self) -> str:
+        saturated = ", ".join(map(str, self.bottlenecks)) or "none"
+        if self.violations:
+            words = f"not feasible: {'; '.join(self.violations)}"
+        elif self.is_fair:
+            words = "no justified complaints"
+        else:
+            some = self.table[self.table["complains"]]
+            words = "; ".join(f"{user!r} is owed {row.owed:.6g} tasks" for user, row in some.head(5).iterrows())
+            words += f"; and {len(some) - 5} more users" if len(some) > 5 else ""
+        return f"{words} (bottlenecks: {saturated})"
+
+    def __repr__(self) -> str:
+        return f"<ComplaintCheck: {self}>"
+
+
+def check_complaints(requests: Requests, tasks: np.ndarray, tolerance: float = COMPLAINT) -> ComplaintCheck:
+    """Return who may complain about tasks by user (shape (N,)); O(NR)."""
+    tasks = np.asarray(tasks, dtype=float)
+    if tasks.shape != requests.tasks.shape:
+        raise InstanceError(
+            f"tasks have shape {tasks.shape}; expected {requests.tasks.shape}, one number for each user"
+        )
+    wrong = ~np.isfinite(tasks) | (tasks < -tolerance * requests.tasks)
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise InstanceError(f"tasks of user {requests.users[at]!r} are {tasks[at]:g}; expected a finite number >= 0")
+    x, r = requests.granted(tasks), requests.fractions
+    usage = x @ r
+    saturated = usage >= 1 - tolerance
+    needed = requests.thresholds(saturated)
+    # a user entitled to nothing needs nothing, if only some resource that it uses is saturated
+    short = np.maximum(needed - x, 0.0)
+    complains = short > tolerance * needed
+    mine = np.where(saturated, x[:, None] * r, -1.0)
+    best = mine.argmax(axis=1)
+    uses = (saturated & (r > 0)).any(axis=1)
+    names = np.array(list(requests.resources), dtype=object)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(r > 0, np.maximum(1 - usage, 0.0) / r, np.inf).min(axis=1)
+    left = np.where(requests.limited, np.maximum(1 - x, 0.0), np.inf)
+    table = pd.DataFrame(
+        {
+            "granted": x,
+            "tasks": tasks,
+            "entitlement": requests.entitlements,
+            "bottleneck": np.where(uses, names[best], ""),
+            "fraction": np.where(uses, mine[np.arange(len(x)), best], 0.0),
+            "complains": complains,
+            "owed": np.where(complains, short * requests.tasks, 0.0),
+            "room": np.where(requests.asking, np.minimum(np.where(uses, 0.0, room), left), 0.0) * requests.tasks,
+        },
+        index=requests.users.labels.rename("user"),
+    )
+    violations = [f"{names[j]!r} is given out {usage[j]:.9g} times" for j in np.flatnonzero(usage > 1 + tolerance)]
+    beyond = np.flatnonzero(requests.limited & (x > 1 + tolerance))
+    violations += [
+        f"{requests.users[n]!r} has {tasks[n]:g} tasks and asked for {requests.tasks[n]:g}" for n in beyond[:5]
+    ]
+    complaint = float((short / np.where(needed > 0, needed, 1.0)).max(initial=0.0))
+    return ComplaintCheck(
+        table=table,
+        bottlenecks=tuple(names[saturated]),
+        violations=tuple(violations),
+        complaint=complaint,
+        margin=-max(complaint, float((usage - 1).max()), float((x - 1)[requests.limited].max(initial=0.0)), 0.0),
+        tolerance=tolerance,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FairCertificate:
+    """What proves an allocation of ``njc``, or of ``ceei`` on one server, from the instance and the answer alone.
+
+    Attributes
+    ----------
+    bottlenecks : tuple of str
+        Saturated resources (of one server).
+    prices : Series or None
+        λ by resource at the Eisenberg–Gale optimum, of the whole capacity, where all entitlements together could pay 1;
+        the positive ones name the bottlenecks that it rests on. None where no prices are known.
+    overuse : float
+        Largest violation of a capacity or limit, relative.
+    complaint : float
+        Largest justified complaint, relative to what would end it (0: none).
+    conditions : float or None
+        Largest violation of the optimality conditions of Σ e[n]·log x[n], with Σ e[n] = 1: overuse, what a user spends
+        against its entitlement, relative, and the value of what is left; None without prices.
+    gap : float or None
+        Duality gap of Σ e[n]·log x[n], which bounds how far it is from the optimum; None without prices.
+    tolerance : float
+        Relative: of the complaint.
+    """
+
+    bottlenecks: tuple[Any, ...]
+    prices: pd.Series[float] | None
+    overuse: float
+    complaint: float
+    conditions: float | None
+    gap: float | None
+    tolerance: float
+
+    @property
+    def is_fair(self) -> bool:
+        """Whether there is no justified complaint and no overuse beyond the tolerance."""
+        return self.overuse <= self.tolerance and self.complaint <= self.tolerance
+
+    def __bool__(self) -> bool:
+        """Whether it is fair and, where prices are there to prove it, the Eisenberg–Gale optimum."""
+        return self.is_fair and (self.conditions is None or self.conditions <= self.tolerance)
+
+    def __str__(self) -> str:
+        def show(value: float | None) -> str:
+            return "—" if value is None else f"{value:.1e}"
+
+        saturated = ", ".join(map(str, self.bottlenecks)) or "none"
+        return (
+            f"bottlenecks {saturated}; overuse {show(self.overuse)}, complaint {show(self.complaint)}, "
+            f"optimality {show(self.conditions)}, gap {show(self.gap)}"
+        )
+
+
+def certify_fair(
+    requests: Requests, x: np.ndarray, prices: np.ndarray | None, tolerance: float = COMPLAINT
+) -> FairCertificate:
+    """Return the certificate of granted fractions (N,) and, for the Eisenberg–Gale optimum, prices (R,); O(NR)."""
+    check = check_complaints(requests, requests.to_tasks(x), tolerance)
+    usage = x @ requests.fractions
+    overuse = max(float((usage - 1).max()), float((x - 1)[requests.limited].max(initial=0.0)), 0.0)
+    conditions = gap = None
+    if prices is not None:
+        # who is entitled to nothing pays nothing, and takes what has no price
+        who = requests.asking & (requests.entitlements > 0)
+        e, spent = requests.entitlements[who], (x * (requests.fractions @ prices))[who]
+        more, less = np.maximum(spent - e, 0.0) / e, np.maximum(e - spent, 0.0) / e
+        unspent = np.where(requests.limited[who], less * np.maximum(1 - x[who], 0.0), less)  # a limit explains the rest
+        idle = float(prices @ abs(1 - usage))
+        conditions = max(overuse, float(more.max(initial=0.0)), float(unspent.max(initial=0.0)), idle)
+        conditions = max(conditions, float(-prices.min()))
+        gap = _gap(requests, x, prices, who)
+    index = requests.resources.labels.rename("resource")
+    named = None if prices is None else pd.Series(prices, index=index, name="price")
+    return FairCertificate(
+        bottlenecks=check.bottlenecks,
+        prices=named,
+        overuse=overuse,
+        complaint=check.complaint,
+        conditions=conditions,
+        gap=gap,
+        tolerance=tolerance,
+    )
+
+
+def _gap(requests: Requests, x: np.ndarray, prices: np.ndarray, who: np.ndarray) -> float:
+    """Return dual minus primal value: D(λ) = Σ λ + Σ_n max over x ≤ 1 of e·log x − p·x."""
+    e, p = requests.entitlements[who], requests.fractions[who] @ prices
+    with np.errstate(divide="ignore"):
+        best = np.where(p > 0, e / np.where(p > 0, p, 1.0), np.inf)
+        best = np.where(requests.limited[who], np.minimum(best, 1.0), best)
+        # term by term: the values themselves may be large beside their difference
+        terms = e * np.log(best / x[who]) - p * best
+    value = float(prices.sum() + terms.sum())
+    return abs(value) if np.isfinite(value) else float("inf")
