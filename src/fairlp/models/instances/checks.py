@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,6 +46,41 @@ def labels(given: Any, count: int, what: str) -> pd.Index[Any]:
         twice = index[index.duplicated()][0]
         raise InstanceError(f"{what} {twice!r} occurs twice; labels must be unique")
     return index
+
+
+def labels_of(given: Any, table: Any, axis: int) -> Any:
+    """Return the labels that were given, else those of a frame, else None."""
+    if given is None and isinstance(table, pd.DataFrame):
+        return list(table.axes[axis])
+    return given
+
+
+def resource_labels(given: Any, demands: Any, capacities: Any, count: int) -> pd.Index[Any]:
+    """Return the labels of resources: those given, or of a frame; frames must have the same columns."""
+    found = labels(labels_of(labels_of(given, demands, 1), capacities, 1), count, "resource")
+    for frame in (demands, capacities):
+        if isinstance(frame, pd.DataFrame) and list(frame.columns) != list(found):
+            raise InstanceError(f"resources are {list(found)} in one table and {list(frame.columns)} in another")
+    return found
+
+
+def tables(demands: Any, capacities: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return demands N×R and capacities K×R of the same resources; there is at least one of each."""
+    d = matrix(demands, "demands")
+    c = matrix(np.atleast_2d(np.asarray(capacities)), "capacities")
+    n_users, n_resources = d.shape
+    if n_users == 0:
+        raise InstanceError("there are no users; expected at least one row of demands")
+    if n_resources == 0:
+        raise InstanceError("there are no resources; expected at least one column of demands")
+    if c.shape[0] == 0 or c.size == 0:
+        raise InstanceError("the cluster is empty; expected at least one server with capacities")
+    if c.shape[1] != n_resources:
+        raise InstanceError(
+            f"demands have shape {d.shape} and capacities {c.shape}; expected the same number of resources "
+            f"(columns), not {n_resources} and {c.shape[1]}"
+        )
+    return d, c
 
 
 def matrix(given: Any, what: str, columns: int | None = None) -> np.ndarray:
@@ -131,6 +166,22 @@ def task_limits(given: Any, users: Names) -> np.ndarray:
     return array
 
 
+def rates(given: Any, users: Names, servers: Names) -> np.ndarray | None:
+    """Return rates N×K >= 0; a frame is put in the order of the labels."""
+    if given is None:
+        return None
+    if isinstance(given, pd.DataFrame):
+        missing = [user for user in users if user not in given.index] + [s for s in servers if s not in given.columns]
+        if missing:
+            raise InstanceError(f"rates have no entry for {missing[0]!r}")
+        given = given.loc[list(users), list(servers)].to_numpy()
+    array = matrix(given, "rates", len(servers))
+    if array.shape != (len(users), len(servers)):
+        raise InstanceError(f"rates have shape {array.shape}; expected {(len(users), len(servers))}, users × servers")
+    amounts(array, "rate", users, servers, "user", "server")
+    return array
+
+
 def counts(given: Any, servers: Names) -> np.ndarray:
     """Return the numbers of identical servers, whole and >= 1."""
     if given is None:
@@ -158,6 +209,26 @@ def entitlements(given: Any, users: Names) -> np.ndarray | None:
             f"entitlements sum to {total:.12g}; expected 1 (fractions of the whole: divide each by {total:.6g})"
         )
     return array
+
+
+def units(given: Mapping[str, str] | None, resources: Names) -> dict[str, str]:
+    """Return the units of resources as text."""
+    known = list(resources)
+    unknown = [resource for resource in given or {} if resource not in known]
+    if unknown:
+        raise InstanceError(f"a unit is given for {unknown[0]!r}, which is no resource; resources: {known}")
+    return {str(resource): str(unit) for resource, unit in (given or {}).items()}
+
+
+def attributes(given: pd.DataFrame | None, names: pd.Index[Any], what: str) -> pd.DataFrame:
+    """Return free columns with one row for each label, in their order."""
+    if given is None:
+        return pd.DataFrame(index=names)
+    if len(given) != len(names):
+        raise InstanceError(f"attributes of {len(given)} {what}s for {len(names)}; expected one row each")
+    copy = given.copy()
+    copy.index = names
+    return copy
 
 
 def demands_something(demands: np.ndarray, users: Names) -> None:

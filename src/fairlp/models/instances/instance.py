@@ -129,57 +129,31 @@ class Instance:
         """
         from .eligibility import resolve
 
-        d = checks.matrix(demands, "demands")
-        c = checks.matrix(np.atleast_2d(np.asarray(capacities)), "capacities")
-        n_users, n_resources = d.shape
-        if n_users == 0:
-            raise InstanceError("there are no users; expected at least one row of demands")
-        if n_resources == 0:
-            raise InstanceError("there are no resources; expected at least one column of demands")
-        if c.shape[0] == 0 or c.size == 0:
-            raise InstanceError("the cluster is empty; expected at least one server with capacities")
-        if c.shape[1] != n_resources:
-            raise InstanceError(
-                f"demands have shape {d.shape} and capacities {c.shape}; expected the same number of resources "
-                f"(columns), not {n_resources} and {c.shape[1]}"
-            )
-        n = Index("n", checks.labels(_labels_of(users, demands, 0), n_users, "user"), "user")
-        i = Index("i", checks.labels(_labels_of(servers, capacities, 0), len(c), "server"), "server")
-        given = _labels_of(_labels_of(resources, demands, 1), capacities, 1)
-        r = Index("r", checks.labels(given, n_resources, "resource"), "resource")
-        for frame in (demands, capacities):
-            if isinstance(frame, pd.DataFrame) and list(frame.columns) != list(r):
-                raise InstanceError(f"resources are {list(r)} in one table and {list(frame.columns)} in another")
+        d, c = checks.tables(demands, capacities)
+        n = Index("n", checks.labels(checks.labels_of(users, demands, 0), len(d), "user"), "user")
+        i = Index("i", checks.labels(checks.labels_of(servers, capacities, 0), len(c), "server"), "server")
+        r = Index("r", checks.resource_labels(resources, demands, capacities, d.shape[1]), "resource")
         checks.amounts(d, "demand", n, r, "user", "resource")
         checks.amounts(c, "capacity", i, r, "server", "resource")
         checks.demands_something(d, n)
         checks.offered_somewhere(c, r)
-        attributes = _attributes(server_attributes, i)
-        allowed, conditions = resolve(eligible, n, i, c, r, attributes)
-        gamma = None
-        if rates is not None:
-            gamma = checks.matrix(_aligned(rates, n, i, "rates"), "rates", len(i))
-            if gamma.shape != (len(n), len(i)):
-                raise InstanceError(f"rates have shape {gamma.shape}; expected {(len(n), len(i))}, users × servers")
-            checks.amounts(gamma, "rate", n, i, "user", "server")
-        unknown = [resource for resource in units or {} if resource not in r]
-        if unknown:
-            raise InstanceError(f"a unit is given for {unknown[0]!r}, which is no resource; resources: {list(r)}")
+        described = checks.attributes(server_attributes, i.labels, "server")
+        allowed, conditions = resolve(eligible, n, i, c, r, described)
         instance = cls(
             users=n,
             servers=i,
             resources=r,
             demands=d,
             capacities=c,
+            rates=checks.rates(rates, n, i),
+            units=checks.units(units, r),
             counts=checks.counts(counts, i),
             weights=checks.weights(weights, d, n, r),
             task_limits=checks.task_limits(task_limits, n),
             eligibility=allowed,
-            rates=gamma,
             entitlements=checks.entitlements(entitlements, n),
-            units={str(k): str(v) for k, v in (units or {}).items()},
-            server_attributes=attributes,
-            user_attributes=_attributes(user_attributes, n),
+            server_attributes=described,
+            user_attributes=checks.attributes(user_attributes, n.labels, "user"),
             conditions=conditions,
             name=name,
         )
@@ -378,28 +352,3 @@ def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
 
 def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}" + ("" if count == 1 else "s")
-
-
-def _labels_of(given: Any, table: Any, axis: int) -> Any:
-    if given is None and isinstance(table, pd.DataFrame):
-        return list(table.axes[axis])
-    return given
-
-
-def _aligned(table: Any, users: Index, servers: Index, what: str) -> Any:
-    if not isinstance(table, pd.DataFrame):
-        return table
-    missing = [user for user in users if user not in table.index] + [s for s in servers if s not in table.columns]
-    if missing:
-        raise InstanceError(f"{what} have no entry for {missing[0]!r}")
-    return table.loc[list(users), list(servers)].to_numpy()
-
-
-def _attributes(frame: pd.DataFrame | None, index: Index) -> pd.DataFrame:
-    if frame is None:
-        return pd.DataFrame(index=index.labels)
-    if len(frame) != len(index):
-        raise InstanceError(f"attributes of {len(frame)} {index.name}s for {len(index)}; expected one row each")
-    copy = frame.copy()
-    copy.index = index.labels
-    return copy
