@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,8 +19,9 @@ from .errors import (
     UnknownNameError,
     nearest,
 )
-from .mechanisms.mechanism import Mechanism, load
-from .mechanisms.table import TABLE, find
+from .mechanisms.mechanism import Mechanism, run
+from .mechanisms.table import TABLE, find, find_defined, refuse_options_of_others
+from .models.instances.checks import require_instance
 from .models.instances.instance import Instance
 
 if TYPE_CHECKING:
@@ -83,45 +85,10 @@ def allocate(
     {'A': 3.0, 'B': 2.0}
     """
     require_instance(instance)
-    row = find(mechanism)
-    row.require_defined(instance)
+    row = find_defined(mechanism, instance)
+    refuse_options_of_others(row, options)
     used, notes = _handle_oversized(instance, oversized, [row])
-    return run(instance, used, notes, row, method, solver, merge, options)
-
-
-def run(
-    instance: Instance,
-    used: Instance,
-    notes: tuple[str, ...],
-    row: Mechanism,
-    method: str,
-    solver: str,
-    merge: bool,
-    options: dict[str, Any],
-) -> Allocation:
-    """Run one mechanism on ``used`` and report it for ``instance``: what every entry point comes to."""
-    from .mechanisms.max_min.methods import Request
-    from .models.programs.backends import find_backend
-
-    find_backend(solver)  # a name that does not exist ends it here, whatever the method
-    parameters = {name: value for name, value in options.items() if name in row.options}
-    options = {name: value for name, value in options.items() if name not in parameters}
-    for name in options:
-        owners = [other.name for other in TABLE.values() if name in other.options]
-        if owners:
-            raise UnknownNameError(f"{row.name!r} has no option {name!r}; it is one of {', '.join(owners)}")
-    chosen = row.algorithm(method, used)
-    if method == "auto" and (options or solver != "highs"):
-        chosen = row.solving(used)  # a solver or its options were named, so a solver is meant
-    if not chosen.is_exact_for(used):
-        raise NotDefinedError(
-            f"method {chosen.method!r} of {row.name!r} is not exact for this instance ({chosen.needs}); "
-            "use method='auto' or 'lp'"
-        )
-    allocation: Allocation = load(chosen.runner)(
-        used, row, chosen, Request(method=method, solver=solver, merge=merge, options=options, parameters=parameters)
-    )
-    return replace(allocation, instance=instance, notes=(*allocation.notes, *notes))
+    return _for(instance, notes, run(row, used, method=method, solver=solver, merge=merge, **options))
 
 
 def formulate(instance: Instance, mechanism: str, **options: Any) -> Model:
@@ -143,20 +110,15 @@ def formulate(instance: Instance, mechanism: str, **options: Any) -> Model:
     >>> round(fairlp.formulate(instance, "drf").solve().objective, 9)
     0.666666667
     """
-    import inspect
-
     require_instance(instance)
-    row = find(mechanism)
-    row.require_defined(instance)
-    if not row.formulation:
+    row = find_defined(mechanism, instance)
+    if row.formulation is None:
         raise NotDefinedError(f"{mechanism!r} is a procedure and has no model of its own")
-    function = load(row.formulation)
-    known = list(inspect.signature(function).parameters)[1:]
+    known = list(inspect.signature(row.formulation).parameters)[1:]
     for name in options:
         if name not in known:
             raise UnknownNameError(f"the formulation of {mechanism!r} has no option {name!r}; {nearest(name, known)}")
-    model: Model = function(instance, **options)
-    return model
+    return row.formulation(instance, **options)
 
 
 def compare(
@@ -184,39 +146,50 @@ def compare(
     -------
     DataFrame
     """
-    found = compare_allocations(instance, mechanisms, **options)
-    return comparison_table(instance, found, value)
+    return comparison_table(instance, allocate_all(instance, mechanisms, **options), value)
 
 
-def compare_allocations(
-    instance: Instance, mechanisms: Sequence[str] | None = None, **options: Any
+def allocate_all(
+    instance: Instance,
+    mechanisms: Sequence[str] | None = None,
+    *,
+    method: str = "auto",
+    solver: str = "highs",
+    merge: bool = True,
+    oversized: Oversized = "divide",
+    **options: Any,
 ) -> dict[str, Allocation | None]:
-    """Return the allocation of each mechanism by name (None where it is not defined for the instance)."""
+    """Return the allocation of each mechanism by name (None where it is not defined for the instance).
+
+    Parameters are those of :func:`compare`.
+    """
     require_instance(instance)
     if isinstance(mechanisms, str):
         mechanisms = [mechanisms]
     if mechanisms is None:
-        names = [row.name for row in TABLE.values() if row.compared and row.undefined(instance) is None]
+        rows = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
     else:
-        names = [find(name).name for name in mechanisms]
-    used, notes = _handle_oversized(instance, options.pop("oversized", "divide"), [find(name) for name in names])
-    how = {key: options.pop(key, default) for key, default in (("method", "auto"), ("solver", "highs"))}
-    merge = options.pop("merge", True)
-    found: dict[str, Allocation | None] = {}
+        rows = [find(name) for name in mechanisms]
+    used, notes = _handle_oversized(instance, oversized, rows)
     own = {option for row in TABLE.values() for option in row.options}  # a mechanism without such an option is left be
-    for name in names:
-        row = find(name)
+    found: dict[str, Allocation | None] = {}
+    for row in rows:
         reason = row.undefined(instance)
         if reason:
-            warnings.warn(f"{name} is left out: {reason}", SkippedMechanismWarning, stacklevel=3)
-            found[name] = None
-        else:
-            solves = any(algorithm.solves for algorithm in row.algorithms)
-            known = set(row.options) | (set(options) - own if solves else set())
-            taken = {key: value for key, value in options.items() if key in known}
-            solver = how["solver"] if solves else "highs"
-            found[name] = run(instance, used, notes, row, how["method"], solver, merge, taken)
+            warnings.warn(f"{row.name} is left out: {reason}", SkippedMechanismWarning, stacklevel=3)
+            found[row.name] = None
+            continue
+        solves = any(one.solves for one in row.methods)
+        known = set(row.options) | (set(options) - own if solves else set())
+        taken = {key: value for key, value in options.items() if key in known}
+        allocation = run(row, used, method=method, solver=solver if solves else "highs", merge=merge, **taken)
+        found[row.name] = _for(instance, notes, allocation)
     return found
+
+
+def _for(instance: Instance, notes: tuple[str, ...], found: Allocation) -> Allocation:
+    """Return an allocation as one of the instance that was given, with what is to be told of it."""
+    return replace(found, instance=instance, notes=(*found.notes, *notes))
 
 
 def comparison_table(instance: Instance, found: dict[str, Allocation | None], value: str = "tasks") -> pd.DataFrame:
@@ -259,14 +232,6 @@ def _figures(allocation: Allocation, largest: np.ndarray) -> pd.Series[float]:
     return pd.Series(figures)
 
 
-def require_instance(instance: object) -> None:
-    if not isinstance(instance, Instance):
-        raise InstanceError(
-            f"expected an Instance, not {type(instance).__name__}; make one with Instance.from_arrays, "
-            "Instance.from_frames, fairlp.read(path) or fairlp.examples"
-        )
-
-
 def _handle_oversized(
     instance: Instance, oversized: str, rows: Sequence[Mechanism]
 ) -> tuple[Instance, tuple[str, ...]]:
@@ -301,4 +266,4 @@ def _handle_oversized(
     return used, (note,)
 
 
-__all__ = ["allocate", "compare", "compare_allocations", "comparison_table", "formulate"]
+__all__ = ["allocate", "allocate_all", "compare", "comparison_table", "formulate"]

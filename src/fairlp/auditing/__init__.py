@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..mechanisms.allocation import Allocation
+from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.arrivals.result import DynamicAllocation
-from ..mechanisms.per_server.check import tasks_of
 from ..mechanisms.table import TABLE
 from ..models.instances.instance import Instance
 from .findings import Case, Finding
 from .properties import DYNAMIC, PROPERTIES, find, table
 
 if TYPE_CHECKING:
-    from ..mechanisms.per_server.best_response import Division
+    from ..mechanisms.mechanism import Division
 
 #: Audits that run the mechanism again once a user or a lie are left out for more users than this, unless asked for.
 MOST_RERUN_USERS = 30
@@ -92,7 +91,7 @@ def audit(
         instance,
         tasks_of(instance, last),
         mechanism,
-        division or ("tdm" if mechanism.endswith("tdm") else "rdm"),
+        division or (TABLE[mechanism].division if mechanism else "rdm"),
         given if whole_tasks is None else whole_tasks,
         dict(options or {}),
         tries,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..mechanisms.per_server.best_response import Market
-from ..models.instances.instance import Instance
+from ..formulations.audits import pareto
+from ..mechanisms.allocation import Allocation
+from ..mechanisms.per_server.market import Market
+from ..models.instances.instance import Instance, tasks_alone
 from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
-
-if TYPE_CHECKING:
-    from ..mechanisms.allocation import Allocation
 
 
 def plain(instance: Instance) -> Instance:
@@ -86,8 +85,6 @@ def non_wasteful(case: Case) -> Finding:
 
 def pareto_optimal(case: Case) -> Finding:
     """Nobody can gain without another's loss. Margin: −(largest sum of gains, each over Γ[n] = Σ_i γ[n,i])."""
-    from ..formulations.audits import pareto
-
     if _added_up(case):
         return Finding.undefined(_NOT_TOLD_APART)
     model = pareto(case.instance, case.totals, case.division, case.whole)
@@ -179,8 +176,6 @@ def _worth(case: Case, weights: np.ndarray) -> np.ndarray:
         exchange[some] = np.minimum(exchange[some], need[None, :] / need[some, None])
     where, scaled = (gamma > 0).astype(float), case.tasks
     if instance.rates is not None:  # a task is lighter or heavier by server
-        from ..models.instances.instance import tasks_alone
-
         usual = tasks_alone(instance.demands, instance.capacities * instance.counts[:, None])
         scale = np.divide(usual, gamma, out=np.zeros_like(gamma), where=gamma > 0)
         where = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
@@ -195,8 +190,6 @@ def _better(case: Case, tasks: np.ndarray) -> Allocation:
 
 def as_allocation(instance: Instance, tasks: np.ndarray, name: str, method: str = "audit") -> Allocation:
     """Return anyone's tasks as an Allocation; shares are fractions of what one could run alone."""
-    from ..mechanisms.allocation import Allocation
-
     alone = instance.gamma().sum(axis=1)
     weights: Any = instance.weights if instance.weights.ndim == 1 else np.ones(len(alone))
     return Allocation(
@@ -204,6 +197,6 @@ def as_allocation(instance: Instance, tasks: np.ndarray, name: str, method: str 
         mechanism=name,
         method=method,
         tasks_array=tasks,
-        normaliser=alone,
+        gamma=alone,
         entitled=weights * alone,
     )

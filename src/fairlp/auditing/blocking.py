@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..mechanisms.allocation import Allocation
-from ..mechanisms.per_server.best_response import Division, Market
-from ..mechanisms.per_server.check import tasks_of
+from ..mechanisms.allocation import Allocation, tasks_of
+from ..mechanisms.mechanism import Division
+from ..mechanisms.per_server.market import Market
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .basics import plain

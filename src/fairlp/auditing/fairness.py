@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..formulations.audits import one_resource
 from ..mechanisms.allocation import Allocation
-from ..mechanisms.mechanism import load
+from ..mechanisms.complaints.check import check
+from ..mechanisms.mechanism import Division, run
 from ..mechanisms.per_server.fixed_point import fixed_point
+from ..mechanisms.table import find
 from ..models.instances.instance import Instance
+from ..solvers.leximin.rounds import leximin
 from ..tolerances import AUDIT, QUOTIENT_ROUNDING
 from .basics import as_allocation, plain
 from .findings import Case, Finding, amount
@@ -53,36 +57,27 @@ def common_bottleneck(instance: Instance) -> int | None:
 
 def leximin_of(mechanism: str, case: Case) -> Finding:
     """The totals are the leximin of the mechanism's Γ. Margin: −(largest difference of tasks, over Γ[n])."""
-    from ..mechanisms.table import find
-
     row = find(mechanism)
     reason = row.undefined(case.instance) or (_WHOLE if case.whole else None)
     if reason:
         return Finding.undefined(reason)
-    from ..api import allocate
-
-    best = allocate(case.instance, mechanism)
-    return _against(case, best, np.asarray(load(row.normaliser)(case.instance)), mechanism)
+    return _against(case, run(row, case.instance), row.gamma(case.instance), mechanism)
 
 
 def no_justified_complaints(case: Case) -> Finding:
     """No user may complain: everyone has all it asks for, or what it is entitled to of a saturated resource."""
-    from ..mechanisms.table import find
-
     reason = find("njc").undefined(case.instance)
     if reason:
         return Finding.undefined(reason)
-    from ..mechanisms.complaints.check import check
-
     found = check(case.instance, case.totals)
     return Finding.of_margin(found.margin, str(found), "nobody has a justified complaint")
 
 
-def per_server(case: Case, division: str) -> Finding:
+def per_server(case: Case, division: Division) -> Finding:
     """Nobody could gain on a server from users of higher level there (PS-DSF). Margin: −(gain / γ[n,i])."""
     if reason := _not_divisible(case):
         return Finding.undefined(reason)
-    found = fixed_point(case.instance, case.tasks, "tdm" if division == "tdm" else "rdm")
+    found = fixed_point(case.instance, case.tasks, division)
     worst = max(found.violation, found.infeasibility)
     return Finding.of_margin(-worst, str(found), "nobody could gain on a server from users of higher level there")
 
@@ -97,9 +92,6 @@ def _not_divisible(case: Case) -> str | None:
 
 
 def _max_min_of_resource(case: Case, resource: int) -> Finding:
-    from ..formulations.audits import one_resource
-    from ..solvers.leximin.rounds import leximin
-
     formulation, normaliser = one_resource(resource)
     instance = plain(case.instance)
     result = leximin(instance, formulation, normaliser)

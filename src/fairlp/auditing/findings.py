@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..api import allocate
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 
 if TYPE_CHECKING:
     from ..mechanisms.allocation import Allocation
-    from ..mechanisms.per_server.best_response import Division
+    from ..mechanisms.mechanism import Division
 
 
 @dataclass(frozen=True)
@@ -96,10 +98,6 @@ class Case:
 
     def again(self, instance: Instance) -> Allocation:
         """Return what the mechanism does with another instance."""
-        import warnings
-
-        from ..api import allocate
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return allocate(instance, self.mechanism, **(self.options or {}))

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..api import allocate
 from ..errors import FairlpError, UnknownNameError
 from ..mechanisms.table import TABLE
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.instance import Instance
 from . import audit
 from .properties import DYNAMIC, known, table
-from .search import random_instance
+from .search import random_instance, violation
 
 #: the properties of the table, in its order
 COLUMNS = (
@@ -63,7 +64,7 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: list[str] | None = N
     for name in names:
         row = TABLE[name]
         for wanted in COLUMNS:
-            if (wanted in DYNAMIC) != ("horizon" in row.options):
+            if (wanted in DYNAMIC) != row.arrivals:
                 continue
             promised = wanted in row.promises
             shown = f"{name} breaks {wanted}" if (name, wanted) in shipped else ""
@@ -76,21 +77,44 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: list[str] | None = N
     return pd.DataFrame(list(rows.values()), index=index, columns=columns)
 
 
-def counterexample(mechanism: str, property: str) -> Instance:
-    """Return the smallest instance that we know on which the mechanism breaks the property.
+def counterexample(mechanism: str, property: str, *, search: bool = False, **how: Any) -> Instance | None:
+    """Return the smallest instance that we know on which the mechanism breaks the property, or search for one.
+
+    Parameters
+    ----------
+    mechanism, property : str
+        Names from :func:`fairlp.mechanisms` and :func:`fairlp.properties`.
+    search : bool
+        Look at random small instances instead of those that ship, and simplify what is found. None when nothing was
+        found, which proves nothing.
+    **how
+        Of the search: ``seed`` (the same finds the same instance), ``tries`` (instances to look at, 1000), ``users``,
+        ``servers``, ``resources`` (largest sizes: 4, 3, 3), ``lies`` (tried on each, for strategy-proofness, 60),
+        ``shrink`` (True) and ``options`` (of the mechanism).
 
     Raises
     ------
     UnknownNameError
-        When none is known; ``find_violation`` searches for one.
+        When no such instance ships.
+
+    Examples
+    --------
+    >>> import fairlp
+    >>> instance = fairlp.counterexample("naive-drf", "Pareto-optimal", search=True)
+    >>> len(instance.users), len(instance.servers), len(instance.resources)
+    (2, 2, 2)
     """
+    if search:
+        return violation(mechanism, property, **how)
     key = (find_mechanism(mechanism).name, known(property))
     shipped = _shipped()
     if key not in shipped:
         raise UnknownNameError(
             f"no instance is known on which {mechanism!r} breaks {property!r}; "
-            f"fairlp.find_violation({mechanism!r}, {property!r}) searches for one"
+            f"fairlp.counterexample({mechanism!r}, {property!r}, search=True) searches for one"
         )
+    if how:
+        raise UnknownNameError(f"option {next(iter(how))!r} is one of the search; give search=True")
     given = dict(shipped[key])
     name = f"{key[0]} breaks {key[1]}"
     limits = given.pop("task_limits", None)
@@ -127,8 +151,6 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
 
 def count_broken(mechanism: str, wanted: str, audits: int, seed: int) -> tuple[int, int]:
     """Return how many random instances were audited, and on how many the property was broken."""
-    from ..api import allocate
-
     rng = np.random.default_rng(seed)
     row = find_mechanism(mechanism)
     audited = broken = 0

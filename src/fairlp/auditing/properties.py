@@ -26,6 +26,10 @@ class Property:
         Case → Finding.
     reruns : bool
         Whether the mechanism is run again (on lies, or without a user).
+    fewest_users : int
+        Fewer than these cannot break it.
+    one_resource, common_resource : bool
+        Whether it is about instances with one resource, or with one that is everyone's dominant one.
     """
 
     name: str
@@ -33,6 +37,9 @@ class Property:
     source: str
     audit: Callable[[Case], Finding]
     reruns: bool = False
+    fewest_users: int = 2
+    one_resource: bool = False
+    common_resource: bool = False
 
 
 _GHODSI, _PS = "Ghodsi et al., NSDI 2011", "Khamse-Ashari et al., ICC 2017"
@@ -40,7 +47,7 @@ _ROWS = (
     Property(
         "feasible", "no server is over capacity, nobody over its limit or where it may not run", "", basics.feasible
     ),
-    Property("non-wasteful", "nobody could run more with what is free", "", basics.non_wasteful),
+    Property("non-wasteful", "nobody could run more with what is free", "", basics.non_wasteful, fewest_users=1),
     Property("Pareto-optimal", "nobody can gain without another's loss", _GHODSI, basics.pareto_optimal),
     Property("envy-free", "nobody would rather have what another has, per weight", _GHODSI, basics.envy_free),
     Property(
@@ -54,8 +61,15 @@ _ROWS = (
         "a resource that is everyone's dominant one on every server where it can run is shared max-min fairly",
         f"{_GHODSI}; {_PS}",
         fairness.bottleneck,
+        common_resource=True,
     ),
-    Property("single-resource", "a single resource is shared max-min fairly", _GHODSI, fairness.single_resource),
+    Property(
+        "single-resource",
+        "a single resource is shared max-min fairly",
+        _GHODSI,
+        fairness.single_resource,
+        one_resource=True,
+    ),
     Property(
         "population-monotonic", "when a user leaves, nobody is worse off", _GHODSI, reports.population_monotonic, True
     ),

@@ -9,20 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..api import allocate
 from ..errors import FairlpError
+from ..mechanisms.domains import NO_CONSTRAINTS
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Index
 from ..tolerances import SHRINKING_MARGIN
 from . import audit
-from .properties import known
-
-#: The paper has no task limits, and its promises are not meant for them (docs/per-server-fairness.md).
-NO_LIMITS = ("psdsf-rdm", "psdsf-tdm")
+from .properties import PROPERTIES, known
 
 
-def find_violation(
+def violation(
     mechanism: str,
     property: str,
     *,
@@ -63,7 +62,7 @@ def find_violation(
     Examples
     --------
     >>> import fairlp
-    >>> instance = fairlp.find_violation("naive-drf", "Pareto-optimal")
+    >>> instance = fairlp.counterexample("naive-drf", "Pareto-optimal", search=True)
     >>> len(instance.users), len(instance.servers), len(instance.resources)
     (2, 2, 2)
     """
@@ -80,8 +79,6 @@ def find_violation(
 
 def _breaks(instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) -> bool:
     """Whether the mechanism is defined for the instance and clearly breaks the property there."""
-    from ..api import allocate
-
     if row.undefined(instance):
         return False
     try:
@@ -98,11 +95,12 @@ def random_instance(
     rng: np.random.Generator, row: Mechanism, name: str, users: int, servers: int, resources: int
 ) -> Instance:
     """Return a random instance of small integers that the mechanism may be defined for."""
-    n = int(rng.integers(1 if name == "non-wasteful" else 2, users + 1))
-    k = 1 if "one server" in row.domain else int(rng.integers(1, servers + 1))
-    r = 1 if name == "single-resource" else int(rng.integers(1, resources + 1))
+    asked = PROPERTIES.get(name)  # None: a property of every step
+    n = int(rng.integers(asked.fewest_users if asked else 2, users + 1))
+    k = 1 if row.shares_one_server else int(rng.integers(1, servers + 1))
+    r = 1 if asked and asked.one_resource else int(rng.integers(1, resources + 1))
     # the papers on users who arrive exclude zero demands
-    zeros = rng.random() < 0.5 and "horizon" not in row.options
+    zeros = rng.random() < 0.5 and not row.arrivals
     demands = rng.integers(0 if zeros else 1, 5, (n, r))
     demands[~demands.any(axis=1), 0] = 1
     capacities = rng.integers(1, 13, (k, r))
@@ -112,14 +110,13 @@ def random_instance(
     options: dict[str, Any] = {}
     if rng.random() < 0.3:
         options["weights"] = rng.integers(1, 4, n)
-    if k > 1 and "no placement constraints" not in row.domain and rng.random() < 0.6:
+    if k > 1 and NO_CONSTRAINTS not in row.domain and rng.random() < 0.6:
         eligible = rng.random((n, k)) < 0.6
         eligible[np.arange(n), rng.integers(0, k, n)] = True
         options["eligible"] = eligible
-    limits = row.name not in NO_LIMITS and "no task limits" not in row.domain
-    if limits and (row.name == "njc" or rng.random() < 0.2):
+    if row.limits == "always" or (row.limits == "any" and rng.random() < 0.2):
         options["task_limits"] = rng.integers(1, 8, n)
-    if name == "bottleneck":
+    if asked and asked.common_resource:
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
     return Instance.from_arrays(demands, capacities, **options)
 

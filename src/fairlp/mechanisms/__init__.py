@@ -1,1 +1,13 @@
-"""Mechanisms."""
+"""Mechanisms: the table of them, a room a family, and how a method's outcome becomes an Allocation.
+
+``fairlp.mechanisms()`` lists them.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ..callable_module import make_callable
+from .table import table
+
+make_callable(sys.modules[__name__], table)

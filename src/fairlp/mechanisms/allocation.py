@@ -3,19 +3,67 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError
+from ..errors import InstanceError, NotDefinedError
 from ..models.files.whole_files import write_text
 from ..models.instances.instance import Instance
-from .shown import Shown
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer of :meth:`Allocation.certify`.
+
+    Attributes
+    ----------
+    proved : bool
+    message : str
+        "optimal, proved …", or what fails.
+    difference : float
+        Largest difference of a user's level from the proved one, relative.
+    levels : tuple of (Fraction or None)
+        Exact levels by user, where they were computed.
+    """
+
+    proved: bool
+    message: str
+    difference: float = np.nan
+    levels: tuple[Fraction | None, ...] = field(default=(), repr=False)
+
+    def __bool__(self) -> bool:
+        return self.proved
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Shown:
+    """Text and HTML of what has a summary and notes."""
+
+    notes: tuple[str, ...]
+
+    def summary(self) -> pd.DataFrame:
+        """Return the table to show."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        table = self.summary().to_string(float_format=lambda value: f"{value:.6g}", max_rows=40)
+        notes = "".join(f"\nnote: {note}" for note in self.notes)
+        return f"{self!r}\n{table}{notes}"
+
+    def _repr_html_(self) -> str:
+        table = self.summary().to_html(float_format=lambda value: f"{value:.6g}", max_rows=40)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<p>{escape(repr(self))}</p>{table}{notes}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +77,7 @@ class Allocation(Shown):
         How it was made; ``solver`` is empty when no solver was needed.
     tasks_array : ndarray, shape (N, K)
         Tasks of each user on the servers of each row (all ``counts[i]`` servers of row i together).
-    normaliser : ndarray, shape (N,)
+    gamma : ndarray, shape (N,)
         Γ[n], the tasks that count as a share of 1 (DRF: what n could run alone).
     entitled : ndarray, shape (N,)
         Tasks at level 1: φ[n]·Γ[n]; the mechanism makes tasks / entitled as equal as it can.
@@ -50,6 +98,8 @@ class Allocation(Shown):
         What a task needs where it runs, as a multiple of the demands, where given rates say so (PS-DSF).
     certificate : object or None
         What proves the answer where it is not a linear program's optimum (PS-DSF: that nobody could gain on a server).
+    prove : callable or None
+        The mechanism's own proof, (Allocation, exact) → Verdict; see :meth:`certify`.
     notes : tuple of str
         What a careful reader should know (merged servers, tasks that fit nowhere).
     """
@@ -58,7 +108,7 @@ class Allocation(Shown):
     mechanism: str
     method: str
     tasks_array: np.ndarray
-    normaliser: np.ndarray
+    gamma: np.ndarray
     entitled: np.ndarray
     solver: str = ""
     prices_array: np.ndarray | None = None
@@ -68,6 +118,7 @@ class Allocation(Shown):
     picks: pd.DataFrame | None = None
     effort: np.ndarray | None = None
     certificate: Any = None
+    prove: Callable[[Allocation, bool], Verdict] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -83,7 +134,7 @@ class Allocation(Shown):
     @cached_property
     def shares(self) -> pd.Series[float]:
         """Share by user, tasks/Γ (for DRF and DRFH: the dominant share, a fraction of the pool), weights left out."""
-        return pd.Series(_ratio(self.totals.to_numpy(), self.normaliser), index=self._users, name="share")
+        return pd.Series(_ratio(self.totals.to_numpy(), self.gamma), index=self._users, name="share")
 
     @cached_property
     def levels(self) -> pd.Series[float]:
@@ -131,7 +182,7 @@ class Allocation(Shown):
             worst = max(worst, float(self.tasks_array[~self.instance.eligibility].max(initial=0.0)))
         return worst
 
-    def certify(self, exact: bool = False) -> Any:
+    def certify(self, exact: bool = False) -> Verdict:
         """Return whether the allocation is what its mechanism says, proved without the method that made it.
 
         Max-min mechanisms: against the linear programs of the leximin, by gap and residuals, or (``exact=True``) in
@@ -148,9 +199,15 @@ class Allocation(Shown):
         NotDefinedError
             For a mechanism without an optimality certificate (whole tasks: :func:`fairlp.validate` compares them).
         """
-        from importlib import import_module
-
-        return import_module("fairlp.mechanisms.certificates").certify(self, exact)
+        if self.prove is not None:
+            return self.prove(self, exact)
+        if self.certificate is not None and not exact:
+            return Verdict(bool(self.certificate), str(self.certificate))
+        kind = "exact certificate" if exact else "certificate"
+        raise NotDefinedError(
+            f"{self.mechanism!r} has no {kind} of optimality; fairlp.validate compares its methods, and "
+            "fairlp.audit checks its properties"
+        )
 
     def summary(self) -> pd.DataFrame:
         """Return one row for each user: tasks, share, weight-adjusted level, servers used."""
@@ -215,6 +272,28 @@ class Allocation(Shown):
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     """Return part / whole, 0 where the whole is 0 (a user who cannot run anything has a share of 0)."""
     return np.asarray(np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), 0.0))
+
+
+def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) -> np.ndarray:
+    """Return tasks as an array of users × servers, by label where there are labels."""
+    if isinstance(allocation, Allocation):
+        allocation = allocation.tasks
+    if isinstance(allocation, pd.DataFrame):
+        users, servers = list(instance.users), list(instance.servers)
+        for label, there, what in ((users, allocation.index, "user"), (servers, allocation.columns, "server")):
+            missing = [one for one in label if one not in there]
+            if missing:
+                raise InstanceError(
+                    f"the allocation has no row or column for {what} {missing[0]!r}; expected all {what}s"
+                )
+        allocation = allocation.loc[users, servers].to_numpy()
+    tasks = np.asarray(allocation, dtype=float)
+    expected = (len(instance.users), len(instance.servers))
+    if tasks.shape != expected:
+        raise InstanceError(f"the allocation has shape {tasks.shape}; expected {expected}, users × servers")
+    if not np.isfinite(tasks).all():
+        raise InstanceError("the allocation has entries that are not finite; expected tasks, users × servers")
+    return tasks
 
 
 def tasks_by_user(instance: Instance, allocation: Any) -> np.ndarray:

@@ -2,86 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 
-from ..errors import NotDefinedError
 from ..tolerances import AGREEMENT, VERIFIED
-from .allocation import Allocation
-from .mechanism import load
-from .table import TABLE
-
-_LEXIMIN = "fairlp.mechanisms.max_min.methods:leximin_lp"
+from .allocation import Allocation, Verdict
+from .mechanism import run
+from .table import find
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The answer of :meth:`Allocation.certify`.
-
-    Attributes
-    ----------
-    proved : bool
-    message : str
-        "optimal, proved …", or what fails.
-    difference : float
-        Largest difference of a user's level from the proved one, relative.
-    levels : tuple of (Fraction or None)
-        Exact levels by user, where they were computed.
-    """
-
-    proved: bool
-    message: str
-    difference: float = np.nan
-    levels: tuple[Fraction | None, ...] = field(default=(), repr=False)
-
-    def __bool__(self) -> bool:
-        return self.proved
-
-    def __str__(self) -> str:
-        return self.message
-
-
-def certify(allocation: Allocation, exact: bool = False) -> Verdict:
-    """Return the verdict on an allocation; see :meth:`Allocation.certify`."""
-    row = TABLE.get(allocation.mechanism)
-    if row is None or not any(algorithm.runner == _LEXIMIN for algorithm in row.algorithms):
-        if allocation.certificate is not None and not exact:
-            return Verdict(bool(allocation.certificate), str(allocation.certificate))
-        kind = "exact certificate" if exact else "certificate"
-        raise NotDefinedError(
-            f"{allocation.mechanism!r} has no {kind} of optimality; fairlp.validate compares its methods, and "
-            "fairlp.audit checks its properties"
-        )
+def by_rounds(allocation: Allocation, exact: bool = False) -> Verdict:
+    """Return whether a max-min allocation has the levels of the leximin, by linear programs or in rationals."""
     if allocation.residual > VERIFIED:
         return Verdict(False, f"infeasible: a capacity, limit or placement is violated by {allocation.residual:.3g}")
+    mechanism = find(allocation.mechanism)
     if exact:
         from ..solvers.leximin.exact import exact_levels
 
-        found = exact_levels(allocation.instance, load(row.formulation))
+        assert mechanism.formulation is not None
+        found = exact_levels(allocation.instance, mechanism.formulation)
         if not found.proved:
             return Verdict(False, f"not proved: {found.message}", levels=tuple(found.levels))
         expected = np.array([0.0 if level is None else float(level) for level in found.levels])
-        how = f"in rationals, {found.rounds} rounds"
-        levels = tuple(found.levels)
-    else:
-        from ..api import run
+        return _agreement(allocation, expected, f"in rationals, {found.rounds} rounds", tuple(found.levels))
+    reference = run(mechanism, allocation.instance, method="lp")
+    return _agreement(allocation, reference.levels.to_numpy(), f"by linear programs, gap {reference.gap or 0:.1e}")
 
-        reference = run(allocation.instance, allocation.instance, (), row, "lp", "highs", True, {})
-        expected, how, levels = reference.levels.to_numpy(), f"by linear programs, gap {reference.gap or 0:.1e}", ()
+
+def _agreement(
+    allocation: Allocation, expected: np.ndarray, how: str, levels: tuple[Fraction | None, ...] = ()
+) -> Verdict:
+    """Return the verdict on levels that ought to be the expected ones."""
     own = allocation.levels.to_numpy()
     larger = np.maximum(abs(own), abs(expected))
     difference = abs(own - expected) / np.where(larger > 0, larger, 1.0)
     worst = int(difference.argmax())
-    if difference[worst] > AGREEMENT:
+    most = float(difference[worst])
+    if most > AGREEMENT:
         user = allocation.instance.users[worst]
-        return Verdict(
-            False,
-            f"not optimal: user {user!r} has the level {own[worst]:.12g}, and {expected[worst]:.12g} is right ({how})",
-            float(difference[worst]),
-            levels,
-        )
-    return Verdict(
-        True, f"optimal, proved ({how}); levels agree to {difference[worst]:.1e}", float(difference[worst]), levels
-    )
+        wrong = f"user {user!r} has the level {own[worst]:.12g}, and {expected[worst]:.12g} is right"
+        return Verdict(False, f"not optimal: {wrong} ({how})", most, levels)
+    return Verdict(True, f"optimal, proved ({how}); levels agree to {most:.1e}", most, levels)

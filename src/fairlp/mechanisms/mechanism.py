@@ -1,171 +1,320 @@
-"""What a row of the table of mechanisms is made of: algorithms, domains, options."""
+"""What a mechanism is, and the one way from a call to an answer: ``run`` picks the method, ``finish`` makes the answer.
+
+A method is a function of an :class:`Asked` and returns an :class:`Outcome`; it neither clocks itself nor knows what an
+:class:`~fairlp.mechanisms.allocation.Allocation` is.
+"""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
 
 from ..errors import NotDefinedError, UnknownNameError, nearest
+from ..formulations.normalisers import entitled
+from .allocation import Allocation
+from .domains import ONE_SERVER, Domain
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..models.instances.instance import Instance
+    from ..models.notation.model import Model
+    from .allocation import Verdict
+    from .validation import Check
 
-
-def load(target: str) -> Any:
-    """Return the object at ``module:name``; modules are imported when first needed."""
-    module, _, name = target.partition(":")
-    return getattr(importlib.import_module(module), name)
+#: What servers divide: their resources, or their time.
+Division = Literal["rdm", "tdm"]
 
 
 @dataclass(frozen=True)
-class Algorithm:
-    """A way to a mechanism's result: its method name, where it is, and when it is exact.
+class Method:
+    """A way to a mechanism's result.
 
-    ``runner`` is ``module:function`` taking (instance, mechanism, algorithm, request) and returning an Allocation;
-    ``core`` is what it runs; ``applies`` is ``module:function`` telling whether it is exact for an instance (None:
-    always), and ``pays`` whether ``auto`` is to take it there (None: wherever it is exact); ``solves`` tells that a
-    model goes to a solver, whose options it then takes.
+    Attributes
+    ----------
+    name : str
+    run : callable
+        Asked → Outcome.
+    applies : callable or None
+        Instance → whether the method gives the mechanism's exact result there (None: always).
+    pays : callable or None
+        Instance → whether ``auto`` is to take it there (None: wherever it is exact).
+    options : tuple of str or None
+        Options of the mechanism that it takes (None: all of them).
+    needs, cost : str
+        When it is exact, and what it costs, in words.
+    solves : bool
+        Whether it puts a model before a solver, whose options it then takes.
     """
 
-    method: str
-    runner: str
-    core: str = ""
-    applies: str | None = None
-    pays: str | None = None
+    name: str
+    run: Callable[[Asked], Outcome]
+    applies: Callable[[Instance], bool] | None = None
+    pays: Callable[[Instance], bool] | None = None
+    options: tuple[str, ...] | None = None
     needs: str = ""
     cost: str = ""
     solves: bool = False
 
     def is_exact_for(self, instance: Instance) -> bool:
-        """Whether the algorithm gives the mechanism's exact result for this instance."""
-        return self.applies is None or bool(load(self.applies)(instance))
+        """Whether the method gives the mechanism's exact result for this instance."""
+        return self.applies is None or self.applies(instance)
 
     def is_best_for(self, instance: Instance) -> bool:
-        """Whether ``auto`` takes it for this instance, where no algorithm before it is."""
-        return self.is_exact_for(instance) and (self.pays is None or bool(load(self.pays)(instance)))
+        """Whether ``auto`` takes it for this instance, where no method before it is."""
+        return self.is_exact_for(instance) and (self.pays is None or self.pays(instance))
+
+    def lacks(self, parameters: Mapping[str, Any]) -> list[str]:
+        """Return which of these options of the mechanism the method does not take (None and False ask for nothing)."""
+        if self.options is None:
+            return []
+        asked = [name for name, value in parameters.items() if value is not None and value is not False]
+        return [name for name in asked if name not in self.options]
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One row: a rule for sharing, as the literature states it.
+    """One row of the table: a rule for sharing, as the literature states it.
 
     Attributes
     ----------
     name, title, source : str
-    formulation : str
-        ``module:function``, Instance → Model.
-    normaliser : str
-        ``module:function``, Instance → Γ.
-    algorithms : tuple of Algorithm
+    formulation : callable or None
+        Instance → Model (None for a procedure that has no model of its own).
+    gamma : callable
+        Instance → Γ, the tasks that count as a share of 1, shape (N,).
+    methods : tuple of Method
         Fastest first; ``auto`` takes the first that is exact.
     promises : tuple of str
         Properties that the literature promises.
-    domain : tuple of str
-        What the instance must be: names of checks in this module.
+    domain : tuple of Domain
+        What the instance must be.
     options : tuple of str
-        Options of the mechanism itself, which ``allocate`` hands to every one of its methods.
-    validator : str
-        ``module:function``, Check → rows of ``validate``, in place of comparing the methods with the LP; or nothing.
+        Options of the mechanism itself.
+    validate : callable or None
+        Check → rows of ``validate``, in place of comparing the methods with the LP.
+    prove : callable or None
+        (Allocation, exact) → Verdict: whether it is what the mechanism says, proved without the method that made it.
     compared : bool
         Whether ``compare`` takes it when it is asked for nothing in particular.
     whole_tasks : bool
         Whether tasks are whole (a task that fits no server then never runs).
+    division : {"rdm", "tdm"}
+        What servers divide under it.
+    arrivals : bool
+        Whether users arrive one by one (the answer is a DynamicAllocation).
+    limits : {"any", "never", "always"}
+        Whether its promises are meant for users with task limits.
     """
 
     name: str
     title: str
     source: str
-    formulation: str
-    normaliser: str
-    algorithms: tuple[Algorithm, ...]
+    formulation: Callable[..., Model] | None
+    gamma: Callable[[Instance], np.ndarray]
+    methods: tuple[Method, ...]
     promises: tuple[str, ...] = ()
-    domain: tuple[str, ...] = ()
+    domain: tuple[Domain, ...] = ()
     options: tuple[str, ...] = ()
-    validator: str = ""
+    validate: Callable[[Check], pd.DataFrame] | None = None
+    prove: Callable[[Allocation, bool], Verdict] | None = None
     compared: bool = True
     whole_tasks: bool = False
+    division: Division = "rdm"
+    arrivals: bool = False
+    limits: Literal["any", "never", "always"] = "any"
 
     @property
-    def methods(self) -> tuple[str, ...]:
+    def method_names(self) -> tuple[str, ...]:
         """Names of the methods, fastest first."""
-        return tuple(algorithm.method for algorithm in self.algorithms)
+        return tuple(method.name for method in self.methods)
 
-    def algorithm(self, method: str, instance: Instance) -> Algorithm:
-        """Return the algorithm of that name (``auto``: the fastest that is exact for the instance)."""
-        if method == "auto":
-            return next(algorithm for algorithm in self.algorithms if algorithm.is_best_for(instance))
-        for algorithm in self.algorithms:
-            if algorithm.method == method:
-                return algorithm
+    @property
+    def shares_one_server(self) -> bool:
+        """Whether it is defined for one server only."""
+        return ONE_SERVER in self.domain
+
+    def method(self, name: str) -> Method:
+        """Return the method of that name."""
+        for method in self.methods:
+            if method.name == name:
+                return method
         raise UnknownNameError(
-            f"mechanism {self.name!r} has no method {method!r}; {nearest(method, ['auto', *self.methods])}"
+            f"mechanism {self.name!r} has no method {name!r}; {nearest(name, ['auto', *self.method_names])}"
         )
 
-    def solving(self, instance: Instance) -> Algorithm:
-        """Return the fastest algorithm that puts a model before a solver (a solver or its options were named)."""
-        for algorithm in self.algorithms:
-            if algorithm.solves and algorithm.is_exact_for(instance):
-                return algorithm
+    def fastest(self, instance: Instance, parameters: Mapping[str, Any], *, solving: bool = False) -> Method:
+        """Return the first method that is exact for the instance and takes these options of the mechanism.
+
+        With ``solving`` (a solver or its options were named) it is the first that puts a model before a solver.
+        """
+        able = [method for method in self.methods if not method.lacks(parameters)]
+        if not solving:
+            return next(method for method in able if method.is_best_for(instance))
+        for method in able:
+            if method.solves and method.is_exact_for(instance):
+                return method
         raise UnknownNameError(
             f"mechanism {self.name!r} has no method that uses a solver, so it takes no solver and no solver's options;"
-            f" methods: {', '.join(self.methods)}; options: {', '.join(self.options) or 'none'}"
+            f" methods: {', '.join(self.method_names)}; options: {', '.join(self.options) or 'none'}"
         )
 
     def undefined(self, instance: Instance) -> str | None:
         """Return why the mechanism is not defined for the instance, or None when it is."""
-        for check in self.domain:
-            reason = DOMAINS[check](instance)
-            if reason:
-                return reason
-        return None
-
-    def require_defined(self, instance: Instance) -> None:
-        """Raise NotDefinedError, naming the mechanisms that are defined, when this one is not."""
-        reason = self.undefined(instance)
-        if reason:
-            from .table import TABLE
-
-            others = [m.name for m in TABLE.values() if m.undefined(instance) is None]
-            raise NotDefinedError(f"{self.name} is not defined here: {reason}; defined are: {', '.join(others)}")
+        return next(filter(None, (domain.reason(instance) for domain in self.domain)), None)
 
 
-def _one_server(instance: Instance) -> str | None:
-    if instance.n_servers == 1:
-        return None
-    return (
-        f"it shares one server and there are {instance.n_servers} (instance.pooled() makes one of them, "
-        "if tasks may be spread over servers)"
-    )
+@dataclass(frozen=True)
+class Asked:
+    """One call of a method: what there is to share, the row and the method, and all else that was asked for.
+
+    Attributes
+    ----------
+    instance : Instance
+    mechanism : Mechanism
+    method : Method
+    solver : str
+        For a method that solves a model.
+    merge : bool
+        Whether identical servers and proportional users may be merged.
+    options, parameters : mapping
+        Of the solver, and of the mechanism.
+    times : dict
+        Seconds of the phases so far; see :meth:`phase`.
+    """
+
+    instance: Instance
+    mechanism: Mechanism
+    method: Method
+    solver: str = "highs"
+    merge: bool = True
+    options: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Clock a phase; what no phase clocks is ``solve``."""
+        begin = perf_counter()
+        yield
+        self.times[name] = self.times.get(name, 0.0) + perf_counter() - begin
 
 
-def _no_constraints(instance: Instance) -> str | None:
-    if not instance.has_constraints:
-        return None
-    user = instance.users[int((~instance.eligible).any(axis=1).argmax())]
-    return f"it has no placement constraints, and user {user!r} may not run everywhere"
+class Outcome(Protocol):
+    """What a method returns: the numbers, and how they become the answer of that kind of mechanism."""
+
+    @property
+    def times(self) -> Mapping[str, float]:
+        """Seconds by phase, where the method knows them from a solver."""
+
+    def answer(self, asked: Asked, times: dict[str, float]) -> Any:
+        """Return the Allocation."""
 
 
-def _no_rates(instance: Instance) -> str | None:
-    return None if instance.rates is None else "it works with demands and capacities, and rates are given"
+@dataclass(frozen=True)
+class Tasks:
+    """The outcome of a mechanism that shares once: tasks by user and server, and what belongs to them.
+
+    The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`; ``entitled`` is φΓ unless given.
+    """
+
+    tasks: np.ndarray
+    entitled: np.ndarray | None = None
+    prices: np.ndarray | None = None
+    rounds: pd.DataFrame | None = None
+    gap: float | None = None
+    picks: pd.DataFrame | None = None
+    effort: np.ndarray | None = None
+    certificate: Any = None
+    notes: tuple[str, ...] = ()
+    times: Mapping[str, float] = field(default_factory=dict)
+
+    def answer(self, asked: Asked, times: dict[str, float]) -> Allocation:
+        """Return the Allocation."""
+        gamma = asked.mechanism.gamma(asked.instance)
+        return Allocation(
+            instance=asked.instance,
+            mechanism=asked.mechanism.name,
+            method=asked.method.name,
+            solver=asked.solver if asked.method.solves else "",
+            tasks_array=self.tasks,
+            gamma=gamma,
+            entitled=entitled(asked.instance, gamma) if self.entitled is None else self.entitled,
+            prices_array=self.prices,
+            times=times,
+            rounds=self.rounds,
+            gap=self.gap,
+            picks=self.picks,
+            effort=self.effort,
+            certificate=self.certificate,
+            prove=asked.mechanism.prove,
+            notes=self.notes,
+        )
 
 
-def _no_limits(instance: Instance) -> str | None:
-    limited = instance.task_limits != float("inf")
-    if not limited.any():
-        return None
-    return f"it has no task limits, and user {instance.users[int(limited.argmax())]!r} has one"
+def run(
+    mechanism: Mechanism,
+    instance: Instance,
+    *,
+    method: str = "auto",
+    solver: str = "highs",
+    merge: bool = True,
+    **options: Any,
+) -> Any:
+    """Share an instance by a mechanism that is defined for it; what every entry point comes to.
+
+    Parameters are those of :func:`fairlp.allocate`. Returns an Allocation, or a DynamicAllocation where users arrive.
+    """
+    from ..models.programs.backends import find_backend
+
+    find_backend(solver)  # a name that does not exist ends it here, whatever the method
+    parameters = {name: value for name, value in options.items() if name in mechanism.options}
+    of_solver = {name: value for name, value in options.items() if name not in parameters}
+    if method == "auto":
+        chosen = mechanism.fastest(instance, parameters, solving=bool(of_solver) or solver != "highs")
+    else:
+        chosen = mechanism.method(method)
+        _refuse(mechanism, chosen, instance, parameters)
+    if of_solver and not chosen.solves:
+        name = next(iter(of_solver))
+        raise UnknownNameError(
+            f"method {chosen.name!r} of {mechanism.name!r} has no option {name!r}; "
+            f"{nearest(name, ['merge', *mechanism.options])} (solver options go with a method that uses a solver)"
+        )
+    return finish(Asked(instance, mechanism, chosen, solver, merge, of_solver, parameters))
 
 
-def _one_weight(instance: Instance) -> str | None:
-    return None if instance.weights.ndim == 1 else "it takes one weight for each user, not one for each resource"
+def finish(asked: Asked) -> Any:
+    """Run the method, clock it, and make the answer: the only place where one is made."""
+    begin = perf_counter()
+    outcome = asked.method.run(asked)
+    seconds = perf_counter() - begin
+    times = {**asked.times, **outcome.times}
+    times.setdefault("solve", seconds - sum(times.values()))
+    return outcome.answer(asked, times)
 
 
-DOMAINS: dict[str, Callable[[Instance], str | None]] = {
-    "one server": _one_server,
-    "no placement constraints": _no_constraints,
-    "no rates": _no_rates,
-    "no task limits": _no_limits,
-    "one weight a user": _one_weight,
-}
+def through(solver: str, method: Callable[[Asked], Outcome]) -> Callable[[Asked], Outcome]:
+    """Return a method that puts its models before this solver, whatever solver was named."""
+    return lambda asked: method(replace(asked, solver=solver))
+
+
+def _refuse(mechanism: Mechanism, method: Method, instance: Instance, parameters: Mapping[str, Any]) -> None:
+    """Raise when a method that was named is not exact for the instance, or lacks an option."""
+    lacking = method.lacks(parameters)
+    if lacking:
+        able = [repr(other.name) for other in mechanism.methods if lacking[0] not in other.lacks(parameters)]
+        raise UnknownNameError(
+            f"method {method.name!r} of {mechanism.name!r} has no option {lacking[0]!r}; it is one of method "
+            f"{' or '.join(able)}"
+        )
+    if not method.is_exact_for(instance):
+        raise NotDefinedError(
+            f"method {method.name!r} of {mechanism.name!r} is not exact for this instance ({method.needs}); "
+            "use method='auto' or 'lp'"
+        )

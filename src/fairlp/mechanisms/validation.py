@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..api import require_instance, run
+from ..models.instances.checks import require_instance
 from ..tolerances import AGREEMENT
-from .mechanism import Mechanism, load
-from .table import find
+from .mechanism import Mechanism, run
+from .table import find, find_defined, refuse_options_of_others
 
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Check:
-    """What a validator of :class:`~fairlp.mechanisms.mechanism.Mechanism` works with: the instance and how it was asked."""
+    """What the ``validate`` of a mechanism works with: the instance, and how it was asked."""
 
     instance: Instance
     mechanism: Mechanism
@@ -30,11 +30,14 @@ class Check:
     def allocate(self, mechanism: str | None = None, method: str = "auto", **parameters: Any) -> Allocation:
         """Run a method of this mechanism (with the options that it was asked with), or of another one."""
         row = self.mechanism if mechanism is None else find(mechanism)
-        solves = method != "auto" and row.algorithm(method, self.instance).solves
+        solves = method != "auto" and row.method(method).solves
         own = {name: value for name, value in self.options.items() if name in row.options}
-        others = {name: value for name, value in self.options.items() if name not in self.mechanism.options}
-        options = {**own, **(others if solves else {}), **parameters}
-        return run(self.instance, self.instance, (), row, method, self.solver if solves else "highs", True, options)
+        if method != "auto":
+            own = {name: value for name, value in own.items() if name not in row.method(method).lacks(own)}
+        of_solver = {name: value for name, value in self.options.items() if name not in self.mechanism.options}
+        options = {**own, **(of_solver if solves else {}), **parameters}
+        found: Allocation = run(row, self.instance, method=method, solver=self.solver if solves else "highs", **options)
+        return found
 
 
 def validate(instance: Instance, mechanism: str, *, solver: str = "highs", **options: Any) -> pd.DataFrame:
@@ -58,17 +61,16 @@ def validate(instance: Instance, mechanism: str, *, solver: str = "highs", **opt
         and for how many users; mechanisms for users who arrive are compared at every step.
     """
     require_instance(instance)
-    row = find(mechanism)
-    row.require_defined(instance)
-    if row.validator:
-        frame: pd.DataFrame = load(row.validator)(Check(instance, row, solver, options))
-        return frame
-    reference = run(instance, instance, (), row, "lp", solver, False, dict(options))
-    runs = {"lp": reference, "lp, merged": run(instance, instance, (), row, "lp", solver, True, dict(options))}
-    for algorithm in row.algorithms:
-        if algorithm.method != "lp" and algorithm.is_exact_for(instance):
-            runs[algorithm.method] = run(instance, instance, (), row, algorithm.method, solver, True, {})
-    rows = {method: agreement(instance, found, reference) for method, found in runs.items()}
+    row = find_defined(mechanism, instance)
+    refuse_options_of_others(row, options)
+    if row.validate is not None:
+        return row.validate(Check(instance, row, solver, options))
+    reference = run(row, instance, method="lp", solver=solver, merge=False, **options)
+    runs = {"lp": reference, "lp, merged": run(row, instance, method="lp", solver=solver, **options)}
+    for method in row.methods:
+        if method.name != "lp" and method.is_exact_for(instance):
+            runs[method.name] = run(row, instance, method=method.name, solver=solver)
+    rows = {name: agreement(instance, found, reference) for name, found in runs.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
 

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..api import run
 from ..errors import UnknownNameError, nearest
-from ..mechanisms.per_server.best_response import Market
+from ..mechanisms.mechanism import run
+from ..mechanisms.per_server.clocks import CLOCK_OPTIONS, clocks_of
 from ..mechanisms.per_server.distributed import Network
-from ..mechanisms.per_server.methods import CLOCK_OPTIONS, clocks_of, division_of
-from ..mechanisms.table import TABLE, find
+from ..mechanisms.per_server.market import Market
+from ..mechanisms.table import TABLE, find_defined
 from ..models.instances.instance import Instance
 from ..tolerances import VERIFIED
 
@@ -59,10 +59,7 @@ class Solved:
     """
 
     def __init__(self, instance: Instance, mechanism: str, options: dict[str, Any]) -> None:
-        self.instance, self.row, self.options = instance, find(mechanism), dict(options)
-        take = self.options.pop
-        self.how = (take("method", "auto"), take("solver", "highs"), take("merge", True))
-        self.row.require_defined(instance)
+        self.instance, self.row, self.options = instance, find_defined(mechanism, instance), dict(options)
         self.kept: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
         self.solved = 0
 
@@ -77,7 +74,7 @@ class Solved:
             if ((limits == before) | ((reach < limits) & (reach < before))).all():
                 return tasks
         moment = self.instance.select_users(requests).replace(task_limits=limits, weights=weights)
-        tasks = run(moment, moment, (), self.row, *self.how, self.options).tasks_array
+        tasks = np.asarray(run(self.row, moment, **self.options).tasks_array)
         self.solved += 1
         if len(self.kept) >= MOST_KEPT:
             del self.kept[next(iter(self.kept))]
@@ -102,20 +99,17 @@ class Distributed:
     policy : str
         A key of ``DISTRIBUTED``.
     options : dict
-        ``period``, ``jitter``, ``delay``, ``damping``, ``clock_seed`` as of method ``distributed``; ``procedure``, its
-        ``step``.
+        ``period``, ``jitter``, ``delay``, ``damping``, ``procedure``, ``clock_seed`` as of method ``distributed``.
     """
 
     def __init__(self, instance: Instance, policy: str, options: dict[str, Any]) -> None:
-        row = find(DISTRIBUTED[policy])
-        row.require_defined(instance)
-        known = [*(name for name in CLOCK_OPTIONS if name not in ("seconds", "step")), "procedure"]
+        row = find_defined(DISTRIBUTED[policy], instance)
         for name in options:
-            if name not in known:
-                raise UnknownNameError(f"{policy} has no option {name!r}; {nearest(name, known)}")
-        clocks = clocks_of({"step" if name == "procedure" else name: value for name, value in options.items()})
+            if name not in CLOCK_OPTIONS:
+                raise UnknownNameError(f"{policy} has no option {name!r}; {nearest(name, CLOCK_OPTIONS)}")
+        clocks = clocks_of(options)
         self.period = clocks.period
-        market = Market.of(instance, division_of(row))
+        market = Market.of(instance, row.division)
         market.weights = market.weights.copy()  # the instance's own cannot be written to
         self.network = Network(market, clocks)
         self.limits = np.zeros(len(instance.users))

@@ -79,9 +79,9 @@ def mechanisms_of(given: Any) -> dict[str, dict[str, Any]]:
             raise StudyError(f"mechanisms.{label} is {arguments!r}; expected a name, or {{'mechanism': name, …}}")
         row = find_mechanism(how["mechanism"])
         method = how.get("method", "auto")
-        if method not in ("auto", *row.methods):
+        if method not in ("auto", *row.method_names):
             raise UnknownNameError(
-                f"mechanism {row.name!r} has no method {method!r}; {nearest(method, ['auto', *row.methods])}"
+                f"mechanism {row.name!r} has no method {method!r}; {nearest(method, ['auto', *row.method_names])}"
             )
         if "solver" in how:
             find_backend(str(how["solver"]))

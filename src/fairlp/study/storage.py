@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from .. import __version__
+from .._version import __version__
 from ..errors import FileFormatError, StudyError
 from ..models.files.whole_files import drafts, not_found
 from .checks import RESERVED, points_of

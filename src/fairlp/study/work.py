@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .. import __version__
+from .._version import __version__
 from ..errors import FairlpWarning, StudyError, UnknownNameError, nearest
 from ..models.instances.instance import Instance
 from .functions import keywords, short_name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import NotDefinedError, TooLargeError, UnknownNameError
+from ...errors import NotDefinedError, TooLargeError, UnknownNameError, nearest
+from ...formulations.normalisers import dominant
 from ...models.files.whole_files import write_text
 from ...models.instances.instance import Instance
-from ..allocation import Allocation
-from ..shown import Shown
+from ..allocation import Allocation, Shown
+from . import properties as by_step
 from .schedule import Schedule, normalised_demands
 
 if TYPE_CHECKING:
     from ...models.notation.model import Model
 
+#: (users present, what they had, schedule, step) → the program of that step
+StepModel = Callable[[Instance, np.ndarray, Schedule, int], "Model"]
 #: Bytes that a dense table may take.
 DENSE_LIMIT = 2**30
 
@@ -45,10 +48,8 @@ class DynamicAllocation(Shown):
         M^k, the smallest weighted dominant share after each step.
     first_array : ndarray of int, shape (N,)
         Position, in order of arrival, of the first user who has it.
-    normaliser : ndarray, shape (N,)
-        Γ[n], the tasks that n could run alone, in the order of the instance.
-    formulation : str
-        ``module:function`` that gives the program of one step (present, before, schedule, step).
+    step_model : callable
+        (users present, what they had, schedule, step) → the program of one step.
     files : str
         Stem of the names of :meth:`write_models`.
     prices_array : ndarray, shape (1, R), or None
@@ -66,14 +67,18 @@ class DynamicAllocation(Shown):
     schedule: Schedule
     level_array: np.ndarray
     first_array: np.ndarray
-    normaliser: np.ndarray
-    formulation: str
+    step_model: StepModel = field(repr=False)
     files: str
     solver: str = ""
     prices_array: np.ndarray | None = None
     times: Mapping[str, float] = field(default_factory=dict)
     gap: float | None = None
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def gamma(self) -> np.ndarray:
+        """Γ[n], the tasks that n could run alone, in the order of the instance; shape (N,)."""
+        return dominant(self.instance)
 
     @cached_property
     def levels(self) -> pd.Series[float]:
@@ -93,7 +98,7 @@ class DynamicAllocation(Shown):
     @cached_property
     def tasks(self) -> pd.DataFrame:
         """Tasks, steps × users in order of arrival; NaN before a user arrives. O(N²) memory."""
-        return self.steps.mul(self.normaliser[self.schedule.order], axis="columns")
+        return self.steps.mul(self.gamma[self.schedule.order], axis="columns")
 
     def table(self, steps: Sequence[int] | None = None, users: Sequence[Any] | None = None) -> pd.DataFrame:
         """Return dominant shares at some steps (by default all), of some users (by default all, as they arrive).
@@ -152,14 +157,14 @@ class DynamicAllocation(Shown):
         levels = np.full(len(self.instance.users), np.nan)
         levels[self.schedule.order[:k]] = self.levels_at(k)
         here = np.flatnonzero(~np.isnan(levels))
-        entitled = (self.instance.user_weights * self.normaliser)[here]
+        entitled = (self.instance.user_weights * self.gamma)[here]
         return Allocation(
             instance=self.instance if k == len(levels) else self.instance.select_users(here),
             mechanism=self.mechanism,
             method=self.method,
             solver=self.solver,
             tasks_array=(levels[here] * entitled)[:, None],
-            normaliser=self.normaliser[here],
+            gamma=self.gamma[here],
             entitled=entitled,
             prices_array=self.prices_array if k == len(levels) else None,
             times=self.times,
@@ -223,29 +228,21 @@ class DynamicAllocation(Shown):
         return max(over, float(lost.max(initial=0.0)), 0.0)
 
     def competitive(self) -> pd.DataFrame:
-        """Return the mechanism beside static DRF by step; see :func:`fairlp.mechanisms.arrivals.properties.competitive`."""
-        from .properties import competitive
-
-        return competitive(self)
+        """Return the mechanism beside static DRF by step (``properties.competitive``)."""
+        return by_step.competitive(self)
 
     def properties(self, steps: Sequence[int] | None = None) -> pd.DataFrame:
         """Return which properties hold at each step; see :func:`fairlp.mechanisms.arrivals.properties.properties`."""
-        from .properties import properties
-
-        return properties(self, steps)
+        return by_step.properties(self, steps)
 
     def model(self, step: int) -> Model:
         """Return the linear program of one step, with what users had before it in this answer."""
-        from importlib import import_module
-
         k = self._step(step)
-        module, _, name = self.formulation.partition(":")
         present = self.instance.select_users(self.schedule.order[:k])
         before = np.zeros(k)
         if k > 1:
             before[:-1] = self.levels_at(k - 1) * present.user_weights[:-1]
-        made: Model = getattr(import_module(module), name)(present, before, self.schedule, k)
-        return made
+        return self.step_model(present, before, self.schedule, k)
 
     def write_models(
         self, folder: str | Path, steps: Sequence[int] | None = None, suffix: str = ".mps", **options: Any
@@ -348,8 +345,6 @@ class DynamicAllocation(Shown):
 
     def _place(self, user: Any) -> int:
         if user not in self.instance.users:
-            from ...errors import nearest
-
             raise UnknownNameError(f"no user is called {user!r}; {nearest(user, self.instance.users)}")
         return int(self._places[self.instance.users.labels.get_loc(user)])
 

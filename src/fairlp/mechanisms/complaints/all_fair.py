@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...api import require_instance, run
 from ...formulations.complaints import UTILIZATION, Criterion
+from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
 from ...models.instances.requests import Requests
 from ...tolerances import COMPLAINT, POLYTOPE_WIDTH
 from ..allocation import Allocation, tasks_by_user
-from ..table import find
+from ..mechanism import run
+from ..table import find, find_defined
 from .complaints import check_complaints
 from .polytopes import Polytope, all_fair
 
@@ -134,7 +135,8 @@ class FairAllocations:
             Options of the solver.
         """
         options = {**options, "criterion": criterion}
-        return run(self.instance, self.instance, (), find("njc"), "candidates", self.solver, True, options)
+        found: Allocation = run(find("njc"), self.instance, method="candidates", solver=self.solver, **options)
+        return found
 
     def __str__(self) -> str:
         kind = "one fair allocation" if self.is_unique else f"fair allocations of up to {self.dimension} dimensions"
@@ -145,7 +147,7 @@ class FairAllocations:
 
 
 def solutions(instance: Instance, *, solver: str = "highs", **options: Any) -> FairAllocations:
-    """Return all allocations without justified complaints (also ``fairlp.njc_solutions``).
+    """Return all allocations without justified complaints (``fairlp.complaints.solutions``).
 
     Parameters
     ----------
@@ -172,7 +174,7 @@ def solutions(instance: Instance, *, solver: str = "highs", **options: Any) -> F
     The paper's first example of many solutions, (z, 1 − z, 1 − z) with .5 ≤ z ≤ .7:
 
     >>> import fairlp
-    >>> fair = fairlp.njc_solutions(fairlp.examples.load("dolev-section-5"))
+    >>> fair = fairlp.complaints.solutions(fairlp.examples.load("dolev-section-5"))
     >>> fair
     <FairAllocations: 1 of 4 candidate sets, dimension 1>
     >>> fair.ranges[["least", "most"]].round(6)
@@ -183,7 +185,7 @@ def solutions(instance: Instance, *, solver: str = "highs", **options: Any) -> F
     user3    0.3   0.5
     """
     require_instance(instance)
-    find("njc").require_defined(instance)
+    find_defined("njc", instance)
     requests = Requests.of(instance)
     found, candidates = all_fair(requests, solver, options)
     names = np.array(list(requests.resources), dtype=object)

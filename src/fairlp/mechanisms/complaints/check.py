@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...api import allocate, require_instance, run
 from ...errors import InstanceError, UnknownNameError, nearest
 from ...formulations.complaints import UTILIZATION, Criterion, value
+from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
 from ...models.instances.requests import Requests
 from ...tolerances import COMPLAINT
 from ..allocation import Allocation, tasks_by_user
-from ..table import find
+from ..mechanism import run
+from ..table import find, find_defined
 from .all_fair import FairAllocations, FairSet, solutions
 from .complaints import ComplaintCheck, check_complaints
 from .methods import in_stages
@@ -67,7 +68,7 @@ def check(
     and Pareto optimality does. O(NR).
     """
     require_instance(instance)
-    find("njc").require_defined(instance)
+    find_defined("njc", instance)
     return check_complaints(Requests.of(instance), tasks_by_user(instance, allocation), tolerance)
 
 
@@ -130,7 +131,7 @@ def trajectory(instance: Instance, *, method: str = "ode", until: float = END, p
     [0.978703, 0.607937, 0.130688]
     """
     require_instance(instance)
-    find("njc").require_defined(instance)
+    find_defined("njc", instance)
     if method not in ("ode", "newton"):
         raise UnknownNameError(f"there is no trajectory by {method!r}; {nearest(method, ['ode', 'newton'])}")
     if not until > BEGIN:
@@ -207,7 +208,8 @@ def against_drf(instance: Instance, **options: Any) -> DrfComparison:
     user2  0.3333  0.4
     user3  0.8333  0.5
     """
-    ours = allocate(instance, "njc", **options).totals.to_numpy()
+    require_instance(instance)
+    ours = run(find_defined("njc", instance), instance, **options).totals.to_numpy()
     requests = Requests.of(instance)
     other = _drf(instance, requests)
     dominant = np.where(requests.tasks > 0, requests.fractions.max(axis=1), 0.0)
@@ -237,7 +239,7 @@ def _drf(instance: Instance, requests: Requests) -> np.ndarray:
         # one request as one task, so that x is in the unit of the path: fractions of a request
         limits = np.where(part.limited, 1.0, np.inf)
         pool = Instance.from_arrays(part.fractions, [left], weights=part.entitlements, task_limits=limits)
-        return run(pool, pool, (), row, "auto", "highs", True, {}).totals.to_numpy(), np.zeros(len(left))
+        return run(row, pool).totals.to_numpy(), np.zeros(len(left))
 
     return requests.to_tasks(in_stages(requests, optimum, COMPLAINT)[0])
 

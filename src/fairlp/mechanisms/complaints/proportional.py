@@ -1,10 +1,8 @@
-"""Proportional fairness (CEEI) on any servers: from a method to an Allocation."""
+"""Proportional fairness (CEEI) on any servers: one function a method."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from time import perf_counter
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,13 +13,8 @@ from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT
-from ..allocation import Allocation
-from ..max_min.methods import by_interior_points
-from . import methods as complaints_runners
-
-if TYPE_CHECKING:
-    from ..max_min.methods import Request
-    from ..mechanism import Algorithm, Mechanism
+from ..mechanism import Asked, Tasks
+from .methods import market
 
 
 @dataclass(frozen=True)
@@ -49,24 +42,23 @@ class MarketCertificate:
         return f"overuse {self.overuse:.1e}, optimality {self.conditions:.1e}, gap {self.gap:.1e}"
 
 
-def one_server(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+def one_server(asked: Asked) -> Tasks:
     """The optimum on one server by Newton's method on prices: the same point as no justified complaints."""
-    found = complaints_runners.market(instance, mechanism, algorithm, request)
-    return replace(found, **_measures(instance))
+    return replace(market(asked), entitled=_entitled(asked.instance))
 
 
-def convex(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+def convex(asked: Asked) -> Tasks:
     """The model through a solver, on merged servers: an exponential cone, or tangents on linear programs.
 
     Users entitled to nothing share what the others leave, by their weights.
     """
-    begin = perf_counter()
-    small, servers = merge_servers(instance) if request.merge else (instance, None)
+    instance = asked.instance
+    small, servers = merge_servers(instance) if asked.merge else (instance, None)
     tasks = np.zeros((len(small.users), len(small.servers)))
     e = entitlements(small)
     first = np.flatnonzero(e > 0)
     part = small if len(first) == len(e) else small.select_users(first).replace(entitlements=e[first] / e.sum())
-    tasks[first], prices, certificate = _solve(part, request)
+    tasks[first], prices, certificate = _solve(part, asked)
     rest = np.flatnonzero((e == 0) & able_users(small))
     if rest.size:
         capacity = small.capacities * small.counts[:, None]
@@ -74,38 +66,30 @@ def convex(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, reque
         left = np.where(left <= CONVEX_COMPLAINT * capacity, 0.0, left) / small.counts[:, None]
         poor = small.select_users(rest).replace(capacities=left)
         if able_users(poor).any():
-            tasks[rest] = _solve(poor, request)[0]
+            tasks[rest] = _solve(poor, asked)[0]
     notes: tuple[str, ...] = ()
     if servers is not None and servers.merges:
         tasks = tasks[:, servers.of] * servers.factor
         prices = None if prices is None else prices[servers.of]
         notes = (f"solved with {len(small.servers)} servers instead of {len(servers.of)}: identical ones were merged",)
-    return Allocation(
-        instance=instance,
-        mechanism=mechanism.name,
-        method=algorithm.method,
-        solver=request.solver,
-        tasks_array=tasks,
-        prices_array=prices,
-        times={"solve": perf_counter() - begin},
+    return Tasks(
+        tasks,
+        entitled=_entitled(instance),
+        prices=prices,
         gap=certificate.gap,
         certificate=certificate,
         notes=notes,
-        **_measures(instance),
     )
 
 
-interior_point = by_interior_points(convex)
-
-
-def _solve(instance: Instance, request: Request) -> tuple[np.ndarray, np.ndarray | None, MarketCertificate]:
+def _solve(instance: Instance, asked: Asked) -> tuple[np.ndarray, np.ndarray | None, MarketCertificate]:
     """Return tasks, prices by server and resource, and the certificate."""
     able = able_users(instance)
     tasks = np.zeros((len(instance.users), len(instance.servers)))
     if not able.any():
         return tasks, np.zeros(instance.capacities.shape), MarketCertificate(0.0, 0.0, 0.0, CONVEX_COMPLAINT)
     model = ceei(instance)
-    solution = model.solve(solver=request.solver, **request.options).require_optimal()
+    solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
     assert solution.x is not None
     proof = solution.verify()
     tasks = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
@@ -118,12 +102,11 @@ def _solve(instance: Instance, request: Request) -> tuple[np.ndarray, np.ndarray
         overuse=proof.primal_residual,
         conditions=unknown if proof.dual_residual is None else proof.dual_residual,
         gap=unknown if proof.gap is None else proof.gap,
-        tolerance=COMPLAINT if request.solver == INTERIOR else CONVEX_COMPLAINT,
+        tolerance=COMPLAINT if asked.solver == INTERIOR else CONVEX_COMPLAINT,
     )
     return tasks, prices, certificate
 
 
-def _measures(instance: Instance) -> dict[str, Any]:
-    """Return what shares and levels are relative to: tasks alone, and its part that n is entitled to."""
-    alone = normalisers.containerized(instance)
-    return {"normaliser": alone, "entitled": entitlements(instance) * alone}
+def _entitled(instance: Instance) -> np.ndarray:
+    """Return what levels are relative to: the part of its tasks alone that n is entitled to."""
+    return np.asarray(entitlements(instance) * normalisers.containerized(instance))

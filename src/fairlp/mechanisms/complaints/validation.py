@@ -16,7 +16,6 @@ from ...tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
 from ..allocation import Allocation
 from ..validation import Check, agreement
 from .complaints import check_complaints
-from .methods import TOLERANCES
 
 #: Candidate sets are enumerated for a check up to this many resources that could be saturated.
 MOST_RESOURCES = 12
@@ -84,7 +83,7 @@ def _fair_row(
 ) -> dict[str, Any]:
     """Return agreement with the Eisenberg–Gale optimum, and the largest complaint."""
     row = agreement(check.instance, found, reference)
-    fair = check_complaints(requests, found.totals.to_numpy(), TOLERANCES.get(found.method, COMPLAINT))
+    fair = check_complaints(requests, found.totals.to_numpy(), found.certificate.tolerance)
     good = row["difference"] <= tolerance and fair.is_fair
     return {**row, "agrees": bool(good), "reference": name, "complaint": fair.complaint}
 

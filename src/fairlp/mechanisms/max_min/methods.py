@@ -1,181 +1,144 @@
-"""From a mechanism's algorithm to an :class:`~fairlp.mechanisms.allocation.Allocation`: one function for each kind."""
+"""Max-min fairness: the rounds of a linear program, and rounds on one server without one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
 
-from ...errors import UnknownNameError, nearest
 from ...formulations import normalisers
+from ...formulations.max_min import drf, separate_limits
 from ...models.instances.instance import Instance
+from ...models.instances.merging import identity, merge_servers, merge_users
+from ...models.notation.expressions import Index
 from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.rounds import LeximinResult, leximin
 from ...tolerances import AGREEMENT
-from ..allocation import Allocation
+from ..mechanism import Asked, Method, Outcome, Tasks, through
+from .rounds import History
 
-if TYPE_CHECKING:
-    from ..mechanism import Algorithm, Mechanism
+#: Pairs of users and servers, after merging, from which on the interior-point method beats the simplex method
+#: (measured: ``benchmarks/interior_point.py``).
+PAYS_FROM = 2_000
 
-
-@dataclass(frozen=True)
-class Request:
-    """What ``allocate`` was asked for: method, solver, merging, the solver's options, the mechanism's (parameters)."""
-
-    method: str = "auto"
-    solver: str = "highs"
-    merge: bool = True
-    options: dict[str, Any] = field(default_factory=dict)
-    parameters: dict[str, Any] = field(default_factory=dict)
-
-    def refuse_solver_options(self, mechanism: Mechanism, algorithm: Algorithm) -> None:
-        """Raise for an option that a method without a solver does not have."""
-        if self.options:
-            name = next(iter(self.options))
-            raise UnknownNameError(
-                f"method {algorithm.method!r} of {mechanism.name!r} has no option {name!r}; "
-                f"{nearest(name, ['merge', *mechanism.options])} (solver options go with a method that uses a solver)"
-            )
+#: (instance, φΓ) → tasks (N×K), levels, rounds
+Filling = Callable[[Instance, np.ndarray], tuple[np.ndarray, np.ndarray, History]]
 
 
-Runner = Callable[[Instance, "Mechanism", "Algorithm", Request], Allocation]
+def combinatorial(filling: Filling) -> Callable[[Asked], Outcome]:
+    """Return the method of a filling that needs no solver."""
+
+    def method(asked: Asked) -> Outcome:
+        instance = asked.instance
+        tasks, _, history = filling(instance, normalisers.entitled(instance, asked.mechanism.gamma(instance)))
+        return Tasks(tasks, rounds=_rounds(instance, history, tasks))
+
+    return method
 
 
-def combinatorial(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
-    """Run an algorithm that needs no solver: ``core(instance, tasks at level 1) -> tasks, levels, rounds``."""
-    from ..mechanism import load
-
-    request.refuse_solver_options(mechanism, algorithm)
-    begin = perf_counter()
-    alone = load(mechanism.normaliser)(instance)
-    rate = normalisers.entitled(instance, alone)
-    tasks, _, history = load(algorithm.core)(instance, rate)
-    return Allocation(
-        instance=instance,
-        mechanism=mechanism.name,
-        method=algorithm.method,
-        tasks_array=tasks,
-        normaliser=alone,
-        entitled=rate,
-        times={"solve": perf_counter() - begin},
-        rounds=_rounds(instance, history, tasks),
-    )
-
-
-def leximin_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+def leximin_lp(asked: Asked) -> Outcome:
     """Run the rounds of the mechanism's linear program."""
-    from ..mechanism import load
-
-    normaliser = load(mechanism.normaliser)
+    mechanism = asked.mechanism
+    assert mechanism.formulation is not None
     result = leximin(
-        instance,
-        load(mechanism.formulation),
-        normaliser,
-        solver=request.solver,
-        merge=request.merge,
-        options=request.options,
+        asked.instance,
+        mechanism.formulation,
+        mechanism.gamma,
+        solver=asked.solver,
+        merge=asked.merge,
+        options=asked.options,
     )
-    return _from_leximin(instance, mechanism, algorithm, request, normaliser(instance), result)
+    return _outcome(asked.instance, result)
 
 
-def by_interior_points(run: Runner) -> Runner:
-    """Return a runner that puts its models before our own interior-point method, whatever the solver's name."""
-
-    def runner(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
-        request.refuse_solver_options(mechanism, algorithm)
-        return replace(run(instance, mechanism, algorithm, replace(request, solver=INTERIOR)), solver="")
-
-    return runner
-
-
-leximin_interior = by_interior_points(leximin_lp)
-
-
-def separate_lp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+def separate_lp(asked: Asked) -> Outcome:
     """Run DRF's linear program on each server alone (identical servers once)."""
-    from ...formulations.max_min import drf, separate_limits
-    from ...models.instances.merging import identity, merge_servers
-    from ...models.notation.expressions import Index
-
-    begin = perf_counter()
-    merged, servers = merge_servers(instance) if request.merge else (instance, identity(len(instance.servers)))
-    alone, limits = merged.gamma(), separate_limits(merged)
-    tasks = np.zeros(alone.shape)
-    result = LeximinResult(tasks, np.zeros(0))
-    prices = np.zeros(merged.capacities.shape)
+    instance = asked.instance
+    merged, servers = merge_servers(instance) if asked.merge else (instance, identity(len(instance.servers)))
+    runnable, limits = merged.gamma() > 0, separate_limits(merged)
+    tasks, prices = np.zeros(runnable.shape), np.zeros(merged.capacities.shape)
+    found = LeximinResult(tasks, np.zeros(0))
     for i in range(len(merged.servers)):
-        who = np.flatnonzero((alone[:, i] > 0) & (limits[:, i] > 0))
+        who = np.flatnonzero(runnable[:, i] & (limits[:, i] > 0))
         if not who.size:
             continue
         used = np.flatnonzero(merged.demands[who].any(axis=0))
-        one = merged.select_users(who).replace(
-            demands=merged.demands[np.ix_(who, used)],
-            resources=Index("r", merged.resources.labels[used], "resource"),
-            servers=Index("i", merged.servers.labels[[i]], "server"),
-            capacities=merged.capacities[[i]][:, used] * merged.counts[i],
-            counts=np.ones(1, dtype=np.int64),
-            eligibility=None,
-            rates=None,
-            task_limits=limits[who, i],
-            server_attributes=merged.server_attributes.iloc[[i]],
-            conditions=(),
-        )
-        rounds = leximin(
-            one, drf, normalisers.dominant, solver=request.solver, merge=request.merge, options=request.options
-        )
+        one = _one_server(merged, i, who, used).replace(task_limits=limits[who, i])
+        rounds = leximin(one, drf, normalisers.dominant, solver=asked.solver, merge=asked.merge, options=asked.options)
         tasks[who, i] = rounds.tasks[:, 0]
         if rounds.prices is not None:
             prices[i, used] = rounds.prices[0]
-        result.gap, result.programs = max(result.gap, rounds.gap), result.programs + rounds.programs
-    result.tasks, result.prices = tasks[:, servers.of] * servers.factor, prices[servers.of]
-    result.times = {"solve": perf_counter() - begin}
+        found.gap, found.programs = max(found.gap, rounds.gap), found.programs + rounds.programs
     everyone = len(instance.users)
-    result.merged, result.before = (everyone, len(merged.servers)), (everyone, len(instance.servers))
-    gamma = normalisers.dominant(instance)
-    return _from_leximin(instance, mechanism, algorithm, request, gamma, result)
+    found.tasks, found.prices = tasks[:, servers.of] * servers.factor, prices[servers.of]
+    found.merged, found.before = (everyone, len(merged.servers)), (everyone, len(instance.servers))
+    return _outcome(instance, found)
 
 
-def _from_leximin(
-    instance: Instance,
-    mechanism: Mechanism,
-    algorithm: Algorithm,
-    request: Request,
-    alone: np.ndarray,
-    result: LeximinResult,
-) -> Allocation:
-    notes: tuple[str, ...] = ()
-    if result.merged != result.before:
-        (users, servers), (all_users, all_servers) = result.merged, result.before
-        notes = (
-            f"solved with {users} users and {servers} servers instead of {all_users} and {all_servers}: "
-            "identical servers and proportional users were merged, which is exact",
-        )
-    if result.relaxed > 0:
-        notes += (
-            "rounding decides here: levels of later rounds were found with the earlier ones lowered by "
-            f"{result.relaxed:g} of themselves, so the last users' levels depend on digits that the data may not have",
-        )
-    return Allocation(
-        instance=instance,
-        mechanism=mechanism.name,
-        method=algorithm.method,
-        solver=request.solver,
-        tasks_array=result.tasks,
-        normaliser=alone,
-        entitled=normalisers.entitled(instance, alone),
-        prices_array=result.prices,
-        times=result.times,
-        rounds=_rounds(instance, result.rounds, result.tasks),
-        gap=result.gap,
-        notes=notes,
+def pays(instance: Instance) -> bool:
+    """Whether the interior-point method beats HiGHS on the instance.
+
+    Where all users demand all resources, one round decides as a rule. Where some demand nothing of a resource there
+    are several, and the simplex method, which goes on from its last basis, is faster.
+    """
+    if len(instance.servers) == 1 or (instance.demands == 0).any() or instance.runnable().sum() < PAYS_FROM:
+        return False
+    small, _ = merge_users(merge_servers(instance)[0])
+    return bool(len(small.servers) > 1 and small.runnable().sum() >= PAYS_FROM)
+
+
+def by_interior_points(method: Callable[[Asked], Outcome]) -> Method:
+    """Return the method that puts the models of another one before our own interior-point method."""
+    return Method(
+        "interior-point",
+        through(INTERIOR, method),
+        pays=pays,
+        cost="O(NKR·min(N, KR)) an iteration, 10–40 iterations a round",
     )
 
 
-def _rounds(instance: Instance, history: list[tuple[float, np.ndarray]], tasks: np.ndarray) -> pd.DataFrame:
+def _one_server(instance: Instance, server: int, users: np.ndarray, resources: np.ndarray) -> Instance:
+    """Return one row of servers as one server, with some users, who may all run there, and some resources."""
+    return instance.select_users(users).replace(
+        demands=instance.demands[np.ix_(users, resources)],
+        resources=Index("r", instance.resources.labels[resources], "resource"),
+        servers=Index("i", instance.servers.labels[[server]], "server"),
+        capacities=instance.capacities[[server]][:, resources] * instance.counts[server],
+        counts=np.ones(1, dtype=np.int64),
+        eligibility=None,
+        rates=None,
+        server_attributes=instance.server_attributes.iloc[[server]],
+        conditions=(),
+    )
+
+
+def _outcome(instance: Instance, result: LeximinResult) -> Outcome:
+    return Tasks(
+        result.tasks,
+        prices=result.prices,
+        rounds=_rounds(instance, result.rounds, result.tasks),
+        gap=result.gap,
+        notes=tuple(_notes(result)),
+        times=result.times,
+    )
+
+
+def _notes(result: LeximinResult) -> Iterable[str]:
+    if result.merged != result.before:
+        (users, servers), (all_users, all_servers) = result.merged, result.before
+        yield (
+            f"solved with {users} users and {servers} servers instead of {all_users} and {all_servers}: "
+            "identical servers and proportional users were merged, which is exact"
+        )
+    if result.relaxed > 0:
+        yield (
+            "rounding decides here: levels of later rounds were found with the earlier ones lowered by "
+            f"{result.relaxed:g} of themselves, so the last users' levels depend on digits that the data may not have"
+        )
+
+
+def _rounds(instance: Instance, history: History, tasks: np.ndarray) -> pd.DataFrame:
     """Return the rounds as a table: level, number of users frozen, who, and who of them has all its tasks by then.
 
     Those stopped at a level of their own, which may be lower than the round's.

@@ -10,50 +10,13 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from ...tolerances import SWEEP_CHANGE
 from .algorithm_1 import server_procedure
-from .best_response import Market
-
-Step = Literal["best-response", "algorithm-1"]
-#: Messages take between this part of the delay and as much more than it, in random order of arrival.
-SPREAD = 0.5
-
-
-@dataclass(frozen=True)
-class Clocks:
-    """When servers act and how long their messages take.
-
-    Attributes
-    ----------
-    period : float
-        Seconds between two actions of a server.
-    jitter : float
-        Each interval is longer or shorter by up to this fraction of the period.
-    delay : float
-        Seconds that a message takes, on average; each takes between half of it and half more.
-    damping : float
-        How far a server goes towards its answer each time, in (0, 1].
-    step : {"best-response", "algorithm-1"}
-        What a server does when it acts: the water-filling, or the paper's server procedure.
-    seed : int
-        Of phases, jitter and delays.
-    """
-
-    period: float = 1.0
-    jitter: float = 0.1
-    delay: float = 0.0
-    damping: float = 1.0
-    step: Step = "best-response"
-    seed: int = 0
-
-    @property
-    def longest(self) -> float:
-        """Seconds after which everything that was under way has arrived and every server has acted on it."""
-        return self.period * (1 + self.jitter) + self.delay * (1 + SPREAD)
+from .clocks import SPREAD, Clocks
+from .market import Market
 
 
 @dataclass(frozen=True)
@@ -147,7 +110,7 @@ class Network:
         who = market.users[server]
         here = self.tasks[who, server]
         others = np.maximum(self._told[who] - self.known[who, server], 0.0)
-        if clocks.step == "algorithm-1":
+        if clocks.procedure == "algorithm-1":
             wanted = server_procedure(market, server, here, others + here).tasks
         else:
             wanted = market.respond(server, here, others + here).tasks

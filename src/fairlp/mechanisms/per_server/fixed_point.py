@@ -14,7 +14,8 @@ import pandas as pd
 
 from ...models.instances.instance import Instance
 from ...tolerances import FEASIBILITY, FIXED_POINT
-from .best_response import Division, Market
+from ..mechanism import Division
+from .market import Market
 
 
 @dataclass(frozen=True)

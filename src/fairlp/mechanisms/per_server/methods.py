@@ -1,72 +1,54 @@
-"""PS-DSF: from an algorithm to an Allocation, with the same certificate whatever made it."""
+"""PS-DSF: one function a method, and the same certificate whatever made the allocation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from ...errors import NotConvergedError, UnknownNameError, UnsupportedError, nearest
+from ...errors import NotConvergedError
 from ...formulations import per_server as formulations
 from ...models.instances.instance import Instance, effort
-from ..allocation import Allocation
+from ...models.notation.model import Model
+from ..mechanism import Asked, Outcome, Tasks
 from .algorithm_1 import algorithm_1
-from .best_response import MOST_SWEEPS, Division, Market, Settled, best_response, merged
-from .distributed import Action, Clocks, Network
-from .fixed_point import FixedPoint, fixed_point
+from .best_response import MOST_SWEEPS, Settled, best_response
+from .clocks import clocks_of, positive
+from .distributed import Action, Network
+from .fixed_point import fixed_point
+from .market import Market, merged
 from .time_market import time_market
-
-if TYPE_CHECKING:
-    from ..max_min.methods import Request
-    from ..mechanism import Algorithm, Mechanism
-
 
 #: Simulated seconds after which the distributed method gives up, in periods.
 MOST_PERIODS = 5000
 #: Violations are sampled once a period, and later whenever this much more time has passed.
 SAMPLED = 1.02
-#: What the distributed method takes, which no other does.
-CLOCK_OPTIONS: tuple[str, ...] = ("period", "jitter", "delay", "damping", "step", "clock_seed", "seconds")
-STEPS: tuple[str, ...] = ("best-response", "algorithm-1")
 
 
-def division_of(mechanism: Mechanism) -> Division:
-    """Return what servers divide under the mechanism of that name."""
-    return "tdm" if mechanism.name.endswith("tdm") else "rdm"
-
-
-def sweeps(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
-    """Sweeps over the servers until nothing moves: best responses with or without pivots, or Algorithm I."""
-    request.refuse_solver_options(mechanism, algorithm)
-    most = _most_sweeps(algorithm, request)
+def sweeps(asked: Asked, *, settle: Callable[..., Settled], counted: str) -> Outcome:
+    """Sweep over the servers until nothing moves: best responses with or without pivots, or Algorithm I."""
 
     def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame]:
-        market = Market.of(small, division_of(mechanism))
-        if algorithm.method == "algorithm-1":
-            settled, counted = algorithm_1(market, most_sweeps=most), "updates"
-        else:
-            settled = best_response(market, pivoting=algorithm.method != "sweeps", most_sweeps=most)
-            counted = "pivots"
-        if not settled.converged:
-            raise _not_settled(mechanism, small, settled)
+        settled = settle(Market.of(small, asked.mechanism.division), most_sweeps=_most_sweeps(asked))
         frame = pd.DataFrame(settled.sweeps, columns=["change", counted])
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="sweep")
-        return settled.tasks, frame
+        return _converged(asked, small, settled), frame
 
-    return finish(instance, mechanism, algorithm, request, run)
+    return _certified(asked, run)
 
 
-def distributed(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+with_pivots = partial(sweeps, settle=best_response, counted="pivots")
+without_pivots = partial(sweeps, settle=partial(best_response, pivoting=False), counted="pivots")
+by_algorithm_1 = partial(sweeps, settle=algorithm_1, counted="updates")
+
+
+def distributed(asked: Asked) -> Outcome:
     """Servers that act at times of their own on totals that arrive late, simulated; every action in ``rounds``."""
-    request.refuse_solver_options(mechanism, algorithm)
-    if "most_sweeps" in request.parameters:
-        raise UnknownNameError("method 'distributed' makes no sweeps; it gives up after seconds=… of simulated time")
-    clocks = clocks_of(request.parameters)
-    seconds = positive("seconds", request.parameters.get("seconds", MOST_PERIODS * clocks.period))
-    division = division_of(mechanism)
+    clocks = clocks_of(asked.parameters)
+    seconds = positive("seconds", asked.parameters.get("seconds", MOST_PERIODS * clocks.period))
+    division = asked.mechanism.division
 
     def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame]:
         network = Network(Market.of(small, division), clocks)
@@ -75,14 +57,14 @@ def distributed(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, 
             verdict = fixed_point(small, network.tasks, division)
             last = max((action.change for action in actions if action.time > seconds - clocks.longest), default=0.0)
             raise NotConvergedError(
-                f"{mechanism.name} by distributed servers has not settled after {seconds:g} simulated seconds "
+                f"{asked.mechanism.name} by distributed servers has not settled after {seconds:g} simulated seconds "
                 f"({len(actions)} actions): in the last {clocks.longest:.3g} one still moved {last:.3g} of what a user "
                 f"could run alone on a server. {verdict}. Give a smaller damping (it was {clocks.damping:.3g}), a "
                 "smaller delay, or more seconds"
             )
         return network.tasks, _actions(small, actions, samples)
 
-    return finish(instance, mechanism, algorithm, request, run)
+    return _certified(asked, run)
 
 
 def simulate(network: Network, instance: Instance, until: float) -> tuple[list[Action], pd.DataFrame]:
@@ -119,121 +101,52 @@ def _actions(instance: Instance, actions: list[Action], samples: pd.DataFrame) -
     return frame.join(measured)
 
 
-def clocks_of(parameters: dict[str, Any]) -> Clocks:
-    """Return the clocks that options describe, checked.
-
-    Without ``damping``, it is 1/(1 + delay/period): servers that hear late move less.
-    """
-    given = {name: value for name, value in parameters.items() if name in CLOCK_OPTIONS}
-    period = positive("period", given.get("period", Clocks.period))
-    delay = positive("delay", given.get("delay", Clocks.delay), zero=True)
-    jitter = positive("jitter", given.get("jitter", Clocks.jitter), zero=True)
-    damping = given.get("damping")
-    damping = 1 / (1 + delay / period) if damping is None else positive("damping", damping)
-    step = given.get("step", Clocks.step)
-    if step not in STEPS:
-        raise UnknownNameError(f"step={step!r} does not exist; {nearest(str(step), STEPS)}")
-    if damping > 1:
-        raise UnsupportedError(f"damping={damping:g}; expected a number in (0, 1]")
-    if jitter >= 1:
-        raise UnsupportedError(f"jitter={jitter:g}; expected a fraction of the period, in [0, 1)")
-    return Clocks(period, jitter, delay, damping, step, int(given.get("clock_seed", Clocks.seed)))
-
-
-def positive(name: str, value: Any, zero: bool = False) -> float:
-    """Return an option that must be a finite positive number, or raise."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
-        raise UnsupportedError(f"{name}={value!r}; expected a finite number {'≥' if zero else '>'} 0")
-    return number
-
-
-def _most_sweeps(algorithm: Algorithm, request: Request) -> int:
-    """Return how many sweeps are allowed; refuse what only the distributed method takes."""
-    for name in CLOCK_OPTIONS:
-        if name in request.parameters:
-            raise UnknownNameError(
-                f"method {algorithm.method!r} has no option {name!r}; it is one of method='distributed'"
-            )
-    return int(positive("most_sweeps", request.parameters.get("most_sweeps", MOST_SWEEPS)))
-
-
-def convex(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+def convex(asked: Asked) -> Outcome:
     """Time division as a market: the Eisenberg–Gale program through a solver, ended by best responses.
 
     The solver's point is right to the square root of its accuracy only; best responses from there go to the last digit.
     """
-    most = _most_sweeps(algorithm, request)
-
-    def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame | None]:
-        model = formulations.psdsf_tdm(small)
-        solution = model.solve(solver=request.solver, **request.options).require_optimal()
-        assert solution.x is not None
-        start = np.asarray(model.evaluate("tasks", solution.x), dtype=float).reshape(len(small.users), -1)
-        settled = best_response(Market.of(small, "tdm"), start=np.maximum(start, 0.0), most_sweeps=most)
-        if not settled.converged:
-            raise _not_settled(mechanism, small, settled)
-        return settled.tasks, None
-
-    return finish(instance, mechanism, algorithm, request, run, solver=request.solver)
+    return _certified(asked, lambda small: _ended(asked, small, _point(asked, small, formulations.psdsf_tdm(small))))
 
 
-def interior_point(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
+def interior_point(asked: Asked) -> Outcome:
     """Time division as a market by our own interior-point method, ended by best responses."""
-    request.refuse_solver_options(mechanism, algorithm)
-    most = _most_sweeps(algorithm, request)
-
-    def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame | None]:
-        settled = best_response(Market.of(small, "tdm"), start=time_market(small), most_sweeps=most)
-        if not settled.converged:
-            raise _not_settled(mechanism, small, settled)
-        return settled.tasks, None
-
-    return finish(instance, mechanism, algorithm, request, run)
+    return _certified(asked, lambda small: _ended(asked, small, time_market(small)))
 
 
-def milp(instance: Instance, mechanism: Mechanism, algorithm: Algorithm, request: Request) -> Allocation:
-    """Theorem 1 or 2 with binaries, through an integer solver: among all fixed points, one of the most tasks."""
-    most = _most_sweeps(algorithm, request)
+def milp(asked: Asked, *, formulation: Callable[[Instance], Model]) -> Outcome:
+    """Theorem 1 or 2 with binaries, through an integer solver: among all fixed points, one of the most tasks.
 
-    def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame | None]:
-        division = division_of(mechanism)
-        model = formulations.psdsf_tdm(small, theorem=True) if division == "tdm" else formulations.psdsf_rdm(small)
-        solution = model.solve(solver=request.solver, **request.options).require_optimal()
-        assert solution.x is not None
-        tasks = np.asarray(model.evaluate("tasks", solution.x), dtype=float).reshape(len(small.users), -1)
-        # the solver's point is right to its tolerance; best responses from there end at the last digit
-        settled = best_response(Market.of(small, division), start=np.maximum(tasks, 0.0), most_sweeps=most)
-        if not settled.converged:
-            raise _not_settled(mechanism, small, settled)
-        return settled.tasks, None
-
-    return finish(instance, mechanism, algorithm, request, run, solver=request.solver)
+    The solver's point is right to its tolerance; best responses from there end at the last digit.
+    """
+    return _certified(asked, lambda small: _ended(asked, small, _point(asked, small, formulation(small))))
 
 
-def finish(
-    instance: Instance,
-    mechanism: Mechanism,
-    algorithm: Algorithm,
-    request: Request,
-    run: Callable[[Instance], tuple[np.ndarray, pd.DataFrame | None]],
-    solver: str = "",
-) -> Allocation:
+def _point(asked: Asked, instance: Instance, model: Model) -> np.ndarray:
+    """Return the tasks of a model's optimum."""
+    solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
+    assert solution.x is not None
+    tasks = np.asarray(model.evaluate("tasks", solution.x), dtype=float).reshape(len(instance.users), -1)
+    return np.asarray(np.maximum(tasks, 0.0))
+
+
+def _ended(asked: Asked, instance: Instance, start: np.ndarray) -> tuple[np.ndarray, None]:
+    """Return where best responses end that begin at these tasks."""
+    market = Market.of(instance, asked.mechanism.division)
+    return _converged(asked, instance, best_response(market, start=start, most_sweeps=_most_sweeps(asked))), None
+
+
+def _certified(asked: Asked, run: Callable[[Instance], tuple[np.ndarray, pd.DataFrame | None]]) -> Outcome:
     """Merge identical servers, run, split, and certify; raise when the certificate does not hold."""
-    begin = perf_counter()
-    small, servers = merged(instance, request.merge)
-    prepared = perf_counter()
+    instance = asked.instance
+    with asked.phase("build"):
+        small, servers = merged(instance, asked.merge)
     found, rounds = run(small)
-    solved = perf_counter()
-    tasks = found[:, servers.of] * servers.factor
-    division = division_of(mechanism)
-    certificate = fixed_point(small, found, division)
+    with asked.phase("verify"):
+        certificate = fixed_point(small, found, asked.mechanism.division)
     if not certificate.holds:
         raise NotConvergedError(
-            f"{mechanism.name} by {algorithm.method} ended where its certificate fails: {certificate}"
+            f"{asked.mechanism.name} by {asked.method.name} ended where its certificate fails: {certificate}"
         )
     notes: tuple[str, ...] = ()
     if servers.merges:
@@ -241,28 +154,23 @@ def finish(
             f"found with {len(servers)} servers instead of {len(instance.servers)}: identical servers were merged, "
             "which keeps a fixed point a fixed point",
         )
-    alone = instance.gamma().sum(axis=1)
-    return Allocation(
-        instance=instance,
-        mechanism=mechanism.name,
-        method=algorithm.method,
-        solver=solver,
-        tasks_array=tasks,
-        normaliser=alone,
-        entitled=instance.user_weights * alone,
-        times={"build": prepared - begin, "solve": solved - prepared, "verify": perf_counter() - solved},
-        rounds=rounds,
-        effort=effort(instance),
-        certificate=certificate,
-        notes=notes,
-    )
+    tasks = found[:, servers.of] * servers.factor
+    return Tasks(tasks, rounds=rounds, effort=effort(instance), certificate=certificate, notes=notes)
 
 
-def _not_settled(mechanism: Mechanism, instance: Instance, settled: Settled) -> NotConvergedError:
-    verdict: FixedPoint = fixed_point(instance, settled.tasks, division_of(mechanism))
+def _most_sweeps(asked: Asked) -> int:
+    """Return how many sweeps are allowed."""
+    return int(positive("most_sweeps", asked.parameters.get("most_sweeps", MOST_SWEEPS)))
+
+
+def _converged(asked: Asked, instance: Instance, settled: Settled) -> np.ndarray:
+    """Return the tasks of sweeps that ended; raise when they were cut short."""
+    if settled.converged:
+        return settled.tasks
+    verdict = fixed_point(instance, settled.tasks, asked.mechanism.division)
     change = settled.sweeps[-1][0]
-    return NotConvergedError(
-        f"{mechanism.name} has not settled after {len(settled.sweeps)} sweeps: the last one still moved {change:.3g} "
-        f"of what a user could run alone on a server. {verdict}. Allow more with most_sweeps, or use method='milp' "
-        "(small instances)"
+    raise NotConvergedError(
+        f"{asked.mechanism.name} has not settled after {len(settled.sweeps)} sweeps: the last one still moved "
+        f"{change:.3g} of what a user could run alone on a server. {verdict}. Allow more with most_sweeps, or use "
+        "method='milp' (small instances)"
     )

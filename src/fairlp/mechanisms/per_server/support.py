@@ -19,7 +19,7 @@ import numpy as np
 from .server_fill import NO_GROUP, Filled
 
 if TYPE_CHECKING:
-    from .best_response import Market
+    from .market import Market
 
 #: Pivots at one visit: enough to empty most cycles, few beside the cost of the sweeps they save.
 MOST_PIVOTS = 400

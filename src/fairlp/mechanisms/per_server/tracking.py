@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...api import require_instance, run
 from ...errors import InstanceError, UnknownNameError, nearest
+from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance, effort
-from ..table import find
+from ..mechanism import Division, Mechanism, run
+from ..table import find_defined
 from .algorithm_1 import separate_start
-from .best_response import Division, Market
+from .clocks import CLOCK_OPTIONS, clocks_of, positive
 from .distributed import Action, Network
-from .methods import CLOCK_OPTIONS, clocks_of, positive
-
-if TYPE_CHECKING:
-    from ..allocation import Allocation
+from .market import Market
 
 #: One interval of absence, or several: [from, to) in seconds.
 Absence = tuple[float, float] | Sequence[tuple[float, float]]
@@ -96,8 +94,7 @@ def track(
     near : float
         ``changes`` says how long it took until no server would move more than this part of γ[n,i].
     **clocks
-        ``period``, ``jitter``, ``delay``, ``damping``, ``clock_seed`` as of method ``distributed``; ``procedure``,
-        its ``step``.
+        ``period``, ``jitter``, ``delay``, ``damping``, ``procedure``, ``clock_seed`` as of method ``distributed``.
 
     Returns
     -------
@@ -112,57 +109,85 @@ def track(
     {19.0: 1.0, 39.0: 0.75, 59.0: 1.0}
     """
     require_instance(instance)
-    if "procedure" in clocks:
-        clocks["step"] = clocks.pop("procedure")
     for name in clocks:
-        if name not in CLOCK_OPTIONS or name == "seconds":
-            known = [*(one for one in CLOCK_OPTIONS if one not in ("seconds", "step")), "procedure"]
-            raise UnknownNameError(f"track has no option {name!r}; {nearest(name, known)}")
+        if name not in CLOCK_OPTIONS:
+            raise UnknownNameError(f"track has no option {name!r}; {nearest(name, CLOCK_OPTIONS)}")
     until, step = positive("until", until), positive("step", step)
     events = _events(instance, away or {}, until)
+    own = find_defined(f"psdsf-{division}", instance)
+    others = [find_defined(one, instance) for one in beside]
     market = Market.of(instance, division)
     there = np.ones(len(instance.users), dtype=bool)
     there[[user for time, user, enters in events if time == 0 and not enters]] = False
-    empty = np.where(there, market.limits, 0.0)
-    network = Network(market, clocks_of(clocks), separate_start(Market.of(_limited(instance, empty), division)))
+    present = instance.replace(task_limits=np.where(there, market.limits, 0.0))
+    network = Network(market, clocks_of(clocks), separate_start(Market.of(present, division)))
     for absent in np.flatnonzero(~there).tolist():
         network.leave(absent)
-    events = [event for event in events if event[0] > 0]
-    name = f"psdsf-{division}"
-    own = find(name)
-    own.require_defined(instance)
-    others = [find(one) for one in beside]
-    for row in others:
-        row.require_defined(instance)
-    solved: dict[tuple[str, bytes], np.ndarray] = {}
-    samples: list[tuple[float, dict[str, np.ndarray], float]] = []
+    moments = (np.arange(int(until / step) + 1) * step).tolist()
+    samples, distances, actions = _follow(network, own, others, instance, there, events, moments)
+    times = pd.Index(moments, name="time")
+    distance = pd.Series(distances, index=times, name="distance")
+    rows = [(action.time, instance.servers[action.server], action.change) for action in actions]
+    return Tracking(
+        instance=instance,
+        utilization=_utilization(instance, samples, times),
+        tasks=_totals(instance, samples, times),
+        distance=distance,
+        changes=_changes(instance, events, distance, near, until),
+        actions=pd.DataFrame(rows, columns=["time", "server", "change"]),
+        near=near,
+    )
+
+
+@dataclass(frozen=True)
+class _Running:
+    """Tasks (N×K) that run, and what each needs there as a multiple of the demands (None: just the demands)."""
+
+    tasks: np.ndarray
+    effort: np.ndarray | None
+
+    @property
+    def work(self) -> np.ndarray:
+        """Tasks in units of the demands."""
+        return self.tasks if self.effort is None else self.tasks * self.effort
+
+
+#: What runs at one moment, by mechanism.
+Sample = dict[str, _Running]
+
+
+def _follow(
+    network: Network,
+    own: Mechanism,
+    others: Sequence[Mechanism],
+    instance: Instance,
+    there: np.ndarray,
+    events: Sequence[tuple[float, int, bool]],
+    moments: Sequence[float],
+) -> tuple[list[Sample], list[float], list[Action]]:
+    """Let the servers act from moment to moment, users come and go; return what ran, the distances and the actions."""
+    solved: dict[tuple[str, bytes], _Running] = {}
+    samples: list[Sample] = []
+    distances: list[float] = []
     actions: list[Action] = []
-    for time in (np.arange(int(until / step) + 1) * step).tolist():
-        while events and events[0][0] <= time:
-            when, user, enters = events.pop(0)
+    coming = [event for event in events if event[0] > 0]
+    multiple = effort(instance)
+    for time in moments:
+        while coming and coming[0][0] <= time:
+            when, user, enters = coming.pop(0)
             actions += network.run(when)
             there[user] = enters
             (network.enter if enters else network.leave)(user)
         actions += network.run(time)
-        now = {name: network.tasks.copy()}
+        now = {own.name: _Running(network.tasks.copy(), multiple)}
         for row in others:
             key = (row.name, there.tobytes())
             if key not in solved:
-                solved[key] = _solved(instance, there, row.name)
+                solved[key] = _solved(instance, there, row)
             now[row.name] = solved[key]
-        samples.append((time, now, network.distance()))
-    times = pd.Index([time for time, _, _ in samples], name="time")
-    distance = pd.Series([value for _, _, value in samples], index=times, name="distance")
-    rows = [(action.time, instance.servers[action.server], action.change) for action in actions]
-    return Tracking(
-        instance=instance,
-        utilization=_utilization(instance, [now for _, now, _ in samples], times),
-        tasks=_totals(instance, [now for _, now, _ in samples], times),
-        distance=distance,
-        changes=_changes(instance, _events(instance, away or {}, until), distance, near, until),
-        actions=pd.DataFrame(rows, columns=["time", "server", "change"]),
-        near=near,
-    )
+        samples.append(now)
+        distances.append(network.distance())
+    return samples, distances, actions
 
 
 def _events(instance: Instance, away: Mapping[Any, Absence], until: float) -> list[tuple[float, int, bool]]:
@@ -184,41 +209,37 @@ def _events(instance: Instance, away: Mapping[Any, Absence], until: float) -> li
     return sorted(events)
 
 
-def _limited(instance: Instance, limits: np.ndarray) -> Instance:
-    return instance.replace(task_limits=limits)
-
-
-def _solved(instance: Instance, there: np.ndarray, mechanism: str) -> np.ndarray:
-    """Return the mechanism's tasks for the users who are there; nothing for the others."""
-    tasks = np.zeros((len(instance.users), len(instance.servers)))
+def _solved(instance: Instance, there: np.ndarray, mechanism: Mechanism) -> _Running:
+    """Return what the mechanism lets the users run who are there; nothing for the others."""
     who = np.flatnonzero(there)
-    if who.size:
-        small = instance.select_users(who)
-        found: Allocation = run(small, small, (), find(mechanism), "auto", "highs", True, {})
-        tasks[who] = found.tasks_array
-    return tasks
+    tasks = np.zeros((len(instance.users), len(instance.servers)))
+    if not who.size:
+        return _Running(tasks, None)
+    found = run(mechanism, instance.select_users(who))
+    tasks[who] = found.tasks_array
+    if found.effort is None:
+        return _Running(tasks, None)
+    multiple = np.ones_like(tasks)
+    multiple[who] = found.effort
+    return _Running(tasks, multiple)
 
 
-def _totals(instance: Instance, samples: list[dict[str, np.ndarray]], times: pd.Index[Any]) -> pd.DataFrame:
+def _totals(instance: Instance, samples: list[Sample], times: pd.Index[Any]) -> pd.DataFrame:
     users = list(instance.users)
     frames = {
-        name: pd.DataFrame([now[name].sum(axis=1) for now in samples], index=times, columns=users)
+        name: pd.DataFrame([now[name].tasks.sum(axis=1) for now in samples], index=times, columns=users)
         for name in samples[0]
     }
     return pd.concat(frames, axis="columns", names=["mechanism", "user"])
 
 
-def _utilization(instance: Instance, samples: list[dict[str, np.ndarray]], times: pd.Index[Any]) -> pd.DataFrame:
+def _utilization(instance: Instance, samples: list[Sample], times: pd.Index[Any]) -> pd.DataFrame:
     servers, resources = list(instance.servers), list(instance.resources)
     columns = pd.MultiIndex.from_product([servers, resources], names=["server", "resource"])
     capacity = instance.capacities * instance.counts[:, None]
-    multiple = effort(instance)
     frames = {}
     for name in samples[0]:
-        tasks = np.stack([now[name] for now in samples])
-        if multiple is not None and name.startswith("psdsf"):
-            tasks = tasks * multiple
-        used = np.einsum("tni,nr->tir", tasks, instance.demands)
+        used = np.einsum("tni,nr->tir", np.stack([now[name].work for now in samples]), instance.demands)
         part = np.divide(used, capacity, out=np.full_like(used, np.nan), where=capacity > 0)
         frames[name] = pd.DataFrame(part.reshape(len(times), -1), index=times, columns=columns)
     return pd.concat(frames, axis="columns", names=["mechanism", "server", "resource"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...models.instances.instance import Instance
-from ..table import find
+from ..table import find_defined
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,5 +104,5 @@ def higher_order(instance: Instance) -> pd.DataFrame:
 def _pool(instance: Instance) -> Pool:
     from .shares import Pool
 
-    find("pdrf").require_defined(instance)
+    find_defined("pdrf", instance)
     return Pool.of(instance)

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...tolerances import AGREEMENT
+from ...formulations.whole_tasks import whole_able, whole_tasks
+from ...models.instances.instance import Instance
+from ...tolerances import AGREEMENT, VERIFIED
 from ..allocation import Allocation
 from ..validation import Check, agreement
+from .placement import Servers
+from .shares import Pool
 
 #: More tasks than this are not served one by one for a check.
 MOST_PICKS = 2_000_000
@@ -17,8 +21,8 @@ MOST_PICKS = 2_000_000
 MOST_INTEGER_USERS = 30
 
 
-def check_filling(check: Check) -> pd.DataFrame:
-    """Check discrete DRF and sequential minmax: fast against the loop, the max-min MILP, and divisible DRF."""
+def check_filling(check: Check, *, divisible: bool = False) -> pd.DataFrame:
+    """Check progressive filling: fast against the loop, and (``divisible``) the max-min MILP and divisible DRF."""
     fast = check.allocate(method="fast")
     rows = {}
     if fast.totals.sum() <= MOST_PICKS:
@@ -26,7 +30,7 @@ def check_filling(check: Check) -> pd.DataFrame:
         rows = {"loop": _row(check, loop, loop, "loop"), "fast": _row(check, fast, loop, "loop")}
     else:
         rows["fast"] = _row(check, fast, fast, "nothing (too many tasks for the loop)")
-    if check.mechanism.name == "drf-discrete":
+    if divisible:
         if len(check.instance.users) <= MOST_INTEGER_USERS:
             rows["smallest level"] = _smallest_level(check, fast)
         rows["divisible"] = _rounding_gap(check, fast)
@@ -62,24 +66,38 @@ def check_precomputed(check: Check) -> pd.DataFrame:
     return _frame(rows)
 
 
-def check_placement(check: Check) -> pd.DataFrame:
-    """Check a placement on servers: nothing over capacity, nothing more fits, and how far from the DRFH optimum."""
-    from ...auditing import audit
+def check_placement(check: Check, *, maximal: bool = True) -> pd.DataFrame:
+    """Check a placement on servers: nothing over capacity, nothing more fits, and how far from the DRFH optimum.
 
+    A slot that is free where nothing fits, or the other way round, is what slots waste: they are not ``maximal``.
+    """
     found = check.allocate()
-    held = audit(check.instance, found, ["feasible", "non-wasteful"]).holds
+    feasible, full = _on_servers(check.instance, found)
     fluid = check.allocate("c-drfh")
     return _frame(
         {
-            "feasible": {**_row(check, found, found, "capacities"), "agrees": bool(held["feasible"])},
-            # a slot that is free where nothing fits, or the other way round, is what slots waste
-            "maximal": {
-                **_row(check, found, found, "nothing more fits"),
-                "agrees": held["non-wasteful"] is not False or found.mechanism == "slots",
-            },
+            "feasible": {**_row(check, found, found, "capacities"), "agrees": feasible},
+            "maximal": {**_row(check, found, found, "nothing more fits"), "agrees": full or not maximal},
             "deviation": {**_row(check, found, fluid, "c-drfh, divisible"), "agrees": True},
         }
     )
+
+
+def _on_servers(instance: Instance, found: Allocation) -> tuple[bool, bool]:
+    """Return whether the tasks fit, and whether nobody's next task fits on a server, both in whole numbers.
+
+    Rows of identical servers are taken together: which of them runs what is not told.
+    """
+    together = instance.replace(
+        capacities=instance.capacities * instance.counts[:, None], counts=np.ones_like(instance.counts)
+    )
+    servers = Servers.of(together)
+    for n, i in zip(*np.nonzero(found.tasks_array), strict=True):
+        servers.take(int(n), int(i), int(found.tasks_array[n, i]))
+    feasible = bool((servers.free >= 0).all()) and found.residual <= VERIFIED
+    alone = np.flatnonzero(instance.counts == 1)
+    open_to_more = np.flatnonzero(found.totals.to_numpy() < np.floor(instance.task_limits))
+    return feasible, not any(servers.fits(int(n), alone).any() for n in open_to_more)
 
 
 def _row(check: Check, found: Allocation, reference: Allocation, name: str) -> dict[str, Any]:
@@ -101,9 +119,6 @@ def _smallest_level(check: Check, found: Allocation) -> dict[str, Any]:
     All picks from levels below t together need the fewest tasks with which everyone has level t; if those fit, filling
     makes them all before any other.
     """
-    from ...formulations.whole_tasks import whole_able, whole_tasks
-    from .shares import Pool
-
     able = whole_able(check.instance)
     own = {name: value for name, value in check.options.items() if name not in check.mechanism.options}
     solution = whole_tasks(check.instance).solve(solver=check.solver, **own).require_optimal()
@@ -129,8 +144,6 @@ def _rounding_gap(check: Check, found: Allocation) -> dict[str, Any]:
     s/ds[n] + 1 tasks, so c[r] < Σ_n (s/ds[n] + 1)·d[n,r]: s is less than max ds below the divisible level. Whoever has
     the largest share per task is therefore less than one task below its divisible one.
     """
-    from ...formulations.whole_tasks import whole_able
-
     able = whole_able(check.instance)
     part = np.where(able, check.instance.task_limits, 0.0)
     divisible = Check(check.instance.replace(task_limits=part), check.mechanism, check.solver, {}).allocate(

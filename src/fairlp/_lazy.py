@@ -1,0 +1,41 @@
+"""Public names that are imported when they are first used, listed once, in the stub beside ``__init__.py``.
+
+Editors and type checkers read the stub anyway, so that it says the same to them and to Python.
+"""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+
+TYPE_CHECKING = False  # the module typing takes longer to import than all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose stub imports its public names."""
+    homes = _homes(file.removesuffix("c") + "i")
+    names = sorted(homes)
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            from .errors import nearest
+
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; {nearest(name, names)}")
+        module, own = homes[name]
+        home = import_module(f".{module}" if module else package, package)
+        try:
+            return vars(home)[own]
+        except KeyError:
+            return import_module(f"{home.__name__}.{own}")
+
+    return get, lambda: names, names
+
+
+def _homes(stub: str) -> dict[str, tuple[str, str]]:
+    """Return public name → module (relative to the package) and the name there."""
+    with open(stub, encoding="utf-8") as file:
+        imports = [node for node in ast.parse(file.read()).body if isinstance(node, ast.ImportFrom)]
+    return {name.asname or name.name: (node.module or "", name.name) for node in imports for name in node.names}

@@ -1,0 +1,118 @@
+"""The rows of the table for whole tasks: on one server, and placed on many."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ...formulations import max_min, normalisers, whole_tasks
+from ..domains import NO_RATES, ONE_SERVER, ONE_WEIGHT
+from ..mechanism import Mechanism, Method
+from . import methods
+from .validation import check_filling, check_milp, check_placement, check_precomputed
+
+FAST = Method("fast", methods.fast_filling, options=("rule", "ties"), cost="O(NR) a pass, a few passes")
+LOOP = Method("loop", methods.loop_filling, cost="O(R + log N) a task")
+FAST_MINMAX = Method("fast", partial(methods.fast_filling, offset=1), options=("ties",), cost=FAST.cost)
+LOOP_MINMAX = Method("loop", partial(methods.loop_filling, offset=1), cost=LOOP.cost)
+EXACT = Method("exact", methods.exact_floors, cost="O(NR)")
+FLOATING = Method("floating-point", methods.floating_point, cost="O(NR)")
+CYCLES_LP = Method("lp", methods.by_lp, cost="one LP of one variable", solves=True)
+MILP = Method("milp", methods.leximin_milp, cost="two integer programs a level", solves=True)
+
+_WANG = "Wang, Li and Liang, INFOCOM 2014"
+
+
+def _placement(
+    policy: str, name: str, title: str, source: str, options: tuple[str, ...] = ("ties",), maximal: bool = True
+) -> Mechanism:
+    """Return the row of a policy that places whole tasks on servers; ``maximal``: until nothing fits anywhere."""
+    return Mechanism(
+        name,
+        title,
+        source,
+        max_min.drfh,
+        normalisers.dominant,
+        (Method("placement", partial(methods.placed, policy=policy), cost="O(SR + log N) a task"),),
+        (),
+        (NO_RATES, ONE_WEIGHT),
+        options=options,
+        validate=partial(check_placement, maximal=maximal),
+        compared=False,
+        whole_tasks=True,
+    )
+
+
+ROWS = (
+    Mechanism(
+        "drf-discrete",
+        "DRF with whole tasks (progressive filling)",
+        "Ghodsi et al., NSDI 2011, Algorithm 1",
+        whole_tasks.whole_tasks,
+        normalisers.dominant,
+        (FAST, LOOP),
+        ("Pareto-optimal",),
+        (ONE_SERVER, NO_RATES),
+        options=("rule", "ties", "trace"),
+        validate=partial(check_filling, divisible=True),
+        whole_tasks=True,
+    ),
+    Mechanism(
+        "drf-milp",
+        "DRF with whole tasks, leximin-optimal (integer programs; small instances)",
+        "Ghodsi et al., NSDI 2011, §4; leximin over whole tasks",
+        whole_tasks.whole_tasks,
+        normalisers.dominant,
+        (MILP,),
+        ("Pareto-optimal",),
+        (ONE_SERVER, NO_RATES),
+        validate=check_milp,
+        compared=False,
+        whole_tasks=True,
+    ),
+    Mechanism(
+        "pdrf",
+        "Precomputed DRF",
+        "Metin, Precomputed Dominant Resource Fairness, Algorithm 1",
+        whole_tasks.precomputed_drf,
+        normalisers.dominant,
+        (EXACT, FLOATING, CYCLES_LP),
+        (),
+        (ONE_SERVER, NO_RATES),
+        options=("divisible", "repair", "higher_order", "ties"),
+        validate=check_precomputed,
+        whole_tasks=True,
+    ),
+    Mechanism(
+        "sequential-minmax",
+        "Sequential Minmax (whole tasks)",
+        "Parkes, Procaccia and Shah, EC 2012, §5",
+        whole_tasks.whole_tasks,
+        normalisers.dominant,
+        (FAST_MINMAX, LOOP_MINMAX),
+        ("Pareto-optimal",),
+        (ONE_SERVER, NO_RATES),
+        options=("ties", "trace"),
+        validate=check_filling,
+        whole_tasks=True,
+    ),
+    _placement(
+        "first-fit",
+        "drfh-first-fit",
+        "First-Fit DRFH (whole tasks; the first server that fits)",
+        f"{_WANG}, §V-B",
+    ),
+    _placement(
+        "best-fit",
+        "drfh-best-fit",
+        "Best-Fit DRFH (whole tasks; the server most like the task)",
+        f"{_WANG}, §V-B, eq. (9)",
+    ),
+    _placement(
+        "slots",
+        "slots",
+        "Slots (every server cut into equal slots, one a task)",
+        f"Hadoop's fair scheduler; {_WANG}, §VI",
+        options=("ties", "slots"),
+        maximal=False,
+    ),
+)
