@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..mechanisms.arrivals.schedule import normalised_demands
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Variable
 from ..models.notation.model import Model
@@ -63,7 +62,9 @@ def _step(name: str, source: str, present: Instance, before: np.ndarray) -> tupl
     """Return what both programs share, the use of each resource, and the level M."""
     n, r = present.users, present.resources
     model = Model(f"{name}, step {len(n)}", source, (n, r))
-    d = model.parameter("d_hat", (n, r), normalised_demands(present), "what n takes of r, relative to its dominant")
+    d = model.parameter(
+        "d_hat", (n, r), normalisers.normalised_demands(present), "what n takes of r, relative to its dominant"
+    )
     phi = model.parameter("phi", n, present.user_weights, "weight of n")
     gamma = model.parameter("Gamma", n, normalisers.dominant(present), "tasks n could run alone")
     x = model.variable("x", n, doc="dominant share of n")

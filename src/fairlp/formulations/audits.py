@@ -10,8 +10,9 @@ import numpy as np
 from ..models.instances.instance import Instance
 from ..models.notation.model import Model
 from ..tolerances import FEASIBILITY
+from . import region
 from .max_min import max_min
-from .per_server import server_needs
+from .region import able_users, inverse, server_needs, task_limits, time_shares
 
 
 def pareto(instance: Instance, totals: np.ndarray, division: str = "rdm", whole: bool = False) -> Model:
@@ -41,8 +42,7 @@ def pareto(instance: Instance, totals: np.ndarray, division: str = "rdm", whole:
     floor = model.parameter("x", n, np.where(able, totals * (1 - FEASIBILITY), 0.0), "tasks of n in the allocation")
     if able.any():
         model.constraint("nobody_loses", y.sum(i) >= floor, where=able)
-    weight = np.divide(1.0, alone, out=np.zeros(len(alone)), where=alone > 0)
-    per_alone = model.parameter("w", n, weight, "1/Γ[n], Γ[n] the tasks n could run alone")
+    per_alone = model.parameter("w", n, inverse(alone), "1/Γ[n], Γ[n] the tasks n could run alone")
     model.define("tasks", y)
     model.maximize((per_alone * y).sum(n, i))
     return model
@@ -54,20 +54,16 @@ def feasible_region(model: Model, instance: Instance, y: Any, division: str) -> 
     gamma = instance.gamma()
     runs = (gamma > 0) & (instance.task_limits > 0)[:, None]
     if division == "tdm":
-        share = np.divide(1.0, gamma, out=np.zeros_like(gamma), where=gamma > 0)
-        a = model.parameter("a", (n, i), share, "part of server i's time for one task: 1/γ[n,i]")
+        a = time_shares(model, instance, gamma)
         model.constraint("time", (a * y).sum(n) <= 1, where=runs.any(axis=0))
     else:
-        c = model.parameter("c", (i, r), instance.capacities * instance.counts[:, None], "capacity of i")
+        c = region.capacities(model, instance)
         if instance.rates is None:
-            d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
+            d = region.demands(model, instance)
         else:
             d = model.parameter("d", (n, i, r), server_needs(instance, gamma), "amount of r that n's task needs on i")
         model.constraint("capacity", (d * y).sum(n) <= c)
-    finite = np.isfinite(instance.task_limits) & runs.any(axis=1)
-    if finite.any():
-        limit = model.parameter("T", n, np.where(finite, instance.task_limits, 0.0), "tasks that n has")
-        model.constraint("limit", y.sum(i) <= limit, where=finite)
+    task_limits(model, instance, y.sum(i), who=able_users(instance, runs))
 
 
 def one_resource(

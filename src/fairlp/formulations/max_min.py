@@ -13,21 +13,24 @@ import numpy as np
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Variable
 from ..models.notation.model import Model
-from . import normalisers
+from . import normalisers, region
+from .region import able_users, task_limits
+
+LIMIT = "limit of n (its number of tasks, in units of the variable)"
 
 
 def drf(instance: Instance) -> Model:
     """DRF on one server (Ghodsi et al., NSDI 2011): maximise the smallest weighted dominant share x[n]/(φ[n]Γ[n])."""
     n, r = instance.users, instance.resources
     model = Model("DRF", "Ghodsi et al., NSDI 2011", (n, r))
-    d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
-    c = model.parameter("c", r, instance.pool, "capacity of r")
+    d = region.demands(model, instance)
+    c = region.pool(model, instance)
     rate = _rate(model, instance, normalisers.dominant(instance), "tasks n could run alone")
     x = model.variable("x", n, doc="tasks of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x >= rate * t, where=_able(instance))
-    _limit(model, instance, x, np.ones(len(n)))
+    model.constraint("fairness", x >= rate * t, where=able_users(instance))
+    task_limits(model, instance, x, LIMIT)
     model.define("tasks", x)
     model.maximize(t)
     return model
@@ -40,12 +43,12 @@ def edrf(instance: Instance) -> Model:
     scale = normalisers.entitled(instance, normalisers.dominant(instance))
     d = model.parameter("d_hat", (n, r), instance.demands * scale[:, None] / instance.pool, "share of r at level 1")
     gamma = model.parameter("Gamma", n, scale, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]")
-    c = model.parameter("c", r, instance.pool, "capacity of r")
+    c = region.pool(model, instance)
     s = model.variable("s", n, doc="weighted dominant share of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * s).sum(n) <= 1)
-    model.constraint("fairness", s >= t, where=_able(instance))
-    _limit(model, instance, s, scale)
+    model.constraint("fairness", s >= t, where=able_users(instance))
+    task_limits(model, instance, s, LIMIT, unit=scale)
     model.define("tasks", gamma * s)
     model.define("capacity_unit", c)
     model.maximize(t)
@@ -58,8 +61,7 @@ def drfh(instance: Instance) -> Model:
     name = "C-DRFH" if instance.has_constraints else "DRFH"
     model = Model(name, "Wang, Li and Liang, INFOCOM 2014, eq. (7)", (n, i, r))
     alone = normalisers.dominant(instance)
-    fraction = instance.demands / instance.pool
-    share = fraction / fraction.max(axis=1, keepdims=True)  # exactly 1 for the dominant resource
+    share = normalisers.normalised_demands(instance)
     available = instance.capacities * instance.counts[:, None] / instance.pool
     d = model.parameter("d_hat", (n, r), share, "demand of n for r, as a multiple of its dominant one")
     c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
@@ -70,8 +72,8 @@ def drfh(instance: Instance) -> Model:
     g = model.variable("g", n, i, where=instance.runnable(), doc="global dominant share of n on i")
     t = _level(model, instance, "smallest weighted global dominant share")
     model.constraint("capacity", (d * g).sum(n) <= c)
-    model.constraint("fairness", g.sum(i) >= phi * t, where=_able(instance))
-    _limit(model, instance, g.sum(i), alone)
+    model.constraint("fairness", g.sum(i) >= phi * t, where=able_users(instance))
+    task_limits(model, instance, g.sum(i), LIMIT, unit=alone)
     model.define("tasks", gamma * g)
     model.define("capacity_unit", pool)
     model.maximize(t)
@@ -101,9 +103,8 @@ def naive_drf(instance: Instance) -> Model:
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model("naive DRF", "Wang, Li and Liang, INFOCOM 2014, §III-D", (n, i, r))
     alone = instance.gamma()
-    d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
-    total = instance.capacities * instance.counts[:, None]
-    c = model.parameter("c", (i, r), total, "capacity of i")
+    d = region.demands(model, instance)
+    c = region.capacities(model, instance)
     rate = model.parameter("gamma", (n, i), alone, "tasks n could run alone on i")
     phi = model.parameter("phi", n, instance.user_weights, "weight of n")
     x = model.variable("x", n, i, where=alone > 0, doc="tasks of n on i")
@@ -135,14 +136,14 @@ def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meani
     """Return the max-min program over tasks x[n,i] on all servers, for any normaliser Γ."""
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model(name, source, (n, i, r))
-    d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
-    c = model.parameter("c", (i, r), instance.capacities * instance.counts[:, None], "capacity of i")
+    d = region.demands(model, instance)
+    c = region.capacities(model, instance)
     rate = _rate(model, instance, alone, meaning)
     x = model.variable("x", n, i, where=instance.runnable(), doc="tasks of n on i")
     t = _level(model, instance, "smallest level x[n]/(φ[n]Γ[n])")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x.sum(i) >= rate * t, where=_able(instance))
-    _limit(model, instance, x.sum(i), np.ones(len(n)))
+    model.constraint("fairness", x.sum(i) >= rate * t, where=able_users(instance))
+    task_limits(model, instance, x.sum(i), LIMIT)
     model.define("tasks", x)
     model.maximize(t)
     return model
@@ -160,18 +161,4 @@ def _rate(model: Model, instance: Instance, alone: np.ndarray, meaning: str) -> 
 
 def _level(model: Model, instance: Instance, doc: str) -> Variable:
     """Return the level t; it is 0 where nobody can run anything, since no row would hold it."""
-    return model.variable("t", upper=None if _able(instance).any() else 0.0, doc=doc)
-
-
-def _able(instance: Instance) -> np.ndarray:
-    """Return the users who can run anything at all; the others would hold the smallest level at 0 for ever."""
-    return np.asarray(instance.runnable().any(axis=1) & (instance.task_limits > 0))
-
-
-def _limit(model: Model, instance: Instance, total: Expression, unit: np.ndarray) -> None:
-    """Add the task limits of the users who have one, in the units of the variable (tasks per unit: ``unit``)."""
-    finite = np.isfinite(instance.task_limits)
-    if finite.any():
-        most = np.where(finite, np.where(finite, instance.task_limits, 0.0) / unit, 0.0)
-        tau = model.parameter("T", instance.users, most, "limit of n (its number of tasks, in units of the variable)")
-        model.constraint("limit", total <= tau, where=finite)
+    return model.variable("t", upper=None if able_users(instance).any() else 0.0, doc=doc)

@@ -39,3 +39,12 @@ def entitled(instance: Instance, normaliser: np.ndarray) -> np.ndarray:
         users = instance.demands[:, r] > 0
         rate[users] = np.minimum(rate[users], instance.weights[users, r] * total / instance.demands[users, r])
     return rate
+
+
+def normalised_demands(instance: Instance) -> np.ndarray:
+    """Return d̂[n,r], what a user at dominant share 1 takes of each resource, as a fraction of the pool; shape (N, R).
+
+    The entry of the dominant resource is exactly 1.
+    """
+    fraction = instance.demands / instance.pool
+    return np.asarray(fraction / fraction.max(axis=1, keepdims=True))

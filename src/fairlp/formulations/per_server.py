@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InstanceError, UnknownNameError, nearest
-from ..models.instances.instance import Instance, effort
+from ..models.instances.instance import Instance
 from ..models.notation.expressions import log
 from ..models.notation.model import Model
 from ..tolerances import FIXED_POINT
+from . import region
+from .region import able_users, inverse, server_needs, task_limits, time_shares
 
 SOURCE = "Khamse-Ashari, Lambadaris, Kesidis, Urgaonkar and Zhao, ICC 2017"
 
@@ -34,16 +36,16 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
     if support is not None or theorem:
         return _theorem_2(instance, support)
     n, i = instance.users, instance.servers
-    able = _able(instance)
+    able = able_users(instance, instance.gamma() > 0)
     model = Model("PS-DSF (time)", f"{SOURCE}, Theorem 2 as an Eisenberg–Gale program", (n, i))
     gamma = instance.gamma()
-    share = model.parameter("a", (n, i), _inverse(gamma), "part of server i's time for one task: 1/γ[n,i]")
+    share = time_shares(model, instance, gamma)
     phi = model.parameter("phi", n, np.where(able, instance.user_weights, 0.0), "weight of n")
     x = model.variable("x", n, i, where=(gamma > 0) & able[:, None], doc="tasks of n on i")
     total = model.variable("X", n, where=able, doc="tasks of n")
     model.constraint("total", total <= x.sum(i), where=able)
     model.constraint("time", (share * x).sum(n) <= 1, where=((gamma > 0) & able[:, None]).any(axis=0))
-    _limit(model, instance, x, able)
+    task_limits(model, instance, x.sum(i), who=able)
     model.define("tasks", x)
     model.maximize((phi * log(total)).sum(n))
     return model
@@ -52,11 +54,11 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
 def _theorem_2(instance: Instance, support: Any) -> Model:
     """Theorem 2: all time is used, and whoever uses a server has the lowest level there."""
     n, i = instance.users, instance.servers
-    able = _able(instance)
+    able = able_users(instance, instance.gamma() > 0)
     gamma = np.where(able[:, None], instance.gamma(), 0.0)
     model = Model("PS-DSF (time), Theorem 2", f"{SOURCE}, Theorem 2", (n, i))
     runs = gamma > 0
-    share = model.parameter("a", (n, i), _inverse(gamma), "part of server i's time for one task: 1/γ[n,i]")
+    share = time_shares(model, instance, gamma)
     level = model.parameter("s", (n, i), _levels(instance, gamma), "level on i of one task in all: 1/(γ[n,i]·φ[n])")
     x = model.variable("x", n, i, where=runs, doc="tasks of n on i")
     low = model.variable("L", i, doc="level of those who use i")
@@ -107,15 +109,14 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
         A bottleneck that the user does not demand, or none given for a pair that can run.
     """
     n, i, r = instance.users, instance.servers, instance.resources
-    able = _able(instance)
+    able = able_users(instance, instance.gamma() > 0)
     gamma = np.where(able[:, None], instance.gamma(), 0.0)
     runs = gamma > 0
     needs = server_needs(instance, gamma)
-    total_capacity = instance.capacities * instance.counts[:, None]
     demanded = runs[:, :, None] & (needs > 0)
     model = Model("PS-DSF (resources), Theorem 1", f"{SOURCE}, Theorem 1", (n, i, r))
     d = model.parameter("d", (n, i, r), needs, "amount of r that one task of n needs on i")
-    c = model.parameter("c", (i, r), total_capacity, "capacity of i")
+    c = region.capacities(model, instance)
     level = model.parameter("s", (n, i), _levels(instance, gamma), "level on i of one task in all: 1/(γ[n,i]·φ[n])")
     x = model.variable("x", n, i, where=runs, doc="tasks of n on i")
     total = model.variable("X", n, upper=instance.task_limits, doc="tasks of n")
@@ -155,7 +156,7 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
             model.constraint("bottlenecked", b.sum(r) >= 1, where=runs & ~finite[:, None])
         else:
             model.constraint("bottlenecked", b.sum(r) >= 1, where=runs)
-    weight = model.parameter("w", (n,), _inverse(gamma.sum(axis=1)), "1/(tasks n could run alone)")
+    weight = model.parameter("w", (n,), inverse(gamma.sum(axis=1)), "1/(tasks n could run alone)")
     model.define("tasks", x)
     model.maximize((weight * total).sum(n))
     return model
@@ -179,7 +180,7 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
         raise UnknownNameError(f"no user is called {user!r}; {nearest(user, instance.users)}")
     position = list(instance.users).index(user)
     n, i, r = instance.users, instance.servers, instance.resources
-    gamma = np.where(_able(instance)[:, None], instance.gamma(), 0.0)
+    gamma = np.where(able_users(instance, instance.gamma() > 0)[:, None], instance.gamma(), 0.0)
     runs = gamma > 0
     model = Model(f"could {user} gain?", f"{SOURCE}, Definition 5", (n, i, r))
     levels = tasks.sum(axis=1)[:, None] * _levels(instance, gamma)
@@ -188,15 +189,15 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     floor = model.parameter("x", (n, i), protected, "tasks that the user may not touch")
     y = model.variable("y", n, i, where=runs, doc="tasks of n on i")
     if division == "tdm":
-        share = model.parameter("a", (n, i), _inverse(gamma), "part of server i's time for one task: 1/γ[n,i]")
+        share = time_shares(model, instance, gamma)
         model.constraint("time", (share * y).sum(n) <= 1, where=runs.any(axis=0))
     else:
         needs = server_needs(instance, gamma)
         d = model.parameter("d", (n, i, r), needs, "amount of r that one task of n needs on i")
-        c = model.parameter("c", (i, r), instance.capacities * instance.counts[:, None], "capacity of i")
+        c = region.capacities(model, instance)
         model.constraint("capacity", (d * y).sum(n) <= c, where=(needs > 0).any(axis=0))
     model.constraint("protected", y >= floor, where=protected > 0)
-    _limit(model, instance, y, np.ones(len(n), dtype=bool))
+    task_limits(model, instance, y.sum(i))
     mine = np.zeros(len(n))
     mine[position] = 1.0
     one = model.parameter("e", n, mine, f"1 for {user}")
@@ -205,38 +206,15 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     return model
 
 
-def _able(instance: Instance) -> np.ndarray:
-    return np.asarray((instance.gamma() > 0).any(axis=1) & (instance.task_limits > 0))
-
-
-def _inverse(values: np.ndarray) -> np.ndarray:
-    return np.asarray(np.divide(1.0, values, out=np.zeros_like(values), where=values > 0))
-
-
 def _levels(instance: Instance, gamma: np.ndarray) -> np.ndarray:
     """Return the level on each server of a user with one task in all; 0 where it cannot run."""
-    return _inverse(gamma * instance.user_weights[:, None])
+    return inverse(gamma * instance.user_weights[:, None])
 
 
 def _highest(instance: Instance, gamma: np.ndarray) -> np.ndarray:
     """Return the level on each server of a user who has everything it can run anywhere."""
     whole = np.minimum(gamma.sum(axis=1), instance.task_limits)
     return np.asarray(whole[:, None] * _levels(instance, gamma))
-
-
-def server_needs(instance: Instance, gamma: np.ndarray) -> np.ndarray:
-    """Return what one task of n needs on i, (N, K, R); given rates scale it, so that alone n runs γ[n,i] tasks."""
-    multiple = effort(instance)
-    scale = np.where(gamma > 0, 1.0 if multiple is None else multiple, 0.0)
-    return np.asarray(instance.demands[:, None, :] * scale[:, :, None])
-
-
-def _limit(model: Model, instance: Instance, x: Any, able: np.ndarray) -> None:
-    finite = np.isfinite(instance.task_limits) & able
-    if finite.any():
-        limit = np.where(finite, instance.task_limits, 0.0)
-        most = model.parameter("T", instance.users, limit, "tasks that n has")
-        model.constraint("limit", x.sum(instance.servers) <= most, where=finite)
 
 
 def _mask(support: Any, instance: Instance) -> np.ndarray:

@@ -8,6 +8,8 @@ from ..models.instances.instance import Instance
 from ..models.instances.requests import entitlements
 from ..models.notation.expressions import Expression, log
 from ..models.notation.model import Model
+from . import region
+from .region import able_users, task_limits
 
 
 def ceei(instance: Instance) -> Model:
@@ -21,7 +23,7 @@ def ceei(instance: Instance) -> Model:
     )
     e = np.where(able_users(instance), entitlements(instance), 0.0)
     weight = model.parameter("e", instance.users, e, "entitlement of n (0: no term)")
-    tasks = _region(model, instance)
+    tasks = _feasible(model, instance)
     model.maximize((weight * log(tasks)).sum(instance.users))
     return model
 
@@ -36,30 +38,22 @@ def better(instance: Instance, tasks: np.ndarray) -> Model:
     e = np.where(able_users(instance), entitlements(instance), 0.0)
     slope = np.divide(e, tasks, out=np.zeros(len(e)), where=e > 0)
     weight = model.parameter("s", instance.users, slope, "e[n] / tasks of n")
-    model.maximize((weight * _region(model, instance)).sum(instance.users))
+    model.maximize((weight * _feasible(model, instance)).sum(instance.users))
     return model
 
 
-def _region(model: Model, instance: Instance) -> Expression:
+def _feasible(model: Model, instance: Instance) -> Expression:
     """Declare what is feasible; return the tasks of n."""
-    n, i, r = instance.users, instance.servers, instance.resources
-    alone = instance.gamma().sum(axis=1)
+    n, i = instance.users, instance.servers
     able = able_users(instance)
-    d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
-    c = model.parameter("c", (i, r), instance.capacities * instance.counts[:, None], "capacity of i")
-    gamma = model.parameter("Gamma", n, np.where(able, alone, 1.0), "tasks n could run alone (1: none)")
+    alone = np.where(able, instance.gamma().sum(axis=1), 1.0)
+    d = region.demands(model, instance)
+    c = region.capacities(model, instance)
+    gamma = model.parameter("Gamma", n, alone, "tasks n could run alone (1: none)")
     where = instance.runnable() & able[:, None]
     g = model.variable("g", n, i, where=where, doc="tasks of n on i, as a fraction of what n could run alone")
     model.constraint("capacity", (d * gamma * g).sum(n) <= c)
-    finite = np.isfinite(instance.task_limits) & able
-    if finite.any():
-        most = np.where(finite, np.where(finite, instance.task_limits, 0.0) / np.where(able, alone, 1.0), 0.0)
-        limit = model.parameter("T", n, most, "limit of n, as a fraction of what n could run alone")
-        model.constraint("limit", g.sum(i) <= limit, where=finite)
+    meaning = "limit of n, as a fraction of what n could run alone"
+    task_limits(model, instance, g.sum(i), meaning, unit=alone, who=able)
     model.define("tasks", gamma * g)
     return (gamma * g).sum(i)
-
-
-def able_users(instance: Instance) -> np.ndarray:
-    """Return who can run anything at all. Bool, shape (N,)."""
-    return np.asarray(instance.runnable().any(axis=1) & (instance.task_limits > 0))

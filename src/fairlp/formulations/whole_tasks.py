@@ -11,7 +11,7 @@ from ..models.instances.instance import Instance
 from ..models.instances.whole_numbers import whole_tasks_alone
 from ..models.notation.expressions import Index
 from ..models.notation.model import Model
-from . import normalisers
+from . import normalisers, region
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ def whole_tasks(instance: Instance, settled: Sequence[Settled] = (), goal: str =
     share = np.divide(1.0, rate, out=np.zeros(len(rate)), where=able)
     most = np.where(able, whole_tasks_alone(instance.demands, instance.pool), 0.0)
     most = np.minimum(most, np.floor(instance.task_limits))
-    d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
-    c = model.parameter("c", r, instance.pool, "capacity of r")
+    d = region.demands(model, instance)
+    c = region.pool(model, instance)
     ds = model.parameter("ds", n, share, "weighted dominant share of one task of n")
     highest = float((share * most).max(initial=0.0))
     floor = np.where(able, settled[0].least, 0.0) if settled else 0.0
@@ -95,8 +95,8 @@ def precomputed_drf(instance: Instance) -> Model:
     able = whole_able(instance)
     rate = np.where(able, normalisers.entitled(instance, normalisers.dominant(instance)), 0.0)
     turns = rate / rate[able].min() if able.any() else rate
-    d = model.parameter("d", (n, r), instance.demands, "amount of r that one task of n needs")
-    c = model.parameter("c", r, instance.pool, "capacity of r")
+    d = region.demands(model, instance)
+    c = region.pool(model, instance)
     rho = model.parameter("rho", n, turns, "ds*/ds[n]: tasks of n in one cycle")
     k = model.variable("k", upper=None if able.any() else 0.0, doc="number of cycles")
     model.constraint("capacity", (d * rho * k).sum(n) <= c)

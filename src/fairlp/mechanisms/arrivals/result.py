@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 
 from ...errors import NotDefinedError, TooLargeError, UnknownNameError, nearest
-from ...formulations.normalisers import dominant
+from ...formulations.normalisers import dominant, normalised_demands
 from ...models.files.whole_files import write_text
 from ...models.instances.instance import Instance
 from ..allocation import Allocation, Shown
 from . import properties as by_step
-from .schedule import Schedule, normalised_demands
+from .schedule import Schedule
 
 if TYPE_CHECKING:
     from ...models.notation.model import Model

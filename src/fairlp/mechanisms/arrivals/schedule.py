@@ -90,15 +90,6 @@ def arrival_order(instance: Instance) -> np.ndarray:
         raise InstanceError(f"arrivals cannot be put in order ({error}); expected numbers, or times") from None
 
 
-def normalised_demands(instance: Instance) -> np.ndarray:
-    """Return d̂[n,r], what a user at dominant share 1 takes of each resource, as a fraction of the pool; shape (N, R).
-
-    The entry of the dominant resource is exactly 1.
-    """
-    fraction = instance.demands / instance.pool
-    return np.asarray(fraction / fraction.max(axis=1, keepdims=True))
-
-
 def _horizon(given: Any, present: float) -> float:
     if given is None:
         return present

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...formulations import normalisers
-from ...formulations.proportional import able_users, ceei
+from ...formulations.proportional import ceei
+from ...formulations.region import able_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from ...formulations.complaints import UTILIZATION, better, value
-from ...formulations.proportional import able_users
 from ...formulations.proportional import better as better_tasks
+from ...formulations.region import able_users
 from ...models.instances.requests import Requests, entitlements
 from ...models.notation.model import Model
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
