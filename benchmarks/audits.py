@@ -20,7 +20,6 @@ import fairlp
 from fairlp.auditing import audit
 from fairlp.auditing.promises import COLUMNS, as_entry, count_broken
 from fairlp.auditing.properties import DYNAMIC
-from fairlp.auditing.search import find_violation
 from fairlp.mechanisms.table import TABLE
 
 NOT_RERUN = ("drf-milp",)
@@ -51,8 +50,8 @@ def main() -> None:
                 audited, broken = count_broken(name, wanted, given.audits, given.seed)
                 said = f"promised; {audited} audited, {broken} broken"
             if not promised or broken:
-                lies = wanted == "strategy-proof"
-                found = find_violation(name, wanted, seed=given.seed, tries=given.tries // (5 if lies else 1), lies=40)
+                tries = given.tries // (5 if wanted == "strategy-proof" else 1)
+                found = fairlp.counterexample(name, wanted, search=True, seed=given.seed, tries=tries, lies=40)
                 if found is not None:
                     entries[name, wanted] = as_entry(name, wanted, found)
                     witness = audit(found, fairlp.allocate(found, name), [wanted]).witness.iloc[0]

@@ -12,7 +12,7 @@ from arrival_instances import exact_shares, exact_twins, linprog_shares, normali
 import fairlp
 from fairlp import Instance, examples
 from fairlp.mechanisms.arrivals.algorithms import LevelStack, cautious_closed_form, linear, stack, water_filling
-from fairlp.mechanisms.arrivals.methods import step_difference
+from fairlp.mechanisms.arrivals.validation import step_difference
 
 DRF = fairlp.mechanisms.find("dynamic-drf")
 CAUTIOUS = fairlp.mechanisms.find("cautious-lp")
@@ -37,7 +37,7 @@ def agree(one, other, within=1e-9):
 
 
 @pytest.mark.parametrize("m", [2, 3, 5, 8])
-@pytest.mark.parametrize("method", DRF.methods)
+@pytest.mark.parametrize("method", DRF.method_names)
 def test_epsilon_instance(m, method):
     """x_1 = … = x_m → m/(m + 1), x_n → 1/(m + 1), DRF → 1/2, and CR1 > 1."""
     small = 1e-7
@@ -87,7 +87,7 @@ def test_methods_equal_each_other_and_an_exact_reference(seed):
     demands, capacities, weights = random_arrivals(seed)
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
     expected = exact_shares(demands, capacities, weights)
-    for method in DRF.methods:
+    for method in DRF.method_names:
         result = fairlp.allocate(instance, "dynamic-drf", method=method)
         agree(rows_of(result), expected)
         assert result.residual <= 1e-9
@@ -105,9 +105,9 @@ def test_cautious_lp_equals_its_program_in_scipy(seed):
     demands, capacities, weights = random_arrivals(seed + 2000)
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
     expected = linprog_shares(demands, capacities, weights, cautious=True)
-    for method in CAUTIOUS.methods:
+    for method in CAUTIOUS.method_names:
         agree(rows_of(fairlp.allocate(instance, "cautious-lp", method=method)), expected, 1e-6)
-    closed, lp = (fairlp.allocate(instance, "cautious-lp", method=method) for method in CAUTIOUS.methods)
+    closed, lp = (fairlp.allocate(instance, "cautious-lp", method=method) for method in CAUTIOUS.method_names)
     agree(rows_of(closed), rows_of(lp))
 
 
@@ -118,7 +118,7 @@ def test_methods_against_the_program_of_every_step(row, seed):
     found = fairlp.validate(instance, row.name, horizon=float(instance.user_weights.sum()) + seed % 2)
     assert found["agrees"].all(), found
     assert (found["residual"] <= 1e-9).all()
-    assert set(row.methods) < set(found.index) and found["step"].between(1, len(instance.users)).all()
+    assert set(row.method_names) < set(found.index) and found["step"].between(1, len(instance.users)).all()
 
 
 def test_validation_sees_a_difference_at_a_step_before_the_last():
@@ -185,7 +185,7 @@ def test_lemmas_hold_at_every_step(seed):
                     assert j < i and now[j] == shares[i - 1][j]  # Lemma 3
 
 
-@pytest.mark.parametrize("method", DRF.methods)
+@pytest.mark.parametrize("method", DRF.method_names)
 @pytest.mark.parametrize("seed", range(0, 60, 4))
 def test_dynamic_drf_keeps_its_promises(seed, method):
     found = fairlp.allocate(instance_of(seed), "dynamic-drf", method=method).properties()

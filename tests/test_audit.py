@@ -263,10 +263,10 @@ def test_every_counterexample_that_ships_breaks_its_property(mechanism, wanted):
 
 
 def test_the_search_is_seeded_shrinks_and_gives_up_honestly():
-    first, second = (fairlp.find_violation("drfh", "sharing incentive", seed=3) for _ in range(2))
+    first, second = (fairlp.counterexample("drfh", "sharing incentive", search=True, seed=3) for _ in range(2))
     assert first.equals(second) and len(first.users) == 2 and len(first.servers) == 2
-    assert fairlp.find_violation("drf", "envy-free", tries=30) is None
-    with pytest.raises(UnknownNameError, match="find_violation"):
+    assert fairlp.counterexample("drf", "envy-free", search=True, tries=30) is None
+    with pytest.raises(UnknownNameError, match="search=True"):
         fairlp.counterexample("drf", "envy-free")
 
 

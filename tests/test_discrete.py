@@ -193,7 +193,7 @@ def test_users_who_never_run_a_task_stop_nobody():
 def test_nobody_can_run_anything():
     instance = Instance.from_arrays([[5.0], [7.0]], [[4.0]])
     for mechanism in ("drf-discrete", "sequential-minmax", "pdrf", "drf-milp"):
-        for method in fairlp.mechanisms.TABLE[mechanism].methods:
+        for method in fairlp.mechanisms.TABLE[mechanism].method_names:
             assert fairlp.allocate(instance, mechanism, method=method).totals.sum() == 0
 
 

@@ -12,7 +12,8 @@ from fairlp import examples
 from fairlp.formulations import normalisers
 
 METHODS = {
-    name: [method for method in row.methods if method != "closed-form"] for name, row in fairlp.mechanisms.TABLE.items()
+    name: [method for method in row.method_names if method != "closed-form"]
+    for name, row in fairlp.mechanisms.TABLE.items()
 }
 
 

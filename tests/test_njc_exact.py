@@ -29,7 +29,7 @@ def test_the_list_of_polytopes_is_the_exact_one(seed):
     r, e = random_rationals(seed)
     r = [[row[j] for j in used(r)] for row in r]
     expected = all_sets(r, e)
-    fair = fairlp.njc_solutions(instance_of(r, e))
+    fair = fairlp.complaints.solutions(instance_of(r, e))
     names = [f"resource{j + 1}" for j in range(len(r[0]))]
     found = {frozenset(names.index(b) for b in one.bottlenecks): one for one in fair}
     assert set(found) == set(expected)

@@ -13,7 +13,7 @@ from fairlp import Instance, examples
 from fairlp.mechanisms.per_server.fixed_point import fixed_point
 
 DIVISIONS = ("rdm", "tdm")
-METHODS = {division: fairlp.mechanisms.TABLE[f"psdsf-{division}"].methods for division in DIVISIONS}
+METHODS = {division: fairlp.mechanisms.TABLE[f"psdsf-{division}"].method_names for division in DIVISIONS}
 EVERY = [(division, method) for division in DIVISIONS for method in METHODS[division]]
 TWO_WAY = Instance.from_arrays([[1, 2], [2, 1]], [[3, 3], [3, 3]], name="two-way")
 

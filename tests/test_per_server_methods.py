@@ -11,8 +11,9 @@ import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotConvergedError, UnknownNameError, UnsupportedError
 from fairlp.mechanisms.per_server.algorithm_1 import separate_start, server_procedure
-from fairlp.mechanisms.per_server.best_response import Market
-from fairlp.mechanisms.per_server.distributed import Clocks, Network
+from fairlp.mechanisms.per_server.clocks import Clocks
+from fairlp.mechanisms.per_server.distributed import Network
+from fairlp.mechanisms.per_server.market import Market
 
 DIVISIONS = ("rdm", "tdm")
 
@@ -79,12 +80,12 @@ def test_one_user_that_holds_two_saturated_resources():
 
 
 @pytest.mark.parametrize("division", DIVISIONS)
-@pytest.mark.parametrize("step", ["best-response", "algorithm-1"])
+@pytest.mark.parametrize("procedure", ["best-response", "algorithm-1"])
 @pytest.mark.parametrize("delay", [0, 0.4, 2])
-def test_distributed_servers_reach_a_fixed_point(division, step, delay):
+def test_distributed_servers_reach_a_fixed_point(division, procedure, delay):
     for seed in range(20):
         instance = random_instance(30_000 + seed, integers=seed % 2 == 0)
-        allocation = allocate(instance, division, "distributed", step=step, delay=delay, clock_seed=seed)
+        allocation = allocate(instance, division, "distributed", procedure=procedure, delay=delay, clock_seed=seed)
         assert oracle.holds(instance, allocation.tasks_array, division), seed
 
 

@@ -259,8 +259,8 @@ def test_options_belong_to_methods():
             UnknownNameError,
             "method 'best-response' has no option 'delay'; it is one of method='distributed'",
         ),
-        ({"method": "distributed", "most_sweeps": 3}, UnknownNameError, "makes no sweeps"),
-        ({"method": "distributed", "step": "algorithm1"}, UnknownNameError, "did you mean 'algorithm-1'"),
+        ({"method": "distributed", "most_sweeps": 3}, UnknownNameError, "has no option 'most_sweeps'"),
+        ({"method": "distributed", "procedure": "algorithm1"}, UnknownNameError, "did you mean 'algorithm-1'"),
         ({"method": "distributed", "delay": -1}, UnsupportedError, "delay=-1; expected a finite number ≥ 0"),
         ({"method": "distributed", "period": 0}, UnsupportedError, "period=0; expected a finite number > 0"),
         ({"method": "distributed", "period": "soon"}, UnsupportedError, "period='soon'"),
@@ -278,7 +278,7 @@ def test_options_belong_to_methods():
 @pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm"])
 def test_validate_runs_every_method(mechanism):
     frame = fairlp.validate(examples.load("khamse-ashari-figure-1"), mechanism)
-    assert list(frame.index) == list(fairlp.mechanisms.TABLE[mechanism].methods)
+    assert list(frame.index) == list(fairlp.mechanisms.TABLE[mechanism].method_names)
     assert frame["agrees"].all() and (frame["gain"] < 1e-9).all()
     late = fairlp.validate(examples.load("khamse-ashari-figure-1"), mechanism, delay=0.5, most_sweeps=500)
     assert late["agrees"].all() and "distributed" in late.index

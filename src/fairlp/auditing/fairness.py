@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..formulations.audits import one_resource
+from ..formulations.normalisers import entitled_by
 from ..mechanisms.allocation import Allocation
 from ..mechanisms.complaints.check import check
 from ..mechanisms.mechanism import Division, run
@@ -94,7 +95,7 @@ def _not_divisible(case: Case) -> str | None:
 def _max_min_of_resource(case: Case, resource: int) -> Finding:
     formulation, normaliser = one_resource(resource)
     instance = plain(case.instance)
-    result = leximin(instance, formulation, normaliser)
+    result = leximin(instance, formulation, entitled_by(normaliser))
     best = as_allocation(instance, result.tasks, f"max-min of {case.instance.resources[resource]}")
     return _against(case, best, normaliser(instance), f"max-min fairness of {case.instance.resources[resource]!r}")
 

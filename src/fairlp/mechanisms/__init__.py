@@ -1,6 +1,6 @@
 """Mechanisms: the table of them, a room a family, and how a method's outcome becomes an Allocation.
 
-``fairlp.mechanisms()`` lists them.
+``fairlp.mechanisms()`` lists them; ``fairlp.mechanisms.find("drf")`` is one row of the table.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 
 from ..callable_module import make_callable
-from .table import table
+from .table import TABLE, find, table
+
+__all__ = ["TABLE", "find", "table"]
 
 make_callable(sys.modules[__name__], table)

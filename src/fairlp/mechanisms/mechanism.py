@@ -50,6 +50,8 @@ class Method:
         When it is exact, and what it costs, in words.
     solves : bool
         Whether it puts a model before a solver, whose options it then takes.
+    by_name : bool
+        Whether ``auto`` never takes it.
     """
 
     name: str
@@ -60,14 +62,11 @@ class Method:
     needs: str = ""
     cost: str = ""
     solves: bool = False
+    by_name: bool = False
 
     def is_exact_for(self, instance: Instance) -> bool:
         """Whether the method gives the mechanism's exact result for this instance."""
         return self.applies is None or self.applies(instance)
-
-    def is_best_for(self, instance: Instance) -> bool:
-        """Whether ``auto`` takes it for this instance, where no method before it is."""
-        return self.is_exact_for(instance) and (self.pays is None or self.pays(instance))
 
     def lacks(self, parameters: Mapping[str, Any]) -> list[str]:
         """Return which of these options of the mechanism the method does not take (None and False ask for nothing)."""
@@ -153,16 +152,26 @@ class Mechanism:
 
         With ``solving`` (a solver or its options were named) it is the first that puts a model before a solver.
         """
-        able = [method for method in self.methods if not method.lacks(parameters)]
-        if not solving:
-            return next(method for method in able if method.is_best_for(instance))
-        for method in able:
-            if method.solves and method.is_exact_for(instance):
-                return method
-        raise UnknownNameError(
-            f"mechanism {self.name!r} has no method that uses a solver, so it takes no solver and no solver's options;"
-            f" methods: {', '.join(self.method_names)}; options: {', '.join(self.options) or 'none'}"
-        )
+        exact = [method for method in self.methods if method.is_exact_for(instance)]
+        if solving:
+            exact = [method for method in exact if method.solves]
+        if not exact:
+            raise UnknownNameError(
+                f"mechanism {self.name!r} has no method that uses a solver, so it takes no solver and no solver's "
+                f"options; methods: {', '.join(self.method_names)}; options: {', '.join(self.options) or 'none'}"
+            )
+        able = [method for method in exact if not method.by_name and not method.lacks(parameters)]
+        if not able:
+            self.refuse(exact[0], parameters)
+        return next((method for method in able if method.pays is None or method.pays(instance)), able[0])
+
+    def refuse(self, method: Method, parameters: Mapping[str, Any]) -> None:
+        """Raise when these are options of the mechanism that the method lacks; name a method that has them."""
+        lacking = method.lacks(parameters)
+        if lacking:
+            able = [other.name for other in self.methods if not other.lacks({lacking[0]: True})]
+            where = f"method={able[0]!r}" if len(able) == 1 else f"methods {' and '.join(map(repr, able))}"
+            raise UnknownNameError(f"method {method.name!r} has no option {lacking[0]!r}; it is one of {where}")
 
     def undefined(self, instance: Instance) -> str | None:
         """Return why the mechanism is not defined for the instance, or None when it is."""
@@ -279,7 +288,12 @@ def run(
         chosen = mechanism.fastest(instance, parameters, solving=bool(of_solver) or solver != "highs")
     else:
         chosen = mechanism.method(method)
-        _refuse(mechanism, chosen, instance, parameters)
+        mechanism.refuse(chosen, parameters)
+        if not chosen.is_exact_for(instance):
+            raise NotDefinedError(
+                f"method {chosen.name!r} of {mechanism.name!r} is not exact for this instance ({chosen.needs}); "
+                "use method='auto' or 'lp'"
+            )
     if of_solver and not chosen.solves:
         name = next(iter(of_solver))
         raise UnknownNameError(
@@ -302,19 +316,3 @@ def finish(asked: Asked) -> Any:
 def through(solver: str, method: Callable[[Asked], Outcome]) -> Callable[[Asked], Outcome]:
     """Return a method that puts its models before this solver, whatever solver was named."""
     return lambda asked: method(replace(asked, solver=solver))
-
-
-def _refuse(mechanism: Mechanism, method: Method, instance: Instance, parameters: Mapping[str, Any]) -> None:
-    """Raise when a method that was named is not exact for the instance, or lacks an option."""
-    lacking = method.lacks(parameters)
-    if lacking:
-        able = [repr(other.name) for other in mechanism.methods if lacking[0] not in other.lacks(parameters)]
-        raise UnknownNameError(
-            f"method {method.name!r} of {mechanism.name!r} has no option {lacking[0]!r}; it is one of method "
-            f"{' or '.join(able)}"
-        )
-    if not method.is_exact_for(instance):
-        raise NotDefinedError(
-            f"method {method.name!r} of {mechanism.name!r} is not exact for this instance ({method.needs}); "
-            "use method='auto' or 'lp'"
-        )

@@ -16,7 +16,7 @@ from ..mechanisms.mechanism import run
 from ..mechanisms.per_server.clocks import CLOCK_OPTIONS, clocks_of
 from ..mechanisms.per_server.distributed import Network
 from ..mechanisms.per_server.market import Market
-from ..mechanisms.table import TABLE, find_defined
+from ..mechanisms.table import TABLE, find, find_defined
 from ..models.instances.instance import Instance
 from ..tolerances import VERIFIED
 
@@ -59,7 +59,7 @@ class Solved:
     """
 
     def __init__(self, instance: Instance, mechanism: str, options: dict[str, Any]) -> None:
-        self.instance, self.row, self.options = instance, find_defined(mechanism, instance), dict(options)
+        self.instance, self.mechanism, self.options = instance, find_defined(mechanism, instance).name, dict(options)
         self.kept: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
         self.solved = 0
 
@@ -74,7 +74,7 @@ class Solved:
             if ((limits == before) | ((reach < limits) & (reach < before))).all():
                 return tasks
         moment = self.instance.select_users(requests).replace(task_limits=limits, weights=weights)
-        tasks = np.asarray(run(self.row, moment, **self.options).tasks_array)
+        tasks = np.asarray(run(find(self.mechanism), moment, **self.options).tasks_array)
         self.solved += 1
         if len(self.kept) >= MOST_KEPT:
             del self.kept[next(iter(self.kept))]

@@ -27,7 +27,11 @@ ALGORITHM_1 = Method(
     "algorithm-1", methods.by_algorithm_1, options=_SWEEPS, cost="Algorithm I; as many sweeps, twice the time of each"
 )
 DISTRIBUTED = Method(
-    "distributed", methods.distributed, options=_CLOCKS, cost="as sweeps; a simulation of clocks and messages"
+    "distributed",
+    methods.distributed,
+    options=_CLOCKS,
+    cost="as sweeps; a simulation of clocks and messages",
+    by_name=True,
 )
 INTERIOR_POINT = replace(by_interior_points(methods.interior_point), options=_SWEEPS)
 MARKET = Method("convex", methods.convex, options=_SWEEPS, cost="one convex program", solves=True)
