@@ -53,22 +53,23 @@ def test_vertices_of_many_programs_in_turn(seed):
     free = np.full(len(fairness), np.inf)
     rows = np.arange(fairness.start, fairness.stop)
     for _ in range(3):  # floors for some, and slopes of others
-        session.set_rows(rows, np.where(rng.random(len(rows)) < 0.5, 0.5 * t * rng.random(len(rows)), 0.0), free)
-        session.set_coefficients(rows, level.start, -rng.uniform(0.2, 3, len(rows)))
+        session.change(rows=(rows, np.where(rng.random(len(rows)) < 0.5, 0.5 * t * rng.random(len(rows)), 0.0), free))
+        session.change(coefficients=(rows, level.start, -rng.uniform(0.2, 3, len(rows))))
         same(session)
     which = np.arange(capacity.start, capacity.stop)
-    session.set_rows(which, np.full(len(which), -np.inf), program.row_upper[which] * rng.uniform(0.5, 3, len(which)))
+    upper = program.row_upper[which] * rng.uniform(0.5, 3, len(which))
+    session.change(rows=(which, np.full(len(which), -np.inf), upper))
     same(session)
     # fix the level; let the tasks of some users be what counts
     now = float(session.solve().x[level.start]) / 2
-    session.set_columns(np.array([level.start]), np.array([now]), np.array([now]))
+    session.change(columns=(np.array([level.start]), np.array([now]), np.array([now])))
     costs = np.where(rng.random(program.n_columns) < 0.3, rng.random(program.n_columns), 0.0)
     costs[level.start] = 0.0
-    session.set_costs(costs)
+    session.change(costs=costs)
     same(session)
     some = np.flatnonzero(session.solve().x > 0)
     some = some[some != level.start][::2]
-    session.set_columns(some, np.zeros(len(some)), np.zeros(len(some)))
+    session.change(columns=(some, np.zeros(len(some)), np.zeros(len(some))))
     assert (same(session).x[some] == 0).all()
     session.restart()
     same(session)
@@ -82,7 +83,8 @@ def test_a_change_of_a_column_that_is_left_out_is_not_lost():
     rows, values = (part[slice(*program.A.indptr[out : out + 2])] for part in (program.A.indices, program.A.data))
     before = same(session).objective
     assert not session.active[out]
-    session.set_coefficients(rows, out, np.where(rows < program.row_block("capacity").stop, values / 1e3, values))
+    values = np.where(rows < program.row_block("capacity").stop, values / 1e3, values)
+    session.change(coefficients=(rows, out, values))
     other = same(session).objective
     assert other > before * (1 + 1e-3)  # its tasks need next to nothing now
     assert session.active[out]
@@ -92,7 +94,7 @@ def test_a_program_that_became_infeasible_is_told_so():
     session = pricing(seed=8)
     fairness = session.program.row_block("fairness")
     rows = np.arange(fairness.start, fairness.stop)
-    session.set_rows(rows, np.full(len(rows), 10.0), np.full(len(rows), np.inf))
+    session.change(rows=(rows, np.full(len(rows), 10.0), np.full(len(rows), np.inf)))
     assert session.solve().status.termination is whole(session).status.termination is Termination.INFEASIBLE
 
 
@@ -100,4 +102,4 @@ def test_entries_that_are_not_in_the_matrix_cannot_be_changed():
     session = pricing(seed=8)
     level = session.program.column_block("t").start
     with pytest.raises(SolverError, match="not in the matrix"):
-        session.set_coefficients(np.array([session.program.row_block("capacity").start]), level, np.ones(1))
+        session.change(coefficients=(np.array([session.program.row_block("capacity").start]), level, np.ones(1)))

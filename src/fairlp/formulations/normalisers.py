@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..models.instances.instance import Instance, tasks_alone
+
+#: Instance → a number of tasks for each user, shape (N,)
+Normaliser = Callable[[Instance], np.ndarray]
 
 
 def dominant(instance: Instance) -> np.ndarray:
@@ -39,6 +44,11 @@ def entitled(instance: Instance, normaliser: np.ndarray) -> np.ndarray:
         users = instance.demands[:, r] > 0
         rate[users] = np.minimum(rate[users], instance.weights[users, r] * total / instance.demands[users, r])
     return rate
+
+
+def entitled_by(normaliser: Normaliser) -> Normaliser:
+    """Return Instance → tasks at level 1, which a leximin takes, for a normaliser Instance → Γ."""
+    return lambda instance: entitled(instance, normaliser(instance))
 
 
 def normalised_demands(instance: Instance) -> np.ndarray:

@@ -104,22 +104,21 @@ class _Steps:
         self.prices = np.zeros(len(self.capacity))
         self.limited = session.options.time_limit is not None
         nobody = np.zeros(len(weights))
-        session.set_columns(self.x, nobody, nobody)
-        session.set_rows(self.fairness, nobody - np.inf, nobody + np.inf)
+        session.change(columns=(self.x, nobody, nobody), rows=(self.fairness, nobody - np.inf, nobody + np.inf))
 
     def give_out(self, parts: float) -> None:
         """Let the step give out so much of every resource."""
         rows = len(self.capacity)
-        self.session.set_rows(self.capacity, np.full(rows, -np.inf), np.full(rows, parts))
+        self.session.change(rows=(self.capacity, np.full(rows, -np.inf), np.full(rows, parts)))
 
     def expect(self, weight: float) -> None:
         """Keep something for users of this weight."""
-        self.session.set_coefficients(self.capacity, self.m, np.full(len(self.capacity), weight))
+        self.session.change(coefficients=(self.capacity, self.m, np.full(len(self.capacity), weight)))
 
     def arrive(self, k: int, warm: bool) -> tuple[float, int]:
         """Let user k in, solve, and return the level and the first user who has it."""
-        self.session.set_columns(self.x[[k]], np.zeros(1), INFINITE)
-        self.session.set_rows(self.fairness[[k]], np.zeros(1), INFINITE)
+        free = np.zeros(1), INFINITE
+        self.session.change(columns=(self.x[[k]], *free), rows=(self.fairness[[k]], *free))
         self.step = k + 1
         solution = self._solve(warm)
         assert solution.x is not None and solution.row_duals is not None
@@ -130,7 +129,7 @@ class _Steps:
         raised = np.flatnonzero(~above)
         had[raised] = level
         kept = raised[raised < len(self.irrevocable)]
-        self.session.set_rows(self.irrevocable[kept], level * self.weights[kept], np.full(len(kept), np.inf))
+        self.session.change(rows=(self.irrevocable[kept], level * self.weights[kept], np.full(len(kept), np.inf)))
         return level, int(above.sum())
 
     def _solve(self, warm: bool) -> Solution:

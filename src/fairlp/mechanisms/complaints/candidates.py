@@ -134,7 +134,7 @@ class Candidates:
         low = np.where(bottlenecks, 1.0, -np.inf)
         rows = np.r_[self._capacity, self._fairness]
         upper = np.r_[np.ones(len(low)), np.full(len(just), np.inf)]
-        self._session.set_rows(rows, np.r_[low, just], upper)
+        self._session.change(rows=(rows, np.r_[low, just], upper))
 
     def maximize(self, worth: np.ndarray | None = None) -> Solution | None:
         """Maximise the criterion, or numbers for x (shape (N,)), over the chosen set; None where it is empty.
@@ -148,7 +148,7 @@ class Candidates:
         if worth is not None:
             costs = np.zeros_like(self._costs)
             costs[self._x] = worth
-        self._session.set_costs(costs)
+        self._session.change(costs=costs)
         solution = self._session.solve()
         if solution.status.termination not in (Termination.OPTIMAL, Termination.INFEASIBLE):
             self._session.restart()  # afresh, with scales of its own

@@ -44,7 +44,7 @@ def leximin_lp(asked: Asked) -> Outcome:
     result = leximin(
         asked.instance,
         mechanism.formulation,
-        mechanism.gamma,
+        normalisers.entitled_by(mechanism.gamma),
         solver=asked.solver,
         merge=asked.merge,
         options=asked.options,
@@ -65,7 +65,8 @@ def separate_lp(asked: Asked) -> Outcome:
             continue
         used = np.flatnonzero(merged.demands[who].any(axis=0))
         one = _one_server(merged, i, who, used).replace(task_limits=limits[who, i])
-        rounds = leximin(one, drf, normalisers.dominant, solver=asked.solver, merge=asked.merge, options=asked.options)
+        rates = normalisers.entitled_by(normalisers.dominant)
+        rounds = leximin(one, drf, rates, solver=asked.solver, merge=asked.merge, options=asked.options)
         tasks[who, i] = rounds.tasks[:, 0]
         if rounds.prices is not None:
             prices[i, used] = rounds.prices[0]

@@ -17,48 +17,50 @@ from .solution import Backend, Capability, Lowering, Options, Solution, Terminat
 if TYPE_CHECKING:
     import pandas as pd
 
+_HIGHS = "fairlp.solvers.backends.highs:Highs"
+_INTERIOR_POINT = "fairlp.solvers.interior_point.backend:InteriorPoint"
+_ORTOOLS = "fairlp.solvers.backends.ortools_backend:OrTools"
+_TANGENTS = "fairlp.solvers.backends.tangents:solve_with_logs"
+_EXPLAIN = "fairlp.solvers.backends.explain:explain"
+
 #: name → ("module:Class", keyword arguments of the class)
 BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "highs": ("fairlp.solvers.backends.highs:Highs", {}),
-    "highs-simplex": ("fairlp.solvers.backends.highs:Highs", {"method": "simplex"}),
-    "highs-ipm": ("fairlp.solvers.backends.highs:Highs", {"method": "ipm"}),
-    "highs-hipo": ("fairlp.solvers.backends.highs:Highs", {"method": "hipo"}),
-    "highs-pdlp": ("fairlp.solvers.backends.highs:Highs", {"method": "pdlp"}),
-    "interior-point": ("fairlp.solvers.interior_point.backend:InteriorPoint", {}),
-    "interior-point-vertex": ("fairlp.solvers.interior_point.backend:InteriorPoint", {"vertex": True}),
+    "highs": (_HIGHS, {}),
+    "highs-simplex": (_HIGHS, {"method": "simplex"}),
+    "highs-ipm": (_HIGHS, {"method": "ipm"}),
+    "highs-hipo": (_HIGHS, {"method": "hipo"}),
+    "highs-pdlp": (_HIGHS, {"method": "pdlp"}),
+    "interior-point": (_INTERIOR_POINT, {}),
+    "interior-point-vertex": (_INTERIOR_POINT, {"vertex": True}),
     "scipy": ("fairlp.solvers.backends.scipy_linprog:Scipy", {}),
     "glpk": ("fairlp.solvers.backends.glpk:Glpk", {}),
     "scip": ("fairlp.solvers.backends.scip:Scip", {}),
-    "ortools:GLOP": ("fairlp.solvers.backends.ortools_backend:OrTools", {"algorithm": "GLOP"}),
-    "ortools:PDLP": ("fairlp.solvers.backends.ortools_backend:OrTools", {"algorithm": "PDLP"}),
+    "ortools:GLOP": (_ORTOOLS, {"algorithm": "GLOP"}),
+    "ortools:PDLP": (_ORTOOLS, {"algorithm": "PDLP"}),
 }
 
-#: prefix → ("module:Class" taking the whole name, "module:table of the names known behind it")
-FAMILIES: dict[str, tuple[str, str]] = {
-    "cvxpy": ("fairlp.solvers.backends.cvxpy_backend:Cvxpy", "fairlp.solvers.backends.cvxpy_backend:KNOWN"),
-    "pyomo": ("fairlp.solvers.backends.pyomo_backend:Pyomo", "fairlp.solvers.backends.pyomo_backend:KNOWN"),
+#: prefix → "module:Class", which takes the whole name and has the names known behind the prefix as ``members``
+FAMILIES: dict[str, str] = {
+    "cvxpy": "fairlp.solvers.backends.cvxpy_backend:Cvxpy",
+    "pyomo": "fairlp.solvers.backends.pyomo_backend:Pyomo",
 }
 
-#: name → "module:function" that turns a Model into another tool's object
+#: name → module whose ``lower`` turns a Model into another tool's object, and whose ``read_back`` reads a solved one
 LOWERINGS: dict[str, str] = {
-    "highs": "fairlp.solvers.backends.highs:load",
-    "pyomo": "fairlp.solvers.backends.pyomo_model:to_pyomo",
-    "cvxpy": "fairlp.solvers.backends.cvxpy_model:to_cvxpy",
+    "highs": "fairlp.solvers.backends.highs_model",
+    "pyomo": "fairlp.solvers.backends.pyomo_model",
+    "cvxpy": "fairlp.solvers.backends.cvxpy_model",
 }
 
-#: top module of an object's type → "module:function" that reads a solved object back into a Solution
-READERS: dict[str, str] = {
-    "highspy": "fairlp.solvers.backends.highs:read_back",
-    "pyomo": "fairlp.solvers.backends.pyomo_model:read_back",
-    "cvxpy": "fairlp.solvers.backends.cvxpy_model:read_back",
-}
+#: top module of an object's type → name in ``LOWERINGS``
+_TOOLS = {"highspy": "highs", "pyomo": "pyomo", "cvxpy": "cvxpy"}
 
 ENTRY_POINT_GROUP = "fairlp.solvers"
 
 
 def backend_names() -> list[str]:
     """Return the names of all registered back ends, built in first."""
-    behind = [f"{prefix}:{name}" for prefix, (_, known) in FAMILIES.items() for name in _load(known)]
+    behind = [f"{prefix}:{name}" for prefix, family in FAMILIES.items() for name in _load(family).members]
     return [*BACKENDS, *behind, *sorted(set(_entry_points()) - set(BACKENDS))]
 
 
@@ -70,10 +72,10 @@ def find_backend(name: str) -> Backend:
         return found
     prefix, _, behind = name.partition(":")
     if prefix in FAMILIES and behind:
-        member: Backend = _load(FAMILIES[prefix][0])(name)
+        member: Backend = _load(FAMILIES[prefix])(name)
         return member
     entry_points = _entry_points()
-    if name not in entry_points and name.upper() in _load(FAMILIES["cvxpy"][1]):
+    if name not in entry_points and name.upper() in _load(FAMILIES["cvxpy"]).members:
         return find_backend(f"cvxpy:{name.upper()}")  # clarabel, scs, gurobi, …
     if name not in entry_points:
         raise UnknownNameError(f"no solver is called {name!r}; {nearest(name, backend_names())}")
@@ -106,14 +108,14 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
         words = "a time limit of 0 s was reached at once"
         return Solution.of_point(program, Termination.TIME_LIMIT, words, chosen.name, None, None, None)
     if program.logs is not None and Capability.LOG not in chosen.capabilities:
-        answer: Solution = _load("fairlp.solvers.backends.tangents:solve_with_logs")(chosen, program, options)
+        answer: Solution = _load(_TANGENTS)(chosen, program, options)
         return answer
     return chosen.solve(program, options)
 
 
 def explain(program: Program, solver: str) -> pd.DataFrame:
     """Return why a program has no optimum, as a table; see :func:`fairlp.solvers.backends.explain.explain`."""
-    frame: pd.DataFrame = _load("fairlp.solvers.backends.explain:explain")(program, solver=solver)
+    frame: pd.DataFrame = _load(_EXPLAIN)(program, solver=solver)
     return frame
 
 
@@ -121,19 +123,19 @@ def lowering(name: str) -> Lowering:
     """Return the function that turns a Model into another tool's object."""
     if name not in LOWERINGS:
         raise UnsupportedError(f"a model cannot be turned into {name!r}; {nearest(name, LOWERINGS)}")
-    function: Lowering = _load(LOWERINGS[name])
+    function: Lowering = _load(f"{LOWERINGS[name]}:lower")
     return function
 
 
 def reader(solved: object) -> Callable[[Any, Any], Solution]:
     """Return the function that reads a solved object of another tool back into a Solution."""
     top = type(solved).__module__.split(".")[0]
-    if top not in READERS:
+    if top not in _TOOLS:
         raise UnsupportedError(
             f"a {type(solved).__name__} of {top} cannot be read back; expected what to_highs(), to_pyomo() or "
             "to_cvxpy() gave"
         )
-    function: Callable[[Any, Any], Solution] = _load(READERS[top])
+    function: Callable[[Any, Any], Solution] = _load(f"{LOWERINGS[_TOOLS[top]]}:read_back")
     return function
 
 

@@ -320,23 +320,30 @@ class Solution:
         return f"<Solution of {self.program.name!r} by {self.solver}: {self.status.termination.value}{value}>"
 
 
+#: Positions, and their new lower and upper bounds.
+Bounds = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: Rows, one column, and the new entries of the column in those rows.
+Entries = tuple[np.ndarray, int, np.ndarray]
+
+
 class Session(Protocol):
     """A loaded program whose bounds, costs and coefficients change between solves, each from the last basis."""
 
     program: Program
     options: Options
 
-    def set_rows(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Change bounds of rows."""
+    def change(
+        self,
+        *,
+        rows: Bounds | None = None,
+        columns: Bounds | None = None,
+        costs: np.ndarray | None = None,
+        coefficients: Entries | None = None,
+    ) -> None:
+        """Change bounds of rows and of columns, the whole objective, and entries of one column that are in the matrix.
 
-    def set_costs(self, costs: np.ndarray) -> None:
-        """Change the whole objective."""
-
-    def set_columns(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Change bounds of columns."""
-
-    def set_coefficients(self, rows: np.ndarray, column: int, values: np.ndarray) -> None:
-        """Change entries of one column that are in the matrix."""
+        What is None stays as it is.
+        """
 
     def restart(self, other_method: bool = False) -> None:
         """Forget the last basis: the next solve begins afresh, by another method if asked (and if there is one)."""

@@ -1,4 +1,4 @@
-"""What every back end shares: one scaled minimisation to solve, refusals, and the way back to the user's numbers."""
+"""What back ends share: one scaled minimisation, a series of them, refusals, and the way back to the user's numbers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ import numpy as np
 from ...errors import FairlpError, SolverError, UnsupportedError
 from ...models.programs.certificate import certify
 from ...models.programs.program import LogTerms, Program
-from ...models.programs.solution import Capability, Options, Solution, Termination
+from ...models.programs.solution import Backend, Bounds, Capability, Entries, Options, Solution, Termination
 from .scaling import Scaling, equilibrate
-from .session import ProgramSession
 
 
 @dataclass
@@ -30,6 +29,80 @@ class Raw:
     seconds: float = 0.0
     iterations: Mapping[str, int] = field(default_factory=dict)
     method: str = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is new in a loaded program since its last solve, in the user's numbers; None stays as it is.
+
+    Attributes
+    ----------
+    rows, columns : (positions, lower, upper) or None
+        Bounds.
+    costs : ndarray or None
+        The whole objective.
+    coefficients : (rows, column, values) or None
+        Entries of one column that are in the matrix.
+    """
+
+    rows: Bounds | None = None
+    columns: Bounds | None = None
+    costs: np.ndarray | None = None
+    coefficients: Entries | None = None
+
+    def of(self, program: Program) -> Program:
+        """Return the program with what is new."""
+        parts: dict[str, Any] = {}
+        for name, bounds in (("row", self.rows), ("col", self.columns)):
+            if bounds is not None:
+                at, *ends = bounds
+                for side, end in zip(("lower", "upper"), ends, strict=True):
+                    parts[f"{name}_{side}"] = _with(getattr(program, f"{name}_{side}"), at, end)
+        if self.costs is not None:
+            parts["c"] = self.costs.copy()
+        if self.coefficients is not None:
+            parts["A"] = _with_entries(program, *self.coefficients)
+        return program.replace(**parts)
+
+
+class ProgramSession:
+    """A series of solves of one program that changes between them.
+
+    It keeps the program up to date and solves it afresh; back ends that keep more than the program, such as the last
+    basis, extend `apply` and `solve`.
+    """
+
+    def __init__(self, backend: Backend, program: Program, options: Options) -> None:
+        self.backend, self.program, self.options = backend, program, options
+
+    def change(
+        self,
+        *,
+        rows: Bounds | None = None,
+        columns: Bounds | None = None,
+        costs: np.ndarray | None = None,
+        coefficients: Entries | None = None,
+    ) -> None:
+        """Change what is given; an entry that was never in the matrix cannot be added."""
+        self.apply(Change(rows, columns, costs, coefficients))
+
+    def apply(self, change: Change) -> None:
+        """Put a change into everything that the session keeps: here the program."""
+        self.program = change.of(self.program)
+
+    def restart(self, other_method: bool = False) -> None:
+        """Forget what is left of earlier solves (nothing, here)."""
+
+    def leaves_open(self, solution: Solution, gap: float) -> bool:
+        """Whether a :meth:`restart` would tell more about who can be raised than the prices of this answer.
+
+        ``gap`` is its certified one.
+        """
+        return False
+
+    def solve(self) -> Solution:
+        """Solve what is loaded now."""
+        return self.backend.solve(self.program, self.options)
 
 
 class BaseBackend:
@@ -170,3 +243,19 @@ def installed(package: str) -> bool:
 def given(options: Options, **names: str) -> dict[str, Any]:
     """Return the options that were given (not None), under a solver's own names."""
     return {own: getattr(options, ours) for ours, own in names.items() if getattr(options, ours) is not None}
+
+
+def _with(values: np.ndarray, at: np.ndarray, new: np.ndarray) -> np.ndarray:
+    copy = values.copy()
+    copy[at] = new
+    return copy
+
+
+def _with_entries(program: Program, rows: np.ndarray, column: int, values: np.ndarray) -> Any:
+    """Return the matrix with other entries in one column, which must be in it."""
+    A = program.A
+    begin, end = int(A.indptr[column]), int(A.indptr[column + 1])
+    at = begin + np.searchsorted(A.indices[begin:end], rows)
+    if len(rows) and (begin == end or (at >= end).any() or (A.indices[at] != rows).any()):
+        raise SolverError(f"{program.name!r}: an entry to change is not in the matrix")
+    return type(A)((_with(A.data, at, values), A.indices, A.indptr), shape=A.shape)

@@ -93,6 +93,8 @@ class Cvxpy(BaseBackend):
 
     package = "cvxpy"
     install = "pip install cvxpy"
+    #: Names that may stand behind the colon.
+    members = tuple(KNOWN)
 
     def __init__(self, name: str) -> None:
         self.name, self.solver = name, name.partition(":")[2].upper()

@@ -42,7 +42,7 @@ class Built:
         return duals
 
 
-def to_cvxpy(model: Model) -> Any:
+def lower(model: Model) -> Any:
     """Return a CVXPY problem, logarithms included.
 
     A variable over indices has their shape (``problem.var_dict["g"]``); one with a mask is a vector of the elements
@@ -83,7 +83,7 @@ def build(program: Program) -> Built:
 
 
 def read_back(model: Model, problem: Any) -> Solution:
-    """Return the Solution of a problem that :func:`to_cvxpy` made (more constraints may have been added since).
+    """Return the Solution of a problem that :func:`lower` made (more constraints may have been added since).
 
     Raises
     ------

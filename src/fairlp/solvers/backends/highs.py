@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import threading
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +15,8 @@ from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Point, Solution, Status, Termination
 from ...tolerances import SOLVER_TIGHTEST
 from . import basis
-from .base import installed, sign
+from .base import Change, ProgramSession, installed, sign
 from .scaling import Scaling, equilibrate
-from .session import ProgramSession
-
-if TYPE_CHECKING:
-    from ...models.notation.model import Model
 
 #: our method → HiGHS's option ``solver``
 METHODS = {"choose": "choose", "simplex": "simplex", "ipm": "ipx", "hipo": "hipo", "pdlp": "pdlp"}
@@ -123,53 +119,49 @@ class HighsSession(ProgramSession):
         super().__init__(backend, program, options)
         self.method = backend.choose(program, options, series)
         self._sign = sign(program)
-        self._highs = _highs(options, METHODS[self.method])
+        self._highs = configured(options, METHODS[self.method])
         self._longest = 0.0
         self.restart()
         self._passed = perf_counter() - begin
 
-    def set_rows(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Change bounds of rows (user's numbers)."""
-        super().set_rows(rows, lower, upper)
-        low, high = (self.scaling.row_bounds(bound, rows) for bound in (lower, upper))
-        _check(self._highs.changeRowsBounds(len(rows), rows.astype(np.int32), low, high), "changeRowsBounds")
-
-    def set_columns(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Change bounds of columns (user's numbers)."""
-        super().set_columns(columns, lower, upper)
-        low, high = (self.scaling.column_bounds(bound, columns) for bound in (lower, upper))
-        _check(self._highs.changeColsBounds(len(columns), columns.astype(np.int32), low, high), "changeColsBounds")
-
-    def set_costs(self, costs: np.ndarray) -> None:
-        """Change the whole objective (user's numbers and sense)."""
-        super().set_costs(costs)
-        columns = np.arange(len(costs), dtype=np.int32)
-        scaled = self.scaling.costs(self._sign * costs)
-        _check(self._highs.changeColsCost(len(costs), columns, scaled), "changeColsCost")
-
-    def set_coefficients(self, rows: np.ndarray, column: int, values: np.ndarray) -> None:
-        """Change entries of one column (user's numbers)."""
-        super().set_coefficients(rows, column, values)
-        scaled = values * self.scaling.rows[rows] * self.scaling.columns[column]
-        for row, value in zip(rows.tolist(), scaled.tolist(), strict=True):
-            _check(self._highs.changeCoeff(row, column, value), "changeCoeff")
+    def apply(self, change: Change) -> None:
+        """Change the program, and what is loaded of it."""
+        super().apply(change)
+        highs, scaling = self._highs, self.scaling
+        if change.coefficients is not None:
+            rows, column, values = change.coefficients
+            scaled = values * scaling.rows[rows] * scaling.columns[column]
+            for row, value in zip(rows.tolist(), scaled.tolist(), strict=True):
+                checked(highs.changeCoeff(row, column, value), "changeCoeff")
+        if change.columns is not None:
+            at, *bounds = change.columns
+            low, high = (scaling.column_bounds(bound, at) for bound in bounds)
+            checked(highs.changeColsBounds(len(at), at.astype(np.int32), low, high), "changeColsBounds")
+        if change.rows is not None:
+            at, *bounds = change.rows
+            low, high = (scaling.row_bounds(bound, at) for bound in bounds)
+            checked(highs.changeRowsBounds(len(at), at.astype(np.int32), low, high), "changeRowsBounds")
+        if change.costs is not None:
+            everything = np.arange(len(change.costs), dtype=np.int32)
+            costs = scaling.costs(self._sign * change.costs)
+            checked(highs.changeColsCost(len(everything), everything, costs), "changeColsCost")
 
     def restart(self, other_method: bool = False) -> None:
         """Load the program as it is now, with scales of its own and without a basis; by another method if asked."""
         method = ("ipm" if self.method == "simplex" else "simplex") if other_method else self.method
-        _check(self._highs.clearModel(), "clearModel")
+        checked(self._highs.clearModel(), "clearModel")
         _set(self._highs, "solver", METHODS[method])
         self._loaded = method
         if other_method and self.options.time_limit is None:
             # a second opinion on a program that one method failed on may never come: HiGHS counts from the first solve
             _set(self._highs, "time_limit", self._highs.getRunTime() + _PATIENCE + _PATIENCE * self._longest)
         self.scaling, data = equilibrate(self.program)
-        _pass_model(self._highs, self.program, self.scaling, data, self._sign)
+        pass_model(self._highs, self.program, self.scaling, data, self._sign)
         self._solved = False
 
     def start_from(self, columns: np.ndarray, rows: np.ndarray) -> None:
         """Let the next solve begin with these columns and rows (bool) basic; what is no basis is mended."""
-        _check(self._highs.setBasis(basis.of_masks(columns, rows)), "setBasis")
+        checked(self._highs.setBasis(basis.of_masks(columns, rows)), "setBasis")
 
     def basic(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the basic columns and rows (bool) of the last solve, if there is a basis."""
@@ -204,7 +196,7 @@ class HighsSession(ProgramSession):
 
         _set(self._highs, "iis_strategy", int(highspy.IisStrategy.kIisStrategyIrreducible))
         status, found = self._highs.getIis()
-        _check(status, "getIis")
+        checked(status, "getIis")
         rows, columns = np.zeros(self.program.n_rows, dtype=bool), np.zeros(self.program.n_columns, dtype=bool)
         rows[np.array(found.row_index_, dtype=int)] = True
         # a column is listed wherever it takes part; its bound matters only where one is given
@@ -214,45 +206,8 @@ class HighsSession(ProgramSession):
         return rows, columns
 
 
-def load(model: Model) -> Any:
-    """Return a ``highspy.Highs`` with the model, unscaled, in the user's sense, under its own names."""
-    program = model.compile()
-    if program.logs is not None:
-        raise UnsupportedError(f"HiGHS has no logarithms; {program.name!r} has them in its objective")
-    highs = _highs(Options(), "choose")
-    ones = Scaling(np.ones(program.n_rows), np.ones(program.n_columns), 1.0, 1.0)
-    _pass_model(highs, program, ones, program.A.data, 1.0, maximize=program.sense == "max")
-    for column, name in enumerate(program.column_names):
-        _check(highs.passColName(column, name), "passColName")
-    for row, name in enumerate(program.row_names):
-        _check(highs.passRowName(row, name), "passRowName")
-    return highs
-
-
-def read_back(model: Model, highs: Any) -> Solution:
-    """Return the Solution of a ``highspy.Highs`` that :func:`load` made (rows may have been added since)."""
-    import highspy
-
-    program = model.compile()
-    if highs.getNumCol() < program.n_columns or highs.getNumRow() < program.n_rows:
-        raise UnsupportedError(f"this Highs object has fewer rows or columns than {program.name!r}")
-    raw, solution = highs.getModelStatus(), highs.getSolution()
-    x = np.array(solution.col_value)[: program.n_columns] if solution.value_valid else None
-    duals = reduced = None
-    if solution.dual_valid and not program.is_mip:
-        duals = np.array(solution.row_dual)[: program.n_rows]
-        reduced = np.array(solution.col_dual)[: program.n_columns]
-    termination = _terminations(highspy).get(raw, Termination.UNKNOWN)
-    if termination not in (Termination.OPTIMAL, Termination.TIME_LIMIT, Termination.ITERATION_LIMIT):
-        x = duals = reduced = None
-    words = highs.modelStatusToString(raw)
-    read = Solution.of_point(program, termination, words, "highs", x, duals, reduced)
-    # with rows or columns of the user's own, an optimum of the object need not be one of the model
-    same = (highs.getNumCol(), highs.getNumRow()) == (program.n_columns, program.n_rows)
-    return read if same else read.demoted_unless_proved()
-
-
-def _terminations(highspy: Any) -> dict[Any, Termination]:
+def terminations(highspy: Any) -> dict[Any, Termination]:
+    """Return what HiGHS's model statuses mean."""
     kind = highspy.HighsModelStatus
     return {
         kind.kOptimal: Termination.OPTIMAL,
@@ -268,7 +223,8 @@ def _terminations(highspy: Any) -> dict[Any, Termination]:
     }
 
 
-def _highs(options: Options, solver: str) -> Any:
+def configured(options: Options, solver: str) -> Any:
+    """Return an empty ``highspy.Highs`` with options."""
     import highspy
 
     highs = highspy.Highs()
@@ -305,9 +261,10 @@ def _set_threads(highs: Any, threads: int | None) -> None:
     _set(highs, "threads", wanted)
 
 
-def _pass_model(
+def pass_model(
     highs: Any, program: Program, scaling: Scaling, data: np.ndarray, sign: float, maximize: bool = False
 ) -> None:
+    """Give HiGHS a program in scaled numbers, times ``sign``."""
     import highspy
 
     A = program.A
@@ -332,7 +289,8 @@ def _pass_model(
         raise SolverError(f"HiGHS refused the model {program.name!r} ({status}); solve with verbose=True to see why")
 
 
-def _check(status: Any, what: str) -> None:
+def checked(status: Any, what: str) -> None:
+    """Raise when HiGHS says that a call failed."""
     if "kError" in str(status):
         raise SolverError(f"HiGHS refused {what} ({status})")
 
@@ -355,7 +313,7 @@ def _read(session: HighsSession) -> dict[str, Any]:
     highs, scaling, sign = session._highs, session.scaling, session._sign
     raw, info, solution = highs.getModelStatus(), highs.getInfo(), highs.getSolution()
     kind = highspy.HighsModelStatus
-    termination = _terminations(highspy).get(raw, Termination.UNKNOWN)
+    termination = terminations(highspy).get(raw, Termination.UNKNOWN)
     optimal = termination is Termination.OPTIMAL
     empty = raw == kind.kModelEmpty
     feasible = optimal or (solution.value_valid and info.primal_solution_status == 2)  # 2: kSolutionStatusFeasible

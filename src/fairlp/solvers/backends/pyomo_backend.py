@@ -60,6 +60,8 @@ class Pyomo(BaseBackend):
 
     package = "pyomo"
     install = "pip install pyomo"
+    #: Names that may stand behind the colon.
+    members = tuple(KNOWN)
 
     def __init__(self, name: str) -> None:
         self.name, self.solver = name, name.partition(":")[2].lower()

@@ -29,7 +29,7 @@ from .base import reduced_costs
 Binding = dict[str, int]
 
 
-def to_pyomo(model: Model) -> Any:
+def lower(model: Model) -> Any:
     """Return a Pyomo model that a person can go on working with.
 
     Indices become ordered Sets (of the labels), parameters Params, variables Vars (over the elements that exist),
@@ -57,7 +57,7 @@ def to_pyomo(model: Model) -> Any:
 
 
 def read_back(model: Model, built: Any) -> Solution:
-    """Return the Solution of a solved Pyomo model that :func:`to_pyomo` made.
+    """Return the Solution of a solved Pyomo model that :func:`lower` made.
 
     Values in a Pyomo model do not tell how they came about, so the status is "optimal" only where duals prove it. They
     come from the Suffix ``dual``, where the user declared one before solving:
@@ -100,7 +100,7 @@ def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
 
 
 def _component(built: Any, name: str) -> Any:
-    """Return the component that :func:`to_pyomo` made for a name (see :func:`_free_name`)."""
+    """Return the component that :func:`lower` made for a name (see :func:`_free_name`)."""
     found = built.component(f"{name}_")
     return found if found is not None else built.component(name)
 

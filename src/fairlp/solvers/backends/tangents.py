@@ -24,6 +24,8 @@ from .base import reduced_costs, sign
 #: Tangents of one logarithm; programs solved before giving up (10 to 15 are usual); first and widest half-width of the
 #: grid, in logarithms.
 _POINTS, _MOST, _WIDEST = 32, 80, 12.0
+#: Grids are never finer than the solvers' own tolerance.
+_FINEST = SOLVER_TIGHTEST
 
 
 def solve_with_logs(backend: Backend, program: Program, options: Options) -> Solution:
@@ -87,13 +89,25 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         edge = (z <= kinks[:, 1]) | (z >= kinks[:, -2])
         center = np.log(np.clip(z, grid[:, 0], grid[:, -1]))
         width = np.where(edge & (width > _FINEST), np.minimum(4 * width, _WIDEST), np.maximum(2 * cell, _FINEST))
-    gap = (bound - best) / scale
+    return _last_digits(program, backend, found, bound, best, scale, step)
+
+
+def _last_digits(
+    program: Program,
+    backend: Backend,
+    found: list[tuple[float, float, Solution]],
+    bound: float,
+    best: float,
+    scale: float,
+    programs: int,
+) -> Solution:
+    """Return the answer of the least error where the gap did not quite close; raise when none is good enough."""
     good = [entry for entry in found if bound - entry[1] <= VERIFIED * scale and entry[0] <= CONFORMANCE_LOGS]
     if good:
         return min(good, key=lambda entry: entry[0])[2]
     raise NotConvergedError(
-        f"{backend.name}: tangents of {program.name!r} stopped after {step} programs at a relative gap of {gap:.1e} "
-        f"and optimality conditions off by {min(error for error, _, _ in found):.1e}; "
+        f"{backend.name}: tangents of {program.name!r} stopped after {programs} programs at a relative gap of "
+        f"{(bound - best) / scale:.1e} and optimality conditions off by {min(error for error, _, _ in found):.1e}; "
         "use a back end with logarithms (solver='cvxpy:CLARABEL')"
     )
 
@@ -101,10 +115,6 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
 def _best(found: list[tuple[float, float, Solution]]) -> Solution | None:
     """Return the answer of the largest value."""
     return max(found, key=lambda entry: entry[1])[2] if found else None
-
-
-#: Grids are never finer than the solvers' own tolerance.
-_FINEST = SOLVER_TIGHTEST
 
 
 def _segmented(program: Program, grid: np.ndarray) -> tuple[np.ndarray, Program]:

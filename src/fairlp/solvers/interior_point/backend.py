@@ -13,9 +13,8 @@ from ...models.programs.backends import solve_on
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Solution, Termination
 from ...tolerances import BLOCKED_PRICE, SAME_LEVEL
-from ..backends.base import BaseBackend, reduced_costs
+from ..backends.base import BaseBackend, Change, ProgramSession, reduced_costs
 from ..backends.highs import Highs
-from ..backends.session import ProgramSession
 from . import INTERIOR, method
 from .pricing import PricingSession
 from .structure import Structure
@@ -114,29 +113,11 @@ class InteriorPointSession(ProgramSession):
         self.last: Solution | None = None
         self.part: PricingSession | None = None
 
-    def set_rows(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Change bounds of rows."""
-        super().set_rows(rows, lower, upper)
+    def apply(self, change: Change) -> None:
+        """Change the program, and the part of it that ends at vertices."""
+        super().apply(change)
         if self.part is not None:
-            self.part.set_rows(rows, lower, upper)
-
-    def set_columns(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Change bounds of columns."""
-        super().set_columns(columns, lower, upper)
-        if self.part is not None:
-            self.part.set_columns(columns, lower, upper)
-
-    def set_costs(self, costs: np.ndarray) -> None:
-        """Change the whole objective."""
-        super().set_costs(costs)
-        if self.part is not None:
-            self.part.set_costs(costs)
-
-    def set_coefficients(self, rows: np.ndarray, column: int, values: np.ndarray) -> None:
-        """Change entries of one column."""
-        super().set_coefficients(rows, column, values)
-        if self.part is not None:
-            self.part.set_coefficients(rows, column, values)
+            self.part.apply(change)
 
     def restart(self, other_method: bool = False) -> None:
         """Go on from a vertex near the last answer; then begin afresh."""

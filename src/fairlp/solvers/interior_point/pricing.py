@@ -14,9 +14,8 @@ import numpy as np
 from ...models.programs.program import Program
 from ...models.programs.solution import Options, Solution
 from ...tolerances import SOLVER_TIGHTEST
-from ..backends.base import reduced_costs
+from ..backends.base import Change, ProgramSession, reduced_costs
 from ..backends.highs import Highs, HighsSession
-from ..backends.session import ProgramSession
 
 #: Columns to begin with, and columns added at once, at most, per row; rounds of pricing after which all
 #: are tried at once.
@@ -54,27 +53,25 @@ class PricingSession(ProgramSession):
         slack = room > _relative(abs(start.row_duals)) * size
         self.master.start_from(start.x[self.columns] > 0, slack)
 
-    def set_rows(self, rows: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Change bounds of rows."""
-        super().set_rows(rows, lower, upper)
-        self.master.set_rows(rows, lower, upper)
+    def apply(self, change: Change) -> None:
+        """Change the program, and the part of it that HiGHS sees."""
+        super().apply(change)
+        self.master.apply(self._seen(change))
 
-    def set_columns(self, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> None:
-        """Change bounds of columns."""
-        super().set_columns(columns, lower, upper)
-        here = self.active[columns]
-        self.master.set_columns(np.searchsorted(self.columns, columns[here]), lower[here], upper[here])
-
-    def set_costs(self, costs: np.ndarray) -> None:
-        """Change the whole objective."""
-        super().set_costs(costs)
-        self.master.set_costs(costs[self.columns])
-
-    def set_coefficients(self, rows: np.ndarray, column: int, values: np.ndarray) -> None:
-        """Change entries of one column."""
-        super().set_coefficients(rows, column, values)
-        if self.active[column]:
-            self.master.set_coefficients(rows, int(np.searchsorted(self.columns, column)), values)
+    def _seen(self, change: Change) -> Change:
+        """Return the change of the columns that HiGHS sees, by their positions there."""
+        columns, costs, coefficients = change.columns, change.costs, change.coefficients
+        if columns is not None:
+            at, lower, upper = columns
+            here = self.active[at]
+            columns = np.searchsorted(self.columns, at[here]), lower[here], upper[here]
+        if costs is not None:
+            costs = costs[self.columns]
+        if coefficients is not None:
+            rows, column, values = coefficients
+            there = int(np.searchsorted(self.columns, column))
+            coefficients = (rows, there, values) if self.active[column] else None
+        return Change(change.rows, columns, costs, coefficients)
 
     def restart(self, other_method: bool = False) -> None:
         """Forget the last basis."""

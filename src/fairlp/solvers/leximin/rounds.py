@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from ...errors import SolverError
-from ...formulations import normalisers
 from ...models.instances.instance import Instance
 from ...models.instances.merging import Groups, identity, merge_servers, merge_users
 from ...models.notation.compiler import numbers
@@ -33,7 +32,7 @@ from ...models.programs.solution import Options, Session, Solution, Termination
 from ...tolerances import BLOCKED_PRICE, FLOOR_RELAXATIONS, SAME_LEVEL
 
 Formulation = Callable[[Instance], Model]
-Normaliser = Callable[[Instance], np.ndarray]
+Rates = Callable[[Instance], np.ndarray]
 
 
 @dataclass
@@ -61,7 +60,7 @@ class LeximinResult:
 def leximin(
     instance: Instance,
     formulation: Formulation,
-    normaliser: Normaliser,
+    rates: Rates,
     *,
     solver: str = "highs",
     merge: bool = True,
@@ -74,8 +73,9 @@ def leximin(
     instance : Instance
     formulation : callable
         Instance → Model with variable ``t``, rows ``fairness`` (users) and ``capacity``, definition ``tasks``.
-    normaliser : callable
-        Instance → Γ, shape (N,).
+    rates : callable
+        Instance → tasks at level 1, φ[n]·Γ[n], shape (N,): what the rows ``fairness`` give a user at t = 1. It is also
+        asked of the merged instance, with weights of 1.
     solver : str
     merge : bool
         Merge identical servers and proportional users first.
@@ -83,7 +83,7 @@ def leximin(
         Options of the solver.
     """
     begin = perf_counter()
-    rate = normalisers.entitled(instance, normaliser(instance))
+    rate = rates(instance)
     able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
     result = LeximinResult(np.zeros((len(instance.users), len(instance.servers))), np.zeros(len(instance.users)))
     if not able.any():
@@ -94,7 +94,8 @@ def leximin(
     small, users = merge_users(small) if merge else (small, identity(len(part.users)))
     member_rate = rate[who] * users.factor
     group_rate = np.bincount(users.of, weights=member_rate)
-    small = small.replace(weights=group_rate / normaliser(small), task_limits=np.full(len(small.users), np.inf))
+    small = small.replace(weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf))
+    small = small.replace(weights=group_rate / rates(small))
     model = formulation(small)
     program = model.compile()
     result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, part))
@@ -203,9 +204,9 @@ class _Rounds:
         rows_now = A.indices[A.indptr[self.t] : A.indptr[self.t + 1]]
         changed = now[np.searchsorted(rows_now, self.rows)] != -slope
         if changed.any():
-            self.session.set_coefficients(self.rows[changed], self.t, -slope[changed])
+            self.session.change(coefficients=(self.rows[changed], self.t, -slope[changed]))
         self.floor = fixed * unit
-        self.session.set_rows(self.rows, self.floor, np.full(len(self.rows), np.inf))
+        self.session.change(rows=(self.rows, self.floor, np.full(len(self.rows), np.inf)))
 
     def _solve(self) -> Solution:
         """Solve what is loaded; where that fails, begin afresh, and then give the floors of the others a little way.
@@ -220,7 +221,7 @@ class _Rounds:
             if relax is None:
                 raise failure
             lower = self.floor - relax * abs(self.floor)
-            self.session.set_rows(self.rows, lower, np.full(len(self.rows), np.inf))
+            self.session.change(rows=(self.rows, lower, np.full(len(self.rows), np.inf)))
             self.session.restart(other)
             self.relaxed = max(self.relaxed, relax)
             solution, failure = self._attempt()
@@ -262,7 +263,7 @@ class _Rounds:
         """
         program = self.session.program
         at = np.array([self.t])
-        self.session.set_columns(at, np.array([level]), np.array([level]))
+        self.session.change(columns=(at, np.array([level]), np.array([level])))
         rows = program.A[self.rows].tocsr()
         waiting = np.unique(self.users.of[candidates])
         while waiting.size:
@@ -270,7 +271,7 @@ class _Rounds:
             weight[waiting] = 1.0 / self.full[waiting]
             cost = rows.T @ weight
             cost[self.t] = 0.0
-            self.session.set_costs(cost)
+            self.session.change(costs=cost)
             solution = self._solve()
             gain = (rows @ solution.x - self.session.program.row_lower[self.rows]) / self.full
             gain = gain[waiting]
@@ -278,8 +279,7 @@ class _Rounds:
             if not raised.any():
                 break
             waiting = waiting[~raised]
-        self.session.set_costs(program.c)
-        self.session.set_columns(at, np.zeros(1), np.full(1, np.inf))
+        self.session.change(costs=program.c, columns=(at, np.zeros(1), np.full(1, np.inf)))
         return candidates & np.isin(self.users.of, waiting)
 
 
