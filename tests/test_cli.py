@@ -12,7 +12,8 @@ import fairlp
 from fairlp import examples
 from fairlp.cli import ExitCode, output
 from fairlp.cli.inputs import load_instance
-from fairlp.cli.output import json_text, side_by_side
+from fairlp.cli.output import json_text
+from fairlp.cli.tables import side_by_side
 from fairlp.mechanisms import validation
 
 SMALL = [name for name in examples.names() if name != "google-cluster"]

@@ -215,7 +215,7 @@ def test_shares_of_few_users_are_bars():
 
 
 def test_shares_of_many_users_are_rising_curves():
-    found = api.compare_allocations(examples.load("google-cluster"), ["drfh", "tsf"])
+    found = api.allocate_all(examples.load("google-cluster"), ["drfh", "tsf"])
     (axis,) = plots.plot_shares(found).axes
     frame = api.comparison_table(examples.load("google-cluster"), found, "shares")
     assert [line.get_label() for line in axis.lines] == ["drfh", "tsf"]
@@ -236,7 +236,7 @@ def test_utilization_by_mechanism():
 
 
 def test_mechanisms_that_are_left_out_are_not_drawn():
-    found = api.compare_allocations(examples.load("wang-figure-1"), ["drf", "drfh"])
+    found = api.allocate_all(examples.load("wang-figure-1"), ["drf", "drfh"])
     assert legend_of(plots.plot_shares(found)) == ["drfh"]
     assert legend_of(plots.plot_comparison(found)) == ["drfh"]
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from .._version import __version__
 from ..errors import FairlpError, FairlpWarning, SolverError
 
 
@@ -69,8 +70,6 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from .. import __version__
-
         typer.echo(f"fairlp {__version__}")
         raise typer.Exit()
 

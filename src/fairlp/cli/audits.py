@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .app import ExitCode, app
+from .groups import grouped
 from .inputs import load_instance
-from .output import Format, chosen_format, deliver, records, wrote
-from .parameters import (
-    CsvFlag,
-    ExtraOption,
-    InstanceArgument,
-    JsonFlag,
-    OutputOption,
-    complete_mechanism,
-    solver_options,
-)
-from .reports import report_table
+from .output import Report, print_text, wrote
+from .parameters import ExtraOption, InstanceArgument, complete_mechanism, solver_options
+from .tables import report_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..models.instances.instance import Instance
 
 
-@app.command()
-def audit(
-    instance: InstanceArgument,
+@dataclass(frozen=True)
+class Subject:
+    """The options that say what is audited: what a scheduler did, or what a mechanism does."""
+
     allocation: Annotated[
         Path | None,
         typer.Option(
@@ -32,7 +32,7 @@ def audit(
             metavar="FILE",
             help="CSV of what a scheduler did: user and a column for each server, or user, server, tasks.",
         ),
-    ] = None,
+    ] = None
     mechanism: Annotated[
         str | None,
         typer.Option(
@@ -42,23 +42,60 @@ def audit(
             autocompletion=complete_mechanism,
             help="Audit what this mechanism does.",
         ),
-    ] = None,
+    ] = None
+
+    def __post_init__(self) -> None:
+        if (self.allocation is None) == (self.mechanism is None):
+            raise typer.BadParameter("give either --allocation FILE or --mechanism NAME")
+
+    @property
+    def name(self) -> str:
+        """The name of the file, or the mechanism."""
+        return str(self.mechanism) if self.allocation is None else self.allocation.name
+
+    def found(self, instance: Instance, options: dict[str, Any]) -> Any:
+        """Return the tasks of the file, or the allocation of the mechanism."""
+        if self.allocation is not None:
+            from ..models.files.tasks import read_tasks
+
+            return read_tasks(self.allocation, instance)
+        from ..api import allocate
+
+        assert self.mechanism is not None
+        return allocate(instance, self.mechanism, **options)
+
+
+@dataclass(frozen=True)
+class Question:
+    """The options that say what is asked of an allocation."""
+
     properties: Annotated[
         list[str] | None,
         typer.Option("--property", "-p", metavar="NAME", help="Only this property. May be repeated."),
-    ] = None,
+    ] = None
     division: Annotated[
         str | None, typer.Option("--division", metavar="rdm|tdm", help="Servers divide their resources, or their time.")
-    ] = None,
+    ] = None
     whole: Annotated[
         bool | None, typer.Option("--whole-tasks/--divisible", help="Whether parts of tasks are worth nothing.")
-    ] = None,
-    tries: Annotated[int, typer.Option("--tries", min=1, help="Lies to try, for strategy-proofness.")] = 200,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of that search.")] = 0,
+    ] = None
+    tries: Annotated[int, typer.Option("--tries", min=1, help="Lies to try, for strategy-proofness.")] = 200
+    seed: Annotated[int, typer.Option("--seed", help="Seed of that search.")] = 0
+
+    def __post_init__(self) -> None:
+        if self.division not in (None, "rdm", "tdm"):
+            raise typer.BadParameter(f"{self.division!r} is neither 'rdm' nor 'tdm'", param_hint="'--division'")
+
+
+@app.command()
+@grouped
+def audit(
+    *,
+    instance: InstanceArgument,
+    subject: Subject,
+    question: Question,
     option: ExtraOption = None,
-    as_json: JsonFlag = False,
-    as_csv: CsvFlag = False,
-    output: OutputOption = None,
+    report: Report,
 ) -> None:
     """Which promises does an allocation keep, and who is hurt, by how much.
 
@@ -66,52 +103,36 @@ def audit(
 
     Example: fairlp audit khamse-ashari-figure-1 -m tsf
     """
-    kind = chosen_format(as_json, as_csv, output)
-    if (allocation is None) == (mechanism is None):
-        raise typer.BadParameter("give either --allocation FILE or --mechanism NAME")
-    if division not in (None, "rdm", "tdm"):
-        raise typer.BadParameter(f"{division!r} is neither 'rdm' nor 'tdm'", param_hint="'--division'")
     given = load_instance(instance)
-    options = solver_options(option, None)
+    options = solver_options(option)
     from ..auditing import audit as run
 
-    if allocation is not None:
-        from ..models.files.tasks import read_tasks
-
-        subject: Any = read_tasks(allocation, given)
-        title = f"{allocation.name}: what it keeps"
-    else:
-        from ..api import allocate
-
-        assert mechanism is not None
-        subject = allocate(given, mechanism, **options)
-        title = f"{mechanism}: what it keeps"
     found = run(
         given,
-        subject,
-        properties,
-        division=division,  # type: ignore[arg-type]
-        whole_tasks=whole,
-        tries=tries,
-        seed=seed,
-        options=options if allocation is None else None,
-    )
-    shown = found[["holds", "margin", "witness"]].copy()
-    shown["holds"] = shown["holds"].map({True: "yes", False: "no"}).fillna("—")
+        subject.found(given, options),
+        question.properties,
+        division=question.division,  # type: ignore[arg-type]
+        whole_tasks=question.whole,
+        tries=question.tries,
+        seed=question.seed,
+        options=options if subject.allocation is None else None,
+    )[["holds", "margin", "witness"]]
     broken = [str(name) for name in found.index[found["holds"].map(lambda held: held is False)]]
 
-    def text(console: Any) -> None:
-        report_table(console, shown, title)
+    def text(console: Console) -> None:
+        answers = found["holds"].map({True: "yes", False: "no"}).fillna("—")
+        report_table(console, found.assign(holds=answers), f"{subject.name}: what it keeps")
         console.print(f"broken: {', '.join(broken)}" if broken else "nothing is broken")
 
-    table = found[["holds", "margin", "witness"]]
-    deliver(kind, output, text=text, data=lambda: records(table), frame=lambda: table)
+    report.deliver(text=text, frame=lambda: found)
     if broken:
         raise typer.Exit(ExitCode.NO)
 
 
 @app.command()
+@grouped
 def promises(
+    *,
     audits: Annotated[
         int, typer.Option("--audits", min=0, help="Random instances to audit for each promise, now.")
     ] = 0,
@@ -120,25 +141,16 @@ def promises(
         list[str] | None,
         typer.Option("--mechanism", "-m", metavar="NAME", autocompletion=complete_mechanism, help="Only this one."),
     ] = None,
-    as_json: JsonFlag = False,
-    as_csv: CsvFlag = False,
-    output: OutputOption = None,
+    report: Report,
 ) -> None:
     """Which mechanism promises which property, and the smallest instances that break the others.
 
     The exit code is 1 when a promise was found broken.
     """
-    kind = chosen_format(as_json, as_csv, output)
     from ..auditing.promises import promises as run
 
-    found = run(audits, seed=seed, mechanisms=mechanisms).reset_index()
-    deliver(
-        kind,
-        output,
-        text=lambda console: report_table(console, found.set_index("mechanism"), "Promises and counterexamples"),
-        data=lambda: found.to_dict("records"),
-        frame=lambda: found.set_index("mechanism"),
-    )
+    found = run(audits, seed=seed, mechanisms=mechanisms).reset_index().set_index("mechanism")
+    report.table(found, "Promises and counterexamples")
     if (found["broken"] > 0).any():
         raise typer.Exit(ExitCode.NO)
 
@@ -163,11 +175,10 @@ def violation(
     from ..api import allocate
     from ..auditing import audit as run
     from ..auditing.promises import counterexample
-    from ..auditing.search import find_violation
 
-    found = counterexample(mechanism, wanted) if known else find_violation(mechanism, wanted, tries=tries, seed=seed)
+    found = counterexample(mechanism, wanted, search=not known, **({} if known else {"tries": tries, "seed": seed}))
 
-    def text(console: Any) -> None:
+    def text(console: Console) -> None:
         if found is None:
             console.print(f"none found in {tries} instances, which proves nothing")
             return
@@ -176,10 +187,7 @@ def violation(
         report_table(console, servers, "servers")
         console.print(str(run(found, allocate(found, mechanism), [wanted])["witness"].iloc[0]))
 
-    def found_frame() -> Any:
-        return found.to_frames()[0] if found is not None else None
-
-    deliver(Format.TEXT, None, text=text, data=dict, frame=found_frame)
+    print_text(text)
     if found is None:
         raise typer.Exit(ExitCode.NO)
     if output is not None:

@@ -8,24 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import FileFormatError
 from .app import app
+from .groups import grouped
 from .inputs import load_instance
-from .output import check_folder, chosen_format, deliver, records
-from .parameters import (
-    CsvFlag,
-    FormulationOption,
-    InstanceArgument,
-    JsonFlag,
-    MechanismOption,
-    OutputOption,
-    complete_example,
-    solver_options,
-)
-from .reports import report_table
+from .output import Printed, Report, check_folder, check_free
+from .parameters import FormulationOption, InstanceArgument, MechanismOption, complete_example, solver_options
+from .tables import report_table
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.console import Console
 
 #: Columns of a terminal that shows every column of the table of mechanisms.
@@ -90,7 +80,8 @@ def show(
 
 
 @app.command()
-def mechanisms(as_json: JsonFlag = False, as_csv: CsvFlag = False, output: OutputOption = None) -> None:
+@grouped
+def mechanisms(report: Report) -> None:
     """List the mechanisms: source, methods, what they are defined for, what they promise."""
     from ..mechanisms.table import table as listed
 
@@ -102,15 +93,16 @@ def mechanisms(as_json: JsonFlag = False, as_csv: CsvFlag = False, output: Outpu
         if narrow:
             console.print("What each promises: --json, --csv, or a wider window.")
 
-    _list(frame, "Mechanisms", as_json, as_csv, output, text)
+    report.deliver(text=text, frame=lambda: frame)
 
 
 @app.command()
-def solvers(as_json: JsonFlag = False, as_csv: CsvFlag = False, output: OutputOption = None) -> None:
+@grouped
+def solvers(report: Report) -> None:
     """List the solvers: whether they are installed, what they can do, how to get them."""
     from ..solvers import table as listed
 
-    _list(listed(), "Solvers", as_json, as_csv, output)
+    report.table(listed(), "Solvers")
 
 
 @app.command()
@@ -139,13 +131,14 @@ def example(
     if name is None:
         if output is not None:
             raise typer.BadParameter("--output needs the NAME of an example")
-        _list(examples.table(), "Worked examples", False, False, None)
+        Printed().table(examples.table(), "Worked examples")
         return
     made = examples.load(name)
     target = output or Path(f"{name}.yaml")
     check_folder(target)
-    if not force and target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise FileFormatError(f"{str(target)!r} exists already; choose another name with -o, or pass --force")
+    empty_folder = target.is_dir() and not any(target.iterdir())
+    if not force and not empty_folder:
+        check_free(target)
     for path in made.write(target):
         typer.echo(f"wrote {path}")
 
@@ -154,13 +147,3 @@ def _formulated(instance: str, mechanism: str, option: list[str] | None) -> Any:
     from ..api import formulate
 
     return formulate(load_instance(instance), mechanism, **solver_options(option))
-
-
-def _list(frame: pd.DataFrame, title: str, as_json: bool, as_csv: bool, output: Path | None, text: Any = None) -> None:
-    deliver(
-        chosen_format(as_json, as_csv, output),
-        output,
-        text=text or (lambda console: report_table(console, frame, title)),
-        data=lambda: records(frame),
-        frame=lambda: frame,
-    )

@@ -1,28 +1,29 @@
-"""How answers leave: rich tables for people, JSON and CSV for programs, on standard output or in a file."""
+"""How answers leave: text for people, JSON and CSV for programs, figures; on standard output or in a file."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import FileFormatError
+from .tables import report_table
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
-    from rich.table import Table
 
-#: Spaces between columns.
-_GAP = 3
 #: Wide enough that nothing is folded where no terminal sets a width (pipes and files).
 _UNLIMITED = 100_000
+#: Dots per inch of a figure in a file.
+_DPI = 200
 
 
 class Format(Enum):
@@ -33,17 +34,108 @@ class Format(Enum):
     CSV = "csv"
 
 
-def chosen_format(as_json: bool, as_csv: bool, output: Path | None) -> Format:
-    """Return the format that the flags ask for, or else the suffix of the file; check that the file can be written."""
-    if as_json and as_csv:
-        raise typer.BadParameter("--json and --csv exclude each other")
-    check_folder(output)
-    if output is not None and output.is_dir():
-        raise FileFormatError(f"cannot write {str(output)!r}: it is a folder; expected a file")
-    if as_json or as_csv:
-        return Format.JSON if as_json else Format.CSV
-    suffix = "" if output is None else output.suffix.lower()
-    return {".json": Format.JSON, ".csv": Format.CSV}.get(suffix, Format.TEXT)
+@dataclass(frozen=True)
+class Printed:
+    """The options of a command whose answer goes to standard output."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else, numbers in full.")] = False
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else, numbers in full.")] = False
+
+    def __post_init__(self) -> None:
+        if self.as_json and self.as_csv:
+            raise typer.BadParameter("--json and --csv exclude each other")
+
+    @property
+    def file(self) -> Path | None:
+        """Where the answer goes instead of standard output."""
+        return None
+
+    @property
+    def format(self) -> Format:
+        """What the flags ask for, or else the suffix of the file."""
+        if self.as_json or self.as_csv:
+            return Format.JSON if self.as_json else Format.CSV
+        suffix = "" if self.file is None else self.file.suffix.lower()
+        return {".json": Format.JSON, ".csv": Format.CSV}.get(suffix, Format.TEXT)
+
+    def table(self, frame: pd.DataFrame, title: str) -> None:
+        """Deliver a table under a title."""
+        self.deliver(text=lambda console: report_table(console, frame, title), frame=lambda: frame)
+
+    def deliver(
+        self,
+        *,
+        text: Callable[[Console], None],
+        frame: Callable[[], pd.DataFrame],
+        data: Callable[[], Any] | None = None,
+    ) -> None:
+        """Write one of text, frame (CSV) and data (JSON; by default the rows of the frame); a file is then named."""
+        if self.format is Format.TEXT and self.file is None:
+            print_text(text)
+            return
+        if self.format is Format.JSON:
+            ascii_only = self.file is None and not _writes_unicode()
+            written = json_text(records(frame()) if data is None else data(), ascii_only=ascii_only)
+        elif self.format is Format.CSV:
+            written = str(frame().to_csv(lineterminator="\n"))
+        else:
+            written = _rendered(text)
+        if self.file is None:
+            _print(written)
+        else:
+            self.file.write_text(written, encoding="utf-8", newline="\n")
+            wrote(self.file)
+
+
+@dataclass(frozen=True)
+class Report(Printed):
+    """The options of a command whose answer may go to a file."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="Write to this file instead (UTF-8); .json and .csv say the format, anything else is text.",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_folder(self.output)
+        if self.output is not None and self.output.is_dir():
+            raise FileFormatError(f"cannot write {str(self.output)!r}: it is a folder; expected a file")
+
+    @property
+    def file(self) -> Path | None:
+        """Where the answer goes instead of standard output."""
+        return self.output
+
+
+@dataclass(frozen=True)
+class DrawnReport(Report):
+    """The options of a command whose answer may be drawn too."""
+
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", show_default=False, help="Also draw it: .png, .svg or .pdf."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.plot is not None:
+            from ..plots.style import require_format
+
+            check_folder(self.plot)
+            require_format(self.plot)
+
+    def save(self, figure: Any) -> None:
+        """Write a figure to the file of ``--plot``."""
+        assert self.plot is not None
+        figure.savefig(self.plot, dpi=_DPI)
+        wrote(self.plot)
 
 
 def check_folder(path: Path | None) -> None:
@@ -52,35 +144,23 @@ def check_folder(path: Path | None) -> None:
         raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
 
 
-def deliver(
-    kind: Format,
-    output: Path | None,
-    *,
-    text: Callable[[Console], None],
-    data: Callable[[], Any],
-    frame: Callable[[], pd.DataFrame],
-) -> None:
-    """Write one of text, data (JSON) and frame (CSV) to standard output, or to a file, which is then named."""
-    if output is None and kind is Format.TEXT and sys.stdout.isatty():
-        text(_console())
-        return
-    if kind is Format.JSON:
-        written = json_text(data(), ascii_only=output is None and not _writes_unicode())
-    elif kind is Format.CSV:
-        written = str(frame().to_csv(lineterminator="\n"))
-    else:
-        written = _rendered(text)
-    if output is None:
-        sys.stdout.write(written)
-        sys.stdout.flush()
-    else:
-        output.write_text(written, encoding="utf-8", newline="\n")
-        wrote(output)
+def check_free(path: Path) -> None:
+    """Raise when a file would be replaced."""
+    if path.exists():
+        raise FileFormatError(f"{str(path)!r} exists already; choose another name with -o, or pass --force")
 
 
 def wrote(path: Path) -> None:
     """Say on standard error that a file was written."""
     typer.echo(f"wrote {path}", err=True)
+
+
+def print_text(text: Callable[[Console], None]) -> None:
+    """Print a report: as wide as the terminal, or in a pipe as wide as it needs to be."""
+    if sys.stdout.isatty():
+        text(_console())
+    else:
+        _print(_rendered(text))
 
 
 def json_text(data: Any, *, ascii_only: bool = False) -> str:
@@ -97,65 +177,6 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     plain = frame.reset_index()
     columns = [str(column) for column in plain.columns]
     return [dict(zip(columns, row, strict=True)) for row in plain.itertuples(index=False, name=None)]
-
-
-def table(frame: pd.DataFrame, *, shown: int | None = None) -> Table:
-    """Return a rich table of a frame, its index first; numbers to six significant digits, right-aligned."""
-    from rich import box
-    from rich.table import Table
-
-    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    made.add_column(_header(frame.index.name), overflow="fold")
-    for column, dtype in frame.dtypes.items():
-        right = _is_number(dtype)
-        made.add_column(_header(column), justify="right" if right else "left", no_wrap=right, overflow="fold")
-    part = frame if shown is None else frame.iloc[:shown]
-    for label, *values in part.itertuples(name=None):
-        made.add_row(str(label), *(cell(value) for value in values))
-    return made
-
-
-def side_by_side(frame: pd.DataFrame, width: int, shown: int | None = None) -> list[pd.DataFrame]:
-    """Return a table of numbers in as many parts as it takes to fit a width, each with all rows; others whole."""
-    if not all(_is_number(dtype) for dtype in frame.dtypes):
-        return [frame]
-    part = frame if shown is None else frame.iloc[:shown]
-    label = max(map(len, [_header(frame.index.name), *map(str, part.index)]))
-    parts, used = [[0]] if frame.shape[1] else [[]], label
-    for k in range(frame.shape[1]):
-        needs = _GAP + max(map(len, [_header(frame.columns[k]), *map(cell, part.iloc[:, k].tolist())]))
-        if k and used + needs > width:
-            parts.append([k])
-            used = label
-        elif k:
-            parts[-1].append(k)
-        used += needs
-    return [frame.iloc[:, columns] for columns in parts]
-
-
-def cell(value: Any) -> str:
-    """Return a value as people read it.
-
-    >>> [cell(value) for value in (2 / 3, 3, True, float("nan"), -0.0, "A", ["A", "B"])]
-    ['0.666667', '3', 'yes', '–', '0', 'A', 'A, B']
-    """
-    if isinstance(value, bool) or type(value).__name__ == "bool":
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    if isinstance(value, float):
-        return "–" if value != value else f"{value + 0.0:.6g}"
-    return str(value)
-
-
-def _header(name: Any) -> str:
-    return "" if name is None else str(name).replace("_", " ")
-
-
-def _is_number(dtype: Any) -> bool:
-    import pandas as pd
-
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
 def _plain(value: Any) -> Any:
@@ -183,6 +204,11 @@ def _rendered(text: Callable[[Console], None]) -> str:
     target = StringIO()
     text(_console(file=target, width=_UNLIMITED))
     return "".join(f"{line.rstrip()}\n" for line in target.getvalue().splitlines())
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def _writes_unicode() -> bool:

@@ -97,25 +97,9 @@ FormulationOption = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="NAME=VALUE", help="An option of the formulation. May be repeated."),
 ]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else, numbers in full.")]
-CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else, numbers in full.")]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        show_default=False,
-        help="Write to this file instead (UTF-8); .json and .csv say the format, anything else is text.",
-    ),
-]
 ProgressFlag = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", show_default=False, help="By default in a terminal only."),
-]
-PlotOption = Annotated[
-    Path | None,
-    typer.Option("--plot", metavar="FILE", show_default=False, help="Also draw it: .png, .svg or .pdf."),
 ]
 
 
@@ -140,10 +124,10 @@ def solver_options(pairs: list[str] | None, time_limit: float | None = None) -> 
     return {**found, "extra": extra} if extra else found
 
 
-def mechanism_names(given: list[str] | None) -> list[str] | None:
+def given_names(given: list[str] | None) -> list[str] | None:
     """Return the names of repeated and comma-separated options, each once; None when there are none.
 
-    >>> mechanism_names(["drf,tsf", "drfh", "drf"])
+    >>> given_names(["drf,tsf", "drfh", "drf"])
     ['drf', 'tsf', 'drfh']
     """
     names = [name.strip() for part in given or () for name in part.split(",") if name.strip()]

@@ -10,19 +10,17 @@ import typer
 
 from ..errors import SolverError
 from .app import ExitCode, app
-from .output import chosen_format, deliver, records
+from .groups import grouped
+from .output import Report, records
 from .parameters import (
-    CsvFlag,
     ExtraOption,
-    JsonFlag,
-    OutputOption,
     SolverOption,
     TimeLimitOption,
     complete_solver,
-    mechanism_names,
+    given_names,
     solver_options,
 )
-from .reports import report_table
+from .tables import report_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,8 +30,14 @@ if TYPE_CHECKING:
     from ..models.programs.solution import Solution
 
 
+#: Endings that ``solve`` gives the reason of.
+_HOPELESS = ("infeasible", "unbounded", "infeasible or unbounded")
+
+
 @app.command()
+@grouped
 def solve(
+    *,
     file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help=".mps, .lp, .mps.gz or .lp.gz")],
     solver: SolverOption = "highs",
     compare: Annotated[
@@ -48,9 +52,7 @@ def solve(
     ] = None,
     time_limit: TimeLimitOption = None,
     option: ExtraOption = None,
-    as_json: JsonFlag = False,
-    as_csv: CsvFlag = False,
-    output: OutputOption = None,
+    report: Report,
 ) -> None:
     """Solve a model file of anywhere, by one solver or several, and check the answer without believing them.
 
@@ -58,27 +60,11 @@ def solve(
     disagree. Example: fairlp solve model.mps --solver scip --compare highs,clarabel
     """
     from ..models.files.programs import read_program
-    from ..models.programs import backends
-    from ..models.programs.solution import Options
 
-    kind = chosen_format(as_json, as_csv, output)
     keywords = solver_options(option, time_limit)
     program = read_program(file)
-    names = list(dict.fromkeys([solver, *(mechanism_names(compare) or [])]))
-    chosen = [backends.backend(name) for name in names]  # a name that is wrong ends it before any work
-    found: dict[str, Solution] = {}
-    rows: dict[str, dict[str, Any]] = {}
-    for name, back_end in zip(names, chosen, strict=True):
-        begin = perf_counter()
-        try:
-            found[name] = backends.solve_on(back_end, program, Options.from_keywords(name, keywords))
-        except SolverError as error:
-            if len(names) == 1:
-                raise
-            rows[name] = {"status": f"failed: {error}"}
-            continue
-        rows[name] = {**_figures(found[name]), "seconds": perf_counter() - begin}
-    table = _table(rows)
+    names = list(dict.fromkeys([solver, *(given_names(compare) or [])]))
+    found, table = _answers(program, names, keywords)
     first = found.get(solver)
     values = _values(program, first)
 
@@ -88,29 +74,22 @@ def solve(
         if values is not None:
             nonzero = values[values["value"] != 0]
             report_table(console, nonzero, f"Nonzero variables ({len(nonzero)} of {len(values)})")
-        elif first is not None and first.status.termination.value in _HOPELESS:
-            report_table(console, backends.explain(program, "highs"), f"Why it is {first.status.termination.value}")
+        elif first is not None:
+            _report_reason(console, program, first)
 
-    deliver(
-        kind,
-        output,
-        text=text,
-        data=lambda: {
-            "program": program.name,
-            "answers": records(table),
-            "variables": None if values is None else records(values),
-        },
-        frame=lambda: table if values is None else values,
-    )
+    def data() -> dict[str, Any]:
+        variables = None if values is None else records(values)
+        return {"program": program.name, "answers": records(table), "variables": variables}
+
+    report.deliver(text=text, data=data, frame=lambda: table if values is None else values)
     if not _agree(found) or len(found) < len(names):
         raise typer.Exit(ExitCode.NO)
 
 
-_HOPELESS = ("infeasible", "unbounded", "infeasible or unbounded")
-
-
 @app.command()
+@grouped
 def conformance(
+    *,
     solver: Annotated[
         list[str] | None,
         typer.Argument(
@@ -120,9 +99,7 @@ def conformance(
             help="Without it: all that are here.",
         ),
     ] = None,
-    as_json: JsonFlag = False,
-    as_csv: CsvFlag = False,
-    output: OutputOption = None,
+    report: Report,
 ) -> None:
     """Run the zoo of programs with known answers on solvers; exit code 1 when one fails.
 
@@ -143,9 +120,30 @@ def conformance(
         if not open_cases.empty:
             report_table(console, open_cases.T.rename_axis("solver"), "Cases that a solver failed or left undecided")
 
-    deliver(chosen_format(as_json, as_csv, output), output, text=text, data=lambda: records(table), frame=lambda: table)
+    report.deliver(text=text, frame=lambda: table)
     if table.isin(["failed"]).any(axis=None):
         raise typer.Exit(ExitCode.NO)
+
+
+def _answers(program: Program, names: list[str], keywords: dict[str, Any]) -> tuple[dict[str, Solution], pd.DataFrame]:
+    """Return the solutions by solver, and a row for each; of several solvers, one that fails is a row too."""
+    from ..models.programs import backends
+    from ..models.programs.solution import Options
+
+    chosen = [backends.backend(name) for name in names]  # a name that is wrong ends it before any work
+    found: dict[str, Solution] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    for name, back_end in zip(names, chosen, strict=True):
+        begin = perf_counter()
+        try:
+            found[name] = backends.solve_on(back_end, program, Options.from_keywords(name, keywords))
+        except SolverError as error:
+            if len(names) == 1:
+                raise
+            rows[name] = {"status": f"failed: {error}"}
+            continue
+        rows[name] = {**_figures(found[name]), "seconds": perf_counter() - begin}
+    return found, _table(rows)
 
 
 def _figures(solution: Solution) -> dict[str, Any]:
@@ -175,6 +173,15 @@ def _values(program: Program, solution: Solution | None) -> pd.DataFrame | None:
     if solution.column_duals is not None:
         columns["reduced cost"] = solution.column_duals
     return pd.DataFrame(columns, index=pd.Index(program.column_names, name="variable"))
+
+
+def _report_reason(console: Console, program: Program, solution: Solution) -> None:
+    """Print why there is no optimum, where that can be told."""
+    from ..models.programs import backends
+
+    ending = solution.status.termination.value
+    if ending in _HOPELESS:
+        report_table(console, backends.explain(program, "highs"), f"Why it is {ending}")
 
 
 def _agree(found: dict[str, Solution]) -> bool:

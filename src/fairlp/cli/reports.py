@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import NotDefinedError
 from ..tolerances import VERIFIED
-from .output import cell, side_by_side, table
+from .tables import cell, report_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,20 +78,6 @@ def report_comparison(console: Console, tables: Mapping[str, pd.DataFrame], left
         report_table(console, frame, title, shown=_SHOWN, hint="--value prints all of a table, --csv and --json too")
     for name, reason in left_out.items():
         console.print(f"left out  {name}: {reason}")
-
-
-def report_table(
-    console: Console, frame: pd.DataFrame, title: str, *, shown: int | None = None, hint: str = ""
-) -> None:
-    """Print the first rows of a table (by default all), and how many more there are and how to get them."""
-    console.print(title, style="bold")
-    for k, part in enumerate(side_by_side(frame, console.width, shown)):
-        if k:
-            console.print()
-        console.print(table(part, shown=shown))
-    if shown is not None and len(frame) > shown:
-        console.print(f"… and {len(frame) - shown} more ({hint})")
-    console.print()
 
 
 def _about(instance: Instance) -> str:

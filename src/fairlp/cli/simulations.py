@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,27 +11,17 @@ import typer
 
 from ..errors import FileFormatError, UnknownNameError, nearest
 from .app import app
-from .commands import _check_plot, _save
+from .groups import grouped
 from .inputs import load_instance
-from .output import check_folder, chosen_format, deliver, records, wrote
-from .parameters import (
-    CsvFlag,
-    InstanceArgument,
-    JsonFlag,
-    OutputOption,
-    PlotOption,
-    ProgressFlag,
-    mechanism_names,
-    solver_options,
-)
-from .reports import report_table
+from .output import DrawnReport, check_folder, wrote
+from .parameters import InstanceArgument, ProgressFlag, given_names, solver_options
+from .tables import report_table
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.console import Console
 
     from ..simulation import Workload
-    from ..simulation.experiments import Comparison
+    from ..simulation.result import SimulationResult
 
 #: JOBS that are drawn instead of read.
 _DRAWN = "synthetic"
@@ -45,9 +36,10 @@ def complete_policy(incomplete: str) -> list[str]:
     return [name for name in policies() if name.startswith(incomplete)]
 
 
-@app.command()
-def simulate(
-    cluster: InstanceArgument,
+@dataclass(frozen=True)
+class Jobs:
+    """The options that say which jobs there are."""
+
     jobs: Annotated[
         str,
         typer.Argument(
@@ -56,7 +48,34 @@ def simulate(
             help="A CSV file: user, arrival, tasks, duration (seconds), a column for each resource; optionally job and "
             "eligible. Or a table of tasks of the Alibaba GPU trace, or 'synthetic'.",
         ),
-    ],
+    ]
+    draw: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--draw",
+            metavar="NAME=VALUE",
+            help="For synthetic jobs: jobs, users, tasks, duration, hours, smallest, largest or seed. May be repeated.",
+        ),
+    ] = None
+    save_jobs: Annotated[
+        Path | None,
+        typer.Option("--save-jobs", metavar="FILE", show_default=False, help="Also write the jobs as CSV."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        check_folder(self.save_jobs)
+
+    def save(self, workload: Workload) -> None:
+        """Write the jobs where that was asked for."""
+        if self.save_jobs is not None:
+            workload.to_csv(self.save_jobs)
+            wrote(self.save_jobs)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The options that say how the jobs are run."""
+
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,11 +87,11 @@ def simulate(
             help="best-fit (default), first-fit, slots; or a mechanism for divisible tasks: drfh, tsf, psdsf-rdm, "
             "psdsf-rdm-distributed, … May be repeated, to compare.",
         ),
-    ] = None,
+    ] = None
     until: Annotated[
         float | None,
         typer.Option("--until", metavar="SECONDS", min=0, show_default=False, help="By default until all has ended."),
-    ] = None,
+    ] = None
     every: Annotated[
         float | None,
         typer.Option(
@@ -81,12 +100,12 @@ def simulate(
             show_default=False,
             help="Between samples over time; by default 60, or more where that would be over a thousand.",
         ),
-    ] = None,
-    slots: Annotated[int, typer.Option("--slots", min=1, help="Slots of the largest server, for slots.")] = 14,
+    ] = None
+    slots: Annotated[int, typer.Option("--slots", min=1, help="Slots of the largest server, for slots.")] = 14
     weight: Annotated[
         list[str] | None,
         typer.Option("--weight", metavar="USER=NUMBER", help="A user's weight, 1 without it. May be repeated."),
-    ] = None,
+    ] = None
     option: Annotated[
         list[str] | None,
         typer.Option(
@@ -94,19 +113,27 @@ def simulate(
             metavar="NAME=VALUE",
             help="An option of divisible tasks, such as method=lp or period=5. May be repeated.",
         ),
-    ] = None,
-    draw: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--draw",
-            metavar="NAME=VALUE",
-            help="For synthetic jobs: jobs, users, tasks, duration, hours, smallest, largest or seed. May be repeated.",
-        ),
-    ] = None,
-    save_jobs: Annotated[
-        Path | None,
-        typer.Option("--save-jobs", metavar="FILE", show_default=False, help="Also write the jobs as CSV."),
-    ] = None,
+    ] = None
+
+    def options(self) -> dict[str, dict[str, Any]]:
+        """Return the options of each policy, which only divisible tasks have; check the names of all."""
+        from ..mechanisms.whole_tasks.placement import POLICIES
+        from ..simulation import policies
+
+        names = given_names(self.policy) or ["best-fit"]
+        for name in names:
+            if name not in policies():
+                raise UnknownNameError(f"no policy is called {name!r}; {nearest(name, policies())}")
+        options = solver_options(self.option)
+        if options and all(name in POLICIES for name in names):
+            raise typer.BadParameter(f"--option is for divisible tasks, and {', '.join(names)} runs whole ones")
+        return {name: {} if name in POLICIES else options for name in names}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The options that say what is kept in folders."""
+
     state: Annotated[
         Path | None,
         typer.Option(
@@ -115,7 +142,7 @@ def simulate(
             show_default=False,
             help="Keep the state there while it runs; what was stopped goes on when it is started again.",
         ),
-    ] = None,
+    ] = None
     tables: Annotated[
         Path | None,
         typer.Option(
@@ -124,74 +151,70 @@ def simulate(
             show_default=False,
             help="Also write time series, jobs and users of each policy as CSV, in a folder of its own.",
         ),
-    ] = None,
-    plot: PlotOption = None,
+    ] = None
+
+    def state_of(self, policy: str) -> Path | None:
+        """Return the file for the state of one policy; its folder is made."""
+        if self.state is None:
+            return None
+        self.state.mkdir(parents=True, exist_ok=True)
+        return self.state / f"{policy}.state"
+
+    def save(self, policy: str, result: SimulationResult) -> None:
+        """Write the tables of one policy where that was asked for."""
+        for path in [] if self.tables is None else result.to_csv(self.tables / policy):
+            wrote(path)
+
+
+@app.command()
+@grouped
+def simulate(
+    *,
+    cluster: InstanceArgument,
+    runs: Runs,
+    jobs: Jobs,
+    kept: Kept,
     progress: ProgressFlag = None,
-    as_json: JsonFlag = False,
-    as_csv: CsvFlag = False,
-    output: OutputOption = None,
+    report: DrawnReport,
 ) -> None:
     """Simulate users who submit jobs over time to the servers of INSTANCE.
 
     Example: fairlp simulate wang-figure-4 synthetic -p best-fit -p slots --until 7200
     """
-    kind = chosen_format(as_json, as_csv, output)
-    check_folder(save_jobs)
-    _check_plot(plot)
-    from ..mechanisms.whole_tasks.placement import POLICIES
-    from ..simulation import policies
     from ..simulation import simulate as run
     from ..simulation.experiments import Comparison
 
-    names = mechanism_names(policy) or ["best-fit"]
-    for name in names:
-        if name not in policies():  # before the first of them is simulated
-            raise UnknownNameError(f"no policy is called {name!r}; {nearest(name, policies())}")
-    options = solver_options(option)
-    if options and all(name in POLICIES for name in names):
-        raise typer.BadParameter(f"--option is for divisible tasks, and {', '.join(names)} runs whole ones")
-    servers, workload = load_instance(cluster), _workload(jobs, solver_options(draw))
-    weights = _weights(weight, workload)
-    if save_jobs is not None:
-        workload.to_csv(save_jobs)
-        wrote(save_jobs)
-    if state is not None:
-        state.mkdir(parents=True, exist_ok=True)
+    options = runs.options()  # a name that is wrong ends it before the first policy is simulated
+    servers, workload = load_instance(cluster), _workload(jobs.jobs, solver_options(jobs.draw))
+    weights = _weights(runs.weight, workload)
+    jobs.save(workload)
     results = {}
-    for name in names:
-        results[name] = run(
+    for policy, own in options.items():
+        results[policy] = run(
             servers,
             workload,
-            name,
-            until=until,
-            every=every,
-            slots=slots,
+            policy,
+            until=runs.until,
+            every=runs.every,
+            slots=runs.slots,
             weights=weights,
-            state=None if state is None else state / f"{name}.state",
+            state=kept.state_of(policy),
             progress=progress,
-            **({} if name in POLICIES else options),
+            **own,
         )
-        for path in [] if tables is None else results[name].to_csv(tables / name):
-            wrote(path)
+        kept.save(policy, results[policy])
     found = Comparison(servers, workload, results)
     summary = found.summary()
-    deliver(
-        kind,
-        output,
-        text=lambda console: _report(console, found, summary),
-        data=lambda: records(summary),
-        frame=lambda: summary,
-    )
-    if plot is not None:
-        from .. import plots
 
-        _save(plots.plot_utilization_over_time(found), plot)
+    def text(console: Console) -> None:
+        console.print(f"{servers!r}\n{workload!r}\n")
+        report_table(console, summary, "Means over time; fractions of the tasks and jobs that arrived")
 
+    report.deliver(text=text, frame=lambda: summary)
+    if report.plot is not None:
+        from ..plots import plot_utilization_over_time
 
-def _report(console: Console, found: Comparison, summary: pd.DataFrame) -> None:
-    """Print what was simulated, and a row for each policy."""
-    console.print(f"{found.cluster!r}\n{found.workload!r}\n")
-    report_table(console, summary, "Means over time; fractions of the tasks and jobs that arrived")
+        report.save(plot_utilization_over_time(found))
 
 
 def _workload(text: str, drawn: dict[str, Any]) -> Workload:

@@ -137,9 +137,9 @@ def plot_comparison(found: Instance | Found, mechanisms: Sequence[str] | None = 
     from ..models.instances.instance import Instance
 
     if isinstance(found, Instance):
-        from ..api import compare_allocations
+        from ..api import allocate_all
 
-        found = compare_allocations(found, mechanisms, **options)
+        found = allocate_all(found, mechanisms, **options)
     elif mechanisms is not None or options:
         raise UnknownNameError(
             "mechanisms and options go with an Instance, not with allocations that are there already"
