@@ -17,50 +17,151 @@ import fairlp
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "fairlp"
 FILES = sorted(SOURCE.rglob("*.py"))
-#: room → rooms that it may import from
-FLOORS = {
-    "models": {"models"},
-    "formulations": {"models", "formulations"},
-    "solvers": {"models", "formulations", "solvers"},
-    "study": {"models", "mechanisms", "api", "progress", "study"},
-    "simulation": {"models", "mechanisms", "solvers", "api", "tracking", "progress", "simulation"},
+#: Rooms by floor, the lowest first: a room imports only from lower floors. docs/architecture.md draws it.
+FLOORS = [
+    {"_version", "errors", "tolerances", "progress", "callable_module"},
+    {"_lazy", "models.programs"},
+    {"models.notation"},
+    {"models.instances"},
+    {"models.files", "formulations", "examples", "solvers.backends"},
+    {"solvers", "solvers.interior_point", "solvers.leximin"},
+    {"mechanisms", "conformance"},
+    {"mechanisms.max_min"},
+    {"mechanisms.per_server", "mechanisms.complaints", "mechanisms.arrivals", "mechanisms.whole_tasks"},
+    {"api", "simulation"},
+    {"auditing", "study", "plots"},
+    {"cli"},
+]
+ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+#: Files that have no room: packages that only hold rooms, and the public names.
+ROOMLESS = {"__init__", "models"}
+#: Doors of nouns: one-line imports of what is above, in a method that hands over to it.
+DOORS = {
+    ("models/instances/instance.py", "models.files.frames"),
+    ("models/instances/instance.py", "models.files.instances"),
+    ("models/notation/model.py", "models.files.nl"),
+    ("models/notation/model.py", "models.files.programs"),
+    ("models/programs/program.py", "models.files.programs"),
 }
+#: The only files that name modules in strings: the registry of back ends, and one string a family of mechanisms.
+STRINGS = {"models/programs/backends.py", "mechanisms/table.py"}
+#: Imports that climb; the list only shrinks, and it is empty.
+OFFENDERS: set[tuple[str, str]] = set()
+MOST_LINES, MOST_FUNCTION_LINES, MOST_PARAMETERS = 400, 60, 8
+#: Signatures that users see may be longer: each parameter is one thing that they can say.
+PUBLIC_SIGNATURES = {"from_arrays", "simulate", "log_normal"}
+
+
+def module_of(path):
+    """Dotted name of a file, without ``fairlp``."""
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def room_of(module):
+    """The room that a module lies in, None where it has none."""
+    if module in ROOMLESS:
+        return None
+    parts = module.split(".")
+    for length in range(len(parts), 0, -1):
+        if ".".join(parts[:length]) in ROOMS:
+            return ".".join(parts[:length])
+    raise AssertionError(f"{module} has no room")
 
 
 def imports(path):
-    """Dotted names of everything a file imports from fairlp, at any depth, except under TYPE_CHECKING."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    package = ("fairlp", *path.relative_to(SOURCE).parts[:-1])
-    skipped = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            skipped |= {id(inner) for inner in ast.walk(node)}
-    for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
-        if isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            yield ".".join((*base, *(node.module or "").split("."))).strip("."), [alias.name for alias in node.names]
-        elif isinstance(node, ast.Import):
+    """Modules that a file imports, at any depth, and those that its strings name: (module, is it a string)."""
+    module = module_of(path)
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    package = "" if module == "__init__" else package
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            parts = package.split(".") if package else []
+            base = ".".join([*parts[: len(parts) - node.level + 1], *filter(None, [node.module])])
             for alias in node.names:
-                yield alias.name, []
+                inner = f"{base}.{alias.name}".strip(".")
+                yield (inner if inner in MODULES else base), False
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+            assert not any(name.split(".")[0] == "fairlp" for name in names), "imports inside fairlp are relative"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = node.value.partition(":")[0].removeprefix("fairlp.")
+            if node.value.startswith("fairlp.") and name in MODULES:
+                yield name, True
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.parent != SOURCE], ids=lambda p: str(p.relative_to(SOURCE)))
+def climbing(path):
+    """Imports of a file that are of its own floor or above, but not of its own room."""
+    own = room_of(module_of(path))
+    for target, is_string in imports(path):
+        room = room_of(target) if target else None
+        if own is None or room is None or room == own or is_string:
+            continue
+        if ROOMS[room] >= ROOMS[own]:
+            yield path.relative_to(SOURCE).as_posix(), target
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
 def test_a_room_imports_only_from_rooms_below(path):
-    room = path.relative_to(SOURCE).parts[0]
-    if room not in FLOORS:
-        return
-    for module, names in imports(path):
-        parts = module.split(".")
-        if parts[0] == "fairlp" and len(parts) > 1:
-            allowed = FLOORS[room] | ({"mechanism"} if path.name.endswith("runners.py") else set())
-            assert parts[1] in allowed, f"{path.name} imports {module} {names}"
+    found = set(climbing(path)) - DOORS
+    assert found <= OFFENDERS, found
 
 
-@pytest.mark.parametrize("path", [*FILES, *sorted((ROOT / "tests").glob("*.py"))], ids=lambda p: p.name)
+def test_no_offender_is_left():
+    assert not OFFENDERS
+
+
+def test_every_door_is_one_line_in_a_method():
+    assert {door for path in FILES for door in climbing(path)} == DOORS
+    for name in {name for name, _ in DOORS}:
+        for node in ast.parse((SOURCE / name).read_text(encoding="utf-8")).body:
+            assert not (isinstance(node, ast.ImportFrom) and "files" in (node.module or "").split("."))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_strings_name_modules_in_the_two_tables_only(path):
+    named = {target for target, is_string in imports(path) if is_string}
+    assert not named or path.relative_to(SOURCE).as_posix() in STRINGS, named
+
+
+def test_families_do_not_know_each_other():
+    families = {room for room in ROOMS if room.startswith("mechanisms.")}
+    for path in FILES:
+        own = room_of(module_of(path))
+        if own in families:
+            met = {room_of(target) for target, _ in imports(path) if target} & families
+            assert met <= {own, "mechanisms.max_min"}, path
+
+
+def test_the_table_has_one_string_a_family():
+    named = [target for target, is_string in imports(SOURCE / "mechanisms" / "table.py") if is_string]
+    assert sorted(named) == sorted(f"{room}.rows" for room in ROOMS if room.startswith("mechanisms."))
+
+
+@pytest.mark.parametrize("path", [*FILES, *sorted((ROOT / "tests").rglob("*.py"))], ids=lambda p: p.name)
 def test_rooms_are_small(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 410
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+def functions(path):
+    """Functions of a file, with their lines without the docstring, and their parameters without self."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            said = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
+            lines = node.end_lineno - node.lineno + 1 - (said.end_lineno - said.lineno + 1 if said else 0)
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            count = len([one for one in arguments if one.arg not in ("self", "cls")])
+            yield node, lines, count + bool(node.args.vararg) + bool(node.args.kwarg)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_functions_are_short(path):
+    for node, lines, count in functions(path):
+        assert lines <= MOST_FUNCTION_LINES, node.name
+        assert count <= MOST_PARAMETERS or node.name in PUBLIC_SIGNATURES, node.name
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))

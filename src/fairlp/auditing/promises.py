@@ -17,7 +17,7 @@ from ..mechanisms.table import find as find_mechanism
 from ..models.instances.instance import Instance
 from . import audit
 from .properties import DYNAMIC, known, table
-from .search import random_instance, violation
+from .search import Search, random_instance
 
 #: the properties of the table, in its order
 COLUMNS = (
@@ -105,7 +105,7 @@ def counterexample(mechanism: str, property: str, *, search: bool = False, **how
     (2, 2, 2)
     """
     if search:
-        return violation(mechanism, property, **how)
+        return Search.of(how).violation(mechanism, property)
     key = (find_mechanism(mechanism).name, known(property))
     shipped = _shipped()
     if key not in shipped:

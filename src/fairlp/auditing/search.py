@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..api import allocate
-from ..errors import FairlpError
+from ..errors import FairlpError, UnknownNameError, nearest
 from ..mechanisms.domains import NO_CONSTRAINTS
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import find as find_mechanism
@@ -21,25 +22,12 @@ from . import audit
 from .properties import PROPERTIES, known
 
 
-def violation(
-    mechanism: str,
-    property: str,
-    *,
-    seed: int = 0,
-    tries: int = 1000,
-    users: int = 4,
-    servers: int = 3,
-    resources: int = 3,
-    lies: int = 60,
-    shrink: bool = True,
-    options: Mapping[str, Any] | None = None,
-) -> Instance | None:
-    """Search small instances for one on which a mechanism breaks a property.
+@dataclass(frozen=True)
+class Search:
+    """A seeded search among small instances for one on which a mechanism breaks a property.
 
-    Parameters
+    Attributes
     ----------
-    mechanism, property : str
-        Names from :func:`fairlp.mechanisms` and :func:`fairlp.properties`.
     seed : int
         The same seed finds the same instance.
     tries : int
@@ -50,31 +38,42 @@ def violation(
         Lies tried on each instance, for strategy-proofness.
     shrink : bool
         Simplify what was found: fewer users, servers, resources; no weights, limits, constraints; smaller integers.
-    options : mapping, optional
+    options : mapping
         Options of the mechanism.
-
-    Returns
-    -------
-    Instance or None
-        ``fairlp.audit(instance, fairlp.allocate(instance, mechanism), property)`` shows the violation. None when none
-        was found, which proves nothing.
-
-    Examples
-    --------
-    >>> import fairlp
-    >>> instance = fairlp.counterexample("naive-drf", "Pareto-optimal", search=True)
-    >>> len(instance.users), len(instance.servers), len(instance.resources)
-    (2, 2, 2)
     """
-    row, wanted = find_mechanism(mechanism), known(property)
-    how: dict[str, Any] = {"tries": lies, "seed": seed, "options": dict(options or {})}
-    rng = np.random.default_rng(seed)
-    for _ in range(tries):
-        instance = random_instance(rng, row, wanted, users, servers, resources)
-        if _breaks(instance, row, wanted, how):
-            found = _shrunk(instance, row, wanted, how) if shrink else instance
-            return _renamed(found, f"{mechanism} breaks {property}")
-    return None
+
+    seed: int = 0
+    tries: int = 1000
+    users: int = 4
+    servers: int = 3
+    resources: int = 3
+    lies: int = 60
+    shrink: bool = True
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, how: Mapping[str, Any]) -> Search:
+        """Return the search that these keyword arguments ask for; an unknown one raises with the nearest names."""
+        known = [one.name for one in fields(cls)]
+        for name in how:
+            if name not in known:
+                raise UnknownNameError(f"the search has no option {name!r}; {nearest(name, known)}")
+        return cls(**how)
+
+    def violation(self, mechanism: str, property: str) -> Instance | None:
+        """Return an instance that breaks the property, None when none was found, which proves nothing.
+
+        ``fairlp.audit(instance, fairlp.allocate(instance, mechanism), property)`` shows the violation.
+        """
+        row, wanted = find_mechanism(mechanism), known(property)
+        how: dict[str, Any] = {"tries": self.lies, "seed": self.seed, "options": dict(self.options)}
+        rng = np.random.default_rng(self.seed)
+        for _ in range(self.tries):
+            instance = random_instance(rng, row, wanted, self.users, self.servers, self.resources)
+            if _breaks(instance, row, wanted, how):
+                found = _shrunk(instance, row, wanted, how) if self.shrink else instance
+                return _renamed(found, f"{mechanism} breaks {property}")
+        return None
 
 
 def _breaks(instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) -> bool:
