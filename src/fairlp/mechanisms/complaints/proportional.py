@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,33 +14,9 @@ from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT
+from ..allocation import Verdict
 from ..mechanism import Asked, Tasks
 from .methods import market
-
-
-@dataclass(frozen=True)
-class MarketCertificate:
-    """What proves that tasks maximise Σ e[n]·log(tasks), from the model's arrays.
-
-    Attributes
-    ----------
-    overuse, conditions : float
-        Largest violation of a row or bound, and of the sign of a reduced cost, relative.
-    gap : float
-        Duality gap, relative: bounds how far Σ e[n]·log(tasks) is from its maximum.
-    tolerance : float
-    """
-
-    overuse: float
-    conditions: float
-    gap: float
-    tolerance: float
-
-    def __bool__(self) -> bool:
-        return max(self.overuse, self.conditions, self.gap) <= self.tolerance
-
-    def __str__(self) -> str:
-        return f"overuse {self.overuse:.1e}, optimality {self.conditions:.1e}, gap {self.gap:.1e}"
 
 
 def one_server(asked: Asked) -> Tasks:
@@ -59,7 +35,7 @@ def convex(asked: Asked) -> Tasks:
     e = entitlements(small)
     first = np.flatnonzero(e > 0)
     part = small if len(first) == len(e) else small.select_users(first).replace(entitlements=e[first] / e.sum())
-    tasks[first], prices, certificate = _solve(part, asked)
+    tasks[first], prices, verdict, gap = _solve(part, asked)
     rest = np.flatnonzero((e == 0) & able_users(small))
     if rest.size:
         capacity = small.capacities * small.counts[:, None]
@@ -77,18 +53,21 @@ def convex(asked: Asked) -> Tasks:
         tasks,
         entitled=_entitled(instance),
         prices=prices,
-        gap=certificate.gap,
-        certificate=certificate,
+        gap=gap,
+        certificate=verdict,
         notes=notes,
     )
 
 
-def _solve(instance: Instance, asked: Asked) -> tuple[np.ndarray, np.ndarray | None, MarketCertificate]:
-    """Return tasks, prices by server and resource, and the certificate."""
+def _solve(instance: Instance, asked: Asked) -> tuple[np.ndarray, np.ndarray | None, Verdict, float | None]:
+    """Return tasks, prices by server and resource, whether the model's arrays prove them, and the duality gap.
+
+    The gap bounds how far Σ e[n]·log(tasks) is from its maximum.
+    """
     able = able_users(instance)
     tasks = np.zeros((len(instance.users), len(instance.servers)))
     if not able.any():
-        return tasks, np.zeros(instance.capacities.shape), MarketCertificate(0.0, 0.0, 0.0, CONVEX_COMPLAINT)
+        return tasks, np.zeros(instance.capacities.shape), Verdict(True, "nobody can run anything"), 0.0
     model = ceei(instance)
     solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
     assert solution.x is not None
@@ -99,13 +78,11 @@ def _solve(instance: Instance, asked: Asked) -> tuple[np.ndarray, np.ndarray | N
         block = model.compile().row_block("capacity")
         prices = np.maximum(solution.row_duals[block.slice].reshape(instance.capacities.shape), 0.0)
     unknown = float("inf")
-    certificate = MarketCertificate(
-        overuse=proof.primal_residual,
-        conditions=unknown if proof.dual_residual is None else proof.dual_residual,
-        gap=unknown if proof.gap is None else proof.gap,
-        tolerance=COMPLAINT if asked.solver == INTERIOR else CONVEX_COMPLAINT,
-    )
-    return tasks, prices, certificate
+    conditions = unknown if proof.dual_residual is None else proof.dual_residual
+    gap = unknown if proof.gap is None else proof.gap
+    tolerance = COMPLAINT if asked.solver == INTERIOR else CONVEX_COMPLAINT
+    words = f"overuse {proof.primal_residual:.1e}, optimality {conditions:.1e}, gap {gap:.1e}"
+    return tasks, prices, Verdict(max(proof.primal_residual, conditions, gap) <= tolerance, words), gap
 
 
 def _entitled(instance: Instance) -> np.ndarray:
