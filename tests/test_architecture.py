@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import re
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -180,6 +182,15 @@ def test_every_public_name_is_there_and_documented():
         value = getattr(fairlp, name)
         assert value.__doc__, name
     assert set(fairlp.__all__) <= set(dir(fairlp))
+
+
+@pytest.mark.parametrize("name", ["fairlp", *(n for n in fairlp.__all__ if isinstance(getattr(fairlp, n), ModuleType))])
+def test_a_public_module_shows_its_names_and_nothing_that_leaked(name):
+    module = fairlp if name == "fairlp" else getattr(fairlp, name)
+    assert sorted(dir(module)) == sorted(module.__all__)
+    for own in module.__all__:
+        value = getattr(importlib.import_module(module.__name__), own, None)
+        assert value is not None or importlib.import_module(f"{module.__name__}.{own}")
 
 
 def run(code, *path):

@@ -88,3 +88,27 @@ def nearest(name: object, known: Iterable[object]) -> str:
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     shown = ", ".join(repr(k) for k in names[:30])
     return f"known: {shown}" + (", …" if len(names) > 30 else "")
+
+
+__all__ = [
+    "FairlpError",
+    "FairlpWarning",
+    "FileFormatError",
+    "InstanceError",
+    "ModelError",
+    "NoSolutionError",
+    "NotConvergedError",
+    "NotDefinedError",
+    "OversizedTaskWarning",
+    "SkippedMechanismWarning",
+    "SolverError",
+    "SolverNotAvailableError",
+    "StudyError",
+    "TooLargeError",
+    "UnknownNameError",
+    "UnsupportedError",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -329,3 +329,12 @@ def _khamse_ashari(
         eligible=eligible,
         name=name,
     )
+
+
+__all__ = sorted(
+    ["GOOGLE_SERVERS", "google_servers", "load", "names", "requests", "table", *(f.__name__ for f in EXAMPLES.values())]
+)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -157,3 +157,7 @@ def summary(table: pd.DataFrame) -> dict[str, int]:
 
 
 __all__ = ["OUTCOMES", "Case", "check", "matrix", "summary", "zoo"]
+
+
+def __dir__() -> list[str]:
+    return __all__

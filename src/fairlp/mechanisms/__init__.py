@@ -12,4 +12,9 @@ from .table import TABLE, find, table
 
 __all__ = ["TABLE", "find", "table"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 make_callable(sys.modules[__name__], table)

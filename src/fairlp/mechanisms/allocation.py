@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -46,14 +47,36 @@ class Verdict:
         return self.message
 
 
-class Shown:
-    """Text and HTML of what has a summary and notes."""
+class Answer(ABC):
+    """What every answer can do with its summary, its notes and its plain data: show itself, and go into a file."""
 
     notes: tuple[str, ...]
 
+    @abstractmethod
     def summary(self) -> pd.DataFrame:
-        """Return the table to show."""
-        raise NotImplementedError
+        """Return one row for each user."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+
+    @abstractmethod
+    def _csv(self) -> pd.DataFrame:
+        """Return the table that goes into a CSV file."""
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return :meth:`to_dict` as JSON text, and write it when a path is given."""
+        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
+        if path is not None:
+            write_text(path, text + "\n")
+        return text
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return the table (tasks, users × servers; with arrivals one row a user) as CSV text, written to a path."""
+        text = str(self._csv().to_csv())
+        if path is not None:
+            write_text(path, text)
+        return text
 
     def __str__(self) -> str:
         table = self.summary().to_string(float_format=lambda value: f"{value:.6g}", max_rows=40)
@@ -67,7 +90,7 @@ class Shown:
 
 
 @dataclass(frozen=True, eq=False)
-class Allocation(Shown):
+class Allocation(Answer):
     """The answer of a mechanism, labelled.
 
     Attributes
@@ -237,19 +260,8 @@ class Allocation(Shown):
             "notes": list(self.notes),
         }
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return the allocation as JSON text, and write it when a path is given."""
-        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
-
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """Return the table of tasks (users × servers) as CSV text, and write it when a path is given."""
-        text = self.tasks.to_csv()
-        if path is not None:
-            write_text(path, text)
-        return str(text)
+    def _csv(self) -> pd.DataFrame:
+        return self.tasks
 
     def __repr__(self) -> str:
         how = f"{self.method}, {self.solver}" if self.solver else self.method

@@ -164,4 +164,8 @@ def _load(path: Path, key: str) -> Simulation:
     return found
 
 
-__all__ = ["SimulationResult", "Workload", "policies", "simulate"]
+__all__ = ["SimulationResult", "Workload", "experiments", "generators", "policies", "simulate"]
+
+
+def __dir__() -> list[str]:
+    return __all__

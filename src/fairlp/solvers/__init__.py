@@ -31,4 +31,11 @@ def table() -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("solver").astype({"available": bool})
 
 
+__all__ = ["table"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 make_callable(sys.modules[__name__], table)

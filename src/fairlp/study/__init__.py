@@ -27,3 +27,7 @@ from .packages import StudyNotAvailableError
 from .result import Result
 
 __all__ = ["Result", "Study", "StudyNotAvailableError", "generators", "statistics"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,9 +13,8 @@ import pandas as pd
 
 from ...errors import NotDefinedError, TooLargeError, UnknownNameError, nearest
 from ...formulations.normalisers import dominant, normalised_demands
-from ...models.files.whole_files import write_text
 from ...models.instances.instance import Instance
-from ..allocation import Allocation, Shown
+from ..allocation import Allocation, Answer
 from . import properties as by_step
 from .schedule import Schedule
 
@@ -30,7 +28,7 @@ DENSE_LIMIT = 2**30
 
 
 @dataclass(frozen=True, eq=False)
-class DynamicAllocation(Shown):
+class DynamicAllocation(Answer):
     """The answer of a mechanism for users who arrive, for every step, in O(N) memory.
 
     At step k the users ``order[:k]`` are present. Those from position ``first_array[k-1]`` on have the level
@@ -286,19 +284,8 @@ class DynamicAllocation(Shown):
             "residual": self.residual,
         }
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return :meth:`to_dict` as JSON text, and write it when a path is given."""
-        text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
-        if path is not None:
-            write_text(path, text + "\n")
-        return text
-
-    def to_csv(self, path: str | Path | None = None) -> str:
-        """Return the summary (one row a user) as CSV text, and write it when a path is given."""
-        text = self.summary().to_csv()
-        if path is not None:
-            write_text(path, text)
-        return str(text)
+    def _csv(self) -> pd.DataFrame:
+        return self.summary()
 
     def __repr__(self) -> str:
         how = f"{self.method}, {self.solver}" if self.solver else self.method

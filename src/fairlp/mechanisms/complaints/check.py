@@ -256,3 +256,7 @@ __all__ = [
     "solutions",
     "trajectory",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

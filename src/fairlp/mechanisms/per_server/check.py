@@ -49,3 +49,7 @@ def could_gain(instance: Instance, allocation: Allocation | Any, user: object, d
 
 
 __all__ = ["FixedPoint", "Tracking", "check", "could_gain", "track"]
+
+
+def __dir__() -> list[str]:
+    return __all__

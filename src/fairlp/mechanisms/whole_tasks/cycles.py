@@ -106,3 +106,14 @@ def _pool(instance: Instance) -> Pool:
 
     find_defined("pdrf", instance)
     return Pool.of(instance)
+
+
+__all__ = [
+    "higher_order",
+    "length",
+    "summary",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
