@@ -6,6 +6,7 @@ Editors and type checkers read the stub anyway, so that it says the same to them
 from __future__ import annotations
 
 import ast
+import sys
 from importlib import import_module
 
 TYPE_CHECKING = False  # the module typing takes longer to import than all of this
@@ -26,10 +27,9 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
             raise AttributeError(f"module {package!r} has no attribute {name!r}; {nearest(name, names)}")
         module, own = homes[name]
         home = import_module(f".{module}" if module else package, package)
-        try:
-            return vars(home)[own]
-        except KeyError:
-            return import_module(f"{home.__name__}.{own}")
+        value = vars(home).get(own) or import_module(f"{home.__name__}.{own}")
+        setattr(sys.modules[package], name, value)  # asked for once
+        return value
 
     return get, lambda: names, names
 

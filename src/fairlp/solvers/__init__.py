@@ -1,4 +1,4 @@
-"""Back ends (Program → Solution), the rounds of the leximin, and combinatorial algorithms (Instance → Allocation)."""
+"""Back ends (Program → Solution), the rounds of the leximin, and our own interior-point method."""
 
 from __future__ import annotations
 

@@ -1,0 +1,64 @@
+"""Which files a call goes through, in order, and how often it moves from one to another (docs/architecture.md).
+
+    python benchmarks/walk.py
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fairlp
+
+HOME = Path(fairlp.__file__).parent
+
+
+def walk(function: Callable[[], Any]) -> tuple[list[str], int]:
+    """Return the files of fairlp in the order in which they are first entered, and the moves between them."""
+    files: list[str] = []
+    moves = 0
+    last = ""
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal moves, last
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and frame.f_code.co_name != "<module>" and HOME in path.parents:
+            name = path.relative_to(HOME).as_posix()
+            if name != last:
+                moves, last = moves + bool(last), name
+            if name not in files:
+                files.append(name)
+
+    sys.settrace(trace)
+    try:
+        function()
+    finally:
+        sys.settrace(None)
+    return files, moves
+
+
+def main() -> None:
+    """Print the two walks of the architecture page."""
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder) / "ghodsi.yaml"
+        fairlp.examples.ghodsi().write(written)
+
+        def export() -> None:
+            fairlp.formulate(fairlp.read(written), "drf").write(Path(folder) / "drf.mps")
+
+        def allocate() -> None:
+            fairlp.allocate(fairlp.examples.wang_figure_1(), "drfh", method="lp")
+
+        for name, call in (("YAML to MPS", export), ("allocate by an LP", allocate)):
+            call()  # what is imported once is no part of the walk
+            files, moves = walk(call)
+            print(f"{name}: {len(files)} files, {moves} moves between them")
+            for number, file in enumerate(files, 1):
+                print(f"  {number:2} {file}")
+
+
+if __name__ == "__main__":
+    main()
