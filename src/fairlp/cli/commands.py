@@ -146,9 +146,9 @@ def compare(
     from ..api import comparison_table
 
     given = load_instance(instance)
-    said = report.format is Format.TEXT  # then the report names what is left out, and a warning need not
+    quiet = report.format is Format.TEXT  # the report says what is left out, and a warning need not
     how = {"solver": solver, "oversized": oversized.value}
-    found, left_out = _compared(given, given_names(mechanism), quiet=said, **how)
+    found, left_out = _compared(given, given_names(mechanism), quiet=quiet, **how)
 
     def made(which: Value) -> pd.DataFrame:
         return comparison_table(given, found, which.value)

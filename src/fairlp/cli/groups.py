@@ -19,7 +19,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, get_type_hints
 
 
@@ -60,14 +60,15 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 def _parts(parameter: inspect.Parameter) -> list[inspect.Parameter]:
     """Return the fields of a group as parameters, or the parameter itself where it is none."""
-    group = parameter.annotation
-    if not _is_group(group):
-        return [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
-    hints = get_type_hints(group, include_extras=True)  # a field's type is known where its class was written
-    return [
-        each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[each.name])
-        for each in inspect.signature(group).parameters.values()
-    ]
+    own = _fields(parameter.annotation) if _is_group(parameter.annotation) else [parameter]
+    return [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
+
+
+@cache  # several commands take the same group
+def _fields(group: type[Any]) -> list[inspect.Parameter]:
+    """Return the fields of a group as parameters; a field's type is known where its class was written."""
+    hints = get_type_hints(group, include_extras=True)
+    return [each.replace(annotation=hints[each.name]) for each in inspect.signature(group).parameters.values()]
 
 
 def _is_group(annotation: Any) -> bool:

@@ -65,6 +65,24 @@ class Jobs:
     def __post_init__(self) -> None:
         check_folder(self.save_jobs)
 
+    def drawn_or_read(self) -> Workload:
+        """Return the jobs of a CSV file, of a table of Alibaba's tasks, or drawn."""
+        from ..simulation import Workload, generators
+
+        drawn = solver_options(self.draw)
+        path = Path(self.jobs)
+        if path.exists():
+            if drawn:
+                raise typer.BadParameter(f"--draw is for synthetic jobs, and JOBS is the file {self.jobs!r}")
+            return generators.alibaba(path) if _is_trace(path) else Workload.read_csv(path)
+        if self.jobs != _DRAWN:
+            raise FileFormatError(f"there is no file {self.jobs!r}; expected a CSV file of jobs, or {_DRAWN!r}")
+        known = list(inspect.signature(generators.synthetic).parameters)
+        for name in drawn:
+            if name not in known:
+                raise UnknownNameError(f"synthetic jobs have no option {name!r}; {nearest(name, known)}")
+        return generators.synthetic(**drawn)
+
     def save(self, workload: Workload) -> None:
         """Write the jobs where that was asked for."""
         if self.save_jobs is not None:
@@ -185,7 +203,7 @@ def simulate(
     from ..simulation.experiments import Comparison
 
     options = runs.options()  # a name that is wrong ends it before the first policy is simulated
-    servers, workload = load_instance(cluster), _workload(jobs.jobs, solver_options(jobs.draw))
+    servers, workload = load_instance(cluster), jobs.drawn_or_read()
     weights = _weights(runs.weight, workload)
     jobs.save(workload)
     results = {}
@@ -215,24 +233,6 @@ def simulate(
         from ..plots import plot_utilization_over_time
 
         report.save(plot_utilization_over_time(found))
-
-
-def _workload(text: str, drawn: dict[str, Any]) -> Workload:
-    """Return the jobs of a CSV file, of a table of Alibaba's tasks, or drawn."""
-    from ..simulation import Workload, generators
-
-    path = Path(text)
-    if path.exists():
-        if drawn:
-            raise typer.BadParameter(f"--draw is for synthetic jobs, and JOBS is the file {text!r}")
-        return generators.alibaba(path) if _is_trace(path) else Workload.read_csv(path)
-    if text != _DRAWN:
-        raise FileFormatError(f"there is no file {text!r}; expected a CSV file of jobs, or {_DRAWN!r}")
-    known = list(inspect.signature(generators.synthetic).parameters)
-    for name in drawn:
-        if name not in known:
-            raise UnknownNameError(f"synthetic jobs have no option {name!r}; {nearest(name, known)}")
-    return generators.synthetic(**drawn)
 
 
 def _is_trace(path: Path) -> bool:
