@@ -10,6 +10,9 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from .. import examples
+from ..formulations import max_min
+from ..models.notation.expressions import Index, log
 from ..models.notation.model import Model
 from ..models.programs.program import Block, Program
 
@@ -115,9 +118,6 @@ def linear_cases() -> list[Case]:
 
 def fair_cases() -> list[Case]:
     """Return models of the project, whose optimum is known from the papers."""
-    from .. import examples
-    from ..formulations import max_min
-
     known = {
         "DRF": (max_min.drf, examples.ghodsi(), 2 / 3),
         "EDRF with zero demands": (max_min.edrf, examples.parkes_zero_demands(), 0.5),
@@ -179,8 +179,6 @@ def integer_cases() -> list[Case]:
 
 def log_cases() -> list[Case]:
     """Return programs with logarithms, whose optimum is known in closed form."""
-    from ..models.notation.expressions import Index, log
-
     n = Index("n", ["a", "b", "c"])
 
     def shares(sense: int, linear_part: float, constant: float) -> Program:
@@ -215,9 +213,6 @@ def log_cases() -> list[Case]:
 
 def limit_cases() -> list[Case]:
     """Return a program that a limit stops: the answer must not be called optimal unless it is."""
-    from .. import examples
-    from ..formulations import max_min
-
     program = max_min.drfh(examples.google_cluster(users=60)).compile()
     return [Case("a time limit", program, "limit", options=(("time_limit", 1.0 / 1024),))]
 

@@ -69,16 +69,14 @@ def feasible_region(model: Model, instance: Instance, y: Any, division: str) -> 
 def one_resource(
     resource: int,
 ) -> tuple[Callable[[Instance], Model], Callable[[Instance], np.ndarray]]:
-    """Return formulation and normaliser of max-min fairness of one resource: maximise the smallest x[n]·d[n,r]/φ[n]."""
+    """Return formulation and Γ of max-min fairness of one resource: maximise the smallest x[n]·d[n,r]/φ[n]."""
 
-    def normaliser(instance: Instance) -> np.ndarray:
+    def gamma(instance: Instance) -> np.ndarray:
         need = instance.demands[:, resource]
         return np.asarray(np.divide(instance.pool[resource], need, out=np.zeros(len(need)), where=need > 0))
 
     def formulation(instance: Instance) -> Model:
         label = instance.resources[resource]
-        return max_min(
-            instance, f"max-min of {label}", "bottleneck fairness", normaliser(instance), "tasks that use all"
-        )
+        return max_min(instance, f"max-min of {label}", "bottleneck fairness", gamma(instance), "tasks that use all")
 
-    return formulation, normaliser
+    return formulation, gamma

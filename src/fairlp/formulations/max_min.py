@@ -25,11 +25,11 @@ def drf(instance: Instance) -> Model:
     model = Model("DRF", "Ghodsi et al., NSDI 2011", (n, r))
     d = region.demands(model, instance)
     c = region.pool(model, instance)
-    rate = _rate(model, instance, normalisers.dominant(instance), "tasks n could run alone")
+    due = _due(model, instance, normalisers.dominant(instance), "tasks n could run alone")
     x = model.variable("x", n, doc="tasks of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x >= rate * t, where=able_users(instance))
+    model.constraint("fairness", x >= due * t, where=able_users(instance))
     task_limits(model, instance, x, LIMIT)
     model.define("tasks", x)
     model.maximize(t)
@@ -102,22 +102,22 @@ def naive_drf(instance: Instance) -> Model:
     """DRF on each server separately: what DRFH improves on (Wang et al., §III-D); one level t[i] for each server."""
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model("naive DRF", "Wang, Li and Liang, INFOCOM 2014, §III-D", (n, i, r))
-    alone = instance.gamma()
+    gamma = instance.gamma()
     d = region.demands(model, instance)
     c = region.capacities(model, instance)
-    rate = model.parameter("gamma", (n, i), alone, "tasks n could run alone on i")
+    most = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
     phi = model.parameter("phi", n, instance.user_weights, "weight of n")
-    x = model.variable("x", n, i, where=alone > 0, doc="tasks of n on i")
+    x = model.variable("x", n, i, where=gamma > 0, doc="tasks of n on i")
     limit = separate_limits(instance)
-    someone = ((alone > 0) & (limit > 0)).any(axis=0)
-    most_of = np.where(someone, np.inf, 0.0)
-    t = model.variable("t", i, upper=most_of, doc="smallest weighted dominant share on i (0 where nobody can run)")
+    someone = ((gamma > 0) & (limit > 0)).any(axis=0)
+    upper = np.where(someone, np.inf, 0.0)
+    t = model.variable("t", i, upper=upper, doc="smallest weighted dominant share on i (0 where nobody can run)")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x >= phi * rate * t, where=(alone > 0) & (limit > 0))
-    finite = np.isfinite(limit) & (alone > 0)
+    model.constraint("fairness", x >= phi * most * t, where=(gamma > 0) & (limit > 0))
+    finite = np.isfinite(limit) & (gamma > 0)
     if finite.any():
-        most = model.parameter("T", (n, i), np.where(finite, limit, 0.0), "tasks of n, divided over its servers")
-        model.constraint("limit", x <= most, where=finite)
+        part = model.parameter("T", (n, i), np.where(finite, limit, 0.0), "tasks of n, divided over its servers")
+        model.constraint("limit", x <= part, where=finite)
     model.define("tasks", x)
     model.maximize(t.sum(i))
     return model
@@ -125,9 +125,9 @@ def naive_drf(instance: Instance) -> Model:
 
 def separate_limits(instance: Instance) -> np.ndarray:
     """Return T[n]·γ[n,i]/Σ_i γ[n,i]: a limit divided over servers that do not know of each other. Shape (N, K)."""
-    alone = instance.gamma()
-    whole = alone.sum(axis=1, keepdims=True)
-    part = np.divide(alone, whole, out=np.zeros_like(alone), where=whole > 0)
+    gamma = instance.gamma()
+    whole = gamma.sum(axis=1, keepdims=True)
+    part = np.divide(gamma, whole, out=np.zeros_like(gamma), where=whole > 0)
     limits = instance.task_limits[:, None]
     return np.where(np.isfinite(limits), np.where(np.isfinite(limits), limits, 0.0) * part, np.inf)
 
@@ -138,18 +138,18 @@ def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meani
     model = Model(name, source, (n, i, r))
     d = region.demands(model, instance)
     c = region.capacities(model, instance)
-    rate = _rate(model, instance, alone, meaning)
+    due = _due(model, instance, alone, meaning)
     x = model.variable("x", n, i, where=instance.runnable(), doc="tasks of n on i")
     t = _level(model, instance, "smallest level x[n]/(φ[n]Γ[n])")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x.sum(i) >= rate * t, where=able_users(instance))
+    model.constraint("fairness", x.sum(i) >= due * t, where=able_users(instance))
     task_limits(model, instance, x.sum(i), LIMIT)
     model.define("tasks", x)
     model.maximize(t)
     return model
 
 
-def _rate(model: Model, instance: Instance, alone: np.ndarray, meaning: str) -> Expression:
+def _due(model: Model, instance: Instance, alone: np.ndarray, meaning: str) -> Expression:
     """Return the tasks at level 1: φ[n]·Γ[n], or Γ[n] with the weights inside where they are given per resource."""
     n = instance.users
     if instance.weights.ndim == 2:

@@ -35,20 +35,20 @@ def asset(instance: Instance) -> np.ndarray:
     return np.asarray(1.0 / (instance.demands / instance.pool).sum(axis=1))
 
 
-def entitled(instance: Instance, normaliser: np.ndarray) -> np.ndarray:
+def entitled(instance: Instance, gamma: np.ndarray) -> np.ndarray:
     """Return the tasks at level 1: φ[n]·Γ[n], or min_r w[n,r]·C[r]/d[n,r] with weights per resource."""
     if instance.weights.ndim == 1:
-        return np.asarray(instance.weights * normaliser)
-    rate = np.full(len(instance.demands), np.inf)
+        return np.asarray(instance.weights * gamma)
+    due = np.full(len(instance.demands), np.inf)
     for r, total in enumerate(instance.pool):
         users = instance.demands[:, r] > 0
-        rate[users] = np.minimum(rate[users], instance.weights[users, r] * total / instance.demands[users, r])
-    return rate
+        due[users] = np.minimum(due[users], instance.weights[users, r] * total / instance.demands[users, r])
+    return due
 
 
-def entitled_by(normaliser: Normaliser) -> Normaliser:
-    """Return Instance → tasks at level 1, which a leximin takes, for a normaliser Instance → Γ."""
-    return lambda instance: entitled(instance, normaliser(instance))
+def entitled_by(gamma: Normaliser) -> Normaliser:
+    """Return Instance → tasks at level 1, which a leximin takes, given Instance → Γ."""
+    return lambda instance: entitled(instance, gamma(instance))
 
 
 def normalised_demands(instance: Instance) -> np.ndarray:

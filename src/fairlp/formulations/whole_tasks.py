@@ -40,8 +40,8 @@ def whole_tasks(instance: Instance, settled: Sequence[Settled] = (), goal: str =
     n, r = instance.users, instance.resources
     model = Model("whole-task DRF", "Ghodsi et al., NSDI 2011, with whole tasks", (n, r))
     able = whole_able(instance)
-    rate = normalisers.entitled(instance, normalisers.dominant(instance))
-    share = np.divide(1.0, rate, out=np.zeros(len(rate)), where=able)
+    due = normalisers.entitled(instance, normalisers.dominant(instance))
+    share = np.divide(1.0, due, out=np.zeros(len(due)), where=able)
     most = np.where(able, whole_tasks_alone(instance.demands, instance.pool), 0.0)
     most = np.minimum(most, np.floor(instance.task_limits))
     d = region.demands(model, instance)
@@ -93,8 +93,8 @@ def precomputed_drf(instance: Instance) -> Model:
     n, r = instance.users, instance.resources
     model = Model("precomputed DRF", "Metin, Precomputed Dominant Resource Fairness, §3.4", (n, r))
     able = whole_able(instance)
-    rate = np.where(able, normalisers.entitled(instance, normalisers.dominant(instance)), 0.0)
-    turns = rate / rate[able].min() if able.any() else rate
+    due = np.where(able, normalisers.entitled(instance, normalisers.dominant(instance)), 0.0)
+    turns = due / due[able].min() if able.any() else due
     d = region.demands(model, instance)
     c = region.pool(model, instance)
     rho = model.parameter("rho", n, turns, "ds*/ds[n]: tasks of n in one cycle")

@@ -235,16 +235,9 @@ class Model:
 
     def solve(self, solver: str = "highs", **options: Any) -> Solution:
         """Solve with the back end of that name; options are those of :class:`fairlp.Options`."""
-        from time import perf_counter
+        from ..programs.backends import solve_model
 
-        from ..programs.backends import solve
-        from ..programs.solution import Options
-
-        parsed = Options.from_keywords(solver, options)
-        begin = perf_counter()
-        program = self.compile()
-        built = perf_counter() - begin
-        return solve(program, solver, parsed).with_build_time(built)
+        return solve_model(self, solver, options)
 
     def read_back(self, solved: Any) -> Solution:
         """Return the Solution of a solved object that ``to_highs``, ``to_pyomo`` or ``to_cvxpy`` made from this model.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ...errors import SolverNotAvailableError, UnknownNameError, UnsupportedError, nearest
@@ -16,6 +17,8 @@ from .solution import Backend, Capability, Lowering, Options, Solution, Terminat
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ..notation.model import Model
 
 _HIGHS = "fairlp.solvers.backends.highs:Highs"
 _INTERIOR_POINT = "fairlp.solvers.interior_point.backend:InteriorPoint"
@@ -97,6 +100,15 @@ def backend(name: str) -> Backend:
 def solve(program: Program, name: str, options: Options) -> Solution:
     """Solve a program by the back end of that name; logarithms by tangents where it has none."""
     return solve_on(backend(name), program, options)
+
+
+def solve_model(model: Model, name: str, options: dict[str, Any]) -> Solution:
+    """Compile and solve a model by the back end of that name; the answer has the time of both."""
+    parsed = Options.from_keywords(name, options)
+    begin = perf_counter()
+    program = model.compile()
+    built = perf_counter() - begin
+    return solve(program, name, parsed).with_build_time(built)
 
 
 def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:

@@ -59,7 +59,7 @@ def exact_levels(instance: Instance, formulation: Callable[[Instance], Model]) -
     rows = list(range(fairness.start, fairness.start + len(who)))
     column = program.column_block("t").start
     A = program.A.tolil(copy=True)
-    rate = [-Fraction(float(A[i, column])) for i in rows]
+    due = [-Fraction(float(A[i, column])) for i in rows]
     levels: list[Fraction | None] = [None] * len(instance.users)
     lower: list[Fraction | None] = [None] * program.n_rows
     active = set(range(len(rows)))
@@ -85,7 +85,7 @@ def exact_levels(instance: Instance, formulation: Callable[[Instance], Model]) -
             return ExactLevels(False, f"round {count}: nobody is blocked", levels, count)
         for k in blocked:
             levels[who[k]] = level
-            lower[rows[k]] = level * rate[k]
+            lower[rows[k]] = level * due[k]
             A[rows[k], column] = 0.0
             active.discard(k)
     return ExactLevels(True, f"optimal, proved ({count} rounds)", levels, count)

@@ -1,16 +1,16 @@
 """Lexicographic max-min by rounds of one linear program, each started from the last basis.
 
-A formulation gives the first round: maximise t subject to ``fairness`` rows Σ x[n] >= rate[n]·t. After each round the
-users who are blocked keep their level: their row becomes Σ x[n] >= rate[n]·level. Three things make it exact and quick:
+A formulation gives the first round: maximise t subject to ``fairness`` rows Σ x[n] >= due[n]·t. After each round the
+users who are blocked keep their level: their row becomes Σ x[n] >= due[n]·level. Three things make it exact and quick:
 
 * **Who is blocked.** A user whose row has a positive price is blocked in every optimal solution (complementary
   slackness), so it is frozen. A user without a price stays, and is found in a later round if it was blocked after all.
   When a round brings no progress, linear programs that try to raise everyone left decide (:meth:`_Rounds._stuck`).
-* **Task limits by Newton's method.** What is asked for at level t, Σ min(rate·t, limit), is concave in t, so guessing
+* **Task limits by Newton's method.** What is asked for at level t, Σ min(due·t, limit), is concave in t, so guessing
   the set of users at their limits from below and solving for t converges monotonically in a few programs, instead of
   one round for every limit.
 * **Merging.** Identical servers are one server, and users with proportional demands one user with a concave request
-  Σ_m min(rate_m·t, limit_m); the result is split back in proportion.
+  Σ_m min(due_m·t, limit_m); the result is split back in proportion.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ...models.programs.solution import Options, Session, Solution, Termination
 from ...tolerances import BLOCKED_PRICE, FLOOR_RELAXATIONS, SAME_LEVEL
 
 Formulation = Callable[[Instance], Model]
-Rates = Callable[[Instance], np.ndarray]
+Entitled = Callable[[Instance], np.ndarray]
 
 
 @dataclass
@@ -60,7 +60,7 @@ class LeximinResult:
 def leximin(
     instance: Instance,
     formulation: Formulation,
-    rates: Rates,
+    entitled: Entitled,
     *,
     solver: str = "highs",
     merge: bool = True,
@@ -73,7 +73,7 @@ def leximin(
     instance : Instance
     formulation : callable
         Instance → Model with variable ``t``, rows ``fairness`` (users) and ``capacity``, definition ``tasks``.
-    rates : callable
+    entitled : callable
         Instance → tasks at level 1, φ[n]·Γ[n], shape (N,): what the rows ``fairness`` give a user at t = 1. It is also
         asked of the merged instance, with weights of 1.
     solver : str
@@ -83,7 +83,7 @@ def leximin(
         Options of the solver.
     """
     begin = perf_counter()
-    rate = rates(instance)
+    due = entitled(instance)
     able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
     result = LeximinResult(np.zeros((len(instance.users), len(instance.servers))), np.zeros(len(instance.users)))
     if not able.any():
@@ -92,17 +92,17 @@ def leximin(
     part = instance if able.all() else instance.select_users(who)
     small, servers = merge_servers(part) if merge else (part, identity(len(part.servers)))
     small, users = merge_users(small) if merge else (small, identity(len(part.users)))
-    member_rate = rate[who] * users.factor
-    group_rate = np.bincount(users.of, weights=member_rate)
+    member_due = due[who] * users.factor
+    group_due = np.bincount(users.of, weights=member_due)
     small = small.replace(weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf))
-    small = small.replace(weights=group_rate / rates(small))
+    small = small.replace(weights=group_due / entitled(small))
     model = formulation(small)
     program = model.compile()
     result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, part))
     prepared = perf_counter()
     backend = find_backend(solver)
     session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))
-    rounds = _Rounds(session, model, users, member_rate, part.task_limits * users.factor, small.weights)
+    rounds = _Rounds(session, model, users, member_due, part.task_limits * users.factor, small.weights)
     rounds.run()
     solved = perf_counter()
     assert rounds.last is not None
@@ -111,8 +111,8 @@ def leximin(
     result.prices = _prices(model, rounds.priced, servers) if rounds.priced is not None else None
     result.gap, result.programs, result.relaxed = rounds.gap, rounds.programs, rounds.relaxed
     grouped = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
-    # a member that has all its tasks has exactly its limit, not level × rate rounded
-    totals = np.where(rounds.level >= rounds.cap, part.task_limits * users.factor, rounds.level * member_rate)
+    # a member that has all its tasks has exactly its limit, not level × due rounded
+    totals = np.where(rounds.level >= rounds.cap, part.task_limits * users.factor, rounds.level * member_due)
     result.tasks[who] = _split(grouped, totals, users, servers)
     solve = rounds.seconds
     result.times = {
@@ -128,19 +128,19 @@ class _Rounds:
     """The rounds: ``level[m]`` of each member is its level once frozen; groups are rows of the program."""
 
     def __init__(
-        self, session: Session, model: Model, users: Groups, rate: np.ndarray, limit: np.ndarray, weights: np.ndarray
+        self, session: Session, model: Model, users: Groups, due: np.ndarray, limit: np.ndarray, weights: np.ndarray
     ) -> None:
         program = model.compile()
-        self.session, self.name, self.users, self.rate = session, program.name, users, rate
-        self.cap = limit / rate  # the level at which a member has all its tasks
-        self.level = np.zeros(len(rate))
-        self.active = np.ones(len(rate), dtype=bool)
+        self.session, self.name, self.users, self.due = session, program.name, users, due
+        self.cap = limit / due  # the level at which a member has all its tasks
+        self.level = np.zeros(len(due))
+        self.active = np.ones(len(due), dtype=bool)
         block = program.row_block("fairness")
         self.rows = np.arange(block.start, block.stop)
         self.t = program.column_block("t").start
         column = program.A[:, [self.t]].toarray()[self.rows, 0]
         self.full = -column  # coefficient of t when every member of the group is active
-        self.whole = np.bincount(users.of, weights=rate)
+        self.whole = np.bincount(users.of, weights=due)
         self.share = self.full / weights  # one share, in the unit of the row
         self.history: list[tuple[float, np.ndarray]] = []
         self.priced: Solution | None = None
@@ -175,7 +175,7 @@ class _Rounds:
             before = level
 
     def _raise(self, level: float) -> tuple[float, Solution | None]:
-        """Return the largest level at which every active member has min(rate·level, limit), by Newton's method."""
+        """Return the largest level at which every active member has min(due·level, limit), by Newton's method."""
         limited = self.active & (self.cap <= level)
         while True:
             if not (self.active & ~limited).any():
@@ -195,10 +195,10 @@ class _Rounds:
             limited |= more
 
     def _load(self, growing: np.ndarray, level: np.ndarray) -> None:
-        """Put rows Σ x >= (rate of growing members)·t + (what the others have) into the program."""
+        """Put rows Σ x >= (what is due to growing members)·t + (what the others have) into the program."""
         unit = self.full / self.whole
-        slope = np.bincount(self.users.of, weights=self.rate * growing, minlength=len(self.rows)) * unit
-        fixed = np.bincount(self.users.of, weights=self.rate * np.where(growing, 0.0, level), minlength=len(self.rows))
+        slope = np.bincount(self.users.of, weights=self.due * growing, minlength=len(self.rows)) * unit
+        fixed = np.bincount(self.users.of, weights=self.due * np.where(growing, 0.0, level), minlength=len(self.rows))
         A = self.session.program.A
         now = A.data[A.indptr[self.t] : A.indptr[self.t + 1]]
         rows_now = A.indices[A.indptr[self.t] : A.indptr[self.t + 1]]
