@@ -293,7 +293,7 @@ def test_audit_on_the_command_line(tmp_path):
     assert [row["holds"] for row in rows] == [True, False]
     assert "nothing is broken" in run("audit", "ghodsi", "-m", "drf", "-p", "envy-free").stdout
     target = tmp_path / "found.yaml"
-    assert "'B' runs" in run("violation", "drfh", "sharing incentive", "--known", "-o", str(target)).stdout
+    assert "'B' runs" in run("counterexample", "drfh", "sharing incentive", "-o", str(target)).stdout
     assert fairlp.read(target).name == "drfh breaks sharing incentive"
-    assert "none found" in run("violation", "drf", "feasible", "--tries", "3", code=ExitCode.NO).stdout
+    assert "none found" in run("counterexample", "drf", "feasible", "--search", "--tries", "3", code=ExitCode.NO).stdout
     assert "drfh breaks sharing incentive" in run("promises", "-m", "drfh", "--csv").stdout

@@ -156,27 +156,28 @@ def promises(
 
 
 @app.command()
-def violation(
+def counterexample(
     mechanism: Annotated[str, typer.Argument(metavar="MECHANISM", autocompletion=complete_mechanism)],
     wanted: Annotated[str, typer.Argument(metavar="PROPERTY")],
-    tries: Annotated[int, typer.Option("--tries", min=1, help="Instances to look at.")] = 1000,
+    search: Annotated[bool, typer.Option("--search", help="Search for one, instead of the one that ships.")] = False,
+    tries: Annotated[int, typer.Option("--tries", min=1, help="Instances that the search looks at.")] = 1000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the search.")] = 0,
-    known: Annotated[bool, typer.Option("--known", help="The one that ships, instead of a search.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the instance (.json or .yaml) there.")
     ] = None,
 ) -> None:
-    """Search the smallest instance on which a mechanism breaks a property.
+    """Show the smallest instance on which a mechanism breaks a property: one that ships, or found by a search.
 
     The exit code is 1 when none was found.
 
-    Example: fairlp violation drfh "sharing incentive"
+    Example: fairlp counterexample drfh "sharing incentive"
     """
     from ..api import allocate
     from ..auditing import audit as run
-    from ..auditing.promises import counterexample
+    from ..auditing import promises
 
-    found = counterexample(mechanism, wanted, search=not known, **({} if known else {"tries": tries, "seed": seed}))
+    how = {"tries": tries, "seed": seed} if search else {}
+    found = promises.counterexample(mechanism, wanted, search=search, **how)
 
     def text(console: Console) -> None:
         if found is None:
