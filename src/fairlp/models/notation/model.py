@@ -235,9 +235,9 @@ class Model:
 
     def solve(self, solver: str = "highs", **options: Any) -> Solution:
         """Solve with the back end of that name; options are those of :class:`fairlp.Options`."""
-        from ..programs.backends import solve_model
+        from ..programs.backends import build_and_solve
 
-        return solve_model(self, solver, options)
+        return build_and_solve(self.compile, solver, options)
 
     def read_back(self, solved: Any) -> Solution:
         """Return the Solution of a solved object that ``to_highs``, ``to_pyomo`` or ``to_cvxpy`` made from this model.

@@ -18,8 +18,6 @@ from .solution import Backend, Capability, Lowering, Options, Solution, Terminat
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..notation.model import Model
-
 _HIGHS = "fairlp.solvers.backends.highs:Highs"
 _INTERIOR_POINT = "fairlp.solvers.interior_point.backend:InteriorPoint"
 _ORTOOLS = "fairlp.solvers.backends.ortools_backend:OrTools"
@@ -102,11 +100,11 @@ def solve(program: Program, name: str, options: Options) -> Solution:
     return solve_on(backend(name), program, options)
 
 
-def solve_model(model: Model, name: str, options: dict[str, Any]) -> Solution:
-    """Compile and solve a model by the back end of that name; the answer has the time of both."""
+def build_and_solve(build: Callable[[], Program], name: str, options: dict[str, Any]) -> Solution:
+    """Build a program and solve it by the back end of that name; the answer has the time of both."""
     parsed = Options.from_keywords(name, options)
     begin = perf_counter()
-    program = model.compile()
+    program = build()
     built = perf_counter() - begin
     return solve(program, name, parsed).with_build_time(built)
 
