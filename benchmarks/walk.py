@@ -1,6 +1,6 @@
 """Which files a call goes through, in order, and how often it moves from one to another (docs/architecture.md).
 
-    python benchmarks/walk.py
+python benchmarks/walk.py
 """
 
 from __future__ import annotations

@@ -181,3 +181,42 @@ def test_an_instance_cannot_be_changed_by_accident(cluster):
     instance = Instance.from_arrays(source, C)
     source[0, 0] = 99
     assert instance.demands[0, 0] == 1
+
+
+def test_replace_checks_as_much_as_the_constructor():
+    instance = Instance.from_arrays([[1, 2], [3, 1]], [[9, 12]], users=["ann", "bob"], resources=["cpu", "memory"])
+    for changes, said in (
+        ({"weights": [1, -1]}, "'bob'"),
+        ({"demands": [[1, 2, 3]] * 2}, "same number of resources"),
+        ({"task_limits": [1, 2, 3]}, "task limits have shape"),
+        ({"demands": [[1, 2], [0, 0]]}, "'bob'"),
+    ):
+        with pytest.raises(InstanceError, match=said):
+            instance.replace(**changes)
+    with pytest.raises(UnknownNameError, match="did you mean 'weights'"):
+        instance.replace(weight=[1, 1])
+    assert instance.replace(weights=[2, 1]).user_weights.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("demands", np.ones((2, 2))),
+        ("capacities", np.ones((1, 2))),
+        ("weights", np.ones(2)),
+        ("task_limits", np.ones(2)),
+        ("counts", np.ones(1, dtype=np.int64)),
+        ("rates", np.ones((2, 1))),
+        ("entitlements", np.full(2, 0.5)),
+        ("eligible", np.ones((2, 1), dtype=bool)),
+    ],
+)
+def test_the_callers_arrays_stay_the_callers(name, given):
+    before = given.copy()
+    arguments = {"demands": [[1, 2], [3, 1]], "capacities": [[9, 12]], name: given}
+    made = Instance.from_arrays(**arguments)
+    for instance in (made, made.replace(**{name: given})):
+        assert given.flags.writeable and not np.shares_memory(getattr(instance, name), given)
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(instance, name)[:] = 0
+    assert (given == before).all()

@@ -84,7 +84,7 @@ def suited(instance, mechanism):
     if mechanism in ONE_SERVER and instance.counts.sum() > 1:
         return instance.pooled()
     if mechanism == "cdrf":
-        return instance.replace(eligibility=None, conditions=())
+        return instance.replace(eligible=None)
     return instance
 
 

@@ -165,7 +165,7 @@ def test_any_load_of_the_real_cluster(constrained, load, conditions):
     """Many rounds, with entries set to zero on the way: a basis that misleads must not end the series."""
     busy = constrained.replace(task_limits=load * constrained.task_limits)
     if not conditions:
-        busy = busy.replace(eligibility=None, conditions=())
+        busy = busy.replace(eligible=None)
     for mechanism in ("c-drfh", "tsf", "asset"):
         allocation = fairlp.allocate(busy, mechanism)
         assert allocation.residual <= 1e-10 and allocation.gap <= 1e-9

@@ -258,7 +258,7 @@ def _handle_oversized(
     if oversized == "drop":
         note = f"{what}; they get nothing (oversized='drop')"
         small = instance.users.labels.isin(report.index)
-        used = instance.replace(task_limits=np.where(small, 0.0, instance.task_limits))
+        used = instance.derived(task_limits=np.where(small, 0.0, instance.task_limits))
     else:
         note = f"{what}; it is treated as divisible (oversized='drop' or 'error' are the other ways)"
         used = instance

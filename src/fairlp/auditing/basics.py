@@ -16,7 +16,7 @@ from .findings import Case, Finding, amount
 
 def plain(instance: Instance) -> Instance:
     """Return the instance with one weight a user where weights do not matter."""
-    return instance if instance.weights.ndim == 1 else instance.replace(weights=np.ones(len(instance.users)))
+    return instance if instance.weights.ndim == 1 else instance.derived(weights=np.ones(len(instance.users)))
 
 
 def feasible(case: Case) -> Finding:

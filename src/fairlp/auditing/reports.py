@@ -121,8 +121,8 @@ def _lying(instance: Instance, user: int, demand: np.ndarray, eligible: np.ndarr
     if not (eligible == instance.eligible[user]).all():
         claimed = instance.eligible.copy()
         claimed[user] = eligible
-        changes |= {"eligibility": claimed, "conditions": ()}
-    return instance.replace(**changes)
+        changes |= {"eligible": claimed, "conditions": ()}
+    return instance.derived(**changes)
 
 
 def _gain(case: Case, user: int, demand: np.ndarray, eligible: np.ndarray) -> float:

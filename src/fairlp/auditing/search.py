@@ -156,10 +156,10 @@ def _simpler(instance: Instance) -> Iterator[Instance]:
         yield from _made(instance, task_limits=np.full(n, np.inf))
     if (instance.weights != 1).any():
         yield from _made(instance, weights=np.ones(n))
-    if instance.eligibility is not None:
+    if instance.has_constraints:
         yield from _made(instance, eligible=None)
-        for user, server in np.argwhere(~instance.eligibility):
-            wider = instance.eligibility.copy()
+        for user, server in np.argwhere(~instance.eligible):
+            wider = instance.eligible.copy()
             wider[user, server] = True
             yield from _made(instance, eligible=wider)
     for what in ("demands", "capacities"):
@@ -177,7 +177,7 @@ def _made(instance: Instance, **changes: Any) -> Iterator[Instance]:
     n = changes.pop("users", np.arange(len(instance.users)))
     k = changes.pop("servers", np.arange(len(instance.servers)))
     r = changes.pop("resources", np.arange(len(instance.resources)))
-    eligible = changes.get("eligible", instance.eligibility)
+    eligible = changes.get("eligible", instance.eligible)
     given = {
         "demands": changes.get("demands", instance.demands)[np.ix_(n, r)],
         "capacities": changes.get("capacities", instance.capacities)[np.ix_(k, r)],
@@ -194,4 +194,4 @@ def _made(instance: Instance, **changes: Any) -> Iterator[Instance]:
 def _renamed(instance: Instance, name: str) -> Instance:
     """Return the instance with short labels and a name that says what it shows."""
     users = pd.Index([chr(ord("A") + n) for n in range(len(instance.users))], dtype=object)
-    return instance.replace(users=Index("n", users, "user"), name=name)
+    return instance.derived(users=Index("n", users, "user"), name=name)

@@ -83,7 +83,9 @@ class Printed:
         if self.file is None:
             _print(written)
         else:
-            self.file.write_text(written, encoding="utf-8", newline="\n")
+            from ..models.files.whole_files import write_text
+
+            write_text(self.file, written)
             wrote(self.file)
 
 

@@ -201,8 +201,8 @@ class Allocation(Answer):
         finite = np.isfinite(limits)
         beyond = (totals[finite] - limits[finite]) / np.where(limits[finite] > 0, limits[finite], 1.0)
         worst = max(worst, float(beyond.max(initial=0.0)), float((-self.tasks_array).max(initial=0.0)))
-        if self.instance.eligibility is not None:
-            worst = max(worst, float(self.tasks_array[~self.instance.eligibility].max(initial=0.0)))
+        if self.instance.has_constraints:
+            worst = max(worst, float(self.tasks_array[~self.instance.eligible].max(initial=0.0)))
         return worst
 
     def certify(self, exact: bool = False) -> Verdict:

@@ -73,7 +73,7 @@ class Solved:
             reach = tasks.sum(axis=1) * (1 + VERIFIED)
             if ((limits == before) | ((reach < limits) & (reach < before))).all():
                 return tasks
-        moment = self.instance.select_users(requests).replace(task_limits=limits, weights=weights)
+        moment = self.instance.select_users(requests).derived(task_limits=limits, weights=weights)
         tasks = np.asarray(run(find(self.mechanism), moment, **self.options).tasks_array)
         self.solved += 1
         if len(self.kept) >= MOST_KEPT:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..errors import FileFormatError, InstanceError
 from ..examples import google_servers
-from ..models.instances.instance import Instance
+from ..models.instances.instance import EVERYWHERE, Instance
 from .workload import Workload
 
 
@@ -72,11 +72,11 @@ def _only(cluster: Instance, rows: np.ndarray) -> Instance:
     """Return the cluster with these single servers only, given by their rows; they keep their labels."""
     counts = np.bincount(rows, minlength=len(cluster.counts))
     kept = np.flatnonzero(counts)
-    return cluster.replace(
+    return cluster.derived(
         servers=type(cluster.servers)("i", cluster.servers.labels[kept], "server"),
         capacities=cluster.capacities[kept],
         counts=counts[kept],
-        eligibility=None if cluster.eligibility is None else cluster.eligibility[:, kept],
+        eligible=cluster.eligible[:, kept] if cluster.has_constraints else EVERYWHERE,
         rates=None if cluster.rates is None else cluster.rates[:, kept],
         server_attributes=cluster.server_attributes.iloc[kept],
     )

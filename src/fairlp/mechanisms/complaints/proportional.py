@@ -34,14 +34,14 @@ def convex(asked: Asked) -> Tasks:
     tasks = np.zeros((len(small.users), len(small.servers)))
     e = entitlements(small)
     first = np.flatnonzero(e > 0)
-    part = small if len(first) == len(e) else small.select_users(first).replace(entitlements=e[first] / e.sum())
+    part = small if len(first) == len(e) else small.select_users(first).derived(entitlements=e[first] / e.sum())
     tasks[first], prices, verdict, gap = _solve(part, asked)
     rest = np.flatnonzero((e == 0) & able_users(small))
     if rest.size:
         capacity = small.capacities * small.counts[:, None]
         left = np.maximum(capacity - tasks.T @ small.demands, 0.0)
         left = np.where(left <= CONVEX_COMPLAINT * capacity, 0.0, left) / small.counts[:, None]
-        poor = small.select_users(rest).replace(capacities=left)
+        poor = small.select_users(rest).derived(capacities=left)
         if able_users(poor).any():
             tasks[rest] = _solve(poor, asked)[0]
     notes: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...formulations import normalisers
 from ...formulations.max_min import drf, separate_limits
-from ...models.instances.instance import Instance
+from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.merging import identity, merge_servers, merge_users
 from ...models.notation.expressions import Index
 from ...solvers.interior_point import INTERIOR
@@ -64,7 +64,7 @@ def separate_lp(asked: Asked) -> Outcome:
         if not who.size:
             continue
         used = np.flatnonzero(merged.demands[who].any(axis=0))
-        one = _one_server(merged, i, who, used).replace(task_limits=limits[who, i])
+        one = _one_server(merged, i, who, used).derived(task_limits=limits[who, i])
         rates = normalisers.entitled_by(normalisers.dominant)
         rounds = leximin(one, drf, rates, solver=asked.solver, merge=asked.merge, options=asked.options)
         tasks[who, i] = rounds.tasks[:, 0]
@@ -101,13 +101,13 @@ def by_interior_points(method: Callable[[Asked], Outcome]) -> Method:
 
 def _one_server(instance: Instance, server: int, users: np.ndarray, resources: np.ndarray) -> Instance:
     """Return one row of servers as one server, with some users, who may all run there, and some resources."""
-    return instance.select_users(users).replace(
+    return instance.select_users(users).derived(
         demands=instance.demands[np.ix_(users, resources)],
         resources=Index("r", instance.resources.labels[resources], "resource"),
         servers=Index("i", instance.servers.labels[[server]], "server"),
         capacities=instance.capacities[[server]][:, resources] * instance.counts[server],
         counts=np.ones(1, dtype=np.int64),
-        eligibility=None,
+        eligible=EVERYWHERE,
         rates=None,
         server_attributes=instance.server_attributes.iloc[[server]],
         conditions=(),

@@ -119,7 +119,7 @@ def track(
     market = Market.of(instance, division)
     there = np.ones(len(instance.users), dtype=bool)
     there[[user for time, user, enters in events if time == 0 and not enters]] = False
-    present = instance.replace(task_limits=np.where(there, market.limits, 0.0))
+    present = instance.derived(task_limits=np.where(there, market.limits, 0.0))
     network = Network(market, clocks_of(clocks), separate_start(Market.of(present, division)))
     for absent in np.flatnonzero(~there).tolist():
         network.leave(absent)

@@ -57,7 +57,8 @@ class Servers:
     def of(cls, instance: Instance, slots: int | None = None) -> Servers:
         """Return the servers of an instance one by one, empty; cut into slots when a number is given."""
         table = whole_table(instance.demands, instance.capacities)
-        return cls.empty(*table, instance.counts, instance.eligibility, slots)
+        eligible = instance.eligible if instance.has_constraints else None
+        return cls.empty(*table, instance.counts, eligible, slots)
 
     @classmethod
     def empty(
@@ -235,7 +236,7 @@ def place(instance: Instance, policy: str, *, ties: str = "larger", slots: int =
 
 def _shares(instance: Instance, policy: str) -> Any:
     """Return what one task adds to each user's share, comparable exactly: of the pool, or of slots."""
-    pool = Pool.of(instance.pooled().replace(task_limits=np.full(len(instance.users), np.inf)))
+    pool = Pool.of(instance.pooled().derived(task_limits=np.full(len(instance.users), np.inf)))
     if policy == "slots":  # one slot a task: 1/φ[n]
         users = len(instance.users)
         pool = Pool(pool.demands, pool.capacity, np.ones(users), whole(instance.user_weights), pool.limits)

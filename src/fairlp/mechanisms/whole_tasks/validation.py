@@ -88,7 +88,7 @@ def _on_servers(instance: Instance, found: Allocation) -> tuple[bool, bool]:
 
     Rows of identical servers are taken together: which of them runs what is not told.
     """
-    together = instance.replace(
+    together = instance.derived(
         capacities=instance.capacities * instance.counts[:, None], counts=np.ones_like(instance.counts)
     )
     servers = Servers.of(together)
@@ -146,7 +146,7 @@ def _rounding_gap(check: Check, found: Allocation) -> dict[str, Any]:
     """
     able = whole_able(check.instance)
     part = np.where(able, check.instance.task_limits, 0.0)
-    divisible = Check(check.instance.replace(task_limits=part), check.mechanism, check.solver, {}).allocate(
+    divisible = Check(check.instance.derived(task_limits=part), check.mechanism, check.solver, {}).allocate(
         "drf", method="lp"
     )
     row = _row(check, found, divisible, "drf, lp")

@@ -78,7 +78,7 @@ def write_folder(instance: Instance, folder: Path, check: Callable[[Instance, Pa
 
 def _texts(instance: Instance, folder: Path) -> dict[str, str]:
     try:
-        users, servers = to_frames(instance.replace(rates=None))
+        users, servers = to_frames(instance.derived(rates=None))
     except InstanceError as error:
         raise FileFormatError(f"{str(folder)!r} was not written: {error}; write .json instead") from None
     marks = {what: _label_header(what, frame.index, folder) for what, frame in (("user", users), ("server", servers))}

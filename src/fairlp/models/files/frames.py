@@ -142,11 +142,11 @@ def to_frames(instance: Instance) -> tuple[pd.DataFrame, pd.DataFrame]:
 def eligible_entries(instance: Instance) -> list[str | list[Any] | None]:
     """Return for each user its condition, its list of servers, or None where it may run everywhere."""
     entries: list[str | list[Any] | None] = list(instance.conditions) or [None] * len(instance.users)
-    if instance.eligibility is not None:
+    if instance.has_constraints:
         servers = list(instance.servers)
-        for user in np.flatnonzero(~instance.eligibility.all(axis=1)):
+        for user in np.flatnonzero(~instance.eligible.all(axis=1)):
             if entries[user] is None:
-                entries[user] = [servers[k] for k in np.flatnonzero(instance.eligibility[user])]
+                entries[user] = [servers[k] for k in np.flatnonzero(instance.eligible[user])]
     return entries
 
 

@@ -147,8 +147,8 @@ def differences(a: Instance, b: Instance) -> list[str]:
     """
     if a.equals(b):
         return []
-    parts = {part: "eligibility" if part == "eligible" else part for part in (*_PARTS, "rates", "entitlements")}
-    found = [part for part, field in parts.items() if not a.replace(**{field: getattr(b, part)}).equals(a)]
+    parts = (*_PARTS, "rates", "entitlements")
+    found = [part for part in parts if not a.derived(**{part: getattr(b, part)}).equals(a)]
     for part, what in (("server_attributes", "server attribute"), ("user_attributes", "user attribute")):
         left, right = getattr(a, part), getattr(b, part)
         found += [f"{what} {n!r}" for n in left.columns if n not in right or _listed(left[n]) != _listed(right[n])]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError
+from ...errors import InstanceError, UnknownNameError, nearest
 from ..notation.expressions import Index
 from . import checks
+
+#: Stands for a mask that is True everywhere, and takes no memory.
+EVERYWHERE = np.array(True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +63,7 @@ class Instance:
     counts: np.ndarray
     weights: np.ndarray
     task_limits: np.ndarray
-    eligibility: np.ndarray | None = None
+    eligible: np.ndarray = field(default_factory=lambda: EVERYWHERE)
     rates: np.ndarray | None = None
     entitlements: np.ndarray | None = None
     units: Mapping[str, str] = field(default_factory=dict)
@@ -150,7 +155,7 @@ class Instance:
             counts=checks.counts(counts, i),
             weights=checks.weights(weights, d, n, r),
             task_limits=checks.task_limits(task_limits, n),
-            eligibility=allowed,
+            eligible=EVERYWHERE if allowed is None else allowed,
             entitlements=checks.entitlements(entitlements, n),
             server_attributes=described,
             user_attributes=checks.attributes(user_attributes, n.labels, "user"),
@@ -178,17 +183,10 @@ class Instance:
 
         return write(self, path)
 
-    @property
-    def eligible(self) -> np.ndarray:
-        """Where each user may run (δ[n,i]), bool, shape (N, K)."""
-        if self.eligibility is None:
-            return np.ones((len(self.users), len(self.servers)), dtype=bool)
-        return self.eligibility
-
-    @property
+    @cached_property
     def has_constraints(self) -> bool:
         """Whether some user may not run on some server."""
-        return self.eligibility is not None and not bool(self.eligibility.all())
+        return self.eligible.strides != (0, 0) and not bool(self.eligible.all())
 
     @property
     def n_servers(self) -> int:
@@ -220,8 +218,8 @@ class Instance:
             alone = self.rates * self.counts
         else:
             alone = tasks_alone(self.demands, self.capacities) * self.counts
-        if not ignore_placement and self.eligibility is not None:
-            alone = np.where(self.eligibility, alone, 0.0)
+        if not ignore_placement and self.has_constraints:
+            alone = np.where(self.eligible, alone, 0.0)
         return np.asarray(alone)
 
     def runnable(self) -> np.ndarray:
@@ -231,7 +229,7 @@ class Instance:
         else:
             # a pattern of demanded resources meets a pattern of missing ones
             able = ((self.demands > 0).astype(np.float32) @ (self.capacities == 0).T.astype(np.float32)) == 0
-        return able if self.eligibility is None else able & self.eligibility
+        return able & self.eligible if self.has_constraints else able
 
     def oversized(self) -> pd.DataFrame:
         """Return the users whose task fits no single eligible server, with the best server and what it lacks.
@@ -270,7 +268,7 @@ class Instance:
             servers=Index("i", pd.Index(["pool"], dtype=object), "server"),
             capacities=self.pool[None, :],
             counts=np.ones(1, dtype=np.int64),
-            eligibility=None,
+            eligible=EVERYWHERE,
             rates=None,
             server_attributes=pd.DataFrame(index=pd.Index(["pool"], dtype=object)),
             conditions=(),
@@ -284,7 +282,7 @@ class Instance:
             demands=self.demands[positions],
             weights=self.weights[positions],
             task_limits=self.task_limits[positions],
-            eligibility=None if self.eligibility is None else self.eligibility[positions],
+            eligible=self.eligible[positions] if self.has_constraints else EVERYWHERE,
             rates=None if self.rates is None else self.rates[positions],
             entitlements=None,
             user_attributes=self.user_attributes.iloc[positions],
@@ -292,7 +290,24 @@ class Instance:
         )._frozen()
 
     def replace(self, **changes: Any) -> Instance:
-        """Return a copy with other arrays (already checked ones; use :meth:`from_arrays` for new data)."""
+        """Return a copy with other data, checked as much as by :meth:`from_arrays`, whose arguments it takes.
+
+        What is not named stays; ``eligible=None`` lifts all placement constraints. Your arrays are copied.
+
+        >>> two = Instance.from_arrays([[1, 2], [0, 3]], [[9, 12]])
+        >>> two.replace(weights=[2, 1]).weights.tolist()
+        [2.0, 1.0]
+        """
+        given = {name: getattr(self, name) for name in inspect.signature(Instance.from_arrays).parameters}
+        for name in changes:
+            if name not in given:
+                raise UnknownNameError(f"an instance has no {name!r} to replace; {nearest(name, given)}")
+        made = Instance.from_arrays(**(given | changes))
+        kept = "eligible" not in changes and len(made.users) == len(self.users)
+        return made.derived(conditions=self.conditions) if kept else made
+
+    def derived(self, **changes: Any) -> Instance:
+        """Return a copy with other arrays that are known to be right and belong to nobody else: nothing is checked."""
         return replace(self, **changes)._frozen()
 
     def equals(self, other: object) -> bool:
@@ -301,6 +316,11 @@ class Instance:
 
         return isinstance(other, Instance) and equal(self, other)
 
+    def __post_init__(self) -> None:
+        if self.eligible is EVERYWHERE:
+            everywhere = np.broadcast_to(EVERYWHERE, (len(self.users), len(self.servers)))
+            object.__setattr__(self, "eligible", everywhere)
+
     def _frozen(self) -> Instance:
         for name in (
             "demands",
@@ -308,7 +328,7 @@ class Instance:
             "counts",
             "weights",
             "task_limits",
-            "eligibility",
+            "eligible",
             "rates",
             "entitlements",
         ):

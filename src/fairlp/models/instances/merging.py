@@ -13,7 +13,7 @@ import numpy as np
 
 from ...tolerances import PROPORTIONAL_BITS
 from ..notation.expressions import Index
-from .instance import Instance
+from .instance import EVERYWHERE, Instance
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def identity(size: int) -> Groups:
 def merge_servers(instance: Instance) -> tuple[Instance, Groups]:
     """Return the instance with identical servers (capacity, eligible users, rates) as one row; O(K·(R + N/8))."""
     parts: list[np.ndarray] = [instance.capacities + 0.0]
-    if instance.eligibility is not None:
-        parts.append(np.packbits(instance.eligibility.T, axis=1))
+    if instance.has_constraints:
+        parts.append(np.packbits(instance.eligible.T, axis=1))
     if instance.rates is not None:
         parts.append(instance.rates.T + 0.0)
     groups = _groups(parts)
@@ -67,7 +67,7 @@ def merge_servers(instance: Instance) -> tuple[Instance, Groups]:
         servers=Index("i", instance.servers.labels[keep], "server"),
         capacities=instance.capacities[keep],
         counts=counts,
-        eligibility=None if instance.eligibility is None else instance.eligibility[:, keep],
+        eligible=instance.eligible[:, keep] if instance.has_constraints else EVERYWHERE,
         rates=None if instance.rates is None else instance.rates[:, keep],
         server_attributes=instance.server_attributes.iloc[keep],
     )
@@ -82,8 +82,8 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
     """
     largest = instance.demands.max(axis=1)
     parts: list[np.ndarray] = [_canonical(instance.demands / largest[:, None])]
-    if instance.eligibility is not None:
-        parts.append(np.packbits(instance.eligibility, axis=1))
+    if instance.has_constraints:
+        parts.append(np.packbits(instance.eligible, axis=1))
     if instance.rates is not None:
         parts.append(_canonical(instance.rates * largest[:, None]))
     groups = _groups(parts)
@@ -95,7 +95,7 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
         demands=instance.demands[keep],
         weights=np.ones(len(keep)),
         task_limits=np.full(len(keep), np.inf),
-        eligibility=None if instance.eligibility is None else instance.eligibility[keep],
+        eligible=instance.eligible[keep] if instance.has_constraints else EVERYWHERE,
         rates=None if instance.rates is None else instance.rates[keep],
         entitlements=None,
         user_attributes=instance.user_attributes.iloc[keep],

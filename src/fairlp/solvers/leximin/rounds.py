@@ -94,8 +94,8 @@ def leximin(
     small, users = merge_users(small) if merge else (small, identity(len(part.users)))
     member_due = due[who] * users.factor
     group_due = np.bincount(users.of, weights=member_due)
-    small = small.replace(weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf))
-    small = small.replace(weights=group_due / entitled(small))
+    small = small.derived(weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf))
+    small = small.derived(weights=group_due / entitled(small))
     model = formulation(small)
     program = model.compile()
     result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, part))
