@@ -6,7 +6,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -18,33 +17,7 @@ import pandas as pd
 from ..errors import InstanceError, NotDefinedError
 from ..models.files.whole_files import write_text
 from ..models.instances.instance import Instance
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The answer of :meth:`Allocation.certify`.
-
-    Attributes
-    ----------
-    proved : bool
-    message : str
-        "optimal, proved …", or what fails.
-    difference : float
-        Largest difference of a user's level from the proved one, relative.
-    levels : tuple of (Fraction or None)
-        Exact levels by user, where they were computed.
-    """
-
-    proved: bool
-    message: str
-    difference: float = np.nan
-    levels: tuple[Fraction | None, ...] = field(default=(), repr=False)
-
-    def __bool__(self) -> bool:
-        return self.proved
-
-    def __str__(self) -> str:
-        return self.message
+from ..models.programs.certificate import Verdict
 
 
 class Answer(ABC):

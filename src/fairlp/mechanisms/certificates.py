@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..models.programs.certificate import Verdict
 from ..tolerances import AGREEMENT, VERIFIED
-from .allocation import Allocation, Verdict
+from .allocation import Allocation
 from .mechanism import run
 from .table import find
 
@@ -23,9 +24,9 @@ def by_rounds(allocation: Allocation, exact: bool = False) -> Verdict:
         assert mechanism.formulation is not None
         found = exact_levels(allocation.instance, mechanism.formulation)
         if not found.proved:
-            return Verdict(False, f"not proved: {found.message}", levels=tuple(found.levels))
+            return Verdict(False, f"not proved: {found.message}", levels=found.levels)
         expected = np.array([0.0 if level is None else float(level) for level in found.levels])
-        return _agreement(allocation, expected, f"in rationals, {found.rounds} rounds", tuple(found.levels))
+        return _agreement(allocation, expected, found.message, found.levels)
     reference = run(mechanism, allocation.instance, method="lp")
     return _agreement(allocation, reference.levels.to_numpy(), f"by linear programs, gap {reference.gap or 0:.1e}")
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..models.instances.instance import Instance
     from ..models.notation.model import Model
-    from .allocation import Verdict
+    from ..models.programs.certificate import Verdict
     from .validation import Check
 
 #: What servers divide: their resources, or their time.

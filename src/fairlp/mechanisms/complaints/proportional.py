@@ -12,9 +12,9 @@ from ...formulations.region import able_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
+from ...models.programs.certificate import Verdict
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT
-from ..allocation import Verdict
 from ..mechanism import Asked, Tasks
 from .methods import market
 

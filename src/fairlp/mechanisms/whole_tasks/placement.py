@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.instances.instance import Instance
+from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.whole_numbers import whole, whole_table
 from ...tolerances import SAME_DISTANCE
 from .picking import comparable
@@ -236,7 +236,7 @@ def place(instance: Instance, policy: str, *, ties: str = "larger", slots: int =
 
 def _shares(instance: Instance, policy: str) -> Any:
     """Return what one task adds to each user's share, comparable exactly: of the pool, or of slots."""
-    pool = Pool.of(instance.pooled().derived(task_limits=np.full(len(instance.users), np.inf)))
+    pool = Pool.of(instance.derived(eligible=EVERYWHERE, task_limits=np.full(len(instance.users), np.inf)))
     if policy == "slots":  # one slot a task: 1/φ[n]
         users = len(instance.users)
         pool = Pool(pool.demands, pool.capacity, np.ones(users), whole(instance.user_weights), pool.limits)

@@ -15,7 +15,15 @@ from typing import Final
 import numpy as np
 
 from ...models.instances.instance import Instance
-from ...models.instances.whole_numbers import LARGEST_WHOLE, integers, product, quotient, same_quotient, whole
+from ...models.instances.whole_numbers import (
+    LARGEST_WHOLE,
+    integers,
+    product,
+    quotient,
+    same_quotient,
+    whole,
+    whole_table,
+)
 from ...tolerances import QUOTIENT_ROUNDING
 
 #: Picks that are put in order together: enough to share the cost of an array operation, few enough to sort quickly.
@@ -47,9 +55,8 @@ class Pool:
 
     @classmethod
     def of(cls, instance: Instance) -> Pool:
-        """Return the whole-number data of an instance with one server; O(N·R)."""
-        total = instance.capacities[0] * instance.counts[0]
-        demands, capacity = _whole_columns(instance.demands, total)
+        """Return the whole-number data of an instance, all of its servers as one; O((N + K)·R)."""
+        demands, capacity = _whole_columns(instance.demands, instance.capacities, instance.counts)
         limits = np.floor(instance.task_limits)
         able = limits > 0
         for r in range(len(capacity)):
@@ -79,23 +86,27 @@ class Pool:
         return quotient(self.top, self.bottom)
 
 
-def _whole_columns(demands: np.ndarray, capacity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scale each resource to whole numbers; Python integers for all where one needs them, or sums could pass 2⁵³."""
-    if bool((demands == np.floor(demands)).all()) and bool((capacity == np.floor(capacity)).all()):
-        columns = None
-    else:
-        columns = [whole(np.append(demands[:, r], total)) for r, total in enumerate(capacity)]
-        small = all(column.dtype != object for column in columns)
-        stack = np.column_stack(columns if small else [integers(column) for column in columns])
-        demands, capacity = stack[:-1], stack[-1]
+def _whole_columns(demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scale each resource to whole numbers and add the servers up, exactly.
+
+    Python integers for all where one number needs them, or sums could pass 2⁵³.
+    """
+    plain = bool((demands == np.floor(demands)).all()) and bool((capacities == np.floor(capacities)).all())
+    need, there = (demands, capacities) if plain else whole_table(demands, capacities)
+    total = _total(there, counts)
     # a window of picks (filling.py) adds at most a few tasks of each user to what is in use before it is checked
-    reach = float(capacity.max()) + 4.0 * float(demands.sum(axis=0).max()) + WINDOW * max(float(demands.max()), 1.0)
-    if demands.dtype != object and reach >= LARGEST_WHOLE:
-        if columns is None:  # whole floats, some perhaps beyond 2⁵³: shortest decimals then
-            columns = [whole(np.append(demands[:, r], total)) for r, total in enumerate(capacity)]
-        stack = np.column_stack([integers(column) for column in columns])
-        return stack[:-1], stack[-1]
-    return demands, capacity
+    reach = float(total.max()) + 4.0 * float(need.sum(axis=0).max()) + WINDOW * max(float(need.max()), 1.0)
+    if need.dtype != object and reach >= LARGEST_WHOLE:
+        if plain:  # whole floats, some perhaps beyond 2⁵³: shortest decimals then
+            need, there = whole_table(demands, capacities)
+        need = np.column_stack([integers(column) for column in need.T])
+        total = _total(np.column_stack([integers(column) for column in there.T]), counts)
+    return need, total
+
+
+def _total(capacities: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return what all servers have together; shape (R,)."""
+    return np.asarray(counts.astype(capacities.dtype) @ capacities)
 
 
 def _dominant(

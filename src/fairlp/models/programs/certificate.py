@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,33 @@ from .program import Program
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Yes or no, with words: whether something was proved, and what says so or what fails.
+
+    Attributes
+    ----------
+    proved : bool
+    message : str
+        "optimal, proved …", or what fails.
+    difference : float
+        Largest difference of a user's level from the proved one, relative, where levels were compared.
+    levels : tuple of (Fraction or None)
+        Exact levels by user, where they were computed; None for a user who can run nothing.
+    """
+
+    proved: bool
+    message: str
+    difference: float = float("nan")
+    levels: tuple[Fraction | None, ...] = field(default=(), repr=False)
+
+    def __bool__(self) -> bool:
+        return self.proved
+
+    def __str__(self) -> str:
+        return self.message
 
 
 @dataclass(frozen=True)

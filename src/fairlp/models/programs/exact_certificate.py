@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import SolverNotAvailableError, UnsupportedError
+from .certificate import Verdict
 from .program import Program
 
 if TYPE_CHECKING:
@@ -24,29 +25,20 @@ LOWER, BASIC, UPPER, FREE = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
-class ExactCertificate:
-    """The verdict on a basis.
+class ExactCertificate(Verdict):
+    """The verdict on a basis: whether its vertex is feasible and the duals prove it optimal, without any tolerance.
 
     Attributes
     ----------
-    proved : bool
-        The vertex is feasible and the duals prove it optimal, without any tolerance.
     objective : Fraction or None
         The exact optimum (None when the basis is singular).
-    message : str
-        "optimal, proved", or what fails, by name.
     x, row_duals : list of Fraction
         Vertex and duals (∂objective/∂right-hand side in the user's sense).
     """
 
-    proved: bool
-    objective: Fraction | None
-    message: str
+    objective: Fraction | None = None
     x: list[Fraction] = field(default_factory=list, repr=False)
     row_duals: list[Fraction] = field(default_factory=list, repr=False)
-
-    def __bool__(self) -> bool:
-        return self.proved
 
     def __str__(self) -> str:
         return self.message if self.objective is None else f"{self.message} (objective {float(self.objective):.17g})"
@@ -92,18 +84,18 @@ def prove_basis(
     exact = Exact(program, lower)
     basic, active = columns.count(BASIC), len(rows) - rows.count(BASIC)
     if basic != active:
-        return ExactCertificate(False, None, f"no basis: {basic} basic columns for {active} active rows")
+        return ExactCertificate(False, f"no basis: {basic} basic columns for {active} active rows")
     if any(status != BASIC and exact.row_at(i, status) is None for i, status in enumerate(rows)):
-        return ExactCertificate(False, None, "no basis: a row is said to be at a bound that it does not have")
+        return ExactCertificate(False, "no basis: a row is said to be at a bound that it does not have")
     try:
         vertex = Vertex(exact, columns, rows)
     except ZeroDivisionError:
-        return ExactCertificate(False, None, "the basis is singular")
+        return ExactCertificate(False, "the basis is singular")
     problem = vertex.primal_problem() or vertex.dual_problem()
     value = exact.offset + exact.sign * sum((exact.cost(j) * v for j, v in enumerate(vertex.x)), exact.zero)
     x = [_fraction(v) for v in vertex.x]
     duals = [_fraction(exact.sign * vertex.reduced.get(("row", i), exact.zero)) for i in range(program.n_rows)]
-    return ExactCertificate(not problem, _fraction(value), problem or "optimal, proved", x, duals)
+    return ExactCertificate(not problem, problem or "optimal, proved", objective=_fraction(value), x=x, row_duals=duals)
 
 
 def _fraction(value: Any) -> Fraction:

@@ -7,7 +7,6 @@ enter the next one as the rationals that they are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -16,29 +15,11 @@ import scipy.sparse as sp
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
+from ...models.programs.certificate import Verdict
 from ...models.programs.exact_simplex import optimal_from
 
 
-@dataclass(frozen=True)
-class ExactLevels:
-    """Exact levels of the leximin.
-
-    Attributes
-    ----------
-    proved : bool
-    message : str
-    levels : list of (Fraction or None), by user
-        None for a user who can run nothing, or when it was not proved.
-    rounds : int
-    """
-
-    proved: bool
-    message: str
-    levels: list[Fraction | None] = field(default_factory=list)
-    rounds: int = 0
-
-
-def exact_levels(instance: Instance, formulation: Callable[[Instance], Model]) -> ExactLevels:
+def exact_levels(instance: Instance, formulation: Callable[[Instance], Model]) -> Verdict:
     """Return the exact levels of a max-min formulation's leximin, or what could not be proved.
 
     A round maximises t; whoever has a positive exact dual on its fairness row is blocked in every optimum and keeps its
@@ -73,19 +54,19 @@ def exact_levels(instance: Instance, formulation: Callable[[Instance], Model]) -
         current = program.replace(A=sp.csc_array(A), row_lower=floors)
         solution = current.solve("highs", method="simplex")
         if solution.basis is None:
-            return ExactLevels(False, f"round {count}: the solver kept no basis ({solution.status})")
+            return Verdict(False, f"round {count}: the solver kept no basis ({solution.status})")
         basis = solution.basis
         statuses = [int(s) for s in basis.col_status], [int(s) for s in basis.row_status]
         proof, _ = optimal_from(current, *statuses, lower)
         if not proof.proved:
-            return ExactLevels(False, f"round {count}: {proof.message}", levels, count)
+            return Verdict(False, f"round {count}: {proof.message}", levels=tuple(levels))
         level = proof.x[column]
         blocked = [k for k in active if proof.row_duals[rows[k]] != 0]
         if not blocked:
-            return ExactLevels(False, f"round {count}: nobody is blocked", levels, count)
+            return Verdict(False, f"round {count}: nobody is blocked", levels=tuple(levels))
         for k in blocked:
             levels[who[k]] = level
             lower[rows[k]] = level * due[k]
             A[rows[k], column] = 0.0
             active.discard(k)
-    return ExactLevels(True, f"optimal, proved ({count} rounds)", levels, count)
+    return Verdict(True, f"in rationals, {count} rounds", levels=tuple(levels))

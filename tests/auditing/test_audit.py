@@ -1,0 +1,298 @@
+"""Audits: planted violations are found, what holds passes, and plain loops or SciPy agree with every margin."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import fairlp
+from fairlp import Instance, examples
+from fairlp.auditing import PROPERTIES
+from fairlp.errors import FileFormatError, InstanceError, UnknownNameError
+from fairlp.models.files.tasks import read_tasks
+from fairlp.tolerances import AUDIT
+from instances import random_instance
+
+SELF = ["feasible", "non-wasteful", "Pareto-optimal", "envy-free", "sharing incentive"]
+
+
+def audited(instance, tasks, *names, **how):
+    return fairlp.audit(instance, tasks, list(names), **how)
+
+
+def best_gain(instance, tasks):
+    """The largest gain that one user can have while nobody loses, over Γ[n]: one SciPy program a user."""
+    n, k, r = len(instance.users), len(instance.servers), len(instance.resources)
+    gamma = instance.gamma()
+    alone = gamma.sum(axis=1)
+    capacity = instance.capacities * instance.counts[:, None]
+    rows, right = [], []
+    for i in range(k):
+        for j in range(r):
+            row = np.zeros((n, k))
+            row[:, i] = instance.demands[:, j]
+            rows.append(row.ravel())
+            right.append(capacity[i, j])
+    for u in range(n):
+        row = np.zeros((n, k))
+        row[u] = -1
+        rows.append(row.ravel())
+        right.append(-tasks[u].sum() * (1 - 1e-9))
+        if np.isfinite(instance.task_limits[u]):
+            rows.append(-row.ravel())
+            right.append(instance.task_limits[u])
+    bounds = [(0, None if gamma[u, i] > 0 else 0) for u in range(n) for i in range(k)]
+    best = 0.0
+    for u in range(n):
+        if alone[u] > 0:
+            cost = np.zeros((n, k))
+            cost[u] = -1
+            found = linprog(cost.ravel(), np.array(rows), np.array(right), bounds=bounds)
+            best = max(best, (-found.fun - tasks[u].sum()) / alone[u])
+    return best
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9))
+def test_pareto_agrees_with_one_program_a_user(seed):
+    rng = np.random.default_rng(seed)
+    instance = random_instance(seed)
+    tasks = fairlp.allocate(instance, "tsf").tasks_array
+    planted = tasks * rng.choice([1.0, 1.0, 0.7], (len(tasks), 1))
+    for given_tasks in (tasks, planted):
+        gain = best_gain(instance, given_tasks)
+        found = audited(instance, given_tasks, "Pareto-optimal").loc["Pareto-optimal"]
+        assert found.holds == (gain <= 1e-6) or 1e-8 < gain < 1e-5
+        assert -found.margin >= gain - 1e-6  # the sum of gains is at least the largest one
+        if not found.holds:
+            better = found.better.totals - given_tasks.sum(axis=1)
+            assert (better >= -1e-6).all() and better.max() > 0 and found.better.residual <= 1e-6
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 10**9))
+def test_envy_and_sharing_incentive_agree_with_plain_loops(seed):
+    rng = np.random.default_rng(seed)
+    instance = random_instance(seed)
+    tasks = instance.gamma() * rng.dirichlet(np.ones(len(instance.users)), len(instance.servers)).T
+    gamma, phi = instance.gamma(), instance.weights
+    alone = gamma.sum(axis=1)
+    worst_envy, worst_part = np.inf, np.inf
+    for n in range(len(instance.users)):
+        scale = alone[n] or 1.0
+        if alone[n] > 0:
+            due = sum(phi[n] / phi.sum() * gamma[n, i] for i in range(len(instance.servers)))
+            worst_part = min(worst_part, (tasks[n].sum() - min(due, instance.task_limits[n])) / scale)
+        for m in range(len(instance.users)):
+            if m != n:
+                worth = 0.0
+                for i in range(len(instance.servers)):
+                    if gamma[n, i] > 0:
+                        bundle = tasks[m, i] * instance.demands[m] * phi[n] / phi[m]
+                        worth += min(b / d for b, d in zip(bundle, instance.demands[n], strict=True) if d > 0)
+                worst_envy = min(worst_envy, (tasks[n].sum() - min(worth, instance.task_limits[n])) / scale)
+    found = audited(instance, tasks, "envy-free", "sharing incentive")
+    if len(instance.users) > 1:
+        assert found.margin["envy-free"] == pytest.approx(worst_envy, abs=1e-9)
+        assert found.holds["envy-free"] == (worst_envy >= -AUDIT)
+    if np.isfinite(worst_part):
+        assert found.margin["sharing incentive"] == pytest.approx(worst_part, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9))
+def test_planted_violations_are_found_and_optima_pass(seed):
+    instance = random_instance(seed, limits=False)
+    allocation = fairlp.allocate(instance, "c-drfh")
+    assume(allocation.totals.max() > 0)
+    good = audited(instance, allocation, "feasible", "non-wasteful", "Pareto-optimal", "leximin (drfh)")
+    assert good.holds.tolist() == [True] * 4
+    more = audited(instance, allocation.tasks_array * 1.01, "feasible").loc["feasible"]
+    assert not more.holds and more.margin == pytest.approx(-0.01, rel=1e-6) and "is over its" in more.witness
+    less = audited(instance, allocation.tasks_array * 0.99, *good.index)
+    assert less.holds.tolist() == [True, False, False, False]
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**9))
+def test_best_responses_pass_and_a_moved_task_fails(seed):
+    instance = random_instance(seed, limits=False)
+    assume(instance.gamma().max() > 0)
+    for division in ("rdm", "tdm"):
+        tasks = fairlp.allocate(instance, f"psdsf-{division}").tasks_array
+        name = f"PS-DSF ({division})"
+        assert audited(instance, tasks, name, division=division).holds[name]
+        assert not audited(instance, tasks * 0.9, name, division=division).holds[name]
+
+
+def test_placement_limits_and_signs_are_part_of_feasibility():
+    instance = Instance.from_arrays(
+        [[1, 1], [1, 2]], [[9, 9], [9, 9]], users=["ann", "bob"], eligible=[[1, 0], [1, 1]], task_limits=[3, np.inf]
+    )
+    for tasks, words in (
+        ([[4, 0], [0, 0]], "'ann' runs 4 tasks and has 3"),
+        ([[0, 1], [0, 0]], "'ann' may or can run nothing on 'server2'"),
+        ([[0, 0], [-1, 0]], "'bob' has fewer than no tasks on 'server1'"),
+        ([[0, 0], [0, 6]], "'server2' is over its resource2"),
+    ):
+        found = audited(instance, np.array(tasks, dtype=float), "feasible").loc["feasible"]
+        assert not found.holds and words in found.witness
+
+
+def test_bottleneck_of_the_papers_first_figure():
+    """Memory is everyone's dominant resource: PS-DSF shares it fairly (3, 3, 6), C-DRFH and TSF do not."""
+    instance = examples.load("khamse-ashari-figure-1")
+    held = {
+        m: fairlp.audit(instance, fairlp.allocate(instance, m), "bottleneck").holds.iloc[0]
+        for m in ("psdsf-rdm", "psdsf-tdm", "c-drfh", "tsf")
+    }
+    assert held == {"psdsf-rdm": True, "psdsf-tdm": True, "c-drfh": False, "tsf": False}
+
+
+def test_whole_tasks_are_audited_as_whole():
+    instance = examples.load("ghodsi-59-19")
+    stopped = fairlp.allocate(instance, "drf-discrete", rule="stop")
+    found = audited(instance, stopped, "non-wasteful", "Pareto-optimal", "bottleneck")
+    assert found.holds.tolist() == [False, False, None]
+    assert "'B' could run 3 more tasks" in found.witness["non-wasteful"]
+    assert audited(instance, fairlp.allocate(instance, "drf-discrete"), "Pareto-optimal").holds.iloc[0]
+    assert not audited(instance, stopped.tasks, "Pareto-optimal", whole_tasks=False).holds.iloc[0]
+
+
+def test_a_lie_that_pays_is_shown_and_can_be_rerun():
+    """Asset fairness of a user who gains by claiming more; the misreport is an Instance to run again."""
+    instance = fairlp.counterexample("naive-drf", "strategy-proof")
+    found = audited(instance, fairlp.allocate(instance, "naive-drf"), "strategy-proof").loc["strategy-proof"]
+    assert found.holds is False and "by claiming to need" in found.witness
+    lie = found.misreport
+    liar = next(u for u in instance.users if repr(u) in found.witness)
+    k = list(instance.users).index(liar)
+    given_tasks = fairlp.allocate(lie, "naive-drf").tasks_array[k]
+    need = instance.demands[k] > 0
+    use = given_tasks * (lie.demands[k][need] / instance.demands[k][need]).min() * (instance.gamma()[k] > 0)
+    truth = fairlp.allocate(instance, "naive-drf").totals.iloc[k]
+    useful = min(use.sum(), instance.task_limits[k])
+    assert (useful - truth) / instance.gamma()[k].sum() == pytest.approx(-found.margin, rel=1e-6)
+
+
+def test_no_lie_found_is_not_called_proof():
+    instance = examples.load("ghodsi")
+    found = audited(instance, fairlp.allocate(instance, "drf"), "strategy-proof", tries=40).iloc[0]
+    assert found.holds is None and "40 tries" in found.witness and found.margin == 0
+
+
+def test_leaving_users_can_hurt_where_demands_are_zero():
+    """With zero demands DRF is not population-monotonic: without A, C takes more of what B needs."""
+    instance = fairlp.counterexample("drf", "population-monotonic")
+    found = audited(instance, fairlp.allocate(instance, "drf"), "population-monotonic").iloc[0]
+    assert found.holds is False and (instance.demands == 0).any()
+
+
+@pytest.mark.parametrize("mechanism", ["dynamic-drf", "cautious-lp"])
+def test_users_who_arrive_are_audited_at_every_step(mechanism):
+    result = fairlp.allocate(examples.load("epsilon"), mechanism)
+    found = fairlp.audit(result.instance, result)
+    assert found.holds["irrevocable"] and found.holds["dynamic sharing incentive"]
+    assert found.holds["dynamically Pareto-optimal"] == (mechanism == "dynamic-drf")
+    assert found.holds["population-monotonic"] is None
+
+
+def test_the_table_of_properties_and_the_order_asked_for():
+    instance = examples.load("ghodsi")
+    allocation = fairlp.allocate(instance, "drf")
+    everything = fairlp.audit(instance, allocation, tries=10)
+    assert list(everything.index) == list(PROPERTIES)
+    assert list(audited(instance, allocation, "envy-free", "feasible").index) == ["envy-free", "feasible"]
+    with pytest.raises(UnknownNameError, match="did you mean 'envy-free'"):
+        fairlp.audit(instance, allocation, "envy free")
+    with pytest.raises(InstanceError, match="shape"):
+        fairlp.audit(instance, np.zeros((3, 1)))
+    with pytest.raises(InstanceError, match="'B'"):
+        fairlp.audit(instance, pd.DataFrame({"pool": [1.0]}, index=["A"]))
+
+
+def test_who_blocks_whom():
+    instance = examples.load("khamse-ashari-figure-1")
+    found = fairlp.blockers(instance, fairlp.allocate(instance, "psdsf-rdm")).set_index(["user", "server"])
+    assert found.blocked.all()
+    first = found.loc[("user1", "server1")]
+    assert first.resource == "memory" and list(first.held_by) == ["user1", "user2"]
+    assert sum(first.held_by.values()) == pytest.approx(12)
+    priced = fairlp.blockers(instance, fairlp.allocate(instance, "drfh", method="lp"))
+    assert priced.price.notna().all() and priced.price.max() > 0
+
+
+def test_reading_what_a_scheduler_did(tmp_path):
+    instance = examples.load("wang-figure-1")
+    allocation = fairlp.allocate(instance, "drfh")
+    wide = tmp_path / "wide.csv"
+    allocation.to_csv(wide)
+    assert read_tasks(wide, instance).to_numpy() == pytest.approx(allocation.tasks_array)
+    long = tmp_path / "long.csv"
+    long.write_text("user,server,tasks\nuser1,server1,4\nuser1,server1,2\nuser2,server2,3\n")
+    assert read_tasks(long, instance).to_numpy().tolist() == [[6, 0], [0, 3]]
+    for text, words in (
+        ("server1\n1\n", "no column 'user'"),
+        ("user,server1\nuser9,1\n", "user 'user9'"),
+        ("user,server7\nuser1,1\n", "server 'server7'"),
+        ("user,server1\nuser1,many\n", "'many'; expected a number"),
+        ("user,server1\nuser1,1\nuser1,2\n", "twice"),
+        ("", "could not be read"),
+    ):
+        long.write_text(text)
+        with pytest.raises(FileFormatError, match=words):
+            read_tasks(long, instance)
+
+
+def shipped():
+    from fairlp.auditing.promises import _shipped
+
+    return sorted(_shipped())
+
+
+@pytest.mark.parametrize(("mechanism", "wanted"), shipped(), ids=lambda value: str(value))
+def test_every_counterexample_that_ships_breaks_its_property(mechanism, wanted):
+    instance = fairlp.counterexample(mechanism, wanted)
+    found = fairlp.audit(instance, fairlp.allocate(instance, mechanism), wanted, tries=100).iloc[0]
+    assert found.holds is False and found.margin < -1e-3 and found.witness
+    assert len(instance.users) <= 4 and instance.demands.max() <= 12
+
+
+def test_the_search_is_seeded_shrinks_and_gives_up_honestly():
+    first, second = (fairlp.counterexample("drfh", "sharing incentive", search=True, seed=3) for _ in range(2))
+    assert first.equals(second) and len(first.users) == 2 and len(first.servers) == 2
+    assert fairlp.counterexample("drf", "envy-free", search=True, tries=30) is None
+    with pytest.raises(UnknownNameError, match="search=True"):
+        fairlp.counterexample("drf", "envy-free")
+
+
+@pytest.mark.parametrize("mechanism", ["drf", "drfh", "c-drfh", "tsf", "cdrf", "psdsf-rdm", "psdsf-tdm"])
+def test_promises_hold_on_random_instances_or_ship_a_counterexample(mechanism):
+    """25 audits each here; benchmarks/audits.py makes 500."""
+    found = fairlp.promises(25, seed=1, mechanisms=[mechanism])
+    assert (found.audited[found.promised] == 25).all()
+    assert (found.broken[found.counterexample == ""] == 0).all()
+
+
+def test_audit_on_the_command_line(tmp_path):
+    import json
+
+    from cli_runner import run
+    from fairlp.cli import ExitCode
+
+    table = tmp_path / "observed.csv"
+    fairlp.allocate(examples.load("khamse-ashari-figure-1"), "tsf").to_csv(table)
+    how = ("audit", "khamse-ashari-figure-1", "--allocation", str(table), "-p", "feasible", "-p", "bottleneck")
+    assert "broken: bottleneck" in run(*how, code=ExitCode.NO).stdout
+    rows = json.loads(run(*how, "--json", code=ExitCode.NO).stdout)
+    assert [row["holds"] for row in rows] == [True, False]
+    assert "nothing is broken" in run("audit", "ghodsi", "-m", "drf", "-p", "envy-free").stdout
+    target = tmp_path / "found.yaml"
+    assert "'B' runs" in run("counterexample", "drfh", "sharing incentive", "-o", str(target)).stdout
+    assert fairlp.read(target).name == "drfh breaks sharing incentive"
+    assert "none found" in run("counterexample", "drf", "feasible", "--search", "--tries", "3", code=ExitCode.NO).stdout
+    assert "drfh breaks sharing incentive" in run("promises", "-m", "drfh", "--csv").stdout

@@ -1,0 +1,270 @@
+"""The shell around the commands: errors in one line, exit codes, streams, start-up, completion, documentation."""
+
+import json
+import re
+import sys
+
+import pytest
+import typer
+
+import fairlp
+from cli_runner import error_line, fairlp_in_a_shell, python, run
+from fairlp import api, errors, examples
+from fairlp.cli import ExitCode, app, main
+from fairlp.cli.output import json_text
+from fairlp.cli.parameters import complete_instance, complete_mechanism, complete_solver
+from paths import DOCS
+
+DOCUMENT = DOCS / "command-line.md"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("allocate", "google-clster"), "no file or folder 'google-clster'.*did you mean 'google-cluster'"),
+        (("allocate", ""), "no file or folder ''"),
+        (("allocate", "ghodsi", "-m", "drhf"), "did you mean 'drf"),
+        (("allocate", "wang-figure-1", "-m", "drf"), "drf is not defined here: .*drfh"),
+        (("allocate", "ghodsi", "--method", "rouds"), "did you mean 'rounds'"),
+        (("allocate", "ghodsi", "--solver", "higs"), "did you mean 'highs"),
+        (("allocate", "wang-figure-1", "--option", "thread=1"), "did you mean 'threads'"),
+        (("compare", "ghodsi", "-m", "drf,tfs"), "did you mean 'tsf'"),
+        (("export", "ghodsi", "-o", "x.mps", "--option", "a=1"), "no option 'a'"),
+        (("show", "ghodsi", "-m", "tfs"), "did you mean 'tsf'"),
+        (("example", "ghosdi"), "did you mean 'ghodsi'"),
+        (("validate", "no.yaml"), "no file or folder 'no.yaml'"),
+        (("allocate", "ghodsi", "-o", "no/where.txt"), "there is no folder 'no'"),
+        (("allocate", "ghodsi", "-o", "."), "it is a folder"),
+        (("allocate", "ghodsi", "--plot", "no/where.png"), "there is no folder 'no'"),
+        (("allocate", "ghodsi", "--plot", "x.pngg"), "cannot tell the format of figure 'x.pngg'; did you mean 'png'"),
+        (("allocate", "bad.yaml"), "bad.yaml"),
+        (("allocate", "bad.txt"), "bad.txt"),
+    ],
+)
+def test_an_error_is_one_line_that_helps(here, arguments, expected):
+    for name in ("bad.yaml", "bad.txt"):
+        (here / name).write_text("{[", encoding="utf-8")
+    result = run(*arguments, code=ExitCode.INPUT)
+    assert re.search(expected, error_line(result))
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.InstanceError("x"), 3),
+        (errors.FileFormatError("x"), 3),
+        (errors.UnknownNameError("x"), 3),
+        (errors.NotDefinedError("x"), 3),
+        (errors.ModelError("x"), 3),
+        (errors.SolverError("x"), 4),
+        (errors.SolverNotAvailableError("x"), 4),
+        (errors.UnsupportedError("x"), 4),
+        (errors.NoSolutionError("x"), 4),
+        (errors.NotConvergedError("x"), 4),
+    ],
+)
+def test_exit_codes(monkeypatch, error, code):
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr(api, "allocate", fails)
+    assert error_line(run("allocate", "ghodsi", code=code)) == "error: x"
+
+
+def test_a_message_of_several_lines_becomes_one(monkeypatch):
+    def fails(*_, **__):
+        raise errors.SolverError("one\ntwo")
+
+    monkeypatch.setattr(api, "allocate", fails)
+    assert error_line(run("allocate", "ghodsi", code=4)) == "error: one two"
+
+
+def test_a_time_limit_is_an_error_of_the_solver():
+    assert "time limit" in error_line(run("allocate", "wang-figure-1", "--time-limit", 0, code=4))
+
+
+def test_interrupt(monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(api, "allocate", stopped)
+    assert error_line(run("allocate", "ghodsi", code=130)) == "error: interrupted"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("allocat",),
+        ("allocate",),
+        ("allocate", "ghodsi", "--json", "--csv"),
+        ("allocate", "ghodsi", "--json", "--table", "users"),
+        ("allocate", "ghodsi", "--oversized", "x"),
+        ("allocate", "ghodsi", "--time-limit", "-1"),
+        ("allocate", "ghodsi", "--option", "threads"),
+        ("allocate", "ghodsi", "--option", "threads=1", "--option", "threads=2"),
+        ("compare", "ghodsi", "--value", "x"),
+        ("export", "ghodsi"),
+    ],
+)
+def test_usage(arguments):
+    result = run(*arguments, code=2)
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+def test_a_bug_shows_its_traceback_and_has_a_code_of_its_own(monkeypatch, capsys):
+    def fails(*_, **__):
+        raise ZeroDivisionError("x")
+
+    monkeypatch.setattr(api, "allocate", fails)
+    monkeypatch.setattr(sys, "argv", ["fairlp", "allocate", "ghodsi"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == ExitCode.BUG
+    shown = capsys.readouterr().err
+    assert "Traceback" in shown
+    assert "unexpected ZeroDivisionError" in shown
+
+
+def test_debug_shows_the_traceback(monkeypatch):
+    assert "Traceback" in run("--debug", "allocate", "nothing", code=3).stderr
+    monkeypatch.setenv("FAIRLP_DEBUG", "1")
+    assert "Traceback" in run("allocate", "nothing", code=3).stderr
+
+
+def test_other_warnings_are_left_alone():
+    script = (
+        "import warnings, fairlp.api, sys\n"
+        "real = fairlp.api.allocate\n"
+        "fairlp.api.allocate = lambda *a, **k: (warnings.warn('of another', UserWarning), real(*a, **k))[1]\n"
+        "sys.argv = ['fairlp', 'allocate', 'ghodsi', '--csv']\n"
+        "from fairlp.cli import main\n"
+        "main()\n"
+    )
+    assert "UserWarning: of another" in python("-c", script).stderr
+
+
+# streams
+
+
+def test_a_pipe_cuts_and_colours_nothing():
+    result = fairlp_in_a_shell("example")
+    assert result.returncode == 0
+    assert "\x1b" not in result.stdout
+    about = examples.table()["about"]
+    assert all(line in result.stdout for line in about)
+
+
+def test_json_survives_a_narrow_encoding(here):
+    fairlp.Instance.from_arrays([[1.0]], [[9.0]], users=["é∑"], resources=["cpu"]).write("odd.json")
+    result = fairlp_in_a_shell("allocate", "odd.json", "-m", "drf", "--json", PYTHONIOENCODING="ascii")
+    assert json.loads(result.stdout)["users"][0]["user"] == "é∑"
+    assert fairlp_in_a_shell("show", "odd.json", "-m", "drf", PYTHONIOENCODING="ascii").returncode == 0
+
+
+def test_json_is_valid_where_there_is_no_number():
+    assert json.loads(json_text({"a": [float("nan"), float("inf"), None, True, 1.5]})) == {
+        "a": [None, None, None, True, 1.5]
+    }
+
+
+def test_plots_are_written(here):
+    assert "wrote a.png" in run("allocate", "wang-figure-1", "--csv", "--plot", "a.png").stderr
+    run("compare", "wang-figure-1", "--csv", "--plot", "b.svg")
+    assert (here / "a.png").read_bytes()[:4] == b"\x89PNG"
+    assert "<svg" in (here / "b.svg").read_text(encoding="utf-8")
+
+
+def test_a_plot_without_matplotlib_fails_before_the_work(here, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    result = run("allocate", "wang-figure-1", "--plot", "a.png", code=ExitCode.SOLVER)
+    assert 'pip install "fairlp[plot]"' in error_line(result)
+    assert result.stdout == ""
+
+
+# start-up, help, completion
+
+
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_nothing_heavy_is_imported_for_help_and_version(argument):
+    script = (
+        "import sys\n"
+        f"sys.argv = ['fairlp', {argument!r}]\n"
+        "from fairlp.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as left:\n    assert not left.code\n"
+        "heavy = ('numpy', 'pandas', 'scipy', 'highspy', 'matplotlib', 'cvxpy', 'pyomo', 'yaml')\n"
+        "assert not [name for name in heavy if name in sys.modules]\n"
+    )
+    result = python("-c", script)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout
+
+
+def test_version():
+    assert run("--version").stdout == f"fairlp {fairlp.__version__}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script(shell):
+    result = fairlp_in_a_shell(_FAIRLP_COMPLETE=f"source_{shell}")
+    assert "_FAIRLP_COMPLETE" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("fairlp val", {"validate"}),
+        ("fairlp allocate google", {"google-cluster"}),
+        ("fairlp allocate ghodsi -m c-", {"c-drfh"}),
+        ("fairlp allocate ghodsi --solver highs-s", {"highs-simplex"}),
+        ("fairlp example khamse-ashari-t", {"khamse-ashari-table-3"}),
+    ],
+)
+def test_the_shell_completes_names(words, expected):
+    last = str(len(words.split()) - 1)
+    result = fairlp_in_a_shell(_FAIRLP_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=last)
+    assert set(result.stdout.split()) == expected
+
+
+def test_completion_of_lists_and_files(here):
+    assert [name for name, _ in complete_mechanism("drfh,ts")] == ["drfh,tsf"]
+    assert "highs-simplex" in complete_solver("highs")
+    (here / "folder").mkdir()
+    (here / "folder" / "a.yaml").touch()
+    (here / "folder" / "b.txt").touch()
+    assert ("folder/", "folder") in complete_instance("fo")
+    assert complete_instance("folder/") == [("folder/a.yaml", "file")]
+    assert "ghodsi" in [name for name, _ in complete_instance("gh")]
+
+
+# the documentation
+
+
+def test_every_command_and_option_is_documented():
+    text = DOCUMENT.read_text(encoding="utf-8")
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        assert f"fairlp {name}" in text
+        for parameter in command.params:
+            hidden = getattr(parameter, "hidden", False)
+            for option in (*parameter.opts, *parameter.secondary_opts):
+                assert hidden or not option.startswith("--") or option in text, f"{name} {option}"
+    for code in ExitCode:
+        assert f"| {code.value} |" in text
+
+
+def test_every_command_of_the_documentation_runs(here):
+    commands = re.findall(r"^\$ fairlp (.*)$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(commands) > 10
+    for command in commands:
+        run(*command.split())

@@ -1,0 +1,320 @@
+"""Dynamic DRF and cautious LP: golden values, methods against each other, exactly, and against SciPy; the lemmas."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fairlp
+from arrival_instances import exact_shares, exact_twins, linprog_shares, normalised, random_arrivals
+from fairlp import Instance, examples
+from fairlp.mechanisms.arrivals.algorithms import LevelStack, cautious_closed_form, linear, stack, water_filling
+from fairlp.mechanisms.arrivals.validation import step_difference
+
+DRF = fairlp.mechanisms.find("dynamic-drf")
+CAUTIOUS = fairlp.mechanisms.find("cautious-lp")
+CORES = (stack, linear, water_filling)
+
+
+def instance_of(seed, **more):
+    demands, capacities, weights = random_arrivals(seed)
+    return Instance.from_arrays(demands, [capacities], weights=weights, **more)
+
+
+def rows_of(result):
+    return [result.steps.iloc[k, : k + 1].to_numpy() for k in range(len(result.levels))]
+
+
+def agree(one, other, within=1e-9):
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(np.array(a, dtype=float), np.array(b, dtype=float), rtol=within, atol=0)
+
+
+# golden values
+
+
+@pytest.mark.parametrize("m", [2, 3, 5, 8])
+@pytest.mark.parametrize("method", DRF.method_names)
+def test_epsilon_instance(m, method):
+    """x_1 = … = x_m → m/(m + 1), x_n → 1/(m + 1), DRF → 1/2, and CR1 > 1."""
+    small = 1e-7
+    result = fairlp.allocate(examples.epsilon(m, small), "dynamic-drf", method=method)
+    last = result.steps.iloc[-1].to_numpy()
+    np.testing.assert_allclose(last[:m], m / (m + 1), rtol=m * small)
+    np.testing.assert_allclose(last[m], 1 / (m + 1), rtol=1e-9)
+    versus = result.competitive().iloc[-1]
+    assert versus["drf"] == pytest.approx(1 / 2, rel=m * small)
+    assert versus["cr1"] == pytest.approx((m * m + 1) / (m + 1) / ((m + 1) / 2), rel=2 * m * small)
+    assert versus["cr1"] > 1
+
+
+@pytest.mark.parametrize("m", [2, 3, 5, 8])
+def test_m_squared_plus_one_instance(m):
+    """CR2 → (m + 1)/(m² + 1) at the last step, after m/(m² + 1) for everyone at the step before."""
+    small = 1e-9
+    result = fairlp.allocate(examples.m_squared_plus_one(m, small), "dynamic-drf")
+    np.testing.assert_allclose(result.steps.iloc[-2].dropna(), m / (m * m + 1), rtol=m * m * small)
+    versus = result.competitive()
+    assert versus["cr2"].iloc[-1] == pytest.approx((m + 1) / (m * m + 1), rel=m * m * small)
+    assert (versus["cr2"] >= versus["bound"]).all()
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_the_smallest_share_is_at_least_one_mth_of_drf_and_at_most_all(seed):
+    versus = fairlp.allocate(instance_of(seed), "dynamic-drf").competitive()
+    assert (versus["cr2"] >= versus["bound"] * (1 - 1e-12)).all()
+    assert (versus["cr2"] <= 1 + 1e-12).all()
+
+
+def test_static_drf_of_the_competitive_table_is_drf():
+    instance = instance_of(1)
+    versus = fairlp.allocate(instance, "dynamic-drf").competitive()
+    for step in range(1, len(instance.users) + 1):
+        here = instance.select_users(np.arange(step))
+        level = fairlp.allocate(here, "drf", method="lp").levels.min()
+        available = instance.user_weights[:step].sum() / instance.user_weights.sum()
+        assert versus["drf"][step] == pytest.approx(level * available, rel=1e-9)
+
+
+# every method, against the others and against what shares no code with them
+
+
+@pytest.mark.parametrize("seed", range(360))
+def test_methods_equal_each_other_and_an_exact_reference(seed):
+    demands, capacities, weights = random_arrivals(seed)
+    instance = Instance.from_arrays(demands, [capacities], weights=weights)
+    expected = exact_shares(demands, capacities, weights)
+    for method in DRF.method_names:
+        result = fairlp.allocate(instance, "dynamic-drf", method=method)
+        agree(rows_of(result), expected)
+        assert result.residual <= 1e-9
+
+
+@pytest.mark.parametrize("seed", range(90))
+def test_dynamic_drf_equals_its_program_in_scipy(seed):
+    demands, capacities, weights = random_arrivals(seed + 1000)
+    instance = Instance.from_arrays(demands, [capacities], weights=weights)
+    agree(rows_of(fairlp.allocate(instance, "dynamic-drf")), linprog_shares(demands, capacities, weights), 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(90))
+def test_cautious_lp_equals_its_program_in_scipy(seed):
+    demands, capacities, weights = random_arrivals(seed + 2000)
+    instance = Instance.from_arrays(demands, [capacities], weights=weights)
+    expected = linprog_shares(demands, capacities, weights, cautious=True)
+    for method in CAUTIOUS.method_names:
+        agree(rows_of(fairlp.allocate(instance, "cautious-lp", method=method)), expected, 1e-6)
+    closed, lp = (fairlp.allocate(instance, "cautious-lp", method=method) for method in CAUTIOUS.method_names)
+    agree(rows_of(closed), rows_of(lp))
+
+
+@pytest.mark.parametrize("seed", range(27))
+@pytest.mark.parametrize("row", [DRF, CAUTIOUS], ids=lambda row: row.name)
+def test_methods_against_the_program_of_every_step(row, seed):
+    instance = instance_of(seed + 3000)
+    found = fairlp.validate(instance, row.name, horizon=float(instance.user_weights.sum()) + seed % 2)
+    assert found["agrees"].all(), found
+    assert (found["residual"] <= 1e-9).all()
+    assert set(row.method_names) < set(found.index) and found["step"].between(1, len(instance.users)).all()
+
+
+def test_validation_sees_a_difference_at_a_step_before_the_last():
+    instance = examples.m_squared_plus_one(3)
+    reference = fairlp.allocate(instance, "dynamic-drf")
+    levels = reference.level_array.copy()
+    levels[4] *= 1 - 1e-6
+    difference, step, _ = step_difference(dataclasses.replace(reference, level_array=levels), reference)
+    assert step == 5 and difference == pytest.approx(1e-6)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_algorithms_are_equal_exactly_in_rational_arithmetic(seed):
+    demands, capacities, weights = random_arrivals(9 * seed)  # whole numbers
+    phi = [Fraction(w) for w in weights.tolist()]
+    rows = normalised(demands, capacities)
+    needs = np.array([[w * d for d in row] for w, row in zip(phi, rows, strict=True)], dtype=object)
+    parts = np.array([sum(phi[: k + 1]) for k in range(len(phi))], dtype=object)
+    answers = [core(needs, parts) for core in CORES]
+    assert answers[0] == answers[1] == answers[2]
+    levels, _ = answers[0]
+    assert all(isinstance(level, Fraction) for level in levels)
+    exact = exact_shares(demands, capacities, weights)
+    assert [level * w / sum(phi) for level, w in zip(levels, phi, strict=True)] == [step[-1] for step in exact]
+    cautious, _ = cautious_closed_form(needs, parts, sum(phi))
+    most = [max(sum(needs[: k + 1, r]) for r in range(needs.shape[1])) for k in range(len(phi))]
+    assert cautious == [sum(phi) / (sum(phi) - part + top) for part, top in zip(parts, most, strict=True)]
+
+
+@pytest.mark.parametrize("kind", ["uniform", "ties", "falling"])
+def test_rounding_stays_small_over_many_steps(kind):
+    """Floats against the same algorithm on fractions, 600 steps."""
+    rng = np.random.default_rng(5)
+    n = 600
+    demands = rng.uniform(0.01, 1, (n, 4)) if kind != "ties" else rng.integers(1, 3, (n, 4)).astype(float)
+    if kind == "falling":  # levels that fall as long as they can: many groups
+        demands = np.full((n, 2), 1e-6)
+        demands[: n // 2, 0] = demands[n // 2 :, 1] = 1.0
+        demands[n // 2 :, 0] = np.linspace(0.1, 1, n - n // 2)
+    demands /= demands.max(axis=1, keepdims=True)
+    exact = np.array([[Fraction(d) for d in row] for row in demands.tolist()], dtype=object)
+    levels, _ = stack(exact, np.array([Fraction(k) for k in range(1, n + 1)], dtype=object))
+    for core in CORES:
+        found, _ = core(demands, np.arange(1.0, n + 1))
+        np.testing.assert_allclose(found, np.array(levels, dtype=float), rtol=1e-11)
+
+
+# the lemmas, and the properties
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_lemmas_hold_at_every_step(seed):
+    demands, capacities, weights = random_arrivals(seed)
+    phi = [Fraction(w) for w in weights.tolist()]
+    shares = [np.array(row) / phi[: len(row)] for row in exact_shares(demands, capacities, weights)]
+    for k, now in enumerate(shares):
+        level = now.min()
+        before = [*shares[k - 1], 0] if k else [0]
+        assert (now == np.maximum(before, level)).all()  # Lemma 1
+        assert (now[:-1] >= now[1:]).all()  # Lemma 2
+        for i in range(k + 1):
+            for j in range(k + 1):
+                if now[j] > now[i]:
+                    assert j < i and now[j] == shares[i - 1][j]  # Lemma 3
+
+
+@pytest.mark.parametrize("method", DRF.method_names)
+@pytest.mark.parametrize("seed", range(0, 60, 4))
+def test_dynamic_drf_keeps_its_promises(seed, method):
+    found = fairlp.allocate(instance_of(seed), "dynamic-drf", method=method).properties()
+    kept = found.groupby("property")["holds"].all()
+    assert kept[["feasible", "irrevocable", "SI", "DEF", "DPO"]].all(), found[~found["holds"]]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_cautious_lp_keeps_its_promises(seed):
+    instance = instance_of(seed)
+    result = fairlp.allocate(instance, "cautious-lp")
+    kept = result.properties().groupby("property")["holds"].all()
+    assert kept[["feasible", "irrevocable", "SI", "DEF", "EF"]].all()
+    assert result.levels.iloc[-1] == pytest.approx(fairlp.allocate(instance, "drf", method="lp").levels.min(), rel=1e-9)
+
+
+def test_cautious_lp_breaks_dynamic_pareto_optimality():
+    found = fairlp.allocate(examples.epsilon(), "cautious-lp").properties().set_index(["property", "step"])
+    assert not found.loc["DPO", "holds"].loc[2:3].any()
+    assert "of what the step may give out" in found.loc[("DPO", 2), "witness"]
+    assert found.loc["EF", "holds"].all()
+
+
+def test_dynamic_drf_is_not_envy_free_but_dynamically_so():
+    found = fairlp.allocate(examples.epsilon(), "dynamic-drf").properties().set_index(["property", "step"])
+    assert found.loc["DEF", "holds"].all()
+    assert not found.loc[("EF", 4), "holds"] or found.loc[("EF", 4), "margin"] == 0
+    instance = Instance.from_arrays([[1, 0.1], [0.1, 1], [1, 0.1]], [[1, 1]], users=["a", "b", "c"])
+    found = fairlp.allocate(instance, "dynamic-drf").properties().set_index(["property", "step"])
+    assert not found.loc[("EF", 3), "holds"] and found.loc[("DEF", 3), "holds"]
+    assert "'c'" in found.loc[("EF", 3), "witness"] and "'a'" in found.loc[("EF", 3), "witness"]
+
+
+def test_the_checks_see_what_is_wrong():
+    """Each property fails on shares made to break it, by hand."""
+    good = fairlp.allocate(Instance.from_arrays([[1, 1]] * 3, [[1, 1]], users=["a", "b", "c"]), "dynamic-drf")
+
+    def holds(levels, first):
+        made = dataclasses.replace(good, level_array=np.array(levels), first_array=np.array(first))
+        found = made.properties().set_index(["property", "step"])["holds"]
+        return made, found
+
+    third = 1 / 3
+    made, found = holds([third, 0.4, third], [0, 1, 2])  # b, who came later, has more than a
+    assert not found["DEF", 2] and not found["feasible", 2] and made.residual > 0.09
+    made, found = holds([third, 0.3, third], [0, 0, 2])  # a lost something when b came
+    assert not found["irrevocable", 2] and not found["SI", 2] and not found["DPO", 2]
+    assert made.residual == pytest.approx(0.1)
+    made, found = holds([third, third, 0.2], [0, 1, 2])
+    assert not found["SI", 3] and not found["DPO", 3] and found["irrevocable", 3]
+
+
+# the erratum
+
+
+ERRATUM = ([[1, 0.1], [0.1, 1], [1, 1]], [[1, 1]])
+
+
+def test_line_6_as_printed_always_holds_and_cannot_be_kept():
+    """Algorithm 1, line 6 as printed: α = 0 at every step, so M is static DRF's level, below what the first two have.
+
+    Either they lose (x = M, as line 7 means), or, with line 22's maximum, more than k/n is given out.
+    """
+    demands, capacity = (np.array(part, dtype=float) for part in ERRATUM)
+    d = demands / demands.max(axis=1, keepdims=True)
+    right, first = linear(d, np.arange(1.0, 4))
+    printed, _ = linear(d, np.arange(1.0, 4), as_printed=True)
+    static = [k / d[:k].sum(axis=0).max() for k in (1, 2, 3)]
+    np.testing.assert_allclose(printed, static)
+    assert right[2] == pytest.approx(1.0) and first[2] == 2  # the first two keep 20/11, the third gets its equal part
+    assert printed[2] < printed[1] == pytest.approx(right[1])  # everyone at the printed M: the first two lose
+    with_maximum = np.maximum([printed[1], printed[1], 0], printed[2])
+    assert (with_maximum @ d).max() > 3 * (1 + 0.1)  # line 22 as printed: more than all there is
+    exact = exact_shares(demands, capacity[0], np.ones(3))
+    np.testing.assert_allclose(np.array(exact[2], dtype=float) * 3, [20 / 11, 20 / 11, 1])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_line_6_as_printed_holds_whatever_came_before(seed):
+    demands, capacities, weights = random_arrivals(seed)
+    exact = exact_shares(demands, capacities, weights)
+    d, phi = normalised(demands, capacities), [Fraction(w) for w in weights.tolist()]
+    for k in range(1, len(d) + 1):
+        before = [*exact[k - 2], Fraction(0)] if k > 1 else [Fraction(0)]
+        for r in range(len(d[0])):
+            assert sum(d[i][r] * before[i] for i in range(k)) <= sum(phi[:k]) / sum(phi)
+
+
+# what the horizon and weights mean
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_horizon_only_scales_dynamic_drf(seed):
+    instance = instance_of(seed)
+    whole = float(instance.user_weights.sum())
+    near, far = (fairlp.allocate(instance, "dynamic-drf", horizon=h) for h in (whole, 4 * whole))
+    np.testing.assert_allclose(near.levels, 4 * far.levels, rtol=1e-12)
+    assert (near.first_array == far.first_array).all()
+    np.testing.assert_allclose(far.available.iloc[-1], 0.25)
+
+
+def test_the_horizon_does_more_to_the_cautious_lp():
+    near, far = (fairlp.allocate(examples.epsilon(), "cautious-lp", horizon=h) for h in (4, 8))
+    assert not np.allclose(near.levels, 2 * far.levels)
+    assert far.residual == 0 and far.properties().query("property == 'SI'")["holds"].all()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_weight_is_so_many_equal_users_who_come_in_one_step(seed):
+    demands, capacities, weights = random_arrivals(seed)
+    result = fairlp.allocate(Instance.from_arrays(demands, [capacities], weights=weights), "dynamic-drf")
+    agree(rows_of(result), exact_twins(demands, capacities, weights))
+
+
+def test_weights_keep_sharing_incentives():
+    for seed in range(0, 200, 7):
+        result = fairlp.allocate(instance_of(seed), "dynamic-drf")
+        phi = result.instance.user_weights[result.schedule.order]
+        for row, shares in enumerate(rows_of(result)):
+            assert (shares >= phi[: row + 1] / phi.sum() * (1 - 1e-12)).all()
+
+
+def test_a_stack_merges_each_user_once():
+    rng = np.random.default_rng(0)
+    groups, deepest = LevelStack(3), 0
+    for k in range(1, 5001):
+        need = rng.uniform(0, 1, 3)
+        groups.push((need / need.max()).tolist(), float(k))
+        deepest = max(deepest, len(groups.levels))
+        assert groups.levels == sorted(groups.levels, reverse=True)
+    assert deepest < 100
+    assert max(groups.used()) == pytest.approx(5000)

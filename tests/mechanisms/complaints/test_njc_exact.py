@@ -1,0 +1,119 @@
+"""All fair allocations against their vertices in rationals, and the best of them, on small rational instances."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import complaints, examples
+from fairlp.models.instances.requests import Requests
+from njc_oracle import all_sets, complains, dimension, least, random_rationals
+
+
+def instance_of(r, e):
+    """Requests as an Instance; a resource that nobody asks for is left out."""
+    table = np.array([[float(v) for v in row] for row in r])
+    total = np.array([float(v) for v in e])
+    return examples.requests(table, total)
+
+
+def used(r):
+    return [j for j in range(len(r[0])) if any(row[j] for row in r)]
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_the_list_of_polytopes_is_the_exact_one(seed):
+    r, e = random_rationals(seed)
+    r = [[row[j] for j in used(r)] for row in r]
+    expected = all_sets(r, e)
+    fair = fairlp.complaints.solutions(instance_of(r, e))
+    names = [f"resource{j + 1}" for j in range(len(r[0]))]
+    found = {frozenset(names.index(b) for b in one.bottlenecks): one for one in fair}
+    assert set(found) == set(expected)
+    for bottlenecks, points in expected.items():
+        one = found[bottlenecks]
+        assert one.dimension == dimension(points)
+        exact = np.array(sorted([float(v) for v in point] for point in points))
+        assert one.ranges["least"].to_numpy() == pytest.approx(exact.min(axis=0), abs=1e-8)
+        assert one.ranges["most"].to_numpy() == pytest.approx(exact.max(axis=0), abs=1e-8)
+        assert len(one.vertices) == len(exact)
+        for point in exact:
+            assert abs(one.vertices.to_numpy() - point).max(axis=1).min() <= 1e-8
+        for point in points:
+            assert not complains(r, e, point)
+    # a set lies within another one exactly if all its vertices do
+    for bottlenecks, one in found.items():
+        holders = {
+            other
+            for other in expected
+            if other != bottlenecks and all(belongs(r, e, other, p) for p in expected[bottlenecks])
+        }
+        if one.within is None:
+            assert not {h for h in holders if expected[h] != expected[bottlenecks]}
+        else:
+            assert frozenset(names.index(b) for b in one.within) in holders
+
+
+def belongs(r, e, bottlenecks, x):
+    saturated = all(sum(row[j] * v for row, v in zip(r, x, strict=True)) == 1 for j in bottlenecks)
+    return saturated and all(v >= low for v, low in zip(x, least(r, e, sorted(bottlenecks)), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_the_best_is_the_best_vertex(seed):
+    r, e = random_rationals(seed)
+    r = [[row[j] for j in used(r)] for row in r]
+    points = set().union(*all_sets(r, e).values())
+    instance = instance_of(r, e)
+    worth = [sum(row) / len(row) for row in r]
+    asking = [n for n, row in enumerate(r) if any(row)]
+    for criterion, best in (
+        ("utilization", max(sum(w * v for w, v in zip(worth, x, strict=True)) for x in points)),
+        ("user1", max(x[0] for x in points)),
+    ):
+        for method in ("milp", "candidates"):
+            found = fairlp.allocate(instance, "njc", method=method, criterion=criterion)
+            assert complaints.best_value(instance, found, criterion) == pytest.approx(float(best), abs=1e-9)
+    # the smallest granted fraction is concave: its maximum need not be a vertex, but is at least that of each
+    for method in ("milp", "candidates"):
+        found = fairlp.allocate(instance, "njc", method=method, criterion="least-served")
+        value = complaints.best_value(instance, found, "least-served")
+        assert value >= max(float(min(x[n] for n in asking)) for x in points) - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_the_check_agrees_with_rationals(seed):
+    """On vertices of the feasible region and on random points, fair or not."""
+    r, e = random_rationals(seed, zeros=True)
+    r = [[row[j] for j in used(r)] for row in r]
+    instance = instance_of(r, e)
+    rng = np.random.default_rng(seed)
+    points = set().union(*all_sets(r, e).values())
+    for _ in range(20):
+        x = [Fraction(int(v), 8) for v in rng.integers(0, 9, len(r))]
+        most = max(sum(row[j] * v for row, v in zip(r, x, strict=True)) for j in range(len(r[0])))
+        points.add(tuple(v / most if most > 1 else v for v in x))
+    for x in points:
+        # who asks for nothing has all of it
+        x = [v if any(row) else Fraction(1) for v, row in zip(x, r, strict=True)]
+        found = complaints.check(instance, [float(v) for v in x])
+        assert found.complaining == tuple(f"user{n + 1}" for n in complains(r, e, x))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_fair_allocation_in_rationals_near_the_optimum(seed):
+    """The exact method's bottlenecks, taken as rationals, name a candidate polytope that holds its allocation."""
+    r, e = random_rationals(seed)
+    r = [[row[j] for j in used(r)] for row in r]
+    instance = instance_of(r, e)
+    found = fairlp.allocate(instance, "njc")
+    names = list(instance.resources)
+    bottlenecks = [names.index(b) for b in found.certificate.bottlenecks]
+    assert all_sets(r, e)[frozenset(bottlenecks)]
+    x = found.totals.to_numpy()
+    low = [float(v) for v in least(r, e, bottlenecks)]
+    granted = Requests.of(instance).granted(x)
+    assert (granted >= np.array(low) * (1 - 1e-9)).all()

@@ -1,0 +1,332 @@
+"""PS-DSF: golden values, Theorems 1 and 2 and Definition 5 against an independent reading, and the paper's claims."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import fairlp
+import per_server_oracle as oracle
+from fairlp import Instance, examples
+from fairlp.mechanisms.per_server.fixed_point import fixed_point
+from instances import random_instance
+
+DIVISIONS = ("rdm", "tdm")
+METHODS = {division: fairlp.mechanisms.TABLE[f"psdsf-{division}"].method_names for division in DIVISIONS}
+EVERY = [(division, method) for division in DIVISIONS for method in METHODS[division]]
+TWO_WAY = Instance.from_arrays([[1, 2], [2, 1]], [[3, 3], [3, 3]], name="two-way")
+
+
+def allocate(instance, division, method="auto", **options):
+    return fairlp.allocate(instance, f"psdsf-{division}", method=method, **options)
+
+
+def awkward(seed, **flags):
+    """A random instance; every third of continuous data, every fifth of magnitudes from 1e-6 to 1e9."""
+    return random_instance(seed, integers=seed % 3 > 0, magnitudes=seed % 5 == 0, **flags)
+
+
+# --- golden values ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("division", "method"), EVERY)
+def test_figure_1(division, method):
+    allocation = allocate(examples.load("khamse-ashari-figure-1"), division, method)
+    assert allocation.totals.tolist() == pytest.approx([3, 3, 6], rel=1e-9)
+    assert allocation.tasks.loc["user3", "server2"] == pytest.approx(6, rel=1e-9)
+
+
+def test_figure_1_beside_its_rivals():
+    found = fairlp.compare(examples.load("khamse-ashari-figure-1"), ["c-drfh", "tsf"])
+    t = 12 / 46
+    assert found["c-drfh"].tolist() == pytest.approx([10 * t, 12 * t, 24 * t], rel=1e-12)
+    assert found["c-drfh"].round(3).tolist() == [2.609, 3.130, 6.261]
+    assert found["tsf"].tolist() == pytest.approx([2, 2, 8], rel=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS["rdm"])
+def test_section_3a(method):
+    allocation = allocate(examples.load("khamse-ashari-section-3a"), "rdm", method)
+    assert allocation.totals.tolist() == pytest.approx([3.6, 3.6, 8, 8], rel=1e-9)
+    assert allocation.tasks["server1"].tolist() == pytest.approx([3.6, 3.6, 0, 0], rel=1e-9, abs=1e-9)
+
+
+def test_table_3():
+    expected = [[80, 340, 82.5, 55], [40, 170, 41.25, 41.25], [0, 0, 82.5, 27.5], [0, 0, 27.5, 27.5]]
+    assert examples.load("khamse-ashari-table-3").gamma() == pytest.approx(np.array(expected), rel=1e-12)
+
+
+@pytest.mark.parametrize(("division", "method"), EVERY)
+def test_table_4_of_ps_dsf(division, method):
+    allocation = allocate(examples.load("khamse-ashari-table-3"), division, method)
+    expected = [[40, 170, 0, 0], [20, 85, 0, 0], [0, 0, 82.5, 0], [0, 0, 0, 27.5]]
+    assert allocation.totals.tolist() == pytest.approx([210, 105, 82.5, 27.5], rel=1e-9)
+    # users 1 and 2 may trade A for B at 1 : 1, the others are where the paper has them
+    assert allocation.tasks_array[:, 2:] == pytest.approx(np.array(expected)[:, 2:], rel=1e-9, abs=1e-7)
+    assert allocation.utilization.loc[["C", "D"]].to_numpy() == pytest.approx(1, rel=1e-9)
+
+
+def test_table_4_of_ps_dsf_is_as_printed_by_best_responses():
+    allocation = allocate(examples.load("khamse-ashari-table-3"), "rdm")
+    expected = [[40, 170, 0, 0], [20, 85, 0, 0], [0, 0, 82.5, 0], [0, 0, 0, 27.5]]
+    printed = np.array(expected)
+    assert fairlp.per_server.check(allocation.instance, printed)
+    assert allocation.tasks_array[2:] == pytest.approx(printed[2:], rel=1e-12)
+
+
+def test_table_4_of_tsf():
+    instance = examples.load("khamse-ashari-table-3")
+    allocation = fairlp.allocate(instance, "tsf")
+    # the memory of A and B, 42, goes to users 1 and 2, that of C and D, 16.5, to users 3 and 4; 557.5, 292.5, 320 and
+    # 195 tasks would be theirs alone, were there no constraints
+    first, second = 42 / (0.1 * 2 * 557.5 + 0.2 * 2 * 292.5), 16.5 / (0.1 * 320 + 0.3 * 195)
+    exact = [2 * 557.5 * first, 2 * 292.5 * first, 320 * second, 195 * second]
+    assert allocation.totals.tolist() == pytest.approx(exact, rel=1e-9)
+    # printed: 35 + 170, 22.5 + 85, 58.33, 8.05 + 27.5, each rounded (where tasks run is not unique, how many are)
+    assert allocation.totals.tolist() == pytest.approx([35 + 170, 22.5 + 85, 58.33, 8.05 + 27.5], abs=0.06)
+    assert allocation.tasks.loc["user4"].tolist() == pytest.approx([0, 0, 8.05, 27.5], abs=0.005)
+    assert not fairlp.per_server.check(instance, allocation)
+    c_drfh = fairlp.allocate(instance, "c-drfh")
+    assert c_drfh.residual < 1e-12 and not fairlp.per_server.check(instance, c_drfh)
+
+
+def test_what_table_3_leaves_open():
+    """User 2's CPU demand is anything up to 2/15 by Table III, so that the CPUs of A are never full."""
+    instance = examples.load("khamse-ashari-table-3")
+    for cpu, used in ((0.02, 0.5 + 0.05), (0.1, 0.75), (2 / 15, 5 / 6)):
+        demands = instance.demands.copy()
+        demands[1, 0] = cpu
+        changed = instance.replace(demands=demands)
+        assert changed.gamma() == pytest.approx(instance.gamma(), rel=1e-12)
+        allocation = allocate(changed, "rdm")
+        assert allocation.totals.tolist() == pytest.approx([210, 105, 82.5, 27.5], rel=1e-9)
+        assert allocation.utilization.loc["A", "cpu"] == pytest.approx(used, rel=1e-9)
+
+
+# --- RDM need not be Pareto-optimal, and may have several fixed points -----------------------------------------------
+
+
+def pareto_gain(instance, tasks):
+    """The most tasks that all users together could run in addition, nobody losing any, by an LP of SciPy."""
+    gamma, need, capacity = oracle.alone(instance)
+    pairs = [(n, i) for n in range(len(gamma)) for i in range(len(capacity)) if gamma[n][i] > 0]
+    rows, right = [], []
+    for i, row in enumerate(capacity):
+        for r, c in enumerate(row):
+            rows.append([need[n][i][r] if j == i else 0.0 for n, j in pairs])
+            right.append(c)
+    for n, total in enumerate(np.asarray(tasks).sum(axis=1)):
+        rows.append([-float(m == n) for m, _ in pairs])
+        right.append(-total)
+    return -linprog(-np.ones(len(pairs)), A_ub=rows, b_ub=right).fun - np.sum(tasks)
+
+
+def test_two_servers_of_the_issue():
+    instance = examples.load("two-servers")
+    assert allocate(instance, "rdm").totals.tolist() == pytest.approx([15, 15], rel=1e-12)
+    assert fairlp.allocate(instance, "drfh").totals.tolist() == pytest.approx([50 / 3, 50 / 3], rel=1e-9)
+    # user 2 on server 1 alone (15 tasks take all of its 30) and user 1 on server 2; both could have 5/3 more
+    alone = np.array([[0, 15], [15, 0]])
+    assert oracle.theorem_1(instance, alone.tolist())
+    assert pareto_gain(instance, alone) == pytest.approx(10 / 3, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS["rdm"])
+def test_two_servers_by_every_method(method):
+    allocation = allocate(examples.load("two-servers"), "rdm", method)
+    assert allocation.totals.tolist() == pytest.approx([15, 15], rel=1e-9)
+
+
+def test_identical_servers_have_a_continuum_of_fixed_points():
+    """Each user alone on one server is a fixed point with 3/2 tasks each, both on both servers one with 2."""
+    for mine in (np.eye(2) * 1.5, np.ones((2, 2))):
+        assert oracle.theorem_1(TWO_WAY, mine.tolist())
+        assert fairlp.per_server.check(TWO_WAY, mine)
+    assert pareto_gain(TWO_WAY, np.eye(2) * 1.5) == pytest.approx(1, rel=1e-6)
+    assert pareto_gain(TWO_WAY, np.ones((2, 2))) == pytest.approx(0, abs=1e-7)
+    for division in DIVISIONS:
+        for merge in (True, False):
+            totals = allocate(TWO_WAY, division, merge=merge).totals
+            assert totals.tolist() == pytest.approx([2, 2] if division == "rdm" else [1.5, 1.5], rel=1e-12)
+
+
+def test_three_methods_three_fixed_points():
+    """Which of them: best-response by the order of servers, Algorithm I by its start, milp by the most tasks."""
+    demands, capacities = [[3, 3], [1, 3], [3, 1]], [[6, 9], [5, 8]]
+    instance = Instance.from_arrays(demands, capacities, users=["a", "b", "c"])
+    reverse = Instance.from_arrays(demands, capacities[::-1], users=["a", "b", "c"])
+    found = {
+        "best-response": allocate(instance, "rdm"),
+        "reverse": allocate(reverse, "rdm"),
+        "algorithm-1": allocate(instance, "rdm", "algorithm-1"),
+        "milp": allocate(instance, "rdm", "milp"),
+    }
+    expected = {"best-response": 55 / 38, "reverse": 35 / 27, "algorithm-1": 15 / 11, "milp": 55 / 38}
+    for name, allocation in found.items():
+        assert allocation.totals.tolist() == pytest.approx(np.array([1, 1.6, 1]) * expected[name], rel=1e-9), name
+        used = allocation.instance
+        assert oracle.theorem_1(used, allocation.tasks_array.tolist())
+
+
+@pytest.mark.parametrize("division", DIVISIONS)
+def test_task_limits_leave_the_totals_open(division):
+    """A user that has all its tasks may have them where others could use the room: not unique, nor Pareto-optimal."""
+    instance = Instance.from_arrays(
+        [[1], [1], [1]], [[2], [2]], eligible=[[1, 1], [1, 0], [0, 1]], task_limits=[1, 9, 9]
+    )
+    for part in (0, 0.5, 1):
+        tasks = np.array([[part, 1 - part], [2 - part, 0], [0, 1 + part]])
+        assert oracle.holds(instance, tasks, division)
+        assert fairlp.per_server.check(instance, tasks, division)
+
+
+# --- Theorems 1 and 2, Definition 5 ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("division", DIVISIONS)
+def test_best_responses_satisfy_the_theorem(division):
+    for seed in range(300):
+        instance = awkward(seed)
+        allocation = allocate(instance, division)
+        assert oracle.holds(instance, allocation.tasks_array, division), seed
+        assert fairlp.per_server.check(instance, allocation, division), seed
+        assert allocation.residual < 1e-9, seed
+
+
+@pytest.mark.parametrize(("division", "method"), [pair for pair in EVERY if pair[1] != "best-response"])
+def test_every_method_satisfies_the_theorem(division, method):
+    for seed in range(1000, 1120 if method != "milp" else 1060):
+        instance = awkward(seed)
+        if method == "milp" and instance.gamma().astype(bool).sum() > 8:
+            continue
+        if method == "milp" and division == "tdm" and np.isfinite(instance.task_limits).any():
+            continue
+        allocation = allocate(instance, division, method)
+        assert oracle.holds(instance, allocation.tasks_array, division), seed
+
+
+@pytest.mark.parametrize("division", DIVISIONS)
+def test_nobody_could_gain_by_definition_5(division):
+    methods = [method for method in METHODS[division] if method != "milp"]
+    for seed in range(60):
+        instance = awkward(2000 + seed)
+        most = instance.gamma().sum(axis=1)
+        allocation = allocate(instance, division, methods[seed % len(methods)])
+        for n, user in enumerate(instance.users):
+            if most[n] == 0:
+                continue
+            model = fairlp.per_server.could_gain(instance, allocation, user, division)
+            gain = model.solve().require_optimal().objective - allocation.totals[user]
+            assert gain <= 1e-7 * most[n], (seed, user)
+            assert oracle.gain(instance, allocation.tasks_array, n, division) <= 1e-7 * most[n], (seed, user)
+
+
+@pytest.mark.parametrize("division", DIVISIONS)
+def test_the_certificate_agrees_with_linear_programs_elsewhere(division):
+    """On allocations that are not fixed points: who could gain, and how much in all, through SciPy."""
+    differing = 0
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        instance = random_instance(3000 + seed, integers=seed % 2 == 0)
+        tasks = allocate(instance, division).tasks_array * rng.uniform(0.5, 1, (len(instance.users), 1))
+        verdict = fixed_point(instance, tasks, division)
+        assert bool(verdict) == oracle.holds(instance, tasks, division), seed
+        gains = verdict.gains.groupby("user")["gain"].sum()
+        for n, user in enumerate(instance.users):
+            room = instance.task_limits[n] - tasks[n].sum()
+            expected = min(float(gains.get(user, 0.0)), room)
+            assert oracle.gain(instance, tasks, n, division) == pytest.approx(expected, rel=1e-6, abs=1e-7), seed
+        differing += not verdict
+    assert differing > 60
+
+
+def test_methods_agree_on_totals_under_time_division():
+    """The totals are the unique optimum of a market (without task limits)."""
+    for seed in range(80):
+        instance = awkward(4000 + seed, limits=False)
+        reference = allocate(instance, "tdm").totals.to_numpy()
+        for method in METHODS["tdm"]:
+            if method == "milp" and instance.gamma().astype(bool).sum() > 8:
+                continue
+            totals = allocate(instance, "tdm", method).totals.to_numpy()
+            assert totals == pytest.approx(reference, rel=1e-8), (seed, method)
+
+
+def test_time_division_is_pareto_optimal():
+    for seed in range(150):
+        instance = random_instance(5000 + seed, limits=False)
+        tasks = allocate(instance, "tdm").tasks_array
+        gamma = instance.gamma()
+        pairs = np.argwhere(gamma > 0)
+        time = np.array([[1 / gamma[n, i] if i == j else 0.0 for n, i in pairs] for j in range(gamma.shape[1])])
+        mine = -np.array([[float(m == n) for m, _ in pairs] for n in range(len(gamma))])
+        right = np.concatenate([np.ones(len(time)) + 1e-12, -tasks.sum(axis=1) + 1e-12])
+        worth = np.divide(1, gamma.sum(axis=1), out=np.zeros(len(gamma)), where=gamma.any(axis=1))
+        best = linprog(-worth[pairs[:, 0]], A_ub=np.vstack([time, mine]), b_ub=right)
+        assert -best.fun - worth @ tasks.sum(axis=1) == pytest.approx(0, abs=1e-8), seed
+
+
+# --- what it reduces to, and what the paper claims -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS["rdm"] if method != "milp"])
+def test_one_server_is_drf(method):
+    for seed in range(100):
+        instance = awkward(6000 + seed, servers=1)
+        expected = fairlp.allocate(instance, "drf").totals.to_numpy()
+        assert allocate(instance, "rdm", method).totals.to_numpy() == pytest.approx(expected, rel=1e-9), seed
+
+
+@pytest.mark.parametrize("division", DIVISIONS)
+def test_one_resource_is_constrained_max_min_fairness(division):
+    """γ[n,i] = c[i]/d[n], so all servers order the users alike. Without task limits: see the test of these above."""
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        n, k = rng.integers(1, 7), rng.integers(1, 5)
+        eligible = rng.random((n, k)) < 0.6
+        eligible[np.arange(n), rng.integers(0, k, n)] = True
+        weights = rng.integers(1, 4, n)
+        demands, capacities = rng.integers(1, 6, (n, 1)), rng.integers(5, 40, (k, 1))
+        instance = Instance.from_arrays(demands, capacities, eligible=eligible, weights=weights)
+        expected = fairlp.allocate(instance, "c-drfh").totals.to_numpy()
+        assert allocate(instance, division).totals.to_numpy() == pytest.approx(expected, rel=1e-8), seed
+
+
+@pytest.mark.parametrize("division", DIVISIONS)
+def test_bottleneck_fairness(division):
+    """Where every user has the same dominant resource on every server, that resource is shared by max-min fairness."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        n, k, r = rng.integers(2, 7), rng.integers(1, 5), rng.integers(2, 4)
+        capacities = rng.integers(5, 40, (k, r)).astype(float)
+        demands = rng.integers(1, 6, (n, r)).astype(float)
+        demands[:, 1:] *= 0.99 * (capacities[:, 1:] / capacities[:, [0]]).min(axis=0) / 6  # d ≤ 5 ≤ 5·d of resource 0
+        eligible = rng.random((n, k)) < 0.6
+        eligible[np.arange(n), rng.integers(0, k, n)] = True
+        how = {"eligible": eligible, "weights": rng.integers(1, 4, n)}
+        share = demands[:, None, :] / capacities
+        assert (share.argmax(axis=2) == 0).all()
+        expected = fairlp.allocate(Instance.from_arrays(demands[:, [0]], capacities[:, [0]], **how), "c-drfh").totals
+        totals = allocate(Instance.from_arrays(demands, capacities, **how), division).totals
+        assert totals.to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-8), seed
+
+
+@pytest.mark.parametrize("division", DIVISIONS)
+def test_sharing_incentive_and_envy_freeness(division):
+    for seed in range(300):
+        instance = awkward(7000 + seed)
+        tasks = allocate(instance, division).tasks_array
+        totals, phi = tasks.sum(axis=1), instance.weights
+        gamma = instance.gamma()
+        fair = np.minimum(phi / phi.sum() * gamma.sum(axis=1), instance.task_limits)
+        assert (totals >= fair * (1 - 1e-9)).all(), seed
+        for n in range(len(totals)):
+            if totals[n] >= instance.task_limits[n] * (1 - 1e-9):
+                continue
+            need = instance.demands[n] > 0
+            for m in range(len(totals)):
+                # the bundle of m, server by server, on the servers where n may run
+                ratio = (instance.demands[m][need] / instance.demands[n][need]).min()
+                worth = phi[n] / phi[m] * tasks[m][gamma[n] > 0].sum() * ratio
+                assert worth <= totals[n] * (1 + 1e-9), (seed, n, m)

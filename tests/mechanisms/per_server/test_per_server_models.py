@@ -1,0 +1,294 @@
+"""PS-DSF: merging, the theorems as models (given bottlenecks or support, or binaries), what is refused, validation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+import per_server_oracle as oracle
+from fairlp import Instance, examples
+from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError, UnknownNameError, UnsupportedError
+from fairlp.models.instances.merging import merge_servers
+from fairlp.models.programs.solution import Termination
+from instances import random_instance
+
+DIVISIONS = ("rdm", "tdm")
+
+
+def allocate(instance, division, method="auto", **options):
+    return fairlp.allocate(instance, f"psdsf-{division}", method=method, **options)
+
+
+# --- merging ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("division", DIVISIONS)
+def test_merged_servers_split_in_proportion_are_a_fixed_point(division):
+    """Checked on the unmerged instance, by the certificate and by the book."""
+    merged = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        few = random_instance(seed, servers=rng.integers(1, 4))
+        copies = np.repeat(np.arange(len(few.servers)), rng.integers(1, 4, len(few.servers)))
+        instance = Instance.from_arrays(
+            few.demands,
+            few.capacities[copies],
+            eligible=few.eligible[:, copies],
+            counts=rng.integers(1, 4, len(copies)),
+            weights=few.weights,
+            task_limits=few.task_limits,
+        )
+        allocation = allocate(instance, division)
+        merged += any("merged" in note for note in allocation.notes)
+        assert fairlp.per_server.check(instance, allocation, division), seed
+        assert oracle.holds(instance, allocation.tasks_array, division), seed
+    assert merged > 100
+
+
+def test_the_converse_fails_under_resource_division():
+    """Two equal servers, one user each: a fixed point with 3/2 tasks each. Together they would run 2 each, uniquely."""
+    separate = Instance.from_arrays([[1, 2], [2, 1]], [[3, 3], [3, 3]])
+    together = merge_servers(separate)[0]
+    tasks = np.eye(2) * 1.5
+    assert fairlp.per_server.check(separate, tasks)
+    verdict = fairlp.per_server.check(together, tasks.sum(axis=1, keepdims=True))
+    assert not verdict and verdict.gains["from"].map(list).tolist() == [[], []]  # half of what there is lies idle
+    assert verdict.gains["gain"].tolist() == pytest.approx([0.75, 0.75])
+    assert allocate(together, "rdm").totals.tolist() == pytest.approx([2, 2], rel=1e-12)
+
+
+def test_the_converse_holds_under_time_division():
+    """All copies are used by the lowest levels, so their sum is; the totals are the same."""
+    for seed in range(100):
+        instance = random_instance(seed, limits=False)
+        doubled = Instance.from_arrays(
+            instance.demands,
+            np.repeat(instance.capacities, 2, axis=0),
+            eligible=np.repeat(instance.eligible, 2, axis=1),
+            counts=np.repeat(instance.counts, 2),
+            weights=instance.weights,
+        )
+        separate = allocate(doubled, "tdm", "sweeps", merge=False)
+        together = merge_servers(doubled)[0]
+        expected = allocate(together, "tdm").totals.to_numpy()
+        assert separate.totals.to_numpy() == pytest.approx(expected, rel=1e-8), seed
+
+
+@pytest.mark.parametrize("division", DIVISIONS)
+def test_proportional_users_have_equal_levels(division):
+    """So they may be merged, weights added: one of the lower level would have a bottleneck that the other holds.
+
+    Without task limits. With limits that are not in proportion they may not be: one is full before the other.
+    """
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        instance = random_instance(seed, limits=False, duplicates=False)
+        times, phi = rng.integers(1, 5), rng.integers(1, 4)
+        both = Instance.from_arrays(
+            np.vstack([instance.demands, instance.demands[0] * times]),
+            instance.capacities,
+            eligible=np.vstack([instance.eligible, instance.eligible[0]]),
+            weights=np.append(instance.weights, phi),
+            counts=instance.counts,
+        )
+        found = allocate(both, division)
+        share = instance.weights[0] / (instance.weights[0] + phi)
+        of_both = found.tasks_array[0].sum() + times * found.tasks_array[-1].sum()
+        assert found.totals.iloc[0] == pytest.approx(share * of_both, rel=1e-9), seed
+        # and their sum is a fixed point of the instance with one user in place of the two
+        weights = instance.weights.copy()
+        weights[0] += phi
+        one = instance.replace(weights=weights)
+        summed = found.tasks_array[:-1].copy()
+        summed[0] += times * found.tasks_array[-1]
+        assert oracle.holds(one, summed, division), seed
+
+
+def test_proportional_users_with_limits_may_not_be_merged():
+    """a has all its one task; merged with b the two would share 3 tasks, and c get 3 instead of 2.5."""
+    demands, capacities = [[1], [1], [1]], [[6]]
+    three = Instance.from_arrays(demands, capacities, task_limits=[1, 9, 9])
+    assert allocate(three, "rdm").totals.tolist() == pytest.approx([1, 2.5, 2.5])
+    two = Instance.from_arrays(demands[1:], capacities, task_limits=[10, 9], weights=[2, 1])
+    assert allocate(two, "rdm").totals.tolist() == pytest.approx([4, 2])
+
+
+# --- the theorems as models ------------------------------------------------------------------------------------------
+
+
+def given(seed, division, limits=False):
+    """A random instance, its best response, who runs where, and the bottlenecks by the book."""
+    instance = random_instance(seed, limits=limits)
+    tasks = allocate(instance, division).tasks_array
+    gamma = instance.gamma()
+    support = tasks > 1e-9 * gamma
+    found = oracle.bottlenecks(instance, tasks.tolist()) if division == "rdm" else {}
+    table = pd.DataFrame(index=list(instance.users), columns=list(instance.servers), dtype=object)
+    for (n, i), r in found.items():
+        table.iloc[n, i] = instance.resources[r]
+    return instance, tasks, support, table
+
+
+def test_theorem_1_with_given_bottlenecks_is_feasible_and_its_points_are_fixed_points(tmp_path):
+    for seed in range(60):
+        instance, tasks, support, table = given(seed, "rdm")
+        model = fairlp.formulate(instance, "psdsf-rdm", bottlenecks=table, support=support)
+        solution = model.solve().require_optimal()
+        found = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
+        totals, expected = found.sum(axis=1), tasks.sum(axis=1)
+        alone = np.maximum(instance.gamma().sum(axis=1), 1e-300)
+        assert (totals / alone).sum() >= (expected / alone).sum() - 1e-7
+        for n in range(len(totals)):
+            assert oracle.gain(instance, np.maximum(found, 0), n, "rdm") <= 1e-5 * max(totals.max(), 1), seed
+        if seed < 10:
+            path = tmp_path / f"{seed}.mps"
+            model.write(path)
+            back = fairlp.read_program(path)
+            assert back.solve().require_optimal().objective == pytest.approx(solution.objective, rel=1e-9)
+
+
+def test_theorem_2_with_a_given_support_is_feasible_and_unique(tmp_path):
+    for seed in range(60):
+        instance, tasks, support, _ = given(seed, "tdm")
+        model = fairlp.formulate(instance, "psdsf-tdm", support=support)
+        solution = model.solve().require_optimal()
+        found = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
+        assert found.sum(axis=1) == pytest.approx(tasks.sum(axis=1), rel=1e-6), seed
+        if seed < 10:
+            path = tmp_path / f"{seed}.mps"
+            model.write(path)
+            assert fairlp.read_program(path).solve().require_optimal().objective == pytest.approx(solution.objective)
+
+
+def test_wrong_guesses_are_infeasible():
+    figure_1 = examples.load("khamse-ashari-figure-1")
+    right = pd.DataFrame("memory", index=list(figure_1.users), columns=list(figure_1.servers))
+    assert fairlp.formulate(figure_1, "psdsf-rdm", bottlenecks=right).solve().require_optimal().objective > 0
+    wrong = right.copy()
+    wrong.loc["user1", "server1"] = "network"  # it is never saturated: 10 + 1 a task, and 100 there
+    assert (
+        fairlp.formulate(figure_1, "psdsf-rdm", bottlenecks=wrong).solve().status.termination is Termination.INFEASIBLE
+    )
+    nobody = np.array([[True, False], [True, False], [True, False]])  # user 3 on server 2 is the only one who could
+    assert fairlp.formulate(figure_1, "psdsf-tdm", support=nobody).solve().status.termination is Termination.INFEASIBLE
+
+
+def test_the_market_prices_time_at_one_over_the_level():
+    instance = examples.load("khamse-ashari-figure-1")
+    model = fairlp.formulate(instance, "psdsf-tdm")
+    assert "log(" in str(model) and "1/γ[n,i]" in str(model)
+    solution = model.solve(solver="clarabel").require_optimal()
+    prices = solution.duals["time"]
+    # 3 of the 6 tasks that users 1 and 2 could run on server 1; 6 of 6 at weight 2 for user 3 on server 2: 1/2
+    assert np.asarray(prices).tolist() == pytest.approx([2, 2], rel=1e-4)
+
+
+def test_what_models_refuse():
+    figure_1 = examples.load("khamse-ashari-figure-1")
+    formulate = fairlp.formulate
+    with pytest.raises(InstanceError, match=r"no bottleneck is given for user 'user1' on server 'server1'"):
+        formulate(figure_1, "psdsf-rdm", bottlenecks={"user2": {"server1": "cpu"}})
+    table = pd.DataFrame("memory", index=list(figure_1.users), columns=list(figure_1.servers))
+    table.loc["user3", "server1"] = "network"
+    with pytest.raises(InstanceError, match="user 'user3' does not demand 'network', so it is no bottleneck"):
+        formulate(figure_1, "psdsf-rdm", bottlenecks=table)
+    for name in ("psdsf-rdm", "psdsf-tdm"):
+        with pytest.raises(InstanceError, match=r"support has shape \(2, 2\)"):
+            formulate(figure_1, name, support=np.ones((2, 2)))
+    with pytest.raises(UnknownNameError, match="did you mean 'support'"):
+        formulate(figure_1, "psdsf-tdm", supports=1)
+    limited = figure_1.replace(task_limits=np.array([1.0, 9.0, 9.0]))
+    with pytest.raises(InstanceError, match="Theorem 2 knows no task limits"):
+        formulate(limited, "psdsf-tdm", theorem=True)
+    with pytest.raises(NotDefinedError, match="one weight for each user"):
+        allocate(Instance.from_arrays([[1, 1], [1, 2]], [[3, 3]], weights=[[1, 2], [2, 1]]), "rdm")
+
+
+# --- checks of anyone's allocation -----------------------------------------------------------------------------------
+
+
+def test_a_check_takes_labels_in_any_order_and_refuses_what_does_not_fit():
+    instance = examples.load("khamse-ashari-figure-1")
+    allocation = allocate(instance, "rdm")
+    check = fairlp.per_server.check
+    assert check(instance, allocation) and check(instance, allocation.tasks_array.tolist())
+    assert check(instance, allocation.tasks.iloc[::-1, ::-1])
+    with pytest.raises(InstanceError, match=r"shape \(2, 3\); expected \(3, 2\), users × servers"):
+        check(instance, allocation.tasks_array.T)
+    with pytest.raises(InstanceError, match="no row or column for user 'user3'"):
+        check(instance, allocation.tasks.iloc[:2])
+    with pytest.raises(InstanceError, match="no row or column for server 'server1'"):
+        check(instance, allocation.tasks.rename(columns={"server1": "first"}))
+    with pytest.raises(InstanceError, match="not finite"):
+        check(instance, np.full((3, 2), np.nan))
+    with pytest.raises(UnknownNameError, match="no user is called 'user4'"):
+        fairlp.per_server.could_gain(instance, allocation, "user4")
+
+
+def test_a_verdict_names_who_could_gain_from_whom():
+    instance = examples.load("khamse-ashari-figure-1")
+    verdict = fairlp.per_server.check(instance, fairlp.allocate(instance, "tsf"))
+    assert not verdict and verdict.gains["user"].tolist() == ["user1", "user2"]
+    assert verdict.gains["from"].tolist() == [["user3"], ["user3"]]
+    assert verdict.gains["gain"].tolist() == pytest.approx([2, 2]) and verdict.violation == pytest.approx(1 / 3)
+    over = fairlp.per_server.check(instance, [[9, 0], [0, 0], [0, 6]])
+    assert not over and over.infeasibility == pytest.approx(0.5) and "infeasible" in str(over)
+    elsewhere = fairlp.per_server.check(instance, [[3, 1], [3, 0], [0, 5]])
+    assert not elsewhere and elsewhere.infeasibility == 1  # user 1 may not run on server 2
+
+
+# --- what does not settle, options, validate -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["best-response", "sweeps", "algorithm-1"])
+def test_what_has_not_settled_says_so(method):
+    expected = (
+        r"has not settled after 1 sweeps: the last one still moved 0\.\d+ .*user 'user\d' could run .*most_sweeps"
+    )
+    with pytest.raises(NotConvergedError, match=expected):
+        allocate(examples.load("khamse-ashari-table-3"), "rdm", method, most_sweeps=1)
+
+
+def test_options_belong_to_methods():
+    instance = examples.load("khamse-ashari-figure-1")
+    cases = [
+        (
+            {"delay": 1},
+            UnknownNameError,
+            "method 'best-response' has no option 'delay'; it is one of method='distributed'",
+        ),
+        ({"method": "distributed", "most_sweeps": 3}, UnknownNameError, "has no option 'most_sweeps'"),
+        ({"method": "distributed", "procedure": "algorithm1"}, UnknownNameError, "did you mean 'algorithm-1'"),
+        ({"method": "distributed", "delay": -1}, UnsupportedError, "delay=-1; expected a finite number ≥ 0"),
+        ({"method": "distributed", "period": 0}, UnsupportedError, "period=0; expected a finite number > 0"),
+        ({"method": "distributed", "period": "soon"}, UnsupportedError, "period='soon'"),
+        ({"method": "distributed", "damping": 1.5}, UnsupportedError, "damping=1.5"),
+        ({"method": "distributed", "jitter": 1}, UnsupportedError, "jitter=1"),
+        ({"method": "distributed", "time_limit": 1}, UnknownNameError, "no option 'time_limit'"),
+        ({"method": "distribute"}, UnknownNameError, "did you mean 'distributed'"),
+    ]
+    for how, error, message in cases:
+        with pytest.raises(error) as caught:
+            fairlp.allocate(instance, "psdsf-rdm", **how)
+        assert message in str(caught.value), how
+
+
+@pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm"])
+def test_validate_runs_every_method(mechanism):
+    frame = fairlp.validate(examples.load("khamse-ashari-figure-1"), mechanism)
+    assert list(frame.index) == list(fairlp.mechanisms.TABLE[mechanism].method_names)
+    assert frame["agrees"].all() and (frame["gain"] < 1e-9).all()
+    late = fairlp.validate(examples.load("khamse-ashari-figure-1"), mechanism, delay=0.5, most_sweeps=500)
+    assert late["agrees"].all() and "distributed" in late.index
+
+
+def test_results_do_not_depend_on_units():
+    for seed in range(60):
+        instance = random_instance(seed, limits=False)
+        unit = 10.0 ** np.random.default_rng(seed).integers(-6, 7, instance.demands.shape[1])
+        scaled = instance.replace(demands=instance.demands * unit, capacities=instance.capacities * unit)
+        for division in DIVISIONS:
+            expected = allocate(instance, division).totals.to_numpy()
+            assert allocate(scaled, division).totals.to_numpy() == pytest.approx(expected, rel=1e-8), seed

@@ -1,0 +1,242 @@
+"""Discrete DRF and sequential minmax: the papers' numbers, and fast = loop = rationals, built to tie."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from discrete_oracle import Plain
+from fairlp import Instance, examples
+from fairlp.errors import UnknownNameError
+from fairlp.mechanisms.whole_tasks import filling
+from fairlp.mechanisms.whole_tasks.filling import Filling
+from fairlp.mechanisms.whole_tasks.picking import pick_by_pick
+from fairlp.mechanisms.whole_tasks.shares import TIES, Pool
+
+RULES = [("exclude", 0), ("stop", 0), ("exclude", 1)]
+
+
+@pytest.mark.parametrize("method", ["fast", "loop"])
+def test_the_worked_example_of_ghodsi(method):
+    found = fairlp.allocate(examples.load("ghodsi"), "drf-discrete", method=method)
+    assert found.totals.to_dict() == {"A": 3, "B": 2}
+    assert found.shares.tolist() == pytest.approx([2 / 3, 2 / 3], rel=1e-15)
+    assert found.utilization.loc["pool", "cpu"] == 1.0
+
+
+@pytest.mark.parametrize("method", ["fast", "loop"])
+def test_stopping_early_leaves_33_and_3(method):
+    instance = examples.load("ghodsi-59-19")
+    stopped = fairlp.allocate(instance, "drf-discrete", method=method, rule="stop")
+    assert stopped.totals.to_dict() == {"A": 2, "B": 8}
+    assert (instance.pool - stopped.usage.loc["pool"]).tolist() == [33, 3]
+    excluded = fairlp.allocate(instance, "drf-discrete", method=method)
+    assert excluded.totals.to_dict() == {"A": 2, "B": 11}
+
+
+def test_the_order_of_picks_is_the_papers():
+    picks = fairlp.allocate(examples.load("ghodsi"), "drf-discrete", trace=True).picks
+    assert picks.user.tolist() == ["B", "A", "A", "B", "A", "B", "A"]
+    assert picks.runs.tolist() == [True] * 5 + [False] * 2
+    assert picks.share.tolist() == pytest.approx([0, 0, 2 / 9, 1 / 3, 4 / 9, 2 / 3, 2 / 3])
+    stopped = fairlp.allocate(examples.load("ghodsi"), "drf-discrete", trace=True, rule="stop").picks
+    assert stopped.user.tolist() == ["B", "A", "A", "B", "A", "B"]
+
+
+def test_the_rule_for_ties_decides():
+    instance = Instance.from_arrays([[1, 0], [2, 0]], [[2, 1]], users=["small", "large"])
+    found = {ties: fairlp.allocate(instance, "drf-discrete", ties=ties).totals.to_dict() for ties in TIES}
+    assert found["larger"] == {"small": 0, "large": 1}
+    assert found["smaller"] == found["index"] == {"small": 2, "large": 0}
+
+
+def test_shares_that_floats_cannot_tell_apart():
+    """0.1 + 0.1 + 0.1 is not 0.3 in floats; the shares tie, and the rule for ties must see it."""
+    instance = Instance.from_arrays([[0.1], [0.3]], [[0.9]], users=["A", "B"])
+    picks = fairlp.allocate(instance, "drf-discrete", trace=True).picks
+    assert picks.user.tolist()[:6] == ["B", "A", "A", "A", "B", "A"]
+    assert fairlp.allocate(instance, "drf-discrete").totals.to_dict() == {"A": 3, "B": 2}
+    assert Plain([[0.1], [0.3]], [0.9]).serve() == [3, 2]
+
+
+def awkward(rng, most_users=9, kinds=6):
+    """Instances built to tie: proportional users, equal shares, capacities that saturate exactly."""
+    n, m = int(rng.integers(1, most_users)), int(rng.integers(1, 4))
+    kind = rng.integers(0, kinds)
+    demands = rng.integers(kind == 0, rng.choice([2, 4, 9]), (n, m)).astype(float)
+    if kind == 1:
+        demands = np.outer(rng.integers(1, 5, n), rng.integers(1, 4, m)).astype(float)
+    if kind == 2:
+        demands = rng.choice([0.1, 0.2, 0.3, 0.7], (n, m))
+    demands[~demands.any(axis=1), 0] = 1
+    capacity = rng.integers(3, rng.choice([15, 60, 200]), m).astype(float)
+    if kind in (1, 3):
+        capacity = demands.sum(axis=0) * rng.integers(1, 5) + (demands.sum(axis=0) == 0)
+    if kind == 4:
+        demands, capacity = rng.lognormal(0, 1.5, (n, m)), rng.lognormal(3, 1, m)
+    if kind == 5:
+        unit = 10.0 ** rng.integers(-6, 10, m)
+        demands, capacity = demands * unit, capacity * unit
+    weights = [None, rng.integers(1, 5, n), rng.uniform(0.1, 1, n), rng.integers(1, 4, (n, m))][rng.integers(0, 4)]
+    limits = rng.choice([0, 1, 3, 6.5, np.inf], n) if rng.random() < 0.4 else None
+    return demands, capacity, weights, limits
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from([1, 3, 64]), st.sampled_from([1, 2, 64]))
+def test_fast_equals_loop_equals_rationals(seed, window, chunk):
+    demands, capacity, weights, limits = awkward(np.random.default_rng(seed))
+    pool = Pool.of(Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits))
+    plain = Plain(demands, capacity, weights, limits)
+    with pytest.MonkeyPatch.context() as patch:  # small windows, so that small instances go through every step
+        patch.setattr(filling, "WINDOW", window)
+        patch.setattr(filling, "_FIRST_CHUNK", chunk)
+        for rule, offset in RULES:
+            for ties in TIES:
+                expected = plain.serve(rule, ties, offset)
+                assert pick_by_pick(pool, rule=rule, ties=ties, offset=offset).tolist() == expected
+                assert Filling(pool, offset, ties, rule).run().tolist() == expected
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_fast_equals_loop_on_many_users(seed):
+    rng = np.random.default_rng(seed)
+    n, m = 3000, 4
+    demands = rng.integers(0 if seed % 2 else 1, 12, (n, m)).astype(float)
+    demands[~demands.any(axis=1), 0] = 1
+    if seed % 3 == 0:
+        demands = demands[rng.integers(0, 20, n)] * rng.integers(1, 3, (n, 1))
+    capacity = demands.sum(axis=0) * rng.choice([0.3, 1, 7, 20]) // 1
+    pool = Pool.of(
+        Instance.from_arrays(
+            demands,
+            [capacity],
+            weights=rng.integers(1, 4, n) if seed % 4 == 1 else None,
+            task_limits=rng.integers(0, 30, n) if seed % 4 == 2 else None,
+        )
+    )
+    for rule, offset in RULES:
+        ties = TIES[seed % 3]
+        fast = Filling(pool, offset, ties, rule).run()
+        assert (fast == pick_by_pick(pool, rule=rule, ties=ties, offset=offset)).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9))
+def test_every_rule_is_one_of_all_orders(seed):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 5)), int(rng.integers(1, 3))
+    demands, capacity = rng.integers(1, 4, (n, m)), rng.integers(3, 12, m)
+    instance, plain = Instance.from_arrays(demands, [capacity]), Plain(demands, capacity)
+    for rule, offset in RULES:
+        possible = plain.all_orders(rule, offset)
+        for ties in TIES:
+            assert tuple(Filling(Pool.of(instance), offset, ties, rule).run().astype(int)) in possible
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**9))
+def test_nothing_is_over_capacity_and_nothing_more_fits(seed):
+    demands, capacity, weights, limits = awkward(np.random.default_rng(seed))
+    instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
+    plain = Plain(demands, capacity, weights, limits)
+    for mechanism in ("drf-discrete", "sequential-minmax"):
+        totals = fairlp.allocate(instance, mechanism).totals.astype(int).tolist()
+        left = plain.left(totals)
+        assert min(left) >= 0
+        for i, able in enumerate(plain.able):
+            assert not able or totals[i] == plain.limit[i] or not plain.fits(left, i)
+
+
+def test_sequential_minmax_is_not_envy_free_up_to_one_task_here():
+    """One unit of four at a time to A; B, who needs three, comes when two are left. Less one task, A has B's three.
+
+    A share after the task ties at 3/4; B goes first (or never), and its task does not fit any more.
+    """
+    found = fairlp.allocate(Instance.from_arrays([[1], [3]], [[4]], users=["A", "B"]), "sequential-minmax", trace=True)
+    assert found.picks.user.tolist() == ["A", "A", "B", "A", "A", "A"]
+    assert found.totals.to_dict() == {"A": 4, "B": 0}
+    assert fairlp.allocate(found.instance, "drf-discrete").totals.to_dict() == {"A": 1, "B": 1}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**9))
+def test_filling_leaves_no_envy_by_more_than_one_task(seed):
+    """Equal weights; proved in notebook 04."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+    demands = rng.integers(seed % 2, 10, (n, m))
+    demands[~demands.any(axis=1), 0] = 1
+    limits = rng.choice([1, 3, np.inf], n) if rng.random() < 0.3 else None
+    instance = Instance.from_arrays(demands, [rng.integers(10, 60, m)], task_limits=limits)
+    for rule in ("exclude", "stop"):
+        tasks = fairlp.allocate(instance, "drf-discrete", rule=rule).totals.to_numpy()
+        for bundle, number in zip(demands, tasks, strict=True):
+            held = np.maximum(number - 1, 0) * bundle
+            could = np.where(demands > 0, held // np.maximum(demands, 1), np.inf).min(axis=1)
+            assert (np.minimum(could, instance.task_limits) <= tasks).all()
+
+
+def test_users_who_never_run_a_task_stop_nobody():
+    instance = Instance.from_arrays(
+        [[1, 1], [5, 1], [1, 0]], [[4, 9]], users=["A", "big", "none"], task_limits=[9, 9, 0]
+    )
+    for rule in ("exclude", "stop"):
+        found = fairlp.allocate(instance, "drf-discrete", rule=rule)
+        assert found.totals.to_dict() == {"A": 4, "big": 0, "none": 0}
+        assert "'big'" in found.notes[0] and "one whole task" in found.notes[0]
+
+
+def test_nobody_can_run_anything():
+    instance = Instance.from_arrays([[5.0], [7.0]], [[4.0]])
+    for mechanism in ("drf-discrete", "sequential-minmax", "pdrf", "drf-milp"):
+        for method in fairlp.mechanisms.TABLE[mechanism].method_names:
+            assert fairlp.allocate(instance, mechanism, method=method).totals.sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rule": "stap"}, "did you mean 'stop'"),
+        ({"ties": "biggest"}, "ties='biggest' does not exist"),
+        ({"method": "fast", "trace": True}, "method='loop'"),
+        ({"method": "fast", "threads": 2}, "no option 'threads'"),
+        ({"solver": "scipy"}, "no method that uses a solver"),
+    ],
+)
+def test_wrong_options_say_what_is_there(options, message):
+    with pytest.raises(UnknownNameError, match=message):
+        fairlp.allocate(examples.load("ghodsi"), "drf-discrete", **options)
+
+
+def test_options_of_other_mechanisms_are_named():
+    with pytest.raises(UnknownNameError, match="one of drf-discrete"):
+        fairlp.allocate(examples.load("ghodsi"), "drf", rule="stop")
+
+
+def test_compare_hands_options_to_those_who_have_them():
+    found = fairlp.compare(examples.load("ghodsi-59-19"), ["drf", "drf-discrete", "pdrf"], rule="stop", solver="scipy")
+    assert found["drf-discrete"].to_dict() == {"A": 2, "B": 8}
+    assert found["drf"].to_dict() == pytest.approx({"A": 19 / 8, "B": 19 / 2})
+
+
+def test_validate_compares_with_loop_programs_and_bounds():
+    found = fairlp.validate(examples.load("ghodsi-59-19"), "drf-discrete")
+    assert found.agrees.all() and list(found.index) == ["loop", "fast", "smallest level", "divisible"]
+    assert found.loc["divisible", ["below", "above"]].tolist() == pytest.approx([0.375, 1.5])
+    assert fairlp.validate(examples.load("cycles"), "sequential-minmax").agrees.all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**9))
+def test_validate_agrees_on_random_instances(seed):
+    """The smallest level equals the integer program's, and the gap to divisible DRF stays within its bound."""
+    rng = np.random.default_rng(seed)
+    demands, capacity, weights, limits = awkward(rng, kinds=5)
+    weights = None if weights is None or weights.ndim == 2 else weights.round(1)
+    demands, capacity = demands.round(2) + 0.01 * (demands < 0.01), np.maximum(capacity, demands.max(axis=0)).round(1)
+    instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
+    assert fairlp.validate(instance, "drf-discrete").agrees.all()

@@ -1,0 +1,117 @@
+"""First-Fit, Best-Fit and Slots: a rational oracle, the paper's example, and the gap to the fluid optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+import placement_oracle
+from fairlp import Instance, examples
+from fairlp.errors import InstanceError, UnknownNameError
+from fairlp.mechanisms.whole_tasks import placement
+from fairlp.mechanisms.whole_tasks.shares import Pool
+
+MECHANISMS = {"first-fit": "drfh-first-fit", "best-fit": "drfh-best-fit", "slots": "slots"}
+
+
+def small(rng):
+    n, k, r = rng.integers(1, 5), rng.integers(1, 4), rng.integers(1, 4)
+    demands = rng.integers(0, 4, (n, r)).astype(float)
+    demands[~demands.any(axis=1), 0] = 1
+    capacities = rng.integers(0, 9, (k, r)).astype(float)
+    capacities[0] = np.maximum(capacities[0], 2)
+    if rng.random() < 0.3:
+        demands, capacities = demands / 10, capacities / 10
+    eligible = None
+    if rng.random() < 0.5:
+        eligible = rng.random((n, k)) < 0.7
+        eligible[:, 0] = True
+    return {
+        "demands": demands,
+        "capacities": capacities,
+        "counts": rng.integers(1, 4, k),
+        "weights": rng.integers(1, 4, n) if rng.random() < 0.5 else None,
+        "limits": rng.choice([0, 1, 3, 5.5, np.inf], n) if rng.random() < 0.4 else None,
+        "eligible": eligible,
+    }
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from(["first-fit", "best-fit", "slots"]), st.booleans())
+def test_placements_equal_a_loop_in_rationals(seed, policy, table):
+    rng = np.random.default_rng(seed)
+    data = small(rng)
+    ties, slots = str(rng.choice(["larger", "smaller", "index"])), int(rng.integers(1, 6))
+    given_data = {("task_limits" if k == "limits" else k): v for k, v in data.items()}
+    instance = Instance.from_arrays(given_data.pop("demands"), given_data.pop("capacities"), **given_data)
+    expected = placement_oracle.place(policy=policy, ties=ties, slots=slots, **data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placement, "LARGEST_TABLE", 10**6 if table else 0)
+        found = placement.place(instance, policy, ties=ties, slots=slots)
+    assert found.tolist() == expected
+
+
+def test_the_papers_two_servers():
+    """Best-Fit gives each server to the user whose tasks look like it: DRFH's 10 tasks each; First-Fit gives 6."""
+    found = fairlp.compare(examples.load("wang-figure-1"), ["drfh", "drfh-best-fit", "drfh-first-fit", "slots"])
+    assert found["drfh"].tolist() == pytest.approx([10, 10])
+    assert found["drfh-best-fit"].tolist() == [10, 10] and found["drfh-first-fit"].tolist() == [6, 6]
+    assert found["slots"].sum() < 12
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS.values())
+def test_google_servers_are_not_over_capacity_and_near_the_fluid_optimum(mechanism):
+    instance = examples.google_cluster(users=10, seed=3)
+    found = fairlp.allocate(instance, mechanism)
+    assert found.residual <= 1e-9 and (found.totals == found.totals.round()).all()
+    fluid = fairlp.allocate(instance, "drfh")
+    if mechanism == "drfh-best-fit":
+        assert found.levels.min() > 0.9 * fluid.levels.min()
+    assert found.levels.min() <= fluid.levels.min() * (1 + 1e-9)
+
+
+def test_best_fit_uses_more_than_first_fit_and_both_more_than_slots_on_googles_servers():
+    used = {
+        m: fairlp.allocate(examples.google_cluster(users=20, seed=1), m).pool_utilization.mean()
+        for m in MECHANISMS.values()
+    }
+    assert used["drfh-best-fit"] > used["drfh-first-fit"] > used["slots"]
+
+
+def test_the_first_demanded_resource_stands_for_the_papers_first():
+    instance = Instance.from_arrays([[0, 2, 1], [1, 0, 0]], [[4, 4, 2], [4, 8, 2], [9, 2, 9]])
+    assert fairlp.allocate(instance, "drfh-best-fit").totals.tolist() == placement_best(instance)
+
+
+def placement_best(instance):
+    return (
+        np.array(placement_oracle.place(instance.demands, instance.capacities, instance.counts, "best-fit"))
+        .sum(axis=1)
+        .tolist()
+    )
+
+
+def test_wrong_options_and_tasks_that_fit_nowhere():
+    instance = Instance.from_arrays([[1, 1], [3, 5]], [[4, 4], [2, 6]], users=["small", "big"])
+    found = fairlp.allocate(instance, "drfh-first-fit")
+    assert found.totals["big"] == 0 and "'big'" in found.notes[0]
+    with pytest.raises(InstanceError, match="slots=0"):
+        fairlp.allocate(instance, "slots", slots=0)
+    with pytest.raises(UnknownNameError, match="slots"):
+        fairlp.allocate(instance, "drfh-best-fit", slots=3)
+    with pytest.raises(UnknownNameError, match="ties='all'"):
+        fairlp.allocate(instance, "drfh-best-fit", ties="all")
+    assert fairlp.validate(instance, "drfh-best-fit").agrees.all()
+
+
+def test_the_pool_is_added_up_exactly():
+    """Three servers of 0.8 and two of 0.7 are 3.8, not 3.8000000000000003: shares that are equal stay equal."""
+    demands = [[0.3, 0.2, 0.0], [0.0, 0.2, 0.0], [0.0, 0.0, 0.1], [0.1, 0.1, 0.1]]
+    capacities, counts, weights = [[0.8, 0.6, 0.2], [0.7, 0.7, 0.3]], [3, 2], [2, 3, 2, 2]
+    instance = Instance.from_arrays(demands, capacities, counts=counts, weights=weights)
+    assert placement.place(instance, "first-fit", ties="index").tolist() == [[3, 2], [4, 4], [3, 4], [3, 2]]
+    one = Instance.from_arrays([[0.1], [0.1]], [[0.1]], counts=[3])
+    assert Pool.of(one).capacity.tolist() == [3] and Pool.of(one).demands.tolist() == [[1], [1]]

@@ -1,0 +1,205 @@
+"""Precomputed DRF, its cycles and repairs, and the integer programs: rationals, brute force and the paper's numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_discrete import awkward
+
+import fairlp
+from discrete_oracle import Plain
+from fairlp import Instance, examples
+from fairlp.errors import UnknownNameError
+from fairlp.mechanisms.whole_tasks import precomputed
+from fairlp.mechanisms.whole_tasks.leximin import discrete_leximin
+from fairlp.mechanisms.whole_tasks.shares import Pool
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 10**9))
+def test_precomputed_equals_the_formula_in_rationals(seed):
+    demands, capacity, weights, limits = awkward(np.random.default_rng(seed))
+    instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
+    assert (
+        precomputed.precomputed(Pool.of(instance)).tolist() == Plain(demands, capacity, weights, limits).precomputed()
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**9))
+def test_floating_point_and_lp_differ_at_whole_numbers_only(seed):
+    demands, capacity, weights, limits = awkward(np.random.default_rng(seed))
+    instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
+    exact = fairlp.allocate(instance, "pdrf").totals.to_numpy()
+    fluid = fairlp.allocate(instance, "pdrf", divisible=True).totals.to_numpy()
+    near = abs(fluid - np.rint(fluid)) <= 1e-9 * np.maximum(fluid, 1)
+    for method in ("floating-point", "lp"):
+        found = fairlp.allocate(instance, "pdrf", method=method).totals.to_numpy()
+        assert (found == exact)[~near].all() and (abs(found - exact) <= 1).all()
+    assert fairlp.allocate(instance, "pdrf", method="lp", divisible=True).totals.to_numpy() == pytest.approx(
+        fluid, rel=1e-9
+    )
+
+
+def test_floors_that_floating_point_gets_wrong():
+    """Needs of 3 and 9 of 30: k·ds*/ds is 5 exactly, and a little less in floating point, as printed."""
+    instance = Instance.from_arrays([[3], [9]], [[30]])
+    assert fairlp.allocate(instance, "pdrf").totals.tolist() == [5, 1] == Plain([[3], [9]], [30]).precomputed()
+    assert fairlp.allocate(instance, "pdrf", method="floating-point").totals.tolist() == [4, 1]
+    found = fairlp.validate(instance, "pdrf")
+    assert not found.loc["floating-point", "agrees"] and found.loc["floating-point", "below"] == 1
+
+
+def test_divisible_precomputed_is_edrf():
+    instance = Instance.from_arrays([[1, 4], [3, 1]], [[59, 19]], weights=[1, 2])
+    divided = fairlp.allocate(instance, "pdrf", divisible=True).totals
+    assert divided.tolist() == pytest.approx(fairlp.allocate(instance, "edrf", method="lp").totals.tolist())
+
+
+def test_cycle_and_basic_subcycle_of_the_papers_example():
+    pool = Pool.of(examples.load("ghodsi"))
+    counts, end = precomputed.cycle(pool)
+    assert counts.tolist() == [3, 2] and end == Fraction(2, 3)
+    assert precomputed.basic_subcycle(pool).tolist() == [1, 1]
+
+
+def test_section_6_1_and_its_erratum():
+    """Demands 2, 4, 10 of 35: the paper says that a cycle runs 4, 2 and 1 tasks (26 units); 10/2 is 5, so 28 units."""
+    instance = examples.load("cycles")
+    table = fairlp.cycles.summary(instance)
+    assert table["basic_subcycle"].tolist() == [5, 2, 1]
+    assert table["cycle"].tolist() == [10, 5, 2]
+    assert (table["basic_subcycle"] * [2, 4, 10]).sum() == 28 != 26
+    assert sum(a * b for a, b in zip([4, 2, 1], [2, 4, 10], strict=True)) == 26
+    assert fairlp.cycles.length(instance) == 17
+    found = fairlp.cycles.higher_order(instance)
+    assert found["turns"].tolist() == pytest.approx([7 / 6, 7 / 2])
+    assert found["tasks"].tolist() == [{"A": 5, "B": 2, "C": 1}, {"A": 3}]
+    assert found["left"].tolist() == [{"units": 7}, {"units": 1}]
+
+
+def test_what_the_papers_secondary_cycle_does_where_nine_are_left():
+    """Nine units for A and B, who need 2 and 4: one turn of (2, 1) uses 8, as §6.1 says."""
+    instance = Instance.from_arrays([[2], [4]], [[9]], users=["A", "B"], resources=["units"])
+    first = fairlp.cycles.higher_order(instance).iloc[0]
+    assert first["tasks"] == {"A": 2, "B": 1} and first["left"] == {"units": 1} and first["turns"] == 9 / 8
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_cycles_are_where_all_shares_meet(seed):
+    rng = np.random.default_rng(seed)
+    instance = Instance.from_arrays(rng.integers(1, 9, (4, 2)), [rng.integers(20, 60, 2)])
+    pool = Pool.of(instance)
+    counts, end = precomputed.cycle(pool)
+    shares = Plain(instance.demands, instance.pool).ds
+    assert all(count * share == end for count, share in zip(counts, shares, strict=True))
+    assert all(end / 2 % share or end / 3 % share or end % share == 0 for share in shares)
+    for divisor in (2, 3, 5, 7):  # and nowhere before
+        assert any((end / divisor) % share for share in shares)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**9))
+def test_repairs_and_higher_cycles_stay_within_capacity_and_repairs_are_maximal(seed):
+    demands, capacity, weights, limits = awkward(np.random.default_rng(seed))
+    instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
+    plain = Plain(demands, capacity, weights, limits)
+    first = fairlp.allocate(instance, "pdrf").totals
+    for options in ({"repair": "ascending"}, {"repair": "filling"}, {"higher_order": True}):
+        found = fairlp.allocate(instance, "pdrf", **options).totals
+        assert (found >= first).all()
+        left = plain.left(found.astype(int).tolist())
+        assert min(left) >= 0
+        if "repair" in options:
+            for i, able in enumerate(plain.able):
+                assert not able or found.iloc[i] == plain.limit[i] or not plain.fits(left, i)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**9))
+def test_ascending_repair_is_pass_after_pass(seed):
+    demands, capacity, _, limits = awkward(np.random.default_rng(seed))
+    instance = Instance.from_arrays(demands, [capacity], task_limits=limits)
+    plain = Plain(demands, capacity, None, limits)
+    tasks = plain.precomputed()
+    while True:
+        before = list(tasks)
+        order = sorted(
+            (i for i, able in enumerate(plain.able) if able), key=lambda i: (before[i] * plain.ds[i], -plain.ds[i], i)
+        )
+        for i in order:
+            if tasks[i] != plain.limit[i] and plain.fits(plain.left(tasks), i):
+                tasks[i] += 1
+        if tasks == before:
+            break
+    assert fairlp.allocate(instance, "pdrf", repair="ascending").totals.astype(int).tolist() == tasks
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**9))
+def test_how_far_floors_are_from_filling(seed):
+    """At most one task behind ``stop``; ahead of either rule by less than ds*/ds[n] tasks."""
+    demands, capacity, weights, _ = awkward(np.random.default_rng(seed))
+    instance = Instance.from_arrays(demands, [capacity], weights=weights)
+    plain = Plain(demands, capacity, weights, None)
+    floors = fairlp.allocate(instance, "pdrf").totals.astype(int).tolist()
+    for rule in ("stop", "exclude"):
+        filled = fairlp.allocate(instance, "drf-discrete", rule=rule).totals.astype(int).tolist()
+        for i, able in enumerate(plain.able):
+            assert not able or (floors[i] - filled[i]) * plain.ds[i] < max(plain.ds)
+            assert not able or rule == "exclude" or filled[i] - floors[i] <= 1
+
+
+def test_deviation_from_discrete_drf_is_reported():
+    found = fairlp.validate(examples.load("ghodsi-59-19"), "pdrf")
+    assert found.loc[["exact", "floating-point", "lp", "divisible"], "agrees"].all()
+    assert found.loc["deviation", ["below", "users_below", "users_above"]].tolist() == [2, 1, 0]
+
+
+def test_wrong_options_of_pdrf():
+    with pytest.raises(UnknownNameError, match="repair='ascend' does not exist; did you mean 'ascending'"):
+        fairlp.allocate(examples.load("ghodsi"), "pdrf", repair="ascend")
+    with pytest.raises(UnknownNameError, match="nothing to repair"):
+        fairlp.allocate(examples.load("ghodsi"), "pdrf", repair="filling", divisible=True)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_integer_programs_give_the_leximin_of_brute_force(seed):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    demands = rng.integers(seed % 2, 6, (n, m))
+    demands[~demands.any(axis=1), 0] = 1
+    capacity = rng.integers(4, 22, m)
+    weights = rng.integers(1, 4, n) if rng.random() < 0.4 else None
+    limits = rng.choice([0, 1, 2, 5, np.inf], n) if rng.random() < 0.4 else None
+    instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
+    plain = Plain(demands, capacity, weights, limits)
+    best = plain.leximin()
+    assert plain.levels(discrete_leximin(instance).tasks.astype(int).tolist()) == best
+    greedy = plain.levels(fairlp.allocate(instance, "drf-discrete").totals.astype(int).tolist())
+    assert greedy <= best and greedy[:1] == best[:1]  # filling attains the largest smallest level
+
+
+@pytest.mark.parametrize("solver", ["highs", "scipy", "glpk", "scip"])
+def test_any_integer_solver_gives_the_same_leximin(solver):
+    if not fairlp.solvers().loc[solver, "available"]:
+        pytest.skip(f"{solver} is not installed")
+    instance = Instance.from_arrays([[2, 1], [1, 3], [3, 1], [1, 1]], [[17, 13]], weights=[1, 2, 1, 1])
+    found = fairlp.allocate(instance, "drf-milp", solver=solver)
+    plain = Plain(instance.demands, instance.pool, instance.weights)
+    assert plain.levels(found.totals.astype(int).tolist()) == plain.leximin()
+    assert found.rounds["users at or below"].iloc[-1] == 4
+
+
+def test_the_integer_program_reads_and_exports(tmp_path):
+    model = fairlp.formulate(examples.load("ghodsi"), "drf-milp")
+    assert "integer" in str(model)
+    model.write(tmp_path / "round.mps")
+    again = fairlp.read_program(tmp_path / "round.mps").solve()
+    assert again.objective == pytest.approx(2 / 3)
+    assert fairlp.formulate(examples.load("ghodsi"), "pdrf").solve().objective == pytest.approx(2.0)
+    assert fairlp.validate(examples.load("cycles"), "drf-milp").agrees.all()

@@ -1,0 +1,314 @@
+"""The MPS reader: our own files come back exactly, and files of others mean what their solvers take them for."""
+
+from __future__ import annotations
+
+import doctest
+import gzip
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_mps import CASES, EXAMPLE, INF, POS, program, programs
+
+import fairlp
+from fairlp.errors import FairlpWarning, ModelError, UnknownNameError
+from fairlp.models.files.lp_writer import write_lp
+from fairlp.models.files.mps_writer import short_decimals, write_mps
+from fairlp.models.files.names import NamedBlock
+from fairlp.models.files.programs import read_program
+from fairlp.models.programs.program import Block
+from paths import DOCS
+
+
+def assert_equal(found, wanted, tolerance=0.0):
+    """Everything but name and source is the same; rows without bounds are not written."""
+    kept = np.isfinite(wanted.row_lower) | np.isfinite(wanted.row_upper)
+    assert found.sense == wanted.sense
+    assert found.row_names == [name for name, stays in zip(wanted.row_names, kept, strict=True) if stays]
+    assert found.column_names == wanted.column_names
+    assert found.integrality.tolist() == wanted.integrality.tolist()
+    for a, b in (
+        (found.offset, wanted.offset),
+        (found.c, wanted.c),
+        (found.A.toarray(), wanted.A.toarray()[kept]),
+        (found.row_lower, wanted.row_lower[kept]),
+        (found.row_upper, wanted.row_upper[kept]),
+        (found.col_lower, wanted.col_lower),
+        (found.col_upper, wanted.col_upper),
+    ):
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=0)
+    assert found.A.has_sorted_indices and not (found.A.data == 0).any()
+
+
+def read_text(folder, text, name="model.mps"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return read_program(path)
+
+
+@pytest.mark.parametrize("profile", ["portable", "full", "fixed"])
+@pytest.mark.parametrize("case", CASES)
+def test_our_files_come_back(case, profile, tmp_path):
+    p = CASES[case]
+    write_mps(p, path := tmp_path / "model.mps.gz", profile=profile)
+    found = read_program(path)
+    assert_equal(found, p, 1e-9 if profile == "fixed" else 0.0)
+    assert found.name == ("K?se & Brot" if case == "names" else p.name)
+    kept = np.isfinite(p.row_lower) | np.isfinite(p.row_upper)
+    if kept.all():
+        assert [(b.name, b.start, b.stop) for b in found.rows] == [(b.name, b.start, b.stop) for b in p.rows if len(b)]
+    for block, was in zip(found.columns, p.columns, strict=True):
+        assert (block.name, block.start, block.stop, block.positions) == (was.name, was.start, was.stop, None)
+        assert [list(labels) for _, labels in block.axes] == [list(labels) for _, labels in was.axes]
+
+
+@settings(deadline=None)
+@given(p=programs(), profile=st.sampled_from(["portable", "full"]), names=st.sampled_from(["labels", "numbers"]))
+def test_any_program_comes_back_exactly(p, profile, names, tmp_path_factory):
+    path = tmp_path_factory.mktemp("any") / "model.mps"
+    write_mps(p, path, profile=profile, names=names)
+    assert_equal(read_program(path), p)
+
+
+def test_a_model_with_masks_and_several_indices_comes_back(tmp_path):
+    model = fairlp.formulate(fairlp.examples.load("khamse-ashari-figure-1"), "c-drfh")
+    compiled = model.compile()
+    for profile in ("portable", "full", "fixed"):
+        write_mps(compiled, path := tmp_path / "model.mps", profile=profile)
+        found = read_program(path)
+        assert_equal(found, compiled, 1e-11 if profile == "fixed" else 0.0)
+        assert (found.name, found.source) == (compiled.name, " ".join(compiled.source.split()))
+        for block, was in zip(found.columns + found.rows, compiled.columns + compiled.rows, strict=True):
+            assert [tuple(map(str, labels)) for labels in was.labels()] == list(block.labels())
+    assert found.column_block("g").unpack(np.arange(found.n_columns)).shape == compiled.column_block("g").shape
+
+
+def test_names_without_the_side_file_and_with_a_wrong_one(tmp_path):
+    write_mps(EXAMPLE, path := tmp_path / "model.mps", profile="fixed")
+    side = path.with_name("model.mps.names.json")
+    content = side.read_text(encoding="utf-8")
+    side.unlink()
+    bare = read_program(path)
+    assert (bare.sense, bare.offset) == ("max", 7.5)
+    assert bare.column_names == ["C0000001", "C0000002", "C0000003"]
+    assert bare.rows[0].name == "row" and bare.columns[0].name == "column"
+    write_mps(EXAMPLE, path)  # its side file explains cap.disk_1
+    (tmp_path / "model.mps.names.json").unlink()
+    assert read_program(path).row_names == ["cap[cpu]", "cap[disk_1]", "same"]
+    for broken, match in (
+        (content, "explains row 'R0000001', which is not in model.mps"),
+        (content[:-9], "does not explain names as fairlp writes it"),
+        ("[]", "does not explain names"),
+        ('{"rows": {"a": {"block": 1}}, "columns": {}}', "does not explain names"),
+        ('{"rows": {"a": {"block": "b", "name": "b[c]", "labels": "c"}}, "columns": {}}', "does not explain names"),
+    ):
+        side.write_text(broken, encoding="utf-8")
+        with pytest.raises(fairlp.FairlpError, match=match):
+            read_program(path)
+
+
+def test_names_of_others_stay_theirs(tmp_path):
+    text = "NAME t\nROWS\n N cost\n L cap.a(1)\n G R2\n N more\nCOLUMNS\n x[1] cost 1 cap.a(1) 2\n x[1] more 9\n"
+    text += " x.b R2 1\nRHS\n RHS cap.a(1) 4 more 3\nENDATA\n"
+    found = read_text(tmp_path, text)
+    assert (found.row_names, found.column_names) == (["cap.a(1)", "R2"], ["x[1]", "x.b"])
+    assert [(b.name, b.axes[0][0]) for b in found.rows + found.columns] == [("row", "row"), ("column", "column")]
+    series = found.column_block("column").unpack(np.array([1.0, 2.0]))
+    assert isinstance(series, pd.Series) and series["x.b"] == 2
+    write_mps(found, path := tmp_path / "again.mps")
+    assert " x_1_ cap.a_1_ 2\n" in path.read_text(encoding="ascii")
+    assert_equal(read_program(path), found)
+    write_lp(found, path := tmp_path / "again.lp")
+    assert_equal(read_program(path), found)
+    plain = found.replace(rows=(NamedBlock("row", (("row", pd.Index(["a.b", "c"])),), 0, 2),))
+    write_mps(plain, path := tmp_path / "again.mps")
+    assert read_program(path).row_names == ["a.b", "c"]
+
+
+ROWS = "NAME t\nROWS\n N obj\n {kind} r\nCOLUMNS\n x obj 1 r 1\nRHS\n RHS r 10\n"
+
+
+@pytest.mark.parametrize(
+    "kind, width, bounds",
+    [
+        ("L", "2", (8, 10)), ("L", "-2", (8, 10)), ("L", "0", (10, 10)),
+        ("G", "2", (10, 12)), ("G", "-2", (10, 12)), ("G", "1e30", (10, INF)),
+        ("E", "2", (10, 12)), ("E", "-2", (8, 10)), ("E", "0", (10, 10)),
+    ],
+)  # fmt: skip
+def test_ranges(kind, width, bounds, tmp_path):
+    found = read_text(tmp_path, ROWS.format(kind=kind) + f"RANGES\n RNG r {width}\nENDATA\n")
+    assert (found.row_lower[0], found.row_upper[0]) == bounds
+
+
+@pytest.mark.parametrize(
+    "lines, bounds, integer",
+    [
+        ("", (0, INF), 0), ("UP B x 4", (0, 4), 0), ("LO B x -4", (-4, INF), 0), ("FX B x 4", (4, 4), 0),
+        ("FR B x", (-INF, INF), 0), ("MI B x", (-INF, INF), 0), ("PL B x", (0, INF), 0), ("BV B x", (0, 1), 1),
+        ("LI B x 2", (2, INF), 1), ("UI B x 2", (0, 2), 1), ("LI B x -2\n UI B x 5", (-2, 5), 1),
+        ("MI B x\n UP B x -2", (-INF, -2), 0), ("UP B x -2\n LO B x -3", (-3, -2), 0), ("UP B x 0", (0, 0), 0),
+        ("UP B x 1e30", (0, INF), 0), ("UP B x inf", (0, INF), 0), ("LO B x -Infinity", (-INF, INF), 0),
+        ("UP x 4", (0, 4), 0), ("FR x", (-INF, INF), 0), ("MI x 0", (-INF, INF), 0), ("BV B x 1", (0, 1), 1),
+    ],
+)  # fmt: skip
+def test_bounds(lines, bounds, integer, tmp_path):
+    found = read_text(tmp_path, ROWS.format(kind="L") + f"BOUNDS\n {lines}\nENDATA\n")
+    assert (found.col_lower[0], found.col_upper[0], found.integrality[0]) == (*bounds, integer)
+
+
+def test_negative_upper_bound_alone_means_no_lower_bound_and_warns(tmp_path):
+    with pytest.warns(FairlpWarning, match=r"line 10: column 'x' has a negative upper bound.*HiGHS, GLPK and SCIP"):
+        found = read_text(tmp_path, ROWS.format(kind="L") + "BOUNDS\n UP B x -3\nENDATA\n")
+    assert (found.col_lower[0], found.col_upper[0]) == (-INF, -3)
+
+
+@pytest.mark.parametrize(
+    "lines, bounds", [("", (0, 1)), ("LO B x 2", (2, INF)), ("UP B x 5", (0, 5)), ("PL B x", (0, INF))]
+)
+def test_integer_columns_between_markers(lines, bounds, tmp_path):
+    text = "ROWS\n N obj\n L r\nCOLUMNS\n y obj 1\n M1 'MARKER' 'INTORG'\n x obj 1\n x r 1\n"
+    text += " M1 'MARKER' 'INTEND'\n z r 1\n"
+    found = read_text(tmp_path, text + f"BOUNDS\n {lines}\nENDATA\n")
+    assert found.integrality.tolist() == [0, 1, 0]
+    assert (found.col_lower[1], found.col_upper[1]) == bounds
+
+
+@pytest.mark.parametrize(
+    "lines, sense",
+    [
+        ("", "min"), ("OBJSENSE MAX\n", "max"), ("OBJSENSE\n    MAX\n", "max"), ("OBJSENSE\n  MAXIMIZE\n", "max"),
+        ("OBJSENSE\nMAX\n", "max"), ("OBJSENSE MIN\n", "min"), ("OBJSENSE\n MINIMIZE\n", "min"),
+        ("objsense\n max\n", "max"),
+    ],
+)  # fmt: skip
+def test_sense(lines, sense, tmp_path):
+    text = ROWS.format(kind="L").replace("ROWS\n", lines + "ROWS\n") + "ENDATA\n"
+    assert read_text(tmp_path, text).sense == sense
+    assert read_text(tmp_path, text.replace("NAME t\n", "NAME t FREE\n")).sense == sense
+
+
+def test_objective_row_and_constant(tmp_path):
+    text = "NAME t\nOBJNAME\n two\nROWS\n N one\n N two\n L r\nCOLUMNS\n x one 1 two 2\n x r 1\nRHS\n RHS two 7 one 5\n"
+    found = read_text(tmp_path, text + " RHS r 10\nENDATA\n")
+    assert (found.c.tolist(), found.offset, found.row_names) == ([2], -7, ["r"])
+    found = read_text(tmp_path, text.replace("OBJNAME\n two\n", "") + "ENDATA\n")
+    assert (found.c.tolist(), found.offset) == ([1], -5)
+    nothing = read_text(tmp_path, "ROWS\n L r\nCOLUMNS\n x r 0\nENDATA\n")
+    assert (nothing.c.tolist(), nothing.offset, nothing.A.nnz, nothing.name) == ([0], 0, 0, "model")
+
+
+FIXED = """\
+NAME          Käse
+ROWS
+ N  cost
+ L  lim 1
+ G  lim  2
+COLUMNS
+    x one     cost                 1   lim 1              2.5
+    x one     lim  2              -1
+    MARKER    'MARKER'                 'INTORG'
+    y         lim 1                3   $ a comment
+    MARKER    'MARKER'                 'INTEND'
+RHS
+              lim 1               10   lim  2             -4
+RANGES
+    RNG       lim 1                5
+BOUNDS
+ UP BND       x one                4
+ BV           y
+* the end
+ENDATA
+"""
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_names_with_spaces_in_fixed_columns(ends, tmp_path):
+    path = tmp_path / "model.mps"
+    path.write_bytes(FIXED.replace("\n", ends).encode("utf-8-sig"))
+    found = read_program(path)
+    assert (found.name, found.row_names, found.column_names) == ("Käse", ["lim 1", "lim  2"], ["x one", "y"])
+    assert found.A.toarray().tolist() == [[2.5, 3], [-1, 0]]
+    assert (found.row_lower.tolist(), found.row_upper.tolist()) == ([5, -4], [10, INF])
+    assert (found.col_upper.tolist(), found.integrality.tolist()) == ([4, 1], [0, 1])
+    with gzip.open(packed := tmp_path / "MODEL.MPS.GZ", "wb") as file:
+        file.write(path.read_bytes())
+    assert_equal(read_program(packed), found)
+
+
+def test_conventions_of_single_programs_are_followed_with_a_warning(tmp_path):
+    glpk = (
+        "* Problem:    t\n* Class:      LP\n* Rows:       1\n* Columns:    1\n* Non-zeros:  1\n* Format:     Free MPS\n"
+    )
+    text = ROWS.format(kind="L").replace("RHS r 10", "RHS obj 7 r 10") + "ENDATA\n"
+    with pytest.warns(FairlpWarning, match="GLPK"):
+        assert read_text(tmp_path, glpk + text).offset == 7
+    assert read_text(tmp_path, text).offset == -7
+    with pytest.warns(FairlpWarning, match="PuLP"):
+        assert read_text(tmp_path, "*SENSE:Maximize\n" + text).sense == "max"
+
+
+def test_rounded_bounds_of_ranges_come_back_exactly(tmp_path):
+    p = program("min", [1], [[1], [1]], [(-0.9, 1.2), (-1e9, 0.25)], [POS])
+    write_mps(p, path := tmp_path / "model.mps")
+    text = path.read_text(encoding="ascii")
+    assert "* row.0: the other bound is exactly 1.2\n" in text
+    assert_equal(read_program(path), p)
+    path.write_text(text.replace("RNG row.0 2.1", "RNG row.0 2"), encoding="ascii")  # edited: the comment is old
+    assert read_program(path).row_upper[0] == 1.1
+    far = program("min", [1], [[1]], [(-1e308, 1.5e308)], [POS])
+    with pytest.raises(ModelError, match=r"row 'row\[0\]' has the bounds -1e\+308 and 1.5e\+308"):
+        write_mps(far, path)
+
+
+def test_huge_bounds_are_numbers_in_our_files_and_none_in_others(tmp_path):
+    p = program("min", [1, 1], [[1, 1]], [(-1e25, 4)], [(-1e20, INF), (0, 1e30)])
+    for name, writer in (("model.mps", write_mps), ("model.lp", write_lp)):
+        writer(p, path := tmp_path / name)
+        assert_equal(read_program(path), p)
+        text = path.read_text(encoding="ascii").replace("written by fairlp", "written by somebody")
+        path.with_name(name + ".names.json").unlink(missing_ok=True)
+        found = read_text(tmp_path, text, name)
+        assert (found.col_lower.tolist(), found.col_upper.tolist()) == ([-INF, 0], [INF, INF])
+        assert found.row_lower.min() == -INF
+
+
+def test_fixed_profile(tmp_path):
+    p = program(
+        "max", [1 / 3, 2], [[1e-9 / 7, 123456789.123456]], [(-INF, 2 / 3)], [POS, (-1e10 / 3, INF)], offset=-0.1
+    )
+    paths = write_mps(p, path := tmp_path / "model.mps", profile="fixed")
+    lines = path.read_text(encoding="ascii").splitlines()
+    assert paths == [path, tmp_path / "model.mps.names.json"]
+    assert "* Numbers rounded to 12 characters: 5." in lines
+    assert "    C0000001  R0000001  14285714e-17" in lines
+    assert "    CONSTANT  OBJ                0.1" in lines
+    assert max(map(len, lines[6:])) <= 36
+    assert_equal(read_program(path), p, 1e-6)
+    for values in (np.array([1 / 3, -1 / 3, 9999999999999.9, -0.99999999999999, 1e300 / 3, -5e-324, 1e22, -0.0]),):
+        texts = short_decimals(values)
+        assert max(map(len, texts)) <= 12
+        np.testing.assert_allclose(np.array(texts, dtype=float), values, rtol=1e-5)
+    many = p.replace(rows=(Block("r", (), 0, 1),), name="huge")
+    object.__setattr__(many, "A", type("Shape", (), {"shape": (10**7, 2)})())
+    with pytest.raises(ModelError, match="names of 8 characters count to 9999999 only"):
+        write_mps(many, path, profile="fixed")
+    with pytest.raises(UnknownNameError, match="did you mean 'fixed'"):
+        write_mps(p, path, profile="fixd")
+
+
+def test_a_file_of_ours_read_quietly(tmp_path):
+    write_mps(EXAMPLE, path := tmp_path / "model.mps")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert repr(read_program(path)) == "<Program 'ex 1': MILP, max, 3 rows × 3 columns, 6 nonzeros>"
+
+
+def test_the_examples_of_the_documentation(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    document = DOCS / "model-files.md"
+    result = doctest.testfile(str(document), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted >= 8 and result.failed == 0

@@ -1,0 +1,101 @@
+"""Merging: which servers and users become one, and that weights, limits, rates and constraints survive it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import fairlp
+from fairlp.models.instances.merging import merge_servers, merge_users
+from instances import random_instance, seeds
+
+
+def test_identical_servers_become_one_with_a_count():
+    instance = fairlp.Instance.from_arrays(
+        [[1, 1]], [[4, 2], [3, 3], [4, 2], [4, 2]], counts=[1, 2, 5, 1], servers=list("abcd")
+    )
+    merged, groups = merge_servers(instance)
+    assert list(merged.servers) == ["a", "b"] and merged.counts.tolist() == [7, 2]
+    assert groups.of.tolist() == [0, 1, 0, 0] and groups.factor.tolist() == [1 / 7, 1, 5 / 7, 1 / 7]
+
+
+def test_servers_that_differ_in_eligibility_or_rates_stay_apart():
+    capacities = [[4.0], [4.0], [4.0]]
+    by_eligibility = fairlp.Instance.from_arrays(
+        [[1], [1]], capacities, eligible=np.array([[1, 1, 1], [0, 1, 1]], dtype=bool)
+    )
+    assert merge_servers(by_eligibility)[1].of.tolist() == [0, 1, 1]
+    by_rate = fairlp.Instance.from_arrays([[1], [1]], capacities, rates=[[1, 1, 2], [3, 3, 3]])
+    assert merge_servers(by_rate)[1].of.tolist() == [0, 0, 1]
+
+
+def test_proportional_users_become_one():
+    demands = np.array([[0.1, 0.3], [0.2, 0.6], [0.3, 0.9000000000000001], [0.3, 0.1], [1e-9, 3e-9]])
+    merged, groups = merge_users(fairlp.Instance.from_arrays(demands, [[5, 5]]))
+    assert groups.of.tolist() == [0, 0, 0, 1, 0]
+    np.testing.assert_allclose(groups.factor, [1, 2, 3, 1, 1e-8], rtol=1e-14)
+    assert len(merged.users) == 2
+
+
+def test_nearly_proportional_users_stay_apart():
+    demands = [[1.0, 3.0], [1.0, 3.0 * (1 + 1e-12)], [1.0, 3.000001]]
+    assert merge_users(fairlp.Instance.from_arrays(demands, [[5, 5]]))[1].of.tolist() == [0, 1, 2]
+
+
+def test_users_of_other_servers_stay_apart():
+    eligible = np.array([[1, 0], [1, 0], [1, 1]], dtype=bool)
+    instance = fairlp.Instance.from_arrays([[1], [2], [2]], [[5], [6]], eligible=eligible)
+    assert merge_users(instance)[1].of.tolist() == [0, 0, 1]
+
+
+def test_rates_must_be_proportional_too():
+    instance = fairlp.Instance.from_arrays([[1], [2], [2]], [[5], [6]], rates=[[4, 2], [2, 1], [2, 2]])
+    assert merge_users(instance)[1].of.tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "tsf", "asset"])
+@settings(max_examples=40, deadline=None)
+@given(seed=seeds)
+def test_with_rates_and_many_equals(mechanism, seed):
+    rng = np.random.default_rng(seed)
+    base = rng.integers(1, 5, (2, 2)).astype(float)
+    factor = rng.integers(1, 5, 6)
+    demands = base[rng.integers(0, 2, 6)] * factor[:, None]
+    capacities = rng.integers(5, 20, (2, 2)).astype(float)[rng.integers(0, 2, 5)]
+    rates = None
+    if mechanism == "tsf":
+        rates = (rng.integers(1, 9, (1, 5)) / factor[:, None]).astype(float)
+    instance = fairlp.Instance.from_arrays(
+        demands,
+        capacities,
+        rates=rates,
+        weights=rng.integers(1, 4, 6),
+        task_limits=np.where(rng.random(6) < 0.4, rng.integers(0, 5, 6), np.inf),
+        counts=rng.integers(1, 3, 5),
+    )
+    merged = fairlp.allocate(instance, mechanism, method="lp")
+    plain = fairlp.allocate(instance, mechanism, method="lp", merge=False)
+    np.testing.assert_allclose(merged.totals, plain.totals, rtol=1e-9, atol=1e-12)
+    assert merged.residual <= 1e-10
+    # the split is in proportion: identical servers get tasks in proportion to their counts
+    _, groups = merge_servers(instance)
+    for group in range(len(groups)):
+        members = np.flatnonzero(groups.of == group)
+        per_server = merged.tasks_array[:, members] / instance.counts[members]
+        np.testing.assert_allclose(per_server, per_server[:, [0]] * np.ones(len(members)), rtol=1e-12, atol=1e-14)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=seeds)
+def test_merging_twice_merges_nothing_more(seed):
+    instance = random_instance(seed)
+    servers, _ = merge_servers(instance)
+    users, _ = merge_users(servers)
+    assert not merge_servers(servers)[1].merges and not merge_users(users)[1].merges
+
+
+def test_merging_is_reported_and_can_be_turned_off():
+    instance = fairlp.Instance.from_arrays([[1, 2], [2, 4]], [[9, 9], [9, 9]])
+    assert "1 users and 1 servers instead of 2 and 2" in fairlp.allocate(instance, "drfh").notes[0]
+    assert fairlp.allocate(instance, "drfh", merge=False).notes == ()

@@ -1,0 +1,292 @@
+"""The interior-point method against HiGHS, brute force, Clarabel and the exact algorithms, mechanism by mechanism."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import brute_force
+import fairlp
+from fairlp.errors import OversizedTaskWarning
+from fairlp.tolerances import COMPLAINT, SAME_LEVEL, SOLVER_TIGHTEST
+from instances import random_instance
+from paths import REAL_DATA
+
+TRACE = REAL_DATA / "alibaba-gpu-v2023"
+MAX_MIN = ["drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf"]
+ONE_SERVER = ("drf", "edrf", "njc")
+KINDS = [
+    "uniform",
+    "log-normal",
+    "wide",
+    "integers",
+    "sparse",
+    "zeros",
+    "equal",
+    "scaled",
+    "one user",
+    "one server",
+    "many users",
+    "many servers",
+]
+#: two ways to one optimum differ by no more than this, relatively
+EQUAL = 1e-8
+#: use of a capacity beyond it, relatively: rounding only
+ROUNDED = 1e-12
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OversizedTaskWarning)
+        yield
+
+
+def draw(kind, seed, limits=True, weights=True):
+    """A random instance of a kind; weights, limits, counts, copies and users who can run nothing come and go."""
+    rng = np.random.default_rng([KINDS.index(kind), seed])
+    n, k = {
+        "one user": (1, rng.integers(1, 12)),
+        "one server": (rng.integers(1, 40), 1),
+        "many users": (rng.integers(60, 120), rng.integers(1, 4)),
+        "many servers": (rng.integers(1, 4), rng.integers(60, 120)),
+    }.get(kind, (rng.integers(2, 20), rng.integers(2, 12)))
+    r = rng.integers(1, 5)
+    spread = 2.0 if kind == "wide" else 1.0
+    demands, capacities = rng.lognormal(0, spread, (n, r)), rng.lognormal(2, spread, (k, r))
+    if kind == "uniform":
+        demands, capacities = rng.uniform(0.1, 1, (n, r)), rng.uniform(1, 10, (k, r))
+    if kind in ("integers", "equal"):
+        demands, capacities = rng.integers(0, 4, (n, r)).astype(float), rng.integers(0, 9, (k, r)).astype(float)
+    if kind in ("zeros", "sparse", "scaled"):
+        demands *= rng.random((n, r)) < 0.6
+    if kind == "equal":
+        demands, capacities = demands[rng.integers(0, 3, n) % n], capacities[rng.integers(0, 2, k) % k]
+    empty = ~demands.any(axis=1)
+    demands[empty, rng.integers(0, r, empty.sum())] = 1.0
+    capacities[0] = np.maximum(capacities[0], 1.0)
+    unit = 10.0 ** rng.integers(-6, 10) if kind == "scaled" else 1.0
+    given = {"counts": rng.integers(1, 5, k) if rng.random() < 0.3 else None}
+    if kind == "sparse":
+        given["eligible"] = rng.random((n, k)) < rng.choice([0.3, 0.7])
+        given["eligible"][np.arange(n), rng.integers(0, k, n)] = True
+    if weights and rng.random() < 0.5:
+        given["weights"] = rng.choice([0.5, 1.0, 2.0, 10.0], n)
+    if limits and rng.random() < 0.5:
+        given["task_limits"] = np.where(rng.random(n) < 0.5, rng.integers(0, 12, n) * unit, np.inf)
+    return fairlp.Instance.from_arrays(demands, capacities * unit, **given)
+
+
+def suited(instance, mechanism):
+    """The instance where the mechanism is defined: one server, or no constraints."""
+    if mechanism in ONE_SERVER and instance.counts.sum() > 1:
+        return instance.pooled()
+    if mechanism == "cdrf":
+        return instance.replace(eligible=None)
+    return instance
+
+
+def check_feasible(allocation):
+    instance, tasks = allocation.instance, allocation.tasks_array
+    assert (tasks[~instance.runnable()] == 0).all()
+    # later rounds end at vertices of HiGHS, which may be below 0 by its tolerance
+    assert tasks.min() >= -SOLVER_TIGHTEST * tasks.max()
+    capacity = instance.capacities * instance.counts[:, None]
+    assert (tasks.T @ instance.demands <= capacity * (1 + ROUNDED)).all()
+    assert (allocation.totals <= instance.task_limits * (1 + ROUNDED)).all()
+
+
+def check_equal(instance, mechanism, **how):
+    expected = fairlp.allocate(instance, mechanism, method="lp", **how)
+    found = fairlp.allocate(instance, mechanism, method="interior-point", **how)
+    assert found.method == "interior-point"
+    np.testing.assert_allclose(found.totals, expected.totals, rtol=EQUAL)
+    np.testing.assert_allclose(found.levels, expected.levels, rtol=EQUAL)
+    check_feasible(found)
+    return expected, found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mechanism", MAX_MIN)
+def test_equal_to_highs(mechanism, kind):
+    for seed in range(5):
+        instance = suited(draw(kind, seed), mechanism)
+        for merge in (True, False):
+            check_equal(instance, mechanism, merge=merge)
+
+
+@pytest.mark.parametrize("mechanism", MAX_MIN)
+def test_equal_to_highs_on_awkward_little_instances(mechanism):
+    for seed in range(60):
+        instance = random_instance(seed, servers=1 if mechanism in ONE_SERVER else None, magnitudes=seed % 3 == 0)
+        check_equal(suited(instance, mechanism), mechanism, merge=seed % 2 == 0)
+
+
+@pytest.mark.parametrize("mechanism", ["edrf", "drfh"])
+def test_equal_to_highs_with_weights_by_resource(mechanism):
+    for seed in range(20):
+        plain = draw(KINDS[seed % 8], seed, weights=False)
+        weights = np.random.default_rng(seed).uniform(0.1, 5, plain.demands.shape)
+        check_equal(suited(plain.replace(weights=weights), mechanism), mechanism)
+
+
+@pytest.mark.parametrize("mechanism", ["asset", "c-drfh", "tsf"])
+def test_equal_to_one_scipy_program_a_user(mechanism):
+    """Nothing of fairlp but the arrays goes into the expected levels."""
+    for seed in range(15):
+        instance = random_instance(seed + 1000)
+        arrays = instance.demands, instance.capacities, instance.counts
+        runnable = brute_force.gamma(*arrays) * instance.eligible > 0
+        able = runnable.any(axis=1) & (instance.task_limits > 0)
+        if not able.any():
+            continue
+        rate = instance.user_weights * brute_force.normaliser(mechanism, *arrays, instance.eligible)
+        expected = np.zeros(len(able))
+        limits = instance.task_limits[able]
+        expected[able] = brute_force.leximin(arrays[0][able], *arrays[1:], runnable[able], rate[able], limits)
+        found = fairlp.allocate(instance, mechanism, method="interior-point")
+        np.testing.assert_allclose(found.levels, expected, rtol=1e-6, atol=1e-9 * expected.max())
+
+
+def steps(allocation):
+    """Levels of the rounds, and who stays there; rounds of one level are one."""
+    found = []
+    for level, users in zip(allocation.rounds["level"], allocation.rounds["users"], strict=True):
+        if found and level <= found[-1][0] * (1 + 10 * SAME_LEVEL):
+            found[-1][1].update(users)
+        else:
+            found.append((level, set(users)))
+    return found
+
+
+@pytest.mark.parametrize("mechanism", ["c-drfh", "tsf"])
+def test_rounds_are_those_of_the_linear_programs(mechanism):
+    several = 0
+    for seed in range(40):
+        instance = draw(["sparse", "zeros", "integers", "equal"][seed % 4], seed + 100, limits=False)
+        one, other = (steps(found) for found in check_equal(instance, mechanism))
+        assert [users for _, users in other] == [users for _, users in one]
+        assert [level for level, _ in other] == pytest.approx([level for level, _ in one], rel=EQUAL)
+        several += len(one) > 1
+    assert several >= 10  # or there was nothing to compare
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_carry_certificates(kind):
+    solved = 0
+    for seed in range(10):
+        for mechanism in ("drfh", "tsf", "asset", "edrf"):
+            instance = suited(draw(kind, seed), mechanism)
+            if not (instance.runnable().any(axis=1) & (instance.task_limits > 0)).any():
+                continue
+            solution = fairlp.formulate(instance, mechanism).solve("interior-point")
+            proof = solution.verify()
+            assert max(proof.primal_residual, proof.dual_residual, proof.gap) <= EQUAL, (seed, mechanism, proof)
+            solved += solution.method == "interior point"
+    assert solved >= 20
+
+
+@pytest.mark.parametrize("mechanism", ["drf", "drfh", "tsf"])
+def test_exact_certificates(mechanism):
+    pytest.importorskip("flint")
+    for seed in range(4):
+        instance = suited(draw("integers", seed), mechanism)
+        verdict = fairlp.allocate(instance, mechanism, method="interior-point").certify(exact=True)
+        assert verdict, verdict
+
+
+def test_an_allocation_that_is_not_optimal_has_no_exact_certificate():
+    pytest.importorskip("flint")
+    from dataclasses import replace
+
+    found = fairlp.allocate(draw("log-normal", 1, limits=False), "drfh", method="interior-point")
+    assert found.certify(exact=True)
+    assert not replace(found, tasks_array=found.tasks_array * 0.999).certify(exact=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_proportional_fairness_equals_clarabel(kind):
+    pytest.importorskip("clarabel")
+    compared = 0
+    for seed in range(4):
+        instance = draw(kind, seed)
+        model = fairlp.formulate(instance, "ceei")
+        if not (model.compile().logs.weights > 0).any():
+            continue
+        found, other = model.solve("interior-point"), model.solve("cvxpy:CLARABEL")
+        proof = found.verify()
+        assert found.method == "interior point", found.status
+        assert max(proof.primal_residual, proof.dual_residual, proof.gap) <= COMPLAINT, (seed, proof)
+        allocation = fairlp.allocate(instance, "ceei", method="interior-point")
+        assert allocation.certificate
+        check_feasible(allocation)
+        if other.status.is_optimal:
+            theirs = other.verify()
+            accuracy = max(theirs.primal_residual, theirs.dual_residual, theirs.gap)
+            # entitlements sum to 1, so that a difference of objectives is a relative one of the product
+            assert abs(found.objective - other.objective) <= 2 * accuracy + EQUAL, (seed, theirs)
+            compared += 1
+    assert compared >= 2
+
+
+@pytest.mark.parametrize("mechanism", ["ceei", "njc"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_proportional_fairness_on_one_server_equals_newton_on_prices(mechanism, kind):
+    for seed in range(4):
+        instance = draw(kind, seed)
+        instance = instance if instance.counts.sum() == 1 else instance.pooled()
+        expected = fairlp.allocate(instance, mechanism, method="eg")
+        found = fairlp.allocate(instance, mechanism, method="interior-point")
+        assert found.method == "interior-point"
+        np.testing.assert_allclose(found.totals, expected.totals, rtol=EQUAL)
+        check_feasible(found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_time_division_equals_best_responses(kind):
+    for seed in range(4):
+        instance = draw(kind, seed, limits=False)
+        expected = fairlp.allocate(instance, "psdsf-tdm", method="best-response")
+        found = fairlp.allocate(instance, "psdsf-tdm", method="interior-point")
+        assert found.method == "interior-point" and found.certificate
+        np.testing.assert_allclose(found.totals, expected.totals, rtol=EQUAL)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_time_division_with_limits_is_a_fixed_point(kind):
+    """Then there can be several, so that only the definition tells."""
+    for seed in range(4):
+        found = fairlp.allocate(draw(kind, seed + 50), "psdsf-tdm", method="interior-point")
+        assert found.certificate
+
+
+def test_users_who_can_run_nothing_and_limits_of_zero():
+    instance = fairlp.Instance.from_arrays(
+        [[1, 0], [1, 1], [1, 0], [2, 0]], [[4, 0], [0, 4]], task_limits=[np.inf, np.inf, 0, 0.25]
+    )
+    for mechanism in ("drfh", "c-drfh", "tsf", "asset", "ceei"):
+        found = fairlp.allocate(instance, mechanism, method="interior-point", merge=False)
+        assert found.totals.tolist() == pytest.approx([3.5, 0, 0, 0.25], rel=EQUAL)
+        assert found.totals.iloc[[1, 2]].tolist() == [0, 0]
+
+
+def test_a_zero_of_the_answer_is_zero():
+    """Interior points are positive everywhere; what is handed out is not where nothing is due."""
+    instance = draw("sparse", 3)
+    found = fairlp.allocate(instance, "c-drfh", method="interior-point", merge=False)
+    some = found.tasks_array[found.tasks_array > 0]
+    assert some.min() > np.finfo(float).eps * some.max()
+
+
+@pytest.mark.real_data
+@pytest.mark.skipif(not TRACE.is_dir(), reason="the Alibaba GPU trace is not beside the checkout")
+def test_the_real_cluster_unmerged():
+    """457 classes of tasks on 1,523 servers, with placement constraints and limits, against the merged programs."""
+    instance = fairlp.read_alibaba_gpu(TRACE / "openb_node_list_all_node.csv", TRACE / "openb_pod_list_gpuspec33.csv")
+    assert (len(instance.users), len(instance.servers)) == (457, 1523) and instance.has_constraints
+    expected = fairlp.allocate(instance, "tsf", method="lp")
+    found = fairlp.allocate(instance, "tsf", method="interior-point", merge=False)
+    np.testing.assert_allclose(found.totals, expected.totals, rtol=EQUAL)
+    check_feasible(found)
