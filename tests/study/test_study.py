@@ -14,7 +14,7 @@ import study_functions
 from fairlp import Instance, allocate, study
 from fairlp.errors import FileFormatError, StudyError, UnknownNameError
 from fairlp.study.plain import key_of
-from fairlp.study.work import Outcome
+from fairlp.study.work import Ran
 from study_functions import make
 
 
@@ -299,7 +299,7 @@ def test_a_worker_with_another_fairlp_refuses():
     from fairlp.study.work import do
 
     found = do(replace(make().work, version="0.0.1"), 0, {"users": 3}, 0)
-    assert isinstance(found, Outcome) and "begun with 0.0.1" in found.error
+    assert isinstance(found, Ran) and "begun with 0.0.1" in found.error
 
 
 def test_a_back_end_that_fails_is_named(monkeypatch):

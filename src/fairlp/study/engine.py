@@ -17,7 +17,7 @@ from . import storage
 from .packages import need
 from .plain import shown
 from .result import Result
-from .work import Outcome, do
+from .work import Ran, do
 
 if TYPE_CHECKING:
     from .definition import Study
@@ -81,7 +81,7 @@ class _How:
         keys = self.study.keys
         return [(p, r) for r in range(self.study.runs) for p, key in enumerate(keys) if is_missing(key, r)]
 
-    def wanted(self, done: storage.Finished) -> list[Outcome]:
+    def wanted(self, done: storage.Finished) -> list[Ran]:
         """Return the outcomes of the runs that the study has."""
         return [outcome for (_, number), outcome in done.items() if number < self.study.runs]
 
@@ -111,7 +111,7 @@ class _How:
             raise self.failure(failed)
         return done
 
-    def failure(self, outcome: Outcome) -> StudyError:
+    def failure(self, outcome: Ran) -> StudyError:
         """Return the error of a run that failed, with where it was in the worker."""
         point = shown(self.study.points[outcome.point])
         error = StudyError(
@@ -131,7 +131,7 @@ class _Runs:
         """Begin no more runs."""
         self._going = False
 
-    def __iter__(self) -> Iterator[Outcome]:
+    def __iter__(self) -> Iterator[Ran]:
         if not self._todo:
             return
         backend = self._how.backend
@@ -146,7 +146,7 @@ class _Runs:
                 "kept and the study goes on from them)"
             ) from error
 
-    def _outcomes(self) -> Iterator[Outcome]:
+    def _outcomes(self) -> Iterator[Ran]:
         joblib = need("joblib")
         backend, workers = self._how.backend, self._how.workers
         limited = getattr(joblib.parallel.BACKENDS.get(backend), "supports_inner_max_num_threads", False)

@@ -14,7 +14,7 @@ from ..models.files.whole_files import drafts, not_found
 from .checks import RESERVED, points_of
 from .packages import need
 from .plain import key_of
-from .work import Outcome
+from .work import Ran
 
 try:
     import fcntl
@@ -25,7 +25,7 @@ except ImportError:  # Windows: nothing keeps two processes apart there
 METADATA = b"fairlp.study"
 
 #: (key of the point, number of the run) → what came of it
-Finished = dict[tuple[str, int], Outcome]
+Finished = dict[tuple[str, int], Ran]
 
 
 def stamp(definition: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,12 +80,12 @@ class Journal:
         for number, entry in enumerate(lines[1:], 2):
             try:
                 key, run = entry["key"], int(entry["run"])
-                found[key, run] = Outcome(points[key], run, dict(entry["values"]), entry.get("error"))
+                found[key, run] = Ran(points[key], run, dict(entry["values"]), entry.get("error"))
             except (KeyError, TypeError, ValueError):
                 raise self._damaged(number) from None
         return found
 
-    def append(self, key: str, outcome: Outcome) -> None:
+    def append(self, key: str, outcome: Ran) -> None:
         """Write a finished run, so that it stays even if the process is killed now."""
         entry: dict[str, Any] = {"key": key, "run": outcome.run, "values": outcome.values}
         self._write(entry if outcome.error is None else {**entry, "error": outcome.error})
@@ -126,7 +126,7 @@ def same(found: Any, expected: Mapping[str, Any], path: Path) -> None:
         )
 
 
-def table(definition: Mapping[str, Any], finished: Iterable[Outcome]) -> Any:
+def table(definition: Mapping[str, Any], finished: Iterable[Ran]) -> Any:
     """Return outcomes as an Arrow table: one row a run, by point and run; columns in the order of first appearance."""
     pa = need("pyarrow")
     points = points_of(definition["grid"])
@@ -188,7 +188,7 @@ def finished(made: Any, points: Mapping[str, int]) -> Finished:
     found: Finished = {}
     for k, (key, run, error) in enumerate(zip(columns["key"], columns["run"], errors, strict=True)):
         values = {name: columns[name][k] for name in names if columns[name][k] is not None}
-        found[key, run] = Outcome(points[key], run, values, error)
+        found[key, run] = Ran(points[key], run, values, error)
     return found
 
 

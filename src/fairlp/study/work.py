@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LARGEST_WHOLE = 2**63 - 1
 
 
-class Outcome(NamedTuple):
+class Ran(NamedTuple):
     """What came of a run: numbers by column, or what went wrong (and where, for whoever wants to know)."""
 
     point: int
@@ -89,18 +89,18 @@ class Work:
         return found
 
 
-def do(work: Work, index: int, point: Mapping[str, Any], run: int) -> Outcome:
+def do(work: Work, index: int, point: Mapping[str, Any], run: int) -> Ran:
     """Do one run; an error is an outcome too, so that what other runs found is not lost with it."""
     try:
         if work.version != __version__:
             raise StudyError(f"this worker has fairlp {__version__}, the study was begun with {work.version}")
         if work.process == os.getpid():
-            return Outcome(index, run, _values(work, point, run))
+            return Ran(index, run, _values(work, point, run))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FairlpWarning)
-            return Outcome(index, run, _values(work, point, run))
+            return Ran(index, run, _values(work, point, run))
     except Exception as error:
-        return Outcome(index, run, {}, f"{type(error).__name__}: {error}", traceback.format_exc())
+        return Ran(index, run, {}, f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
 def _values(work: Work, point: Mapping[str, Any], run: int) -> dict[str, float]:
