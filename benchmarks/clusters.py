@@ -64,6 +64,19 @@ def main() -> None:
     names = [name for name, row in fairlp.mechanisms.TABLE.items() if row.undefined(instance) is None]
     rows = [timed(f"Alibaba, {len(instance.users)} × {len(instance.servers)}", instance, name) for name in names]
     show(f"Alibaba GPU trace, leximin (reading the files: {reading:.3f} s)", columns, rows)
+    show("Alibaba GPU trace, Best-Fit in both units", ["load", "unit", "tasks", "cpu", "memory", "gpu"], units(instance))
+
+
+def units(instance: fairlp.Instance) -> list[list[str]]:
+    """Best-Fit DRFH with shapes in shares of the whole system (the paper's) and of the largest server."""
+    rows = []
+    for load in (1, 2, 3):
+        busy = instance.replace(task_limits=load * instance.task_limits)
+        for unit in ("system", "largest-server"):
+            found = fairlp.allocate(busy, "drfh-best-fit", unit=unit)
+            used = [f"{value:.4f}" for value in found.pool_utilization.iloc[:3]]
+            rows.append([str(load), unit, f"{found.totals.sum():.0f}", *used])
+    return rows
 
 
 if __name__ == "__main__":

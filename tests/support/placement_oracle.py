@@ -7,7 +7,18 @@ from fractions import Fraction
 from discrete_oracle import exactly
 
 
-def place(demands, capacities, counts, policy, weights=None, limits=None, eligible=None, ties="larger", slots=14):
+def place(
+    demands,
+    capacities,
+    counts,
+    policy,
+    weights=None,
+    limits=None,
+    eligible=None,
+    ties="larger",
+    slots=14,
+    unit="system",
+):
     users, rows = len(demands), len(capacities)
     d = [[exactly(v) for v in row] for row in demands]
     c = [[exactly(v) for v in row] for row in capacities]
@@ -16,6 +27,7 @@ def place(demands, capacities, counts, policy, weights=None, limits=None, eligib
     phi = [exactly(1 if weights is None else weights[n]) for n in range(users)]
     single = [(i, list(c[i])) for i in range(rows) for _ in range(int(counts[i]))]
     largest = [max(c[i][r] for i in range(rows)) for r in resources]
+    one = pool if unit == "system" else largest
     free_slots = [min(int(c[i][r] * slots / largest[r]) for r in resources if largest[r]) for i, _ in single]
     tasks = [[0] * rows for _ in range(users)]
     going = {n for n in range(users) if limits is None or limits[n] >= 1}
@@ -39,8 +51,8 @@ def place(demands, capacities, counts, policy, weights=None, limits=None, eligib
             first = next(r for r in resources if d[n][r])
             distance = Fraction(0)
             for r in resources:
-                if largest[r]:
-                    distance += abs(free[r] / free[first] - d[n][r] / d[n][first]) * largest[first] / largest[r]
+                if one[r]:
+                    distance += abs(free[r] / free[first] - d[n][r] / d[n][first]) * one[first] / one[r]
             if best is None or distance < best:
                 best, chosen = distance, s
         if chosen is None:

@@ -68,7 +68,7 @@ def simulate(jobs, capacities, counts, policy, weights=None, slots=14, eligible=
                     chosen = s
                     break
                 one = next(r for r in resources if need[r])
-                unit = [largest[one] / largest[r] for r in resources]
+                unit = [pool[one] / pool[r] for r in resources]
                 distance = sum(abs(free[r] / free[one] - need[r] / need[one]) * unit[r] for r in resources)
                 if best is None or distance < best:
                     best, chosen = distance, s

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import fairlp
 import placement_oracle
 from fairlp import Instance, examples
-from fairlp.errors import InstanceError, UnknownNameError
+from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError
 from fairlp.mechanisms.whole_tasks import placement
 from fairlp.mechanisms.whole_tasks.shares import Pool
 
@@ -47,10 +47,11 @@ def test_placements_equal_a_loop_in_rationals(seed, policy, table):
     ties, slots = str(rng.choice(["larger", "smaller", "index"])), int(rng.integers(1, 6))
     given_data = {("task_limits" if k == "limits" else k): v for k, v in data.items()}
     instance = Instance.from_arrays(given_data.pop("demands"), given_data.pop("capacities"), **given_data)
-    expected = placement_oracle.place(policy=policy, ties=ties, slots=slots, **data)
+    unit = str(rng.choice(["system", "largest-server"]))
+    expected = placement_oracle.place(policy=policy, ties=ties, slots=slots, unit=unit, **data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placement, "LARGEST_TABLE", 10**6 if table else 0)
-        found = placement.place(instance, policy, ties=ties, slots=slots)
+        found = placement.place(instance, policy, ties=ties, slots=slots, unit=unit)
     assert found.tolist() == expected
 
 
@@ -115,3 +116,19 @@ def test_the_pool_is_added_up_exactly():
     assert placement.place(instance, "first-fit", ties="index").tolist() == [[3, 2], [4, 4], [3, 4], [3, 2]]
     one = Instance.from_arrays([[0.1], [0.1]], [[0.1]], counts=[3])
     assert Pool.of(one).capacity.tolist() == [3] and Pool.of(one).demands.tolist() == [[1], [1]]
+
+
+def test_best_fit_compares_shares_of_the_whole_system():
+    """Equation (9) with three resources: the paper's unit is the whole system, and another unit is another server."""
+    instance = Instance.from_arrays([[1, 1, 1]], [[7, 3, 2], [3, 4, 6]], task_limits=[1])
+    # D = (1, 1, 1)/(10, 7, 8): H = |3/7 - 1|·10/7 + |2/7 - 1|·10/8 = 1.71, and |4/3 - 1|·10/7 + |6/3 - 1|·10/8 = 1.73
+    assert fairlp.allocate(instance, "drfh-best-fit").tasks.to_numpy().tolist() == [[1, 0]]
+    assert fairlp.allocate(instance, "drfh-best-fit", unit="largest-server").tasks.to_numpy().tolist() == [[0, 1]]
+    with pytest.raises(UnknownNameError, match="did you mean 'system'"):
+        fairlp.allocate(instance, "drfh-best-fit", unit="sistem")
+
+
+@pytest.mark.parametrize("mechanism", ["slots", "drfh-first-fit", "drfh-best-fit", "sequential-minmax"])
+def test_a_procedure_has_no_model(mechanism):
+    with pytest.raises(NotDefinedError, match="is a procedure and has no model of its own"):
+        fairlp.formulate(Instance.from_arrays([[1, 1]], [[7, 3]]), mechanism)

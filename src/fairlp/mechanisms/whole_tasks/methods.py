@@ -19,7 +19,7 @@ from . import precomputed
 from .filling import RULES, Filling
 from .leximin import discrete_leximin
 from .picking import Pick, pick_by_pick
-from .placement import SLOTS, place
+from .placement import SLOTS, SYSTEM, UNITS, place
 from .shares import TIES, Pool
 
 REPAIRS: tuple[str, ...] = ("none", "ascending", "filling")
@@ -96,7 +96,9 @@ def leximin_milp(asked: Asked) -> Tasks:
 def placed(asked: Asked, *, policy: str) -> Tasks:
     """Serve users one task at a time on real servers, until nothing fits on any."""
     ties, slots = asked.parameters.get("ties", "larger"), asked.parameters.get("slots", SLOTS)
+    unit = asked.parameters.get("unit", SYSTEM)
     _one_of("ties", ties, TIES)
+    _one_of("unit", unit, tuple(UNITS))
     if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1:
         raise InstanceError(f"slots={slots!r}; expected the number of slots of the largest server, at least 1")
     short = asked.instance.oversized()
@@ -106,7 +108,7 @@ def placed(asked: Asked, *, policy: str) -> Tasks:
             f"the task of user {short.index[0]!r} fits no single server where it may run"
             f"{f', and so for {len(short) - 1} more users' if len(short) > 1 else ''}; they get nothing",
         )
-    return Tasks(place(asked.instance, policy, ties=ties, slots=slots), notes=notes)
+    return Tasks(place(asked.instance, policy, ties=ties, slots=slots, unit=unit), notes=notes)
 
 
 def _shared(asked: Asked, run: Callable[[Pool], np.ndarray]) -> Tasks:

@@ -8,6 +8,7 @@ free capacity looks most like the task, Slots the first with a free slot.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,12 @@ POLICIES: tuple[str, ...] = ("first-fit", "best-fit", "slots")
 SLOTS = 14
 #: Distances of users to servers are kept up to this many.
 LARGEST_TABLE = 50_000_000
+#: In what unit Best-Fit compares shapes: the paper's is a share of the whole system.
+SYSTEM = "system"
+UNITS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    SYSTEM: lambda capacities, counts: counts.astype(float) @ capacities,
+    "largest-server": lambda capacities, counts: capacities.max(axis=0),
+}
 
 
 @dataclass
@@ -40,8 +47,8 @@ class Servers:
         The row of the instance that a server is of.
     eligible : ndarray of bool, shape (N, K), or None
         By row.
-    largest : ndarray, shape (R,)
-        The largest amount of each resource on a server: the unit in which shapes are compared.
+    unit : ndarray, shape (R,)
+        The amount of each resource that counts as one when shapes are compared.
     slots : ndarray of int, shape (S,), or None
         Free slots.
     """
@@ -50,15 +57,15 @@ class Servers:
     free: np.ndarray
     row: np.ndarray
     eligible: np.ndarray | None
-    largest: np.ndarray
+    unit: np.ndarray
     slots: np.ndarray | None = None
 
     @classmethod
-    def of(cls, instance: Instance, slots: int | None = None) -> Servers:
+    def of(cls, instance: Instance, slots: int | None = None, unit: str = SYSTEM) -> Servers:
         """Return the servers of an instance one by one, empty; cut into slots when a number is given."""
         table = whole_table(instance.demands, instance.capacities)
         eligible = instance.eligible if instance.has_constraints else None
-        return cls.empty(*table, instance.counts, eligible, slots)
+        return cls.empty(*table, instance.counts, eligible, slots, unit)
 
     @classmethod
     def empty(
@@ -68,18 +75,20 @@ class Servers:
         counts: np.ndarray,
         eligible: np.ndarray | None = None,
         slots: int | None = None,
+        unit: str = SYSTEM,
     ) -> Servers:
         """Return servers of whole-number capacities, rows of identical ones one by one, with nothing on them.
 
         The largest server (largest amount of each resource) holds ``slots`` slots of equal parts, every server as many
-        as fit.
+        as fit. ``unit`` is one of ``UNITS``.
         """
         row = np.repeat(np.arange(len(counts)), counts)
         cut, largest = None, capacities.max(axis=0)
         if slots is not None:
             there = np.flatnonzero(largest > 0)
             cut = (capacities[:, there] * slots // largest[there]).min(axis=1).astype(np.int64)[row]
-        return cls(demands, capacities[row].copy(), row, eligible, largest.astype(float), cut)
+        one = UNITS[unit](capacities.astype(float), counts)
+        return cls(demands, capacities[row].copy(), row, eligible, one, cut)
 
     def fits(self, user: int, where: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return where one task of the user fits, on these servers (by default all); bool."""
@@ -100,7 +109,8 @@ class Servers:
         """Return H(n, i) = ‖d[n]/d[n,r₀] − c̄[i]/c̄[i,r₀]‖₁ (eq. 9) on the servers ``where`` the task fits.
 
         r₀ is the first resource that the user demands (the paper's is the first): there the free amount is positive.
-        As in the paper, the largest server's amount is the unit of a resource, so that no other unit plays a part.
+        Demand and free capacity are shares of the whole system, as in the paper (§III-A), unless another unit is asked
+        for; with two resources the unit changes nothing, with more it does.
         """
         demand = self.demands[user].astype(float)
         first = int(np.flatnonzero(demand)[0])
@@ -109,9 +119,9 @@ class Servers:
         return _steps((distance * self.units(first)).sum(axis=1))
 
     def units(self, first: np.ndarray | int) -> np.ndarray:
-        """Return what an amount of each resource per amount of the ``first`` counts, in units of the largest server."""
-        inverse = np.divide(1.0, self.largest, out=np.zeros_like(self.largest), where=self.largest > 0)
-        return np.asarray(self.largest[first, None] * inverse)
+        """Return what an amount of each resource per amount of the ``first`` counts."""
+        inverse = np.divide(1.0, self.unit, out=np.zeros_like(self.unit), where=self.unit > 0)
+        return np.asarray(self.unit[first, None] * inverse)
 
 
 def _steps(distance: np.ndarray) -> np.ndarray:
@@ -186,7 +196,9 @@ class FirstFit:
         """Nothing is kept of a server."""
 
 
-def place(instance: Instance, policy: str, *, ties: str = "larger", slots: int = SLOTS) -> np.ndarray:
+def place(
+    instance: Instance, policy: str, *, ties: str = "larger", slots: int = SLOTS, unit: str = SYSTEM
+) -> np.ndarray:
     """Return whole tasks, users × rows of servers, when users are served until nothing fits any more.
 
     Parameters
@@ -197,6 +209,8 @@ def place(instance: Instance, policy: str, *, ties: str = "larger", slots: int =
         Among equal shares, as for discrete DRF.
     slots : int
         Slots of the largest server, for ``slots``.
+    unit : {"system", "largest-server"}
+        What counts as one of each resource, for ``best-fit``.
 
     Notes
     -----
@@ -208,7 +222,7 @@ def place(instance: Instance, policy: str, *, ties: str = "larger", slots: int =
     >>> place(examples.load("wang-figure-1"), "best-fit").tolist()
     [[10.0, 0.0], [0.0, 10.0]]
     """
-    servers = Servers.of(instance, slots if policy == "slots" else None)
+    servers = Servers.of(instance, slots if policy == "slots" else None, unit)
     shares = _shares(instance, policy)
     sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
     limits = np.floor(instance.task_limits)

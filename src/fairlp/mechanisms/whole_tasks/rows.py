@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...formulations import max_min, normalisers, whole_tasks
+from ...formulations import normalisers, whole_tasks
 from ..domains import NO_RATES, ONE_SERVER, ONE_WEIGHT
 from ..mechanism import Mechanism, Method
 from . import methods
@@ -30,7 +30,7 @@ def _placement(
         name,
         title,
         source,
-        max_min.drfh,
+        None,
         normalisers.dominant,
         (Method("placement", partial(methods.placed, policy=policy), cost="O(SR + log N) a task"),),
         (),
@@ -86,7 +86,7 @@ ROWS = (
         "sequential-minmax",
         "Sequential Minmax (whole tasks)",
         "Parkes, Procaccia and Shah, EC 2012, §5",
-        whole_tasks.whole_tasks,
+        None,
         normalisers.dominant,
         (FAST_MINMAX, LOOP_MINMAX),
         ("Pareto-optimal",),
@@ -106,6 +106,7 @@ ROWS = (
         "drfh-best-fit",
         "Best-Fit DRFH (whole tasks; the server most like the task)",
         f"{_WANG}, §V-B, eq. (9)",
+        options=("ties", "unit"),
     ),
     _placement(
         "slots",
