@@ -296,3 +296,31 @@ def test_audit_on_the_command_line(tmp_path):
     assert fairlp.read(target).name == "drfh breaks sharing incentive"
     assert "none found" in run("counterexample", "drf", "feasible", "--search", "--tries", "3", code=ExitCode.NO).stdout
     assert "drfh breaks sharing incentive" in run("promises", "-m", "drfh", "--csv").stdout
+
+
+@pytest.mark.parametrize("division", ["rdm", "tdm"])
+@pytest.mark.parametrize("off", [1e-6, 0.1, 5.0])
+def test_an_over_committed_allocation_is_judged_and_the_culprit_named(division, off):
+    """What a scheduler hands out is often over what there is, by rounding or on purpose: an audit's first use."""
+    pool = Instance.from_arrays([[1, 1]] * 3, [[2, 2]], users=["ann", "bob", "cid"], servers=["big"])
+    tasks = fairlp.allocate(pool, "drf").tasks + off
+    found = fairlp.audit(pool, tasks, division=division)
+    assert found.holds["feasible"] is False and "'big'" in found.witness["feasible"]
+    assert found.margin["feasible"] == pytest.approx(-3 * off / 2, rel=1e-6)
+    assert found.holds["Pareto-optimal"] and found.holds["envy-free"]  # with what it takes, nobody could gain
+    tasks.loc["ann"] -= off / 2
+    assert not fairlp.audit(pool, tasks, ["non-wasteful"], division=division).holds.isna().any()
+
+
+def test_a_rounded_allocation_is_judged():
+    pool = Instance.from_arrays([[1]] * 3, [[2]])
+    found = fairlp.audit(pool, fairlp.allocate(pool, "drf").tasks.round(6))
+    assert found.holds["feasible"] is False and found.holds["Pareto-optimal"]
+    assert found.margin["feasible"] == pytest.approx(-5e-7)
+
+
+def test_tasks_where_one_may_not_run_are_no_tasks_for_pareto():
+    instance = Instance.from_arrays([[1], [1]], [[2], [2]], users=["ann", "bob"], eligible=[["server1"], None])
+    found = fairlp.audit(instance, np.array([[0.0, 1.0], [2.0, 1.0]]))
+    assert found.holds["feasible"] is False and "'ann'" in found.witness["feasible"]
+    assert found.holds["Pareto-optimal"] is False and "'ann'" in found.witness["Pareto-optimal"]

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ..errors import SolverError
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.arrivals.result import DynamicAllocation
 from ..mechanisms.table import TABLE
 from ..models.instances.instance import Instance
 from .findings import Case, Finding
-from .properties import DYNAMIC, PROPERTIES, find, table
+from .properties import DYNAMIC, PROPERTIES, Property, find, table
 
 if TYPE_CHECKING:
     from ..mechanisms.mechanism import Division
@@ -102,7 +103,7 @@ def audit(
     for one in chosen:
         if names is None and one.reruns and not few:
             continue
-        rows[one.name] = one.audit(case)
+        rows[one.name] = _judged(one, case)
     asked = [properties] if isinstance(properties, str) else properties
     order = list(rows) if asked is None else [name for name in asked if name in rows]
     frame = pd.DataFrame(
@@ -115,6 +116,14 @@ def audit(
     )
     frame["holds"] = frame["holds"].astype(object)
     return frame
+
+
+def _judged(one: Property, case: Case) -> Finding:
+    """Return the finding; where a program that it needs has no answer, what it says instead of one."""
+    try:
+        return one.audit(case)
+    except SolverError as error:
+        return Finding.undefined(f"it could not be judged: {error}")
 
 
 def _by_step(allocation: DynamicAllocation) -> dict[str, Finding]:

@@ -87,11 +87,15 @@ def pareto_optimal(case: Case) -> Finding:
     """Nobody can gain without another's loss. Margin: −(largest sum of gains, each over Γ[n] = Σ_i γ[n,i])."""
     if _added_up(case):
         return Finding.undefined(_NOT_TOLD_APART)
-    model = pareto(case.instance, case.totals, case.division, case.whole)
+    totals, held = case.totals, None
+    if feasible(case).holds is False:  # judged with what it takes, where it can run
+        held = np.maximum(case.tasks, 0.0)
+        totals = np.where(case.instance.runnable(), held, 0.0).sum(axis=1)
+    model = pareto(case.instance, totals, case.division, case.whole, held)
     solution = model.solve().require_optimal()
     assert solution.x is not None
     found = np.asarray(model.evaluate("tasks", solution.x)).reshape(case.tasks.shape)
-    gain = found.sum(axis=1) - case.totals
+    gain = found.sum(axis=1) - totals
     relative = np.divide(gain, case.alone, out=np.zeros(len(gain)), where=case.alone > 0)
     best = int(relative.argmax())
     others = int((relative > AUDIT).sum()) - 1

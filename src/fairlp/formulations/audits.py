@@ -15,7 +15,13 @@ from .max_min import max_min
 from .region import able_users, inverse, server_needs, task_limits, time_shares
 
 
-def pareto(instance: Instance, totals: np.ndarray, division: str = "rdm", whole: bool = False) -> Model:
+def pareto(
+    instance: Instance,
+    totals: np.ndarray,
+    division: str = "rdm",
+    whole: bool = False,
+    held: np.ndarray | None = None,
+) -> Model:
     """Pareto optimality of an allocation: the largest gain of all users together when nobody loses.
 
     Maximise Σ_n (y[n] − x[n])/Γ[n] subject to feasibility and y[n] ≥ x[n], with Γ[n] = Σ_i γ[n,i]. The allocation is
@@ -30,14 +36,19 @@ def pareto(instance: Instance, totals: np.ndarray, division: str = "rdm", whole:
     division : {"rdm", "tdm"}
     whole : bool
         Tasks are whole: an integer program.
+    held : ndarray, shape (N, K), optional
+        Tasks of an allocation that takes more than there is: what it takes of a server counts as there, so that the
+        question is whether somebody could gain with that.
     """
+    if held is not None:
+        instance = instance.derived(task_limits=np.maximum(instance.task_limits, totals))
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model("can someone gain?", "Pareto optimality as a linear program", (n, i, r))
     gamma = instance.gamma()
     runs = (gamma > 0) & (instance.task_limits > 0)[:, None]
     alone = gamma.sum(axis=1)
     y = model.variable("y", n, i, where=runs, integer=whole, doc="tasks of n on i")
-    feasible_region(model, instance, y, division)
+    feasible_region(model, instance, y, division, held)
     able = runs.any(axis=1) & (totals > 0)
     floor = model.parameter("x", n, np.where(able, totals * (1 - FEASIBILITY), 0.0), "tasks of n in the allocation")
     if able.any():
@@ -48,20 +59,27 @@ def pareto(instance: Instance, totals: np.ndarray, division: str = "rdm", whole:
     return model
 
 
-def feasible_region(model: Model, instance: Instance, y: Any, division: str) -> None:
+def feasible_region(model: Model, instance: Instance, y: Any, division: str, held: np.ndarray | None = None) -> None:
     """Add what servers can hold, by resources or by time, and the task limits."""
     n, i, r = instance.users, instance.servers, instance.resources
     gamma = instance.gamma()
     runs = (gamma > 0) & (instance.task_limits > 0)[:, None]
     if division == "tdm":
         a = time_shares(model, instance, gamma)
-        model.constraint("time", (a * y).sum(n) <= 1, where=runs.any(axis=0))
+        time: Any = 1
+        if held is not None:
+            taken = np.maximum((held * inverse(gamma)).sum(axis=0), 1.0)
+            time = model.parameter("taken", i, taken, "time of server i: all of it, or what the allocation takes")
+        model.constraint("time", (a * y).sum(n) <= time, where=runs.any(axis=0))
     else:
         c = region.capacities(model, instance)
         if instance.rates is None:
             d = region.demands(model, instance)
         else:
             d = model.parameter("d", (n, i, r), server_needs(instance, gamma), "amount of r that n's task needs on i")
+        if held is not None:
+            taken = np.maximum(np.einsum("ni,nir->ir", held, server_needs(instance, gamma)), c.values)
+            c = model.parameter("taken", (i, r), taken, "capacity of i, or what the allocation takes of it")
         model.constraint("capacity", (d * y).sum(n) <= c)
     task_limits(model, instance, y.sum(i), who=able_users(instance, runs))
 
