@@ -34,11 +34,14 @@ class ExactCertificate(Verdict):
         The exact optimum (None when the basis is singular).
     x, row_duals : list of Fraction
         Vertex and duals (∂objective/∂right-hand side in the user's sense).
+    basis : pair of lists of int
+        Statuses of columns and rows, as in :func:`prove_basis`.
     """
 
     objective: Fraction | None = None
     x: list[Fraction] = field(default_factory=list, repr=False)
     row_duals: list[Fraction] = field(default_factory=list, repr=False)
+    basis: tuple[list[int], list[int]] = field(default=([], []), repr=False)
 
     def __str__(self) -> str:
         return self.message if self.objective is None else f"{self.message} (objective {float(self.objective):.17g})"
@@ -95,7 +98,14 @@ def prove_basis(
     value = exact.offset + exact.sign * sum((exact.cost(j) * v for j, v in enumerate(vertex.x)), exact.zero)
     x = [_fraction(v) for v in vertex.x]
     duals = [_fraction(exact.sign * vertex.reduced.get(("row", i), exact.zero)) for i in range(program.n_rows)]
-    return ExactCertificate(not problem, problem or "optimal, proved", objective=_fraction(value), x=x, row_duals=duals)
+    return ExactCertificate(
+        not problem,
+        problem or "optimal, proved",
+        objective=_fraction(value),
+        x=x,
+        row_duals=duals,
+        basis=(list(columns), list(rows)),
+    )
 
 
 def _fraction(value: Any) -> Fraction:

@@ -6,17 +6,22 @@ enter the next one as the rationals that they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
 
+from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
 from ...models.programs.certificate import Verdict
+from ...models.programs.exact_certificate import BASIC, LOWER, ExactCertificate
 from ...models.programs.exact_simplex import optimal_from
+from ...models.programs.program import Program
+
+Basis = tuple[list[int], list[int]]
 
 
 def exact_levels(instance: Instance, formulation: Callable[[Instance], Model]) -> Verdict:
@@ -31,42 +36,84 @@ def exact_levels(instance: Instance, formulation: Callable[[Instance], Model]) -
     formulation : callable
         Instance → Model, as for the leximin.
     """
-    small, _ = merge_servers(instance)
-    model = formulation(small)
-    program = model.compile()
-    fairness = program.row_block("fairness")
-    positions = np.arange(len(fairness)) if fairness.positions is None else fairness.positions
-    who = [int(n) for n in positions]
-    rows = list(range(fairness.start, fairness.start + len(who)))
-    column = program.column_block("t").start
-    A = program.A.tolil(copy=True)
-    due = [-Fraction(float(A[i, column])) for i in rows]
-    levels: list[Fraction | None] = [None] * len(instance.users)
-    lower: list[Fraction | None] = [None] * program.n_rows
-    active = set(range(len(rows)))
-    count = 0
-    while active:
-        count += 1
-        floors = program.row_lower.copy()
-        for i, bound in enumerate(lower):
+    return exact_leximin(instance, formulation)[0]
+
+
+def exact_leximin(instance: Instance, formulation: Callable[[Instance], Model]) -> tuple[Verdict, np.ndarray]:
+    """Return the verdict with the exact levels, and tasks (N×K) of a point that has them, exact but for one rounding.
+
+    The point may give a user more than its level asks for; see :func:`exact_levels` for the parameters.
+    """
+    small, servers = merge_servers(instance)
+    rounds = _Rounds(formulation(small), len(instance.users))
+    verdict = rounds.run()
+    if not verdict.proved:
+        return verdict, np.zeros((len(instance.users), len(instance.servers)))
+    x = np.array([float(value) for value in rounds.x])
+    tasks = rounds.model.evaluate("tasks", x).reshape(len(small.users), -1)
+    return verdict, tasks[:, servers.of] * servers.factor
+
+
+class _Rounds:
+    """The rounds of a program in rationals: rows of blocked users have floors, those of the others rise with t."""
+
+    def __init__(self, model: Model, users: int) -> None:
+        self.model, self.program = model, model.compile()
+        fairness = self.program.row_block("fairness")
+        positions = np.arange(len(fairness)) if fairness.positions is None else fairness.positions
+        self.who = [int(n) for n in positions]
+        self.rows = list(range(fairness.start, fairness.start + len(self.who)))
+        self.t = self.program.column_block("t").start
+        self.A = self.program.A.tolil(copy=True)
+        self.due = [-Fraction(float(self.A[i, self.t])) for i in self.rows]
+        self.levels: list[Fraction | None] = [None] * users
+        self.lower: list[Fraction | None] = [None] * self.program.n_rows
+        self.x: list[Fraction] = [Fraction(0)] * self.program.n_columns
+
+    def run(self) -> Verdict:
+        """Run rounds until everybody is blocked, or one cannot be proved."""
+        active = set(range(len(self.rows)))
+        count, last = 0, None
+        while active:
+            count += 1
+            proof = self._solve(last)
+            if not proof.proved:
+                return Verdict(False, f"round {count}: {proof.message}", levels=tuple(self.levels))
+            last, self.x = proof.basis, proof.x
+            blocked = [k for k in active if proof.row_duals[self.rows[k]] != 0]
+            if not blocked:
+                return Verdict(False, f"round {count}: nobody is blocked", levels=tuple(self.levels))
+            for k in blocked:
+                level = proof.x[self.t]
+                self.levels[self.who[k]] = level
+                self.lower[self.rows[k]] = level * self.due[k]
+                self.A[self.rows[k], self.t] = 0.0
+                active.discard(k)
+        return Verdict(True, f"in rationals, {count} rounds", levels=tuple(self.levels))
+
+    def _solve(self, last: Basis | None) -> ExactCertificate:
+        """Return the proof of this round's program, from the first basis that leads to one."""
+        floors = self.program.row_lower.copy()
+        for i, bound in enumerate(self.lower):
             if bound is not None:
                 floors[i] = float(bound)
-        current = program.replace(A=sp.csc_array(A), row_lower=floors)
-        solution = current.solve("highs", method="simplex")
-        if solution.basis is None:
-            return Verdict(False, f"round {count}: the solver kept no basis ({solution.status})")
-        basis = solution.basis
-        statuses = [int(s) for s in basis.col_status], [int(s) for s in basis.row_status]
-        proof, _ = optimal_from(current, *statuses, lower)
-        if not proof.proved:
-            return Verdict(False, f"round {count}: {proof.message}", levels=tuple(levels))
-        level = proof.x[column]
-        blocked = [k for k in active if proof.row_duals[rows[k]] != 0]
-        if not blocked:
-            return Verdict(False, f"round {count}: nobody is blocked", levels=tuple(levels))
-        for k in blocked:
-            levels[who[k]] = level
-            lower[rows[k]] = level * due[k]
-            A[rows[k], column] = 0.0
-            active.discard(k)
-    return Verdict(True, f"in rationals, {count} rounds", levels=tuple(levels))
+        program = self.program.replace(A=sp.csc_array(self.A), row_lower=floors)
+        proof = ExactCertificate(False, "no basis to begin with")
+        for columns, rows in _bases(program, last):
+            proof, _ = optimal_from(program, columns, rows, self.lower)
+            if proof.proved:
+                break
+        return proof
+
+
+def _bases(program: Program, last: Basis | None) -> Iterator[Basis]:
+    """Yield bases to begin with: what a solver proposes, the last round's, and nothing at all."""
+    try:
+        found = program.solve("highs", method="simplex").basis
+    except SolverError:
+        found = None
+    if found is not None:
+        yield [int(status) for status in found.col_status], [int(status) for status in found.row_status]
+    if last is not None:
+        yield last
+    yield [LOWER] * program.n_columns, [BASIC] * program.n_rows
