@@ -12,13 +12,14 @@
 from __future__ import annotations
 
 import hashlib
-import pickle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._version import __version__
 from ..errors import FileFormatError, StudyError, UnknownNameError, nearest
 from ..mechanisms.whole_tasks.placement import POLICIES, SLOTS
-from ..models.files.whole_files import drafts
+from ..models.files.arrays import read_arrays, write_arrays
+from ..models.files.whole_files import home
 from .allocators import fluid_policies
 from .base import Simulation
 from .engine import Engine
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 #: Events between two looks at the progress bar and, where a state is kept, two saved states.
 BATCH = 1000
+#: Version of the format of a saved state, and the key in its document that tells what it is.
+STATE_VERSION = 1
+_FORMAT = "fairlp_simulation"
 #: Seconds between samples, and how many of them (while jobs arrive), where nothing is said.
 SHORTEST, MOST_SAMPLES = 60.0, 1000
 
@@ -69,8 +73,8 @@ def simulate(
         Slots of the largest server, for policy ``slots``.
     state : str or Path, optional
         A file in which the state is kept every ``BATCH`` events; a killed run that is started again with the same
-        arguments goes on from there and gives the same result to the last bit. It is removed at the end. (A pickle:
-        open only your own.)
+        arguments goes on from there and gives the same result to the last bit. It is removed at the end. It holds
+        numbers only (an ``.npz`` of NumPy), so that reading one of a stranger runs nothing.
     progress : bool, optional
         A progress bar; by default in a terminal or notebook only.
     **options
@@ -88,7 +92,9 @@ def simulate(
     UnknownNameError, NotDefinedError
         For a policy or option that does not exist, or a mechanism that is not defined for this cluster and workload.
     StudyError
-        When the state is of another simulation.
+        When the state is of another simulation, or of another fairlp.
+    FileFormatError
+        When the state is damaged or none.
     """
     from ..progress import progress_bar
 
@@ -97,17 +103,18 @@ def simulate(
         every = max(SHORTEST, last / MOST_SAMPLES)
     simulation = _simulation(cluster, workload, policy, slots, options, weights=weights, every=every)
     key = _key(cluster, workload, policy, weights, slots, every, options)
-    if state is not None and Path(state).exists():
-        simulation = _load(Path(state), key)
+    place = None if state is None else home(state)
+    if place is not None and place.exists():
+        _load(place, key, simulation)
     ended = int(simulation.completed().sum())
     with progress_bar(f"{policy}: tasks ended", workload.total_tasks, ended, progress) as advance:
         while not simulation.run(float("inf") if until is None else until, BATCH):
             before, ended = ended, int(simulation.completed().sum())
             advance(ended - before)
-            if state is not None:
-                _save(Path(state), key, simulation)
-    if state is not None:
-        Path(state).unlink(missing_ok=True)
+            if place is not None:
+                _save(place, key, simulation)
+    if place is not None:
+        place.unlink(missing_ok=True)
     return SimulationResult.of(simulation, workload, tuple(cluster.resources))
 
 
@@ -147,21 +154,30 @@ def _key(cluster: Instance, workload: Workload, *rest: Any) -> str:
 
 
 def _save(path: Path, key: str, simulation: Simulation) -> None:
-    with drafts(path) as [draft]:
-        draft.write_bytes(pickle.dumps((key, simulation), protocol=pickle.HIGHEST_PROTOCOL))
+    arrays, random = simulation.state()
+    about = {_FORMAT: STATE_VERSION, "fairlp": __version__, "simulation": key, "random": random}
+    write_arrays(path, about, arrays)
 
 
-def _load(path: Path, key: str) -> Simulation:
-    try:
-        kept, simulation = pickle.loads(path.read_bytes())
-    except (pickle.UnpicklingError, EOFError, AttributeError, ValueError) as error:
-        raise FileFormatError(
-            f"{str(path)!r} holds no state of a simulation ({error}); remove it to start afresh"
-        ) from error
-    if kept != key:
+def _load(path: Path, key: str, simulation: Simulation) -> None:
+    """Let a simulation that is at its beginning go on from the state in a file."""
+    kept = read_arrays(path, "state of a simulation")
+    told = kept.document
+    if _FORMAT not in told:
+        raise FileFormatError(f"{str(path)!r} holds no state of a simulation; give another file, or remove it")
+    if told[_FORMAT] != STATE_VERSION or told.get("fairlp") != __version__:
+        raise StudyError(
+            f"{str(path)!r} was written by fairlp {_shown(told.get('fairlp'))} (version {_shown(told[_FORMAT])} of the "
+            f"format) and this is {__version__} (version {STATE_VERSION}), whose numbers may differ; go on with that "
+            "one, or remove the file to start afresh"
+        )
+    if told.get("simulation") != key:
         raise StudyError(f"{str(path)!r} holds the state of another simulation; give another file, or remove it")
-    found: Simulation = simulation
-    return found
+    simulation.restore(kept)
+
+
+def _shown(value: Any) -> str:
+    return str(value)[:20]
 
 
 __all__ = ["SimulationResult", "Workload", "experiments", "generators", "policies", "simulate"]

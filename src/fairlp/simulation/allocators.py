@@ -17,6 +17,7 @@ from ..mechanisms.per_server.clocks import CLOCK_OPTIONS, clocks_of
 from ..mechanisms.per_server.distributed import Network
 from ..mechanisms.per_server.market import Market
 from ..mechanisms.table import TABLE, find, find_defined
+from ..models.files.arrays import Arrays
 from ..models.instances.instance import Instance
 from ..tolerances import VERIFIED
 
@@ -41,6 +42,12 @@ class Allocator(Protocol):
 
     def next_change(self, now: float) -> float:
         """Return when the allocation may change though the open requests stay what they are."""
+
+    def state(self) -> tuple[dict[str, np.ndarray], Any]:
+        """Return what it remembers, as arrays by name, and the state of its random numbers, if it has any."""
+
+    def restore(self, kept: Arrays, prefix: str) -> None:
+        """Go on from a state that was kept in a file."""
 
 
 class Solved:
@@ -74,7 +81,8 @@ class Solved:
             if ((limits == before) | ((reach < limits) & (reach < before))).all():
                 return tasks
         moment = self.instance.select_users(requests).derived(task_limits=limits, weights=weights)
-        tasks = np.asarray(run(find(self.mechanism), moment, **self.options).tasks_array)
+        # in one order in memory, for sums of the same numbers in another order differ in the last digit
+        tasks = np.ascontiguousarray(run(find(self.mechanism), moment, **self.options).tasks_array)
         self.solved += 1
         if len(self.kept) >= MOST_KEPT:
             del self.kept[next(iter(self.kept))]
@@ -84,6 +92,31 @@ class Solved:
     def next_change(self, now: float) -> float:
         """An optimum stays what it is."""
         return math.inf
+
+    def state(self) -> tuple[dict[str, np.ndarray], Any]:
+        """Return the allocations that may be used again, one after the other."""
+        limits = [limits for limits, _ in self.kept.values()]
+        tasks = [tasks for _, tasks in self.kept.values()]
+        arrays = {
+            "sizes": np.array([len(each) for each in limits], dtype=np.int64),
+            "requests": np.frombuffer(b"".join(self.kept), dtype=np.int64),
+            "limits": np.concatenate([np.zeros(0), *limits]),
+            "tasks": np.concatenate([np.zeros((0, len(self.instance.servers))), *tasks]),
+            "solved": np.array(self.solved),
+        }
+        return arrays, None
+
+    def restore(self, kept: Arrays, prefix: str) -> None:
+        """Go on from a state that was kept in a file."""
+        ends = np.cumsum(kept.wholes(f"{prefix}sizes", None)).tolist()
+        size = ends[-1] if ends else 0
+        requests = kept.wholes(f"{prefix}requests", size, below=len(self.instance.users))
+        limits = kept.floats(f"{prefix}limits", size)
+        tasks = kept.floats(f"{prefix}tasks", size, len(self.instance.servers))
+        self.solved = kept.whole(f"{prefix}solved")
+        for start, end in zip([0, *ends], ends, strict=False):
+            part = slice(start, end)
+            self.kept[requests[part].tobytes()] = limits[part].copy(), tasks[part].copy()
 
 
 class Distributed:
@@ -122,7 +155,7 @@ class Distributed:
             pass
         market = self.network.market
         market.weights[requests] = weights
-        market.rate[:] = [market.gamma[who, i] * market.weights[who] for i, who in enumerate(market.users)]
+        self._weigh()
         wanted = np.zeros_like(self.limits)
         wanted[requests] = limits
         for request in np.flatnonzero(wanted != self.limits).tolist():
@@ -142,3 +175,19 @@ class Distributed:
             return math.inf
         tick = math.floor(now / self.period) + 1
         return tick * self.period if tick * self.period > now else (tick + 1) * self.period
+
+    def state(self) -> tuple[dict[str, np.ndarray], Any]:
+        """Return what the servers run, know and are about to tell."""
+        arrays, random = self.network.state()
+        return {"wanted": self.limits, **arrays}, random
+
+    def restore(self, kept: Arrays, prefix: str) -> None:
+        """Go on from a state that was kept in a file."""
+        self.network.restore(kept, prefix, kept.document.get("random"))
+        self.limits = kept.floats(f"{prefix}wanted", len(self.limits))
+        self._weigh()
+
+    def _weigh(self) -> None:
+        """Let the rates of servers follow from the weights as they are now."""
+        market = self.network.market
+        market.rate[:] = [market.gamma[who, i] * market.weights[who] for i, who in enumerate(market.users)]

@@ -12,10 +12,14 @@ import numpy as np
 
 from ..errors import InstanceError, UnknownNameError, nearest
 from ..mechanisms.whole_tasks.placement import Servers
+from ..models.files.arrays import Arrays
 from ..models.instances.conditions import Columns, evaluate, is_missing
 from ..models.instances.instance import Instance
 from ..models.instances.whole_numbers import whole_table
 from .workload import Workload
+
+#: Parts of a sample with a number for each user.
+_BY_USER = ("shares", "waiting", "running")
 
 
 @dataclass
@@ -48,7 +52,7 @@ class Log:
 
 
 class Simulation(ABC):
-    """The state of a simulation; everything that a resumed run needs is in its attributes.
+    """The state of a simulation; what of its attributes does not follow from its arguments is in ``state()``.
 
     A subclass says when something ends next, what happens then, and what is to be seen; nothing that a sample shows
     changes between two events.
@@ -130,6 +134,39 @@ class Simulation(ABC):
     @abstractmethod
     def observe(self) -> Sample:
         """Return what goes on from the last event to the next."""
+
+    def state(self) -> tuple[dict[str, np.ndarray], Any]:
+        """Return what a resumed run needs beside its arguments: arrays by name, and the state of random numbers."""
+        users, resources = len(self.weights), self.kinds.shape[1]
+        shapes = {"used": (resources,), "usage": (users, resources), **dict.fromkeys(_BY_USER, (users,))}
+        samples = {
+            f"sample.{name}": np.array([getattr(sample, name) for sample in self.log.samples]).reshape(-1, *shape)
+            for name, shape in shapes.items()
+        }
+        arrays = {
+            "start": self.start,
+            "finish": self.finish,
+            "refused": np.array(self.refused, dtype=np.int64),
+            "next_job": np.array(self.next_job),
+            "decisions": np.array(self.decisions),
+            "now": np.array(float(self.now)),
+        }
+        return arrays | samples, None
+
+    def restore(self, kept: Arrays) -> None:
+        """Go on from a state that was kept in a file; this simulation must be at its beginning."""
+        jobs, users, resources = len(self.tasks), len(self.weights), self.kinds.shape[1]
+        self.next_job = kept.whole("next_job", below=jobs + 1)
+        self.start, self.finish = kept.floats("start", jobs), kept.floats("finish", jobs)
+        self.refused = kept.wholes("refused", None, below=max(self.next_job, 1)).tolist()
+        self.decisions, self.now = kept.whole("decisions"), kept.number("now")
+        used = kept.floats("sample.used", None, resources)
+        count = len(used)
+        usage = kept.floats("sample.usage", count, users, resources)
+        others = [kept.numbers(f"sample.{name}", count, users) for name in _BY_USER]
+        self.log.samples = [Sample(*parts) for parts in zip(used, usage, *others, strict=True)]
+        self.log.times = [k * self.every if k else 0.0 for k in range(count)]
+        self.next_sample = count * self.every if count else 0.0
 
     def run(self, until: float, most_events: int | None = None) -> bool:
         """Go on until that time (or for that many events); return whether the end was reached."""

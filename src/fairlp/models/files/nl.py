@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import FileFormatError
-from .whole_files import drafts, require_folder
+from .whole_files import drafts, home, require_folder
 
 if TYPE_CHECKING:
     from ..notation.model import Model
@@ -42,7 +42,7 @@ def write_nl(model: Model, path: str | Path) -> list[Path]:
     ...     [file.name for file in write_nl(model, f"{folder}/drf.nl")]
     ['drf.nl', 'drf.row', 'drf.col']
     """
-    target = Path(path)
+    target = home(path)
     if target.suffix.lower() != ".nl":
         raise FileFormatError(f"cannot write {target.name!r} as .nl; expected a name that ends in .nl")
     require_folder(target)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +10,7 @@ from typing import Any, Final
 from ...errors import FileFormatError
 from ..programs.program import Program
 from .source import Parsed, Source
-from .whole_files import read_bytes
+from .whole_files import home, read_bytes, unpacked
 
 _EXPECTED: Final = "expected .mps, .lp, .mps.gz or .lp.gz"
 #: Control characters other than tab and the ends of lines: no text has them.
@@ -59,7 +57,7 @@ def read_program(path: str | Path) -> Program:
     """
     from .restore import restored
 
-    source = _open(Path(path))
+    source = _open(home(path))
     return restored(source, _parser(source.path)(source))
 
 
@@ -86,7 +84,7 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
     FileFormatError
         For another suffix.
     """
-    target = Path(path)
+    target = home(path)
     suffixes = [suffix.lower() for suffix in target.suffixes]
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
@@ -111,13 +109,8 @@ def _open(path: Path) -> Source:
     if (kind[-2:-1] if packed else kind[-1:]) not in ([".mps"], [".lp"]):
         raise FileFormatError(f"cannot tell the format of {path.name!r}; {_EXPECTED}")
     content = read_bytes(path)
-    if packed and content:
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise FileFormatError(
-                f"{path} is not a whole gzip file ({error}); was it written and copied completely?"
-            ) from None
+    if packed:
+        content = unpacked(content, path)
     elif content.startswith(b"\x1f\x8b"):
         raise FileFormatError(f"{path} is compressed; name it {path.name}.gz")
     content = content.removeprefix(b"\xef\xbb\xbf")

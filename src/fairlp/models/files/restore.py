@@ -17,6 +17,7 @@ from ...errors import FileFormatError
 from ..programs.program import Block, Program
 from .names import NamedBlock, NameMap, clean
 from .source import Parsed, Source, is_ours, shown
+from .whole_files import read_bytes
 
 #: Symbols of the indices, whose own are in no file.
 _SYMBOLS: Final = "ijklmnopq"
@@ -69,17 +70,17 @@ def restored(source: Source, parsed: Parsed) -> Program:
 def _side_file(model: Path) -> tuple[NameMap, NameMap] | None:
     """Return what stands behind the names of rows and columns, None without the side file."""
     path = model.with_name(model.name + ".names.json")
+    if not path.exists():
+        return None
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_bytes(path))
         maps = document["rows"], document["columns"]
         for entry in (entry for names in maps for entry in names.values()):
             texts = [entry["block"], entry["name"], *entry["labels"]]
             if not all(isinstance(text, str) for text in texts) or not isinstance(entry["labels"], list):
                 raise TypeError(shown(str(entry)))
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise FileFormatError(f"{path} cannot be read: {error.strerror}") from None
+    except FileFormatError:
+        raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise FileFormatError(
             f"{path} does not explain names as fairlp writes it ({shown(str(error))}); restore it, or remove it to "

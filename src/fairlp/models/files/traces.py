@@ -18,7 +18,7 @@ import pandas as pd
 from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import condition_text
 from ..instances.instance import Instance
-from .whole_files import read_text
+from .whole_files import home, read_text
 
 _CLASS = ["cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"]
 _UNITS = {"cpu": "1/1000 core", "memory": "MiB", "gpu": "1/1000 GPU"}
@@ -114,7 +114,7 @@ def read_pai2020(machines_csv: str | Path, header: str | Path | None = None) -> 
     """
     columns: Sequence[str] = _PAI_COLUMNS
     if header is not None:
-        columns = [column.strip() for column in read_text(Path(header)).strip().split(",")]
+        columns = [column.strip() for column in read_text(home(header)).strip().split(",")]
     machines = _read(machines_csv, list(_PAI_COLUMNS), given=columns)
     amounts = _whole(machines, ["cap_cpu", "cap_mem", "cap_gpu"], machines_csv, first_line=1)
     for column in ("machine", "gpu_type"):
@@ -131,7 +131,7 @@ def _read(
     path: str | Path, required: list[str], optional: Sequence[str] = (), given: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """Return the columns of a CSV as text, all rows complete; ``given`` are the headers of a file that has none."""
-    text = read_text(Path(path))
+    text = read_text(home(path))
     if not text.endswith("\n"):
         last = text.count("\n") + 1
         raise FileFormatError(

@@ -13,29 +13,90 @@ import json
 import os
 import secrets
 import shutil
+import stat
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from ...errors import FileFormatError, nearest
+from .limits import MOST_BYTES
 
 Target = str | os.PathLike[str] | IO[str] | IO[bytes]
 
+#: What may be read though it is no regular file: the streams that this process was given.
+_GIVEN = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
-def read_bytes(path: Path) -> bytes:
-    """Return what is in a file; an error says that it is not there, or why it cannot be read."""
+
+def home(path: str | os.PathLike[str]) -> Path:
+    """Return a path with ``~`` as the folder of its user; one of nobody stays as it is.
+
+    >>> home("a/~") == Path("a/~"), home("~nobody-has-this-name/a") == Path("~nobody-has-this-name/a")
+    (True, True)
+    """
+    return Path(os.path.expanduser(path))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Give a regular file to read from; a pipe, which could keep us waiting for ever, is refused.
+
+    The streams that this process was given (``/dev/stdin``, ``/dev/fd/63`` of a shell's ``<(…)``) are read too.
+    """
+    given = str(path).startswith(_GIVEN)
+    # without O_NONBLOCK, opening a pipe waits for who writes to it; on a regular file it changes nothing
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | (0 if given else getattr(os, "O_NONBLOCK", 0))
     try:
-        return path.read_bytes()
+        descriptor = os.open(path, flags)
     except FileNotFoundError:
         raise FileFormatError(not_found(path)) from None
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:  # a name that no file can have
+        raise FileFormatError(f"{str(path)!r} cannot be read: {error}") from None
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode) and not (given and not stat.S_ISDIR(mode)):
+            kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
+            raise FileFormatError(f"{path} cannot be read: it is {kind}; expected a file")
+        with open(descriptor, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(descriptor)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what is in a file; an error says that it is not there, why it cannot be read, or that it is too large."""
+    with opened(path) as file:
+        try:
+            content = file.read(MOST_BYTES + 1)
+        except OSError as error:
+            raise FileFormatError(f"{path} cannot be read: {error.strerror}") from None
+    if len(content) > MOST_BYTES:
+        raise FileFormatError(f"{path} has more than {MOST_BYTES >> 20} MiB, which is the most that is read")
+    return content
+
+
+def unpacked(content: bytes, path: Path) -> bytes:
+    """Return what a gzip file holds, as long as it is not too much; an error says that the file is not whole."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
+            found = packed.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise FileFormatError(
+            f"{path} is not a whole gzip file ({error}); was it written and copied completely?"
+        ) from None
+    if len(found) > MOST_BYTES:
+        raise FileFormatError(f"{path} holds more than {MOST_BYTES >> 20} MiB, which is the most that is read")
+    return found
 
 
 def read_text(path: Path) -> str:
     """Return the text of a UTF-8 file (a byte order mark is skipped); an error says where it is not UTF-8."""
     content = read_bytes(path)
+    if path.name.lower().endswith(".gz"):
+        content = unpacked(content, path)
     if not content.strip():
         raise FileFormatError(f"{path} is empty; was it written completely?")
     try:
@@ -165,7 +226,7 @@ def write_model(
         for part in parts:
             target.write(part if text else part.encode("ascii"))  # type: ignore[arg-type]
         return []
-    path = Path(target)
+    path = home(target)
     side = path.with_name(path.name + ".names.json")
     contents = {path: parts}
     if row_map or column_map:
