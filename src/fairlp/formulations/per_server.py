@@ -11,6 +11,7 @@ import pandas as pd
 from ..errors import InstanceError, UnknownNameError, nearest
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import log
+from ..models.notation.labels import aligned
 from ..models.notation.model import Model
 from ..tolerances import FIXED_POINT
 from . import region
@@ -218,9 +219,8 @@ def _highest(instance: Instance, gamma: np.ndarray) -> np.ndarray:
 
 
 def _mask(support: Any, instance: Instance) -> np.ndarray:
-    if isinstance(support, pd.DataFrame):
-        support = support.loc[list(instance.users), list(instance.servers)].to_numpy()
-    mask = np.asarray(support, dtype=bool)
+    axes = (instance.users, instance.servers)
+    mask = np.asarray(aligned(support, axes, "the argument 'support'", InstanceError), dtype=bool)
     if mask.shape != (len(instance.users), len(instance.servers)):
         raise InstanceError(f"support has shape {mask.shape}; expected users × servers")
     return mask
@@ -230,6 +230,13 @@ def _chosen(bottlenecks: Any, instance: Instance, runs: np.ndarray, needs: np.nd
     """Return a mask over (n, i, r) of the given bottlenecks, checked."""
     if isinstance(bottlenecks, Mapping):
         bottlenecks = pd.DataFrame.from_dict(dict(bottlenecks), orient="index")
+    for labels, index in ((bottlenecks.index, instance.users), (bottlenecks.columns, instance.servers)):
+        for label in labels:  # pairs that cannot run may be left out
+            if label not in index:
+                known = nearest(label, index)
+                raise InstanceError(
+                    f"the argument 'bottlenecks' names {index.name} {label!r}, which is unknown; {known}"
+                )
     resources = list(instance.resources)
     chosen = np.zeros(needs.shape, dtype=bool)
     for n, i in np.argwhere(runs):

@@ -200,7 +200,7 @@ class Arrivals:
             servers=["pool"],
             resources=list(self.capacities),
             weights=self.weights,
-            user_attributes=pd.DataFrame({"arrival": range(1, len(self.users) + 1)}),
+            user_attributes=pd.DataFrame({"arrival": range(1, len(self.users) + 1)}, index=self.users),
             name=name,
         )
 

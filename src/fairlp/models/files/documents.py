@@ -38,13 +38,14 @@ def short(number: float) -> int | float:
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
-def table_of(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame | None:
-    """Return attributes as a table, with the columns in the order in which they first occur."""
+def table_of(records: Iterable[Mapping[str, Any]], labels: list[Any]) -> pd.DataFrame | None:
+    """Return attributes as a table with these labels, and the columns in the order in which they first occur."""
     rows = list(records)
     columns = dict.fromkeys(name for row in rows for name in row)
     if not columns:
         return None
-    return pd.DataFrame({name: column_of([row.get(name) for row in rows]) for name in columns})
+    found = pd.DataFrame({name: column_of([row.get(name) for row in rows]) for name in columns})
+    return found.set_axis(pd.Index(labels, dtype=object), axis=0)
 
 
 def column_of(values: list[Any]) -> pd.Series[Any]:
@@ -297,7 +298,7 @@ class _Document:
             "task_limits": limits,
             "entitlements": entitlements or None,
             "eligible": eligible if any(entry is not None for entry in eligible) else None,
-            "user_attributes": table_of(attributes),
+            "user_attributes": table_of(attributes, labels),
         }
 
     def weight(self, value: Any, demand: np.ndarray, where: str) -> np.ndarray:
@@ -331,7 +332,7 @@ class _Document:
             "servers": labels,
             "capacities": np.array(capacities).reshape(len(rows), len(self.resources)),
             "counts": counts,
-            "server_attributes": table_of(attributes),
+            "server_attributes": table_of(attributes, labels),
         }
 
     def rates(self, users: list[Any], servers: list[Any]) -> np.ndarray | None:

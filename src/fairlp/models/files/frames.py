@@ -247,7 +247,7 @@ class _Table:
             if name in free:
                 raise InstanceError(f"the table of {self.what}s has attribute {name!r} twice; rename one")
             free[name] = self.frame[header].array
-        return pd.DataFrame(free, index=range(len(self.frame)))
+        return pd.DataFrame(free, index=pd.Index(self.labels, dtype=object))
 
     def refuse_numbers_among_attributes(self, resources: list[Any]) -> None:
         """Refuse a column of numbers that is no resource: probably one that no server offers."""

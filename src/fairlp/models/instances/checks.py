@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +10,8 @@ import pandas as pd
 
 from ...errors import InstanceError
 from ...tolerances import ENTITLEMENT_SUM
+from ..notation.expressions import Index
+from ..notation.labels import aligned, order
 
 
 class Names(Protocol):
@@ -29,9 +31,14 @@ def labels(given: Any, count: int, what: str) -> pd.Index[Any]:
     """Return ``count`` unique labels: those given, or ``user1``, ``user2`` and so on."""
     if given is None:
         return pd.Index([f"{what}{k}" for k in range(1, count + 1)], dtype=object)
+    if len(given) != count:
+        raise InstanceError(f"{len(given)} {what} labels for {count} {what}s; expected one label each")
+    return distinct(given, what)
+
+
+def distinct(given: Iterable[Any], what: str) -> pd.Index[Any]:
+    """Return labels, each text or a whole number and there once."""
     items = list(given)
-    if len(items) != count:
-        raise InstanceError(f"{len(items)} {what} labels for {count} {what}s; expected one label each")
     for position, item in enumerate(items):
         if isinstance(item, np.generic):
             items[position] = item = item.item()
@@ -46,22 +53,6 @@ def labels(given: Any, count: int, what: str) -> pd.Index[Any]:
         twice = index[index.duplicated()][0]
         raise InstanceError(f"{what} {twice!r} occurs twice; labels must be unique")
     return index
-
-
-def labels_of(given: Any, table: Any, axis: int) -> Any:
-    """Return the labels that were given, else those of a frame, else None."""
-    if given is None and isinstance(table, pd.DataFrame):
-        return list(table.axes[axis])
-    return given
-
-
-def resource_labels(given: Any, demands: Any, capacities: Any, count: int) -> pd.Index[Any]:
-    """Return the labels of resources: those given, or of a frame; frames must have the same columns."""
-    found = labels(labels_of(labels_of(given, demands, 1), capacities, 1), count, "resource")
-    for frame in (demands, capacities):
-        if isinstance(frame, pd.DataFrame) and list(frame.columns) != list(found):
-            raise InstanceError(f"resources are {list(found)} in one table and {list(frame.columns)} in another")
-    return found
 
 
 def tables(demands: Any, capacities: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -114,24 +105,33 @@ def _what_to_do(value: float) -> str:
     return ""
 
 
-def vector(given: Any, size: int, what: str, names: Names) -> np.ndarray:
-    """Return one float for each name."""
+def vector(given: Any, size: int, what: str, names: Index) -> np.ndarray:
+    """Return one float for each label."""
     try:
-        array = np.array(given, dtype=float)
+        array = np.array(_in_order(given, f"{what}s", names), dtype=float)
     except (TypeError, ValueError) as error:
+        if isinstance(error, InstanceError):
+            raise
         raise InstanceError(f"{what}s are not all numbers ({error})") from None
     if array.shape != (size,):
         raise InstanceError(f"{what}s have shape {array.shape}; expected ({size},), one for each of {_few(names)}")
     return array
 
 
-def weights(given: Any, demands: np.ndarray, users: Names, resources: Names) -> np.ndarray:
+def _in_order(given: Any, what: str, *axes: Index) -> Any:
+    """Return what is given in the order of the labels, by `aligned`."""
+    return aligned(given, axes, f"the argument {what.replace(' ', '_')!r}", InstanceError)
+
+
+def weights(given: Any, demands: np.ndarray, users: Index, resources: Index) -> np.ndarray:
     """Return weights N or N×R: finite and > 0 (0 only on a resource that the user does not demand)."""
     if given is None:
         return np.ones(len(users))
     try:
-        array = np.array(given, dtype=float)
+        array = np.array(_in_order(given, "weights", users, resources), dtype=float)
     except (TypeError, ValueError) as error:
+        if isinstance(error, InstanceError):
+            raise
         raise InstanceError(f"weights are not all numbers ({error})") from None
     if array.shape not in ((len(users),), demands.shape):
         raise InstanceError(
@@ -151,12 +151,14 @@ def weights(given: Any, demands: np.ndarray, users: Names, resources: Names) -> 
     return array
 
 
-def task_limits(given: Any, users: Names) -> np.ndarray:
+def task_limits(given: Any, users: Index) -> np.ndarray:
     """Return limits N >= 0, infinite where there is none (NaN in a table also means none)."""
     if given is None:
         return np.full(len(users), np.inf)
-    items = [np.inf if item is None else item for item in given] if not isinstance(given, np.ndarray) else given
-    array = vector(items, len(users), "task limit", users)
+    found = _in_order(given, "task_limits", users)
+    if np.ndim(found) == 1:
+        found = [np.inf if item is None else item for item in found]
+    array = vector(found, len(users), "task limit", users)
     wrong = np.isnan(array) | (array < 0)
     if wrong.any():
         at = int(np.argmax(wrong))
@@ -166,23 +168,18 @@ def task_limits(given: Any, users: Names) -> np.ndarray:
     return array
 
 
-def rates(given: Any, users: Names, servers: Names) -> np.ndarray | None:
-    """Return rates N×K >= 0; a frame is put in the order of the labels."""
+def rates(given: Any, users: Index, servers: Index) -> np.ndarray | None:
+    """Return rates N×K >= 0."""
     if given is None:
         return None
-    if isinstance(given, pd.DataFrame):
-        missing = [user for user in users if user not in given.index] + [s for s in servers if s not in given.columns]
-        if missing:
-            raise InstanceError(f"rates have no entry for {missing[0]!r}")
-        given = given.loc[list(users), list(servers)].to_numpy()
-    array = matrix(given, "rates", len(servers))
+    array = matrix(_in_order(given, "rates", users, servers), "rates", len(servers))
     if array.shape != (len(users), len(servers)):
         raise InstanceError(f"rates have shape {array.shape}; expected {(len(users), len(servers))}, users × servers")
     amounts(array, "rate", users, servers, "user", "server")
     return array
 
 
-def counts(given: Any, servers: Names) -> np.ndarray:
+def counts(given: Any, servers: Index) -> np.ndarray:
     """Return the numbers of identical servers, whole and >= 1."""
     if given is None:
         return np.ones(len(servers), dtype=np.int64)
@@ -194,7 +191,7 @@ def counts(given: Any, servers: Names) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def entitlements(given: Any, users: Names) -> np.ndarray | None:
+def entitlements(given: Any, users: Index) -> np.ndarray | None:
     """Return entitlements N >= 0 that sum to 1."""
     if given is None:
         return None
@@ -220,15 +217,19 @@ def units(given: Mapping[str, str] | None, resources: Names) -> dict[str, str]:
     return {str(resource): str(unit) for resource, unit in (given or {}).items()}
 
 
-def attributes(given: pd.DataFrame | None, names: pd.Index[Any], what: str) -> pd.DataFrame:
+def attributes(given: pd.DataFrame | None, names: Index) -> pd.DataFrame:
     """Return free columns with one row for each label, in their order."""
     if given is None:
-        return pd.DataFrame(index=names)
+        return pd.DataFrame(index=names.labels)
+    what = f"{names.name}_attributes"
+    if not isinstance(given, pd.DataFrame):
+        expected = f"a DataFrame with one row for each {names.name}"
+        raise InstanceError(f"{what} are {type(given).__name__}; expected {expected}")
     if len(given) != len(names):
-        raise InstanceError(f"attributes of {len(given)} {what}s for {len(names)}; expected one row each")
-    copy = given.copy()
-    copy.index = names
-    return copy
+        raise InstanceError(f"attributes of {len(given)} {names.name}s for {len(names)}; expected one row each")
+    found = given.iloc[order(given.index, names, f"the table {what!r}", InstanceError)].copy()
+    found.index = names.labels
+    return found
 
 
 def demands_something(demands: np.ndarray, users: Names) -> None:

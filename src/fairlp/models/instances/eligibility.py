@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...errors import InstanceError, nearest
 from ..notation.expressions import Index
+from ..notation.labels import aligned, is_default
 from . import checks
 from .conditions import Columns, condition_text, evaluate, is_missing
 
@@ -70,7 +71,7 @@ def resolve(
 def _table(eligible: Any, n: Index, i: Index) -> np.ndarray | None:
     """Return what is a table of users × servers as an array, or None when there is one entry for each user."""
     if isinstance(eligible, pd.DataFrame):
-        return _aligned(eligible, n, i)
+        return np.asarray(aligned(eligible, (n, i), "eligible", InstanceError))
     if isinstance(eligible, np.ndarray):
         return None if eligible.ndim == 1 and eligible.dtype.kind not in "biuf" else eligible
     if not isinstance(eligible, (list, tuple)) or not eligible:
@@ -101,19 +102,6 @@ def _are_flags(row: Any, numbers_are_labels: bool) -> bool:
     return all(isinstance(entry, kinds) for entry in row)
 
 
-def _aligned(frame: pd.DataFrame, n: Index, i: Index) -> np.ndarray:
-    for axis, index in ((frame.index, n), (frame.columns, i)):
-        if not axis.is_unique:
-            raise InstanceError(f"eligible has {index.name} {axis[axis.duplicated()][0]!r} twice; expected each once")
-        for label in axis:
-            if label not in index:
-                raise InstanceError(f"eligible names {index.name} {label!r}, who is unknown; {nearest(label, index)}")
-        for label in index:
-            if label not in axis:
-                raise InstanceError(f"eligible has no {index.name} {label!r}; expected every {index.name}")
-    return np.asarray(frame.loc[list(n), list(i)].to_numpy())
-
-
 def _mask_of_table(table: np.ndarray, n: Index, i: Index) -> np.ndarray:
     if table.shape != (len(n), len(i)):
         raise InstanceError(
@@ -137,13 +125,7 @@ def _mask_of_table(table: np.ndarray, n: Index, i: Index) -> np.ndarray:
 def _entries(eligible: Any, n: Index) -> Sequence[Any]:
     """Return one entry for each user, in order."""
     if isinstance(eligible, pd.Series):
-        by_position = isinstance(eligible.index, pd.RangeIndex) and not any(isinstance(user, int) for user in n)
-        if by_position and eligible.index.equals(pd.RangeIndex(len(n))):
-            return list(eligible)
-        if not eligible.index.is_unique:
-            twice = eligible.index[eligible.index.duplicated()][0]
-            raise InstanceError(f"eligible has user {twice!r} twice; expected each once")
-        eligible = dict(zip(eligible.index, eligible, strict=True))
+        eligible = list(eligible) if is_default(eligible.index, n) else _by_user(eligible)
     if isinstance(eligible, Mapping):
         for user in eligible:
             if user not in n:
@@ -157,6 +139,13 @@ def _entries(eligible: Any, n: Index) -> Sequence[Any]:
     if len(eligible) != len(n):
         raise InstanceError(f"eligible has {len(eligible)} entries; expected {len(n)}, one for each user")
     return list(eligible)
+
+
+def _by_user(eligible: pd.Series[Any]) -> dict[Any, Any]:
+    if not eligible.index.is_unique:
+        twice = eligible.index[eligible.index.duplicated()][0]
+        raise InstanceError(f"eligible has user {twice!r} twice; expected each once")
+    return dict(zip(eligible.index, eligible, strict=True))
 
 
 def _mask_of_entries(

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ...errors import InstanceError, UnknownNameError, nearest
 from ..notation.expressions import Index
+from ..notation.labels import labels_on
 from . import checks
 
 #: Stands for a mask that is True everywhere, and takes no memory.
@@ -92,7 +93,11 @@ class Instance:
         user_attributes: pd.DataFrame | None = None,
         name: str = "",
     ) -> Instance:
-        """Return an instance from arrays (or labelled frames of the same shapes).
+        """Return an instance from arrays, or from what has labels: frames, Series, mappings from labels to numbers.
+
+        Labelled input is put in the order of the instance's labels, or refused where labels are missing, unknown or
+        there twice. A default index (0, 1, …) is no label and is read by position, unless the labels of the instance
+        are those integers themselves.
 
         Parameters
         ----------
@@ -101,7 +106,7 @@ class Instance:
         capacities : array_like, shape (K, R) or (R,)
             Per server, each >= 0.
         users, servers, resources : sequence of str or int, optional
-            Labels; by default those of a frame, or ``user1``, ``server1``, ``resource1``, …
+            Labels; by default those that demands or capacities carry, or ``user1``, ``server1``, ``resource1``, …
         weights : array_like, shape (N,) or (N, R), optional
             Each > 0; default 1.
         eligible : array_like of bool, shape (N, K); or a list with one entry for each user, optional
@@ -118,7 +123,7 @@ class Instance:
         units : mapping, optional
             Unit of each resource.
         server_attributes, user_attributes : DataFrame, optional
-            Rows in the order of the labels.
+            One row for each label.
         name : str
 
         Raises
@@ -133,16 +138,14 @@ class Instance:
         <Instance: 2 users, 1 server, resources cpu, memory>
         """
         from .eligibility import resolve
+        from .tables import indices_and_tables
 
-        d, c = checks.tables(demands, capacities)
-        n = Index("n", checks.labels(checks.labels_of(users, demands, 0), len(d), "user"), "user")
-        i = Index("i", checks.labels(checks.labels_of(servers, capacities, 0), len(c), "server"), "server")
-        r = Index("r", checks.resource_labels(resources, demands, capacities, d.shape[1]), "resource")
+        n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
         checks.amounts(d, "demand", n, r, "user", "resource")
         checks.amounts(c, "capacity", i, r, "server", "resource")
         checks.demands_something(d, n)
         checks.offered_somewhere(c, r)
-        described = checks.attributes(server_attributes, i.labels, "server")
+        described = checks.attributes(server_attributes, i)
         allowed, conditions = resolve(eligible, n, i, c, r, described)
         instance = cls(
             users=n,
@@ -158,7 +161,7 @@ class Instance:
             eligible=EVERYWHERE if allowed is None else allowed,
             entitlements=checks.entitlements(entitlements, n),
             server_attributes=described,
-            user_attributes=checks.attributes(user_attributes, n.labels, "user"),
+            user_attributes=checks.attributes(user_attributes, n),
             conditions=conditions,
             name=name,
         )
@@ -302,9 +305,20 @@ class Instance:
         for name in changes:
             if name not in given:
                 raise UnknownNameError(f"an instance has no {name!r} to replace; {nearest(name, given)}")
-        made = Instance.from_arrays(**(given | changes))
+        made = Instance.from_arrays(**(given | self._attributes_of(changes) | changes))
         kept = "eligible" not in changes and len(made.users) == len(self.users)
         return made.derived(conditions=self.conditions) if kept else made
+
+    def _attributes_of(self, changes: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+        """Return the attributes of users and servers who are given other labels, under these."""
+        found = {}
+        for noun, table in (("user", "demands"), ("server", "capacities")):
+            if f"{noun}s" in changes:
+                frame: pd.DataFrame = getattr(self, f"{noun}_attributes")
+                carried = labels_on(changes.get(table), 0) if changes[f"{noun}s"] is None else changes[f"{noun}s"]
+                if carried is None or len(carried) == len(frame):
+                    found[f"{noun}_attributes"] = frame.set_axis(checks.labels(carried, len(frame), noun), axis=0)
+        return found
 
     def derived(self, **changes: Any) -> Instance:
         """Return a copy with other arrays that are known to be right and belong to nobody else: nothing is checked."""

@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import ModelError
 from ..programs.program import Program, Sense
 from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
+from .labels import aligned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,8 +105,9 @@ class Model:
         name : str
             Name in formulas; Greek names (``phi``) and hats (``d_hat``) print as such.
         over : Index or tuple of Index
-        values : array_like
-            One finite number for each combination of labels.
+        values : array_like, Series, DataFrame or mapping
+            One finite number for each combination of labels. What carries labels is put in the order of the indices, or
+            refused; see :func:`.labels.aligned`.
         doc : str
             What the numbers are, with the unit.
 
@@ -116,7 +118,12 @@ class Model:
         """
         indices = (over,) if isinstance(over, Index) else tuple(over)
         self._register(name, indices)
-        array = np.array(values, dtype=float)
+        try:
+            array = np.array(aligned(values, indices, f"parameter {name!r}", ModelError), dtype=float)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, ModelError):
+                raise
+            raise ModelError(f"parameter {name!r} is not all numbers ({error})") from None
         shape = tuple(len(index) for index in indices)
         if array.shape != shape:
             raise ModelError(f"parameter {name!r} has shape {array.shape}, expected {shape} ({_axes(indices)})")
@@ -153,12 +160,11 @@ class Model:
             What it is, with the unit.
         """
         self._register(name, over)
-        shape = tuple(len(index) for index in over)
         positions = self._mask(where, over, f"variable {name!r}")
         if binary:
             integer, lower, upper = True, 0.0, 1.0
         low, high = (
-            self._bound(name, what, value, default, shape, positions)
+            self._bound(name, what, value, default, over, positions)
             for what, value, default in (("lower", lower, -np.inf), ("upper", upper, np.inf))
         )
         if (low > high).any():
@@ -326,16 +332,18 @@ class Model:
     def _mask(self, where: Any, over: tuple[Index, ...], what: str) -> np.ndarray | None:
         if where is None:
             return None
-        mask = np.asarray(where)
+        mask = np.asarray(aligned(where, over, f"'where' of {what}", ModelError))
         shape = tuple(len(index) for index in over)
         if mask.dtype != bool or mask.shape != shape:
             raise ModelError(f"{what}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} ({_axes(over)})")
         return None if mask.all() else np.flatnonzero(mask)
 
     def _bound(
-        self, name: str, what: str, value: Any, default: float, shape: tuple[int, ...], positions: np.ndarray | None
+        self, name: str, what: str, value: Any, default: float, over: tuple[Index, ...], positions: np.ndarray | None
     ) -> np.ndarray:
-        array = np.asarray(default if value is None else value, dtype=float)
+        shape = tuple(len(index) for index in over)
+        given = aligned(value, over, f"the {what} bound of variable {name!r}", ModelError)
+        array = np.asarray(default if value is None else given, dtype=float)
         if array.shape not in ((), shape):
             raise ModelError(f"variable {name!r}: the {what} bound has shape {array.shape}, expected {shape}")
         if np.isnan(array).any() or (array == -default).any():
