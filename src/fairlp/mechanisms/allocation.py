@@ -98,6 +98,8 @@ class Allocation(Answer):
         The mechanism's own proof, (Allocation, exact) → Verdict; see :meth:`certify`.
     notes : tuple of str
         What a careful reader should know (merged servers, tasks that fit nowhere).
+    unproved : str
+        What of the answer nothing proves, and why; empty where all of it is as the method promises. It is a note, too.
     """
 
     instance: Instance
@@ -116,6 +118,7 @@ class Allocation(Answer):
     certificate: Any = None
     prove: Callable[[Allocation, bool], Verdict] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+    unproved: str = ""
 
     @cached_property
     def tasks(self) -> pd.DataFrame:

@@ -28,6 +28,8 @@ def by_rounds(allocation: Allocation, exact: bool = False) -> Verdict:
         expected = np.array([0.0 if level is None else float(level) for level in found.levels])
         return _agreement(allocation, expected, found.message, found.levels)
     reference = run(mechanism, allocation.instance, method="lp")
+    if reference.unproved:
+        return Verdict(False, reference.unproved)
     return _agreement(allocation, reference.levels.to_numpy(), f"by linear programs, gap {reference.gap or 0:.1e}")
 
 

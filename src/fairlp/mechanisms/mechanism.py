@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import NotDefinedError, UnknownNameError, nearest
 from ..formulations.normalisers import entitled
+from ..models.instances.instance import effort
 from .allocation import Allocation
 from .domains import ONE_SERVER, Domain
 
@@ -229,7 +230,8 @@ class Outcome(Protocol):
 class Tasks:
     """The outcome of a mechanism that shares once: tasks by user and server, and what belongs to them.
 
-    The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`; ``entitled`` is φΓ unless given.
+    The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`; ``entitled`` is φΓ unless given, and
+    ``effort`` what given rates say.
     """
 
     tasks: np.ndarray
@@ -241,6 +243,7 @@ class Tasks:
     effort: np.ndarray | None = None
     certificate: Any = None
     notes: tuple[str, ...] = ()
+    unproved: str = ""
     times: Mapping[str, float] = field(default_factory=dict)
 
     def answer(self, asked: Asked, times: dict[str, float]) -> Allocation:
@@ -259,10 +262,11 @@ class Tasks:
             rounds=self.rounds,
             gap=self.gap,
             picks=self.picks,
-            effort=self.effort,
+            effort=effort(asked.instance) if self.effort is None else self.effort,
             certificate=self.certificate,
             prove=asked.mechanism.prove,
-            notes=self.notes,
+            notes=(*self.notes, self.unproved) if self.unproved else self.notes,
+            unproved=self.unproved,
         )
 
 

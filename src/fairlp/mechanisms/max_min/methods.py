@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...formulations import normalisers
 from ...formulations.max_min import drf, separate_limits
-from ...models.instances.instance import EVERYWHERE, Instance
+from ...models.instances.instance import EVERYWHERE, Instance, effort
 from ...models.instances.merging import identity, merge_servers, merge_users
 from ...models.notation.expressions import Index
 from ...solvers.interior_point import INTERIOR
@@ -26,18 +26,18 @@ PAYS_FROM = 2_000
 Filling = Callable[[Instance, np.ndarray], tuple[np.ndarray, np.ndarray, History]]
 
 
-def combinatorial(filling: Filling) -> Callable[[Asked], Outcome]:
+def combinatorial(filling: Filling) -> Callable[[Asked], Tasks]:
     """Return the method of a filling that needs no solver."""
 
-    def method(asked: Asked) -> Outcome:
+    def method(asked: Asked) -> Tasks:
         instance = asked.instance
         tasks, _, history = filling(instance, normalisers.entitled(instance, asked.mechanism.gamma(instance)))
-        return Tasks(tasks, rounds=_rounds(instance, history, tasks))
+        return Tasks(tasks, rounds=rounds_table(instance, history, tasks))
 
     return method
 
 
-def leximin_lp(asked: Asked) -> Outcome:
+def leximin_lp(asked: Asked) -> Tasks:
     """Run the rounds of the mechanism's linear program."""
     mechanism = asked.mechanism
     assert mechanism.formulation is not None
@@ -52,7 +52,7 @@ def leximin_lp(asked: Asked) -> Outcome:
     return _outcome(asked.instance, result)
 
 
-def separate_lp(asked: Asked) -> Outcome:
+def separate_lp(asked: Asked) -> Tasks:
     """Run DRF's linear program on each server alone (identical servers once)."""
     instance = asked.instance
     merged, servers = merge_servers(instance) if asked.merge else (instance, identity(len(instance.servers)))
@@ -101,8 +101,10 @@ def by_interior_points(method: Callable[[Asked], Outcome]) -> Method:
 
 def _one_server(instance: Instance, server: int, users: np.ndarray, resources: np.ndarray) -> Instance:
     """Return one row of servers as one server, with some users, who may all run there, and some resources."""
+    multiple = effort(instance, slice(server, server + 1))
+    needs = instance.demands[users] if multiple is None else instance.demands[users] * multiple[users]
     return instance.select_users(users).derived(
-        demands=instance.demands[np.ix_(users, resources)],
+        demands=needs[:, resources],
         resources=Index("r", instance.resources.labels[resources], "resource"),
         servers=Index("i", instance.servers.labels[[server]], "server"),
         capacities=instance.capacities[[server]][:, resources] * instance.counts[server],
@@ -114,11 +116,11 @@ def _one_server(instance: Instance, server: int, users: np.ndarray, resources: n
     )
 
 
-def _outcome(instance: Instance, result: LeximinResult) -> Outcome:
+def _outcome(instance: Instance, result: LeximinResult) -> Tasks:
     return Tasks(
         result.tasks,
         prices=result.prices,
-        rounds=_rounds(instance, result.rounds, result.tasks),
+        rounds=rounds_table(instance, result.rounds, result.tasks),
         gap=result.gap,
         notes=tuple(_notes(result)),
         times=result.times,
@@ -139,7 +141,7 @@ def _notes(result: LeximinResult) -> Iterable[str]:
         )
 
 
-def _rounds(instance: Instance, history: History, tasks: np.ndarray) -> pd.DataFrame:
+def rounds_table(instance: Instance, history: History, tasks: np.ndarray) -> pd.DataFrame:
     """Return the rounds as a table: level, number of users frozen, who, and who of them has all its tasks by then.
 
     Those stopped at a level of their own, which may be lower than the round's.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...models.instances.instance import Instance
+from ...models.instances.instance import Instance, effort
 from ...tolerances import SATURATED
 
 History = list[tuple[float, np.ndarray]]
@@ -95,7 +95,7 @@ def edrf_rounds(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, np.nd
     levels = np.zeros(len(rate))
     who = np.flatnonzero(able)
     total = instance.capacities[0] * instance.counts[0]
-    found, history = fill(instance.demands[who], total, rate[who], instance.task_limits[who])
+    found, history = fill(_needs(instance, who, 0), total, rate[who], instance.task_limits[who])
     levels[who] = found
     return (levels * rate)[:, None], levels, [(level, who[frozen]) for level, frozen in history]
 
@@ -112,8 +112,10 @@ def edrf_closed_form(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
 
 
 def closed_form_applies(instance: Instance) -> bool:
-    """Whether the closed form is exact: one server, all demands positive, no limits."""
-    return is_one_server(instance) and bool((instance.demands > 0).all() and np.isinf(instance.task_limits).all())
+    """Whether the closed form is exact: one server, all demands positive, no limits, no given rates."""
+    if not is_one_server(instance) or instance.rates is not None:
+        return False
+    return bool((instance.demands > 0).all() and np.isinf(instance.task_limits).all())
 
 
 def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray, History]:
@@ -131,11 +133,18 @@ def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
         who = np.flatnonzero((alone[:, i] > 0) & (limits[:, i] > 0))
         own = merged.user_weights[who] * alone[who, i]
         total = merged.capacities[i] * merged.counts[i]
-        levels, _ = fill(merged.demands[who], total, own, limits[who, i])
+        levels, _ = fill(_needs(merged, who, i), total, own, limits[who, i])
         tasks[who, i] = levels * own
     totals = tasks.sum(axis=1)
     levels = np.divide(totals, rate, out=np.zeros_like(totals), where=rate > 0)
     return tasks[:, servers.of] * servers.factor, levels, []
+
+
+def _needs(instance: Instance, users: np.ndarray, server: int) -> np.ndarray:
+    """Return what one task of each of these users needs on a server; given rates make it lighter or heavier."""
+    multiple = effort(instance, slice(server, server + 1))
+    own = instance.demands[users]
+    return own if multiple is None else own * multiple[users]
 
 
 def is_one_server(instance: Instance) -> bool:

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from ...formulations import max_min, normalisers
 from ..certificates import by_rounds
-from ..domains import NO_CONSTRAINTS, ONE_SERVER, ONE_WEIGHT
+from ..domains import NO_CONSTRAINTS, NO_RATES, ONE_SERVER, ONE_WEIGHT
 from ..mechanism import Mechanism, Method
 from . import rounds
 from .methods import by_interior_points, combinatorial, leximin_lp, separate_lp
+from .settling import settled
 
-LP = Method("lp", leximin_lp, cost="one LP a round", solves=True)
-INTERIOR_POINT = by_interior_points(leximin_lp)
+LP = Method("lp", settled(leximin_lp), cost="one LP a round", solves=True)
+INTERIOR_POINT = by_interior_points(settled(leximin_lp))
 ROUNDS = Method(
     "rounds",
-    combinatorial(rounds.edrf_rounds),
+    settled(combinatorial(rounds.edrf_rounds)),
     applies=rounds.is_one_server,
     needs="one server",
     cost="O(NR(R + log N))",
 )
 CLOSED_FORM = Method(
     "closed-form",
-    combinatorial(rounds.edrf_closed_form),
+    settled(combinatorial(rounds.edrf_closed_form)),
     applies=rounds.closed_form_applies,
     needs="one server, all demands positive, no task limits",
     cost="O(NR)",
 )
-SEPARATE = Method("rounds", combinatorial(rounds.separate_servers), cost="O(KNR(R + log N))")
-SEPARATE_LP = Method("lp", separate_lp, cost="one LP a round and server", solves=True)
+SEPARATE = Method("rounds", settled(combinatorial(rounds.separate_servers), rationals=False), cost="O(KNR(R + log N))")
+SEPARATE_LP = Method("lp", settled(separate_lp, rationals=False), cost="one LP a round and server", solves=True)
 
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "single-resource")
 
@@ -39,7 +40,7 @@ ROWS = (
         normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
         ("sharing incentive", *_FAIR, "population-monotonic"),
-        (ONE_SERVER,),
+        (NO_RATES, ONE_SERVER),
         prove=by_rounds,
     ),
     Mechanism(
@@ -50,7 +51,7 @@ ROWS = (
         normalisers.dominant,
         (CLOSED_FORM, ROUNDS, INTERIOR_POINT, LP),
         ("sharing incentive", *_FAIR, "population-monotonic"),
-        (ONE_SERVER,),
+        (NO_RATES, ONE_SERVER),
         prove=by_rounds,
     ),
     Mechanism(
@@ -61,7 +62,7 @@ ROWS = (
         normalisers.asset,
         (ROUNDS, INTERIOR_POINT, LP),
         ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", "population-monotonic"),
-        (ONE_WEIGHT,),
+        (NO_RATES, ONE_WEIGHT),
         prove=by_rounds,
     ),
     Mechanism(
@@ -72,6 +73,7 @@ ROWS = (
         normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
         ("envy-free", "Pareto-optimal", "strategy-proof", "bottleneck", "single-resource", "population-monotonic"),
+        (NO_RATES,),
         prove=by_rounds,
     ),
     Mechanism(
@@ -82,6 +84,7 @@ ROWS = (
         normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "envy-free", "strategy-proof"),
+        (NO_RATES,),
         prove=by_rounds,
     ),
     Mechanism(
@@ -111,7 +114,7 @@ ROWS = (
         "DRF on each server separately",
         "Wang, Li and Liang, INFOCOM 2014, §III-D",
         max_min.naive_drf,
-        normalisers.dominant,
+        normalisers.separate,
         (SEPARATE, SEPARATE_LP),
         ("sharing incentive",),
         (ONE_WEIGHT,),

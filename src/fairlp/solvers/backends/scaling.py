@@ -133,12 +133,17 @@ def _power_of_two(values: np.ndarray | float) -> np.ndarray:
     return np.asarray(np.exp2(np.round(np.log2(values))))
 
 
+def _name(names: list[str], position: int) -> str:
+    """Return a name, or the number where a part of a program has no names of its own."""
+    return names[position] if position < len(names) else f"number {position + 1}"
+
+
 def _refuse_extremes(
     program: Program, scaling: Scaling, data: np.ndarray, row_of: np.ndarray, column_of: np.ndarray
 ) -> None:
     tiny = np.flatnonzero((abs(data) <= SMALLEST_COEFFICIENT) & (data != 0))
     if tiny.size:
-        row, column = program.row_names[row_of[tiny[0]]], program.column_names[column_of[tiny[0]]]
+        row, column = _name(program.row_names, row_of[tiny[0]]), _name(program.column_names, column_of[tiny[0]])
         raise UnsupportedError(
             f"{tiny.size} coefficients of {program.name!r} are too small beside the others of their row and column for "
             f"floating-point solvers (first: {column} in {row}, {program.A.data[tiny[0]]:.3g}); "
@@ -156,6 +161,6 @@ def _refuse_extremes(
             huge = np.flatnonzero(np.isfinite(bound) & (abs(bound) >= LARGEST_BOUND))
             if huge.size:
                 raise UnsupportedError(
-                    f"the bound of {what} {getattr(program, names)[huge[0]]} of {program.name!r} is too large beside "
+                    f"the bound of {what} {_name(getattr(program, names), huge[0])} of {program.name!r} is too large beside "
                     "the others; use infinity for 'no bound', or other units"
                 )

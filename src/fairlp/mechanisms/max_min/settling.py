@@ -1,0 +1,106 @@
+"""Numbers over many orders of magnitude: where floats cannot decide, rationals do, or the answer says so.
+
+A solver's point is right to some 1e-10 of each capacity. Whoever needs less than that of a resource that others use up
+has a level made of rounding, and a certificate of the program does not see it. So an instance whose numbers span more
+than ``DELICATE`` is solved again in rationals (:mod:`fairlp.solvers.leximin.exact`) where it is small; where it is not,
+the answer carries a note that its levels are not proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ...errors import SolverError, SolverNotAvailableError
+from ...formulations.normalisers import entitled
+from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers
+from ...models.programs.certificate import Verdict
+from ...solvers.leximin.exact import exact_leximin
+from ...tolerances import AGREEMENT, DELICATE
+from ..mechanism import Asked, Tasks
+from .methods import rounds_table
+
+#: More pairs of user and server than this are not solved in rationals unasked.
+MOST_EXACT = 200
+
+
+def orders_of_magnitude(instance: Instance, due: np.ndarray) -> float:
+    """Return the ratio of the largest to the smallest number that decides who gets what.
+
+    What φΓ tasks of each user (``due``) take of each resource of the pool, what part of them the user could run alone,
+    and what part its task limit is.
+    """
+    who = due > 0
+    alone = merge_servers(instance)[0].gamma().sum(axis=1)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        taken = instance.demands[who] * due[who, None] / instance.pool
+        parts = (taken, alone[who] / due[who], instance.task_limits[who] / due[who])
+    spread = 1.0
+    for part in parts:
+        some = part[(part > 0) & np.isfinite(part)]
+        spread = max(spread, float(some.max()) / float(some.min())) if some.size else spread
+    return spread
+
+
+def settled(method: Callable[[Asked], Tasks], *, rationals: bool = True) -> Callable[[Asked], Tasks]:
+    """Return the method, with its answer settled in rationals where floats cannot decide (or just said to be open)."""
+
+    def settle(asked: Asked) -> Tasks:
+        due = entitled(asked.instance, asked.mechanism.gamma(asked.instance))
+        spread = orders_of_magnitude(asked.instance, due)
+        if spread <= 1 / DELICATE:
+            return method(asked)
+        try:
+            outcome = method(asked)
+        except SolverError:
+            outcome = None
+        verdict, tasks = _in_rationals(asked) if rationals else (Verdict(False, "servers are shared one by one"), due)
+        if verdict.proved:
+            return _of_rationals(asked.instance, outcome, due, verdict, tasks)
+        if outcome is None:
+            return method(asked)  # it raises what it raised
+        return replace(outcome, unproved=_unproved(spread, verdict))
+
+    return settle
+
+
+def _in_rationals(asked: Asked) -> tuple[Verdict, np.ndarray]:
+    """Return the exact levels and tasks, or why there are none."""
+    instance, none = asked.instance, np.zeros((0, 0))
+    pairs = len(instance.users) * len(merge_servers(instance)[0].servers)
+    if pairs > MOST_EXACT:
+        return Verdict(False, f"too large to be solved in rationals, {pairs} pairs of user and server"), none
+    assert asked.mechanism.formulation is not None
+    try:
+        return exact_leximin(instance, asked.mechanism.formulation)
+    except SolverNotAvailableError as error:
+        return Verdict(False, str(error)), none
+
+
+def _of_rationals(
+    instance: Instance, outcome: Tasks | None, due: np.ndarray, verdict: Verdict, tasks: np.ndarray
+) -> Tasks:
+    """Return the exact levels and their tasks; of the outcome what agrees with them, its rounds and prices."""
+    levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])
+    totals, there = np.minimum(levels * due, instance.task_limits), tasks.sum(axis=1)
+    tasks = tasks * np.divide(totals, there, out=np.zeros(len(due)), where=there > 0)[:, None]
+    if outcome is not None:
+        own = np.divide(outcome.tasks.sum(axis=1), due, out=np.zeros(len(due)), where=due > 0)
+        larger = np.maximum(abs(own), levels)
+        off = float((abs(own - levels) / np.where(larger > 0, larger, 1.0)).max())
+        if off <= AGREEMENT:
+            return replace(outcome, tasks=tasks)
+    history = [(float(level), np.flatnonzero(levels == level)) for level in np.unique(levels[levels > 0])]
+    what = "had no answer" if outcome is None else f"were off by {off:.1e} of a level"
+    note = f"the numbers span so many orders of magnitude that floats {what}; the levels are those of exact rationals"
+    return Tasks(tasks, rounds=rounds_table(instance, history, tasks), gap=0.0, notes=(note,))
+
+
+def _unproved(spread: float, verdict: Verdict) -> str:
+    return (
+        f"not proved: the numbers span {spread:.0e}, and what is small beside the rounding of what is large may be "
+        f"wrong in levels of small users ({verdict.message})"
+    )

@@ -1,0 +1,116 @@
+"""Numbers over many orders of magnitude: levels against rationals from the definition; what is not proved says so."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fairlp
+import leximin_oracle
+from fairlp import Instance
+from fairlp.formulations.normalisers import entitled
+from fairlp.mechanisms.max_min import settling
+from fairlp.mechanisms.table import find
+from fairlp.tolerances import AGREEMENT, FEASIBILITY
+
+#: 2,000 of these have been run; ``FAIRLP_MAGNITUDES=2000`` runs them all.
+RANDOM = int(os.environ.get("FAIRLP_MAGNITUDES", "48"))
+PRINTED = {
+    "demands": Instance.from_arrays(
+        [[5.7e-8, 1119, 155094], [2.5e6, 0, 113.6], [0, 855, 0], [0.567, 0.642, 0]],
+        [[2, 4, 2], [2, 6, 9]],
+        counts=[1, 3],
+        weights=[0.5, 2, 2, 1],
+    ),
+    "weights": Instance.from_arrays(
+        [[0, 5], [0, 1], [1, 3], [5, 2]], [[9, 2], [1, 6], [4, 2]], weights=[10.44, 9.6e8, 1.5e-5, 6905.5]
+    ),
+    "small weights": Instance.from_arrays(
+        [[0, 5], [0, 1], [1, 3], [5, 2]], [[9, 2], [1, 6], [4, 2]], weights=[1.75, 1.05e6, 2.8e-6, 2.8e-9]
+    ),
+    "a small demand": Instance.from_arrays([[1, 1e-10], [1e-15, 1], [1, 1]], [[2, 1], [3, 2]]),
+}
+
+
+def random_instance(seed):
+    """Magnitudes of 1e-12 to 1e12 in demands, capacities, weights, or all of them."""
+    rng = np.random.default_rng(seed)
+    n, k, r = (int(rng.integers(1, most)) for most in (5, 4, 4))
+    wide = [seed % 4 in (0, 3), seed % 4 in (1, 3), seed % 4 in (2, 3)]
+
+    def numbers(shape, on):
+        base = rng.integers(1, 10, shape).astype(float) * rng.choice([1, 1, 0.1, 0.37], shape)
+        return base * 10.0 ** rng.uniform(-12, 12, shape) if on else base
+
+    demands, capacities, weights = (numbers(shape, on) for shape, on in zip(((n, r), (k, r), n), wide, strict=True))
+    demands[rng.random((n, r)) < 0.25] = 0
+    demands[~demands.any(axis=1), 0] = 1
+    capacities[rng.random((k, r)) < 0.15] = 0
+    capacities[0] = np.where(capacities[0] == 0, 1, capacities[0])
+    limits = None
+    if seed % 3 == 0:
+        alone = (demands / capacities.sum(axis=0)).max(axis=1)
+        limits = np.where(rng.random(n) < 0.5, rng.uniform(0.1, 1, n) / alone, np.inf)
+    return Instance.from_arrays(demands, capacities, weights=weights, counts=rng.integers(1, 4, k), task_limits=limits)
+
+
+def check(instance, mechanism, methods=("auto", "lp", "interior-point")):
+    due = entitled(instance, find(mechanism).gamma(instance))
+    data = (instance.demands, instance.capacities, instance.counts, [Fraction(float(value)) for value in due])
+    exact = np.array([float(level) for level in leximin_oracle.leximin(*data, instance.task_limits)])
+    for method in methods:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = fairlp.allocate(instance, mechanism, method=method)
+        levels = found.levels.to_numpy()
+        larger = np.maximum(levels, exact)
+        off = abs(levels - exact) / np.where(larger > 0, larger, 1)
+        assert off.max() <= AGREEMENT and found.residual <= FEASIBILITY and not found.unproved, method
+        assert found.certify(exact=True) and found.certify()
+
+
+@pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.parametrize("mechanism", ["drfh", "tsf"])
+def test_wrong_answers_of_floats_are_settled_in_rationals(name, mechanism):
+    check(PRINTED[name], mechanism)
+
+
+@pytest.mark.parametrize("seed", range(RANDOM))
+def test_levels_against_rationals(seed):
+    check(random_instance(seed), ["drfh", "tsf", "asset"][seed % 3])
+
+
+@pytest.mark.parametrize("seed", range(0, RANDOM, 3))
+def test_one_server_against_rationals(seed):
+    instance = random_instance(seed).pooled()
+    check(instance, "edrf", ("auto", "rounds", "lp"))
+
+
+def test_what_floats_decided_says_so_in_a_note():
+    found = fairlp.allocate(PRINTED["weights"], "drfh", method="lp")
+    assert any("exact rationals" in note for note in found.notes) and found.gap == 0
+
+
+def test_beyond_the_reach_of_rationals_the_answer_says_that_it_is_not_proved(monkeypatch):
+    monkeypatch.setattr(settling, "MOST_EXACT", 5)
+    found = fairlp.allocate(PRINTED["weights"], "drfh", method="lp")
+    assert found.unproved.startswith("not proved") and found.unproved in found.notes
+    verdict = found.certify()
+    assert not verdict and "not proved" in str(verdict)
+    assert not found.certify(exact=True)  # the exact proof does not believe it
+
+
+def test_separate_servers_say_that_nothing_proves_them():
+    assert fairlp.allocate(PRINTED["weights"], "naive-drf").unproved.startswith("not proved")
+
+
+def test_usual_numbers_are_left_to_floats():
+    for name in fairlp.examples.names():
+        instance = fairlp.examples.load(name)
+        if instance.rates is None:
+            due = entitled(instance, find("drfh").gamma(instance))
+            assert settling.orders_of_magnitude(instance, due) <= 1e5
