@@ -87,6 +87,7 @@ def instances(draw):
     if draw(st.booleans()):
         entitlements = np.array(draw(st.lists(st.integers(1, 100), min_size=n_users, max_size=n_users)), dtype=float)
         entitlements /= entitlements.sum()
+    fits = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
     kinds = [st.none(), st.just(table(n_users, 1, POSITIVE)[:, 0]), st.just(table(n_users, n_resources, POSITIVE))]
     units = draw(st.dictionaries(st.sampled_from(resources), st.sampled_from(["cores", "GiB", "1/1000 GPU", "%"])))
     return Instance.from_arrays(
@@ -99,7 +100,7 @@ def instances(draw):
         eligible=eligible,
         task_limits=draw(st.none() | st.lists(st.none() | AMOUNTS, min_size=n_users, max_size=n_users)),
         counts=draw(st.none() | st.lists(st.integers(1, 10**6), min_size=n_servers, max_size=n_servers)),
-        rates=draw(st.one_of(st.none(), st.just(table(n_users, n_servers, AMOUNTS)))),
+        rates=draw(st.one_of(st.none(), st.just(table(n_users, n_servers, AMOUNTS) * fits))),
         entitlements=entitlements,
         units=units,
         server_attributes=server_attributes,

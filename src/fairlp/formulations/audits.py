@@ -73,10 +73,7 @@ def feasible_region(model: Model, instance: Instance, y: Any, division: str, hel
         model.constraint("time", (a * y).sum(n) <= time, where=runs.any(axis=0))
     else:
         c = region.capacities(model, instance)
-        if instance.rates is None:
-            d = region.demands(model, instance)
-        else:
-            d = model.parameter("d", (n, i, r), server_needs(instance, gamma), "amount of r that n's task needs on i")
+        d = region.needs(model, instance)
         if held is not None:
             taken = np.maximum(np.einsum("ni,nir->ir", held, server_needs(instance, gamma)), c.values)
             c = model.parameter("taken", (i, r), taken, "capacity of i, or what the allocation takes of it")

@@ -103,7 +103,7 @@ def naive_drf(instance: Instance) -> Model:
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model("naive DRF", "Wang, Li and Liang, INFOCOM 2014, §III-D", (n, i, r))
     gamma = instance.gamma()
-    d = region.demands(model, instance)
+    d = region.needs(model, instance)
     c = region.capacities(model, instance)
     most = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
     phi = model.parameter("phi", n, instance.user_weights, "weight of n")
@@ -136,7 +136,7 @@ def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meani
     """Return the max-min program over tasks x[n,i] on all servers, for any normaliser Γ."""
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model(name, source, (n, i, r))
-    d = region.demands(model, instance)
+    d = region.needs(model, instance)
     c = region.capacities(model, instance)
     due = _due(model, instance, alone, meaning)
     x = model.variable("x", n, i, where=instance.runnable(), doc="tasks of n on i")

@@ -30,6 +30,11 @@ def task_share(instance: Instance) -> np.ndarray:
     return np.asarray(instance.gamma(ignore_placement=True).sum(axis=1))
 
 
+def separate(instance: Instance) -> np.ndarray:
+    """Return the dominant share's Γ, or Σ_i γ[n,i] where given rates say what n could run (DRF on each server)."""
+    return dominant(instance) if instance.rates is None else containerized(instance)
+
+
 def asset(instance: Instance) -> np.ndarray:
     """Return 1 / Σ_r d[n,r]/C[r]: tasks/Γ is the sum of a user's shares of all resources (asset fairness)."""
     return np.asarray(1.0 / (instance.demands / instance.pool).sum(axis=1))

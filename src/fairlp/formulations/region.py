@@ -35,6 +35,15 @@ def server_needs(instance: Instance, gamma: np.ndarray) -> np.ndarray:
     return np.asarray(instance.demands[:, None, :] * scale[:, :, None])
 
 
+def needs(model: Model, instance: Instance) -> Parameter:
+    """Return d[n,r], or d[n,i,r] where given rates make tasks lighter or heavier by server."""
+    if instance.rates is None:
+        return demands(model, instance)
+    indices = (instance.users, instance.servers, instance.resources)
+    scaled = server_needs(instance, instance.gamma())
+    return model.parameter("d", indices, scaled, "amount of r that one task of n needs on i, at the given rates")
+
+
 def pool(model: Model, instance: Instance) -> Parameter:
     """Return c[r] of all servers together."""
     return model.parameter("c", instance.resources, instance.pool, "capacity of r")

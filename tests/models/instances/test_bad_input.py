@@ -66,6 +66,10 @@ BAD = {
     "count not whole": ({"counts": [1.5, 1]}, "count of server 's1' is 1.5"),
     "rates of wrong shape": ({"rates": [[1.0, 2.0]]}, "rates have shape"),
     "rate negative": ({"rates": [[1, 1], [1, -2]]}, "rate of user 'bob', server 's2'"),
+    "rate where a resource is missing": (
+        {"demands": [[1, 1], [1, 0]], "capacities": [[1, 0], [1, 1]], "rates": [[2, 1], [1, 2]]},
+        "rate of user 'ann' on server 's1' is 2, but its tasks need 'memory', of which the server has none; expected",
+    ),
     "unit of no resource": ({"units": {"disk": "GB"}}, "disk"),
 }
 

@@ -76,6 +76,7 @@ def test_with_rates_and_many_equals(mechanism, seed):
     )
     merged = fairlp.allocate(instance, mechanism, method="lp")
     plain = fairlp.allocate(instance, mechanism, method="lp", merge=False)
+    assert (merged.usage.to_numpy() <= (capacities * instance.counts[:, None]) * (1 + 1e-9)).all()
     np.testing.assert_allclose(merged.totals, plain.totals, rtol=1e-9, atol=1e-12)
     assert merged.residual <= 1e-10
     # the split is in proportion: identical servers get tasks in proportion to their counts

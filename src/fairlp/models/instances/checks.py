@@ -232,6 +232,22 @@ def attributes(given: pd.DataFrame | None, names: Index) -> pd.DataFrame:
     return found
 
 
+def rates_fit(given: np.ndarray | None, d: np.ndarray, c: np.ndarray, indices: tuple[Index, Index, Index]) -> None:
+    """Refuse a rate above 0 on a server without a resource that the user demands: no task of it fits there."""
+    if given is None:
+        return
+    for r in range(d.shape[1]):
+        wrong = (given > 0) & (d[:, r, None] > 0) & (c[None, :, r] == 0)
+        if wrong.any():
+            n, i = (int(k) for k in np.argwhere(wrong)[0])
+            user, server, resource = (index[k] for index, k in zip(indices, (n, i, r), strict=True))
+            raise InstanceError(
+                f"rate of user {user!r} on server {server!r} is {given[n, i]:g}, but its tasks need {resource!r}, of "
+                "which the server has none; expected the rate 0 there (or give the server a capacity of it, or leave "
+                "the resource out of the user's demands)"
+            )
+
+
 def demands_something(demands: np.ndarray, users: Names) -> None:
     """Require that each user demands something."""
     nothing = ~demands.any(axis=1)

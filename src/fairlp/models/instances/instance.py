@@ -117,7 +117,7 @@ class Instance:
         counts : array_like of int, shape (K,), optional
             Identical servers of each row; default 1.
         rates : array_like, shape (N, K), optional
-            γ[n,i], given instead of computed.
+            γ[n,i], given instead of computed; 0 where a server lacks what the user's tasks need.
         entitlements : array_like, shape (N,), optional
             They sum to 1.
         units : mapping, optional
@@ -145,6 +145,8 @@ class Instance:
         checks.amounts(c, "capacity", i, r, "server", "resource")
         checks.demands_something(d, n)
         checks.offered_somewhere(c, r)
+        given_rates = checks.rates(rates, n, i)
+        checks.rates_fit(given_rates, d, c, (n, i, r))
         described = checks.attributes(server_attributes, i)
         allowed, conditions = resolve(eligible, n, i, c, r, described)
         instance = cls(
@@ -153,7 +155,7 @@ class Instance:
             resources=r,
             demands=d,
             capacities=c,
-            rates=checks.rates(rates, n, i),
+            rates=given_rates,
             units=checks.units(units, r),
             counts=checks.counts(counts, i),
             weights=checks.weights(weights, d, n, r),
@@ -361,15 +363,15 @@ class Instance:
         )
 
 
-def effort(instance: Instance) -> np.ndarray | None:
+def effort(instance: Instance, servers: slice = slice(None)) -> np.ndarray | None:
     """Return what a task of n needs on i as a multiple of its demands, so that alone it runs the given rate γ[n,i].
 
-    None where no rates are given: then a task needs its demands everywhere.
+    None where no rates are given: then a task needs its demands everywhere. ``servers`` are the rows asked for.
     """
     if instance.rates is None:
         return None
-    alone = tasks_alone(instance.demands, instance.capacities)
-    return np.asarray(np.divide(alone, instance.rates, out=np.zeros_like(alone), where=instance.rates > 0))
+    alone, rates = tasks_alone(instance.demands, instance.capacities[servers]), instance.rates[:, servers]
+    return np.asarray(np.divide(alone, rates, out=np.zeros_like(alone), where=rates > 0))
 
 
 def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:

@@ -1,0 +1,167 @@
+"""Given rates γ[n,i]: tasks are lighter or heavier by server, so that alone on one a user runs exactly its rate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import fairlp
+from fairlp import Instance, examples
+from fairlp.errors import NotDefinedError, SkippedMechanismWarning
+
+DEFINED = ("cdrf", "tsf", "naive-drf")
+REFUSED = ("drf", "edrf", "asset", "drfh", "c-drfh")
+
+
+def with_rates(seed, *, servers=None):
+    """A random instance whose rates are other than computed, some of them 0, some users proportional."""
+    rng = np.random.default_rng(seed)
+    n, k, r = rng.integers(1, 6), servers or rng.integers(1, 5), rng.integers(1, 4)
+    demands, capacities = rng.integers(1, 6, (n, r)).astype(float), rng.integers(5, 40, (k, r)).astype(float)
+    demands[rng.random((n, r)) < 0.3] = 0
+    demands[np.arange(n), rng.integers(0, r, n)] += 1
+    rates = rng.integers(0, 5, (n, k)) * rng.choice([0.25, 1.0, 3.0], (n, k))
+    if k > 1 and rng.random() < 0.5:
+        capacities[1], rates[:, 1] = capacities[0], rates[:, 0]
+    if n > 1 and rng.random() < 0.5:
+        factor = rng.integers(1, 4)
+        demands[1], rates[1] = demands[0] * factor, rates[0] / factor
+    return Instance.from_arrays(
+        demands,
+        capacities,
+        rates=rates,
+        counts=rng.integers(1, 4, k),
+        weights=rng.integers(1, 4, n),
+        task_limits=np.where(rng.random(n) < 0.3, rng.integers(0, 9, n), np.inf),
+    )
+
+
+def needs(demands, capacities, rates, counts):
+    """What a task takes of all servers of a row, as a part of each resource: alone, γ tasks use up the tightest one."""
+    out = np.zeros((len(demands), len(capacities), len(capacities[0])))
+    for n, demand in enumerate(demands):
+        for i, capacity in enumerate(capacities):
+            if rates[n][i] > 0:
+                part = np.array([d / c if d > 0 else 0.0 for d, c in zip(demand, capacity, strict=True)])
+                out[n, i] = part / part.max() / (rates[n][i] * counts[i])
+    return out
+
+
+def leximin(need, due, limits):
+    """Totals of the leximin of x[n]/due[n] where all of need[n,i,r]·x[n,i] may add up to 1; one LP a user and round."""
+    n_users, n_servers, n_resources = need.shape
+    runs = need.any(axis=2)
+    able = runs.any(axis=1) & (limits > 0)
+    columns = n_users * n_servers
+    capacity = np.zeros((n_servers * n_resources, columns + 1))
+    of_user = np.zeros((n_users, columns + 1))
+    for n in range(n_users):
+        for i in range(n_servers):
+            of_user[n, n * n_servers + i] = 1
+            capacity[i * n_resources : (i + 1) * n_resources, n * n_servers + i] = need[n, i]
+    bounds = [(0, None if runs[n, i] else 0) for n in range(n_users) for i in range(n_servers)] + [(0, None)]
+    finite = np.isfinite(limits)
+
+    def solve(cost, least, rising):
+        rows = -of_user.copy()
+        rows[rising, -1] = due[rising]
+        A = np.vstack([capacity, rows, of_user[finite]])
+        b = np.concatenate([np.ones(len(capacity)), -np.where(rising, 0.0, least), limits[finite]])
+        answer = linprog(-cost, A_ub=A, b_ub=b, bounds=bounds, method="highs-ds")
+        assert answer.status == 0, answer.message
+        return -answer.fun
+
+    level_of = np.zeros(columns + 1)
+    level_of[-1] = 1
+    totals, active = np.zeros(n_users), able.copy()
+    while active.any():
+        level = solve(level_of, totals, active)
+        raised = np.where(active, level * due, totals)
+        none = np.zeros(n_users, dtype=bool)
+        most = {n: solve(of_user[n], raised * (1 - 1e-11), none) for n in np.flatnonzero(active)}
+        stuck = [n for n in most if most[n] <= raised[n] * (1 + 1e-7)]
+        assert stuck
+        totals[stuck] = raised[stuck]
+        active[stuck] = False
+    return totals
+
+
+def arrays(instance):
+    return instance.demands.tolist(), instance.capacities.tolist(), instance.rates.tolist(), instance.counts.tolist()
+
+
+@pytest.mark.parametrize("mechanism", ["cdrf", "tsf"])
+@pytest.mark.parametrize("seed", range(40))
+def test_the_leximin_is_that_of_the_scaled_demands(mechanism, seed):
+    instance = with_rates(seed)
+    alone = (instance.rates * instance.counts).sum(axis=1)
+    expected = leximin(needs(*arrays(instance)), instance.weights * alone, instance.task_limits)
+    for how in ({}, {"method": "lp", "merge": False}, {"method": "interior-point"}):
+        found = fairlp.allocate(instance, mechanism, **how)
+        np.testing.assert_allclose(found.totals, expected, rtol=1e-6, atol=1e-9, err_msg=str(how))
+        assert found.residual <= 1e-9
+    assert found.certify()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_naive_drf_shares_each_server_by_its_rates(seed):
+    instance = with_rates(seed)
+    need = needs(*arrays(instance))
+    gamma = instance.rates * instance.counts
+    part = np.divide(gamma, gamma.sum(axis=1, keepdims=True), out=np.zeros_like(gamma), where=gamma > 0)
+    expected = np.zeros_like(gamma)
+    for i in range(gamma.shape[1]):
+        finite = np.isfinite(instance.task_limits)
+        limits = np.where(finite, np.where(finite, instance.task_limits, 0) * part[:, i], np.inf)
+        expected[:, i] = leximin(need[:, [i]], instance.weights * gamma[:, i], limits)
+    for method in ("rounds", "lp"):
+        found = fairlp.allocate(instance, "naive-drf", method=method)
+        np.testing.assert_allclose(found.tasks_array, expected, rtol=1e-6, atol=1e-9, err_msg=method)
+        assert found.residual <= 1e-9
+    levels = fairlp.formulate(instance, "naive-drf").solve().values["t"].to_numpy()
+    there = (gamma > 0) & (instance.task_limits > 0)[:, None]
+    most = np.where(there.any(axis=0), np.where(there, 0.0, np.inf).min(axis=0, initial=np.inf), 0.0)
+    for i in range(gamma.shape[1]):
+        who = there[:, i]
+        if who.any():
+            most[i] = (expected[who, i] / (instance.weights * gamma[:, i])[who]).min()
+    np.testing.assert_allclose(levels, most, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", DEFINED)
+@pytest.mark.parametrize("seed", range(20))
+def test_on_one_server_every_method_agrees(mechanism, seed):
+    instance = with_rates(1000 + seed, servers=1)
+    assert fairlp.validate(instance, mechanism)["agrees"].all()
+    alone = instance.select_users(np.array([0])).replace(task_limits=None)
+    assert fairlp.allocate(alone, mechanism).totals.tolist() == pytest.approx(alone.gamma()[0].tolist(), rel=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", DEFINED)
+def test_rates_that_are_the_computed_ones_change_nothing(mechanism):
+    plain = examples.load("khamse-ashari-figure-1").replace(eligible=None)
+    same = plain.replace(rates=plain.gamma() / plain.counts)
+    expected = fairlp.allocate(plain, mechanism).totals
+    assert fairlp.allocate(same, mechanism).totals.to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", REFUSED)
+def test_dominant_shares_are_not_defined_where_rates_are_given(mechanism):
+    one = Instance.from_arrays([[1], [1]], [[1]], rates=[[750], [250]])
+    for call in (fairlp.allocate, fairlp.formulate):
+        with pytest.raises(NotDefinedError, match=r"rates are given.*defined are: cdrf, tsf, naive-drf, psdsf-rdm"):
+            call(one, mechanism)
+
+
+def test_compare_leaves_out_what_given_rates_contradict():
+    instance = examples.load("khamse-ashari-figure-4")
+    assert list(fairlp.compare(instance).columns) == ["cdrf", "tsf", "naive-drf", "psdsf-rdm", "psdsf-tdm"]
+    with pytest.warns(SkippedMechanismWarning, match="drfh is left out: .* rates are given"):
+        table = fairlp.compare(instance, ["drfh", "cdrf"])
+    assert table["drfh"].isna().all()
+    # channel by channel: halves; together: equal parts of 2750 and 1750, the first two channels to whom they suit
+    assert fairlp.allocate(instance, "naive-drf").totals.tolist() == pytest.approx([1375, 875])
+    cdrf = fairlp.allocate(instance, "cdrf")
+    assert cdrf.totals.tolist() == pytest.approx([2750 * 24 / 43, 1750 * 24 / 43])
+    assert cdrf.utilization.to_numpy() == pytest.approx(1, rel=1e-9)
