@@ -273,7 +273,7 @@ def test_the_file_says_what_it_holds_and_others_can_read_it(tmp_path):
     told = json.loads(parquet.read_metadata(path).metadata[storage.METADATA])
     assert told == {"definition": make().definition(), "fairlp": fairlp.__version__}
     assert pd.read_parquet(path).equals(result.frame)
-    read = study.Result.read(path)
+    read = study.Result.read(path, allow_code=True)
     assert read.study == make() and read.frame.equals(result.frame)
     assert replace(read.study, runs=7).run(path).frame["run"].max() == 6
 

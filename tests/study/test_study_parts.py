@@ -187,7 +187,7 @@ def test_functions_may_be_in_a_file_beside_the_study(here):
     document = make(statistics=["jain"], generator="uniform-integers", grid={"users": [2], "resources": [1]}).to_dict()
     document["statistics"] = ["beside_the_study:size"]
     (here / "sub" / "s.json").write_text(json.dumps(document), encoding="utf-8")
-    assert fairlp_in_a_shell("study", "run", "sub/s.json", "--workers", "2").returncode == 0
+    assert fairlp_in_a_shell("study", "run", "sub/s.json", "--workers", "2", "--allow-code").returncode == 0
     assert study.Result.read("s.parquet").frame["size.users"].tolist() == [2] * 6
 
 
@@ -217,8 +217,8 @@ def test_usage(here):
 
 def test_recorded_errors_make_the_exit_code_1(here):
     make(grid={"users": [3], "fail_at": [0]}).write("s.yaml")
-    assert "failed: ZeroDivisionError" in error_line(run("study", "run", "s.yaml", code=ExitCode.INPUT))
-    shown = run("study", "run", "s.yaml", "--on-error", "record", code=ExitCode.NO)
+    assert "failed: ZeroDivisionError" in error_line(run("study", "run", "s.yaml", "--allow-code", code=ExitCode.INPUT))
+    shown = run("study", "run", "s.yaml", "--allow-code", "--on-error", "record", code=ExitCode.NO)
     assert "6 failed" in shown.stdout and "run 0: ZeroDivisionError: a large demand" in shown.stdout
 
 

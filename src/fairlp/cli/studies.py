@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -91,6 +91,14 @@ def run_study(
     runs: Annotated[
         int | None, typer.Option("--runs", min=1, show_default=False, help="So many of each point instead.")
     ] = None,
+    allow_code: Annotated[
+        bool,
+        typer.Option(
+            "--allow-code",
+            help="Import and run functions of modules that the study names (module:function), also beside the file, "
+            "and take a solver's own options. Only for a study that you trust.",
+        ),
+    ] = False,
     workers: Workers,
     on_error: Annotated[
         OnError, typer.Option("--on-error", help="A run that fails ends the study, or is a row with its message.")
@@ -108,8 +116,8 @@ def run_study(
 
     from ..study import Study
 
-    with _importable(file.absolute().parent):
-        found = Study.read(file)
+    with _importable(file.absolute().parent) if allow_code else nullcontext():
+        found = Study.read(file, allow_code=allow_code)
         if runs is not None:
             found = replace(found, runs=runs)
         with workers.hired() as how:
@@ -174,7 +182,7 @@ def list_statistics(report: Report) -> None:
 
 @contextmanager
 def _importable(folder: Path) -> Iterator[None]:
-    """While a study is read and run: its ``module:function`` may be in a file of the same folder."""
+    """While a study that is trusted is read and run: its ``module:function`` may be in a file of the same folder."""
     sys.path.insert(0, str(folder))
     try:
         yield

@@ -13,6 +13,8 @@ import pandas as pd
 
 from ..errors import FileFormatError, InstanceError
 from ..examples import google_servers
+from ..models.files.tasks import read_table
+from ..models.files.whole_files import home
 from ..models.instances.instance import EVERYWHERE, Instance
 from .workload import Workload
 
@@ -186,11 +188,16 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
     FileFormatError
         For a missing column.
     """
-    table = pd.read_csv(tasks_csv, dtype={"name": str, "gpu_spec": str})
+    table = read_table(home(tasks_csv), {"name": str, "gpu_spec": str})
     wanted = ["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time", "deletion_time"]
     missing = [column for column in wanted if column not in table.columns]
     if missing:
         raise FileFormatError(f"{str(tasks_csv)!r} has no column {missing[0]!r}")
+    for column in wanted[1:]:
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        if (numbers.isna() & table[column].notna()).any():
+            raise FileFormatError(f"{str(tasks_csv)!r}: column {column!r} holds something else than numbers")
+        table[column] = numbers
     table = table[table["deletion_time"] >= table["creation_time"]]
     specs = table["gpu_spec"] if "gpu_spec" in table.columns else pd.Series(index=table.index, dtype=object)
     if users is None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..models.files.whole_files import drafts
+from ..models.files.whole_files import drafts, home
 from .base import Simulation
 from .workload import Workload
 
@@ -101,7 +101,7 @@ class SimulationResult:
 
     def to_csv(self, folder: str | Path) -> list[Path]:
         """Write every table as CSV into a folder, and return the files."""
-        folder = Path(folder)
+        folder = home(folder)
         folder.mkdir(parents=True, exist_ok=True)
         written = []
         for name in TABLES:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import FileFormatError, InstanceError
-from ..models.files.whole_files import drafts
+from ..errors import InstanceError
+from ..models.files.tasks import read_table
+from ..models.files.whole_files import drafts, home
 
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
@@ -93,16 +94,13 @@ class Workload:
         ------
         FileFormatError, InstanceError
         """
-        try:
-            table = pd.read_csv(path, dtype={"user": str, "job": str, "eligible": str})
-        except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-            raise FileFormatError(f"{str(path)!r} could not be read as CSV: {error}") from error
+        table = read_table(home(path), {"user": str, "job": str, "eligible": str})
         named = [c for c in table.columns if c not in COLUMNS] if resources is None else list(resources)
         return cls.of(table, named)
 
     def to_csv(self, path: str | Path) -> None:
         """Write the jobs; :meth:`read_csv` gives them back."""
-        with drafts(path) as [draft]:
+        with drafts(home(path)) as [draft]:
             self.jobs.rename_axis("job").to_csv(draft)
 
     @property

@@ -201,8 +201,17 @@ class Study:
         return {**found, "generator": name(self.generator), "statistics": statistics}
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Study:
-        """Return the study of plain data, as :meth:`to_dict` gives it or as one writes it by hand."""
+    def from_dict(cls, document: Mapping[str, Any], *, allow_code: bool = False) -> Study:
+        """Return the study of plain data, as :meth:`to_dict` gives it or as one writes it by hand.
+
+        Parameters
+        ----------
+        document : mapping
+        allow_code : bool
+            Take functions of modules (``module:function``), which import the module and run, and options by a
+            solver's own names (``extra``), which may write files. Only for data that you trust: without it nothing
+            but fairlp runs.
+        """
         if not isinstance(document, Mapping):
             raise StudyError(f"a study is a mapping, not {type(document).__name__}; its keys: {', '.join(_PARTS)}")
         given = dict(document)
@@ -212,19 +221,22 @@ class Study:
         for key in given:
             if key not in _PARTS:
                 raise UnknownNameError(f"a study has no {key!r}; {nearest(key, _PARTS)}")
+        if not allow_code:
+            functions.refuse_code(given)
         missing = [part for part in _PARTS[:4] if part not in given]
         if missing:
             raise StudyError(f"the study has no {missing[0]!r}; expected name, generator, grid and mechanisms")
         return cls(**given)
 
     @classmethod
-    def read(cls, path: str | Path) -> Study:
-        """Return the study of a ``.json`` or ``.yaml`` file."""
+    def read(cls, path: str | Path, *, allow_code: bool = False) -> Study:
+        """Return the study of a ``.json`` or ``.yaml`` file; ``allow_code`` is as of :meth:`from_dict`."""
         from ..models.files.instances import read_document
+        from ..models.files.whole_files import home
 
-        document = read_document(Path(path))
+        document = read_document(home(path))
         try:
-            return cls.from_dict(document)
+            return cls.from_dict(document, allow_code=allow_code)
         except UnknownNameError as error:
             raise UnknownNameError(f"{path}: {error}") from None
         except StudyError as error:
@@ -235,9 +247,9 @@ class Study:
         import json
 
         from ..models.files.instances import yaml_text
-        from ..models.files.whole_files import write_text
+        from ..models.files.whole_files import home, write_text
 
-        target, document = Path(path), self.to_dict()
+        target, document = home(path), self.to_dict()
         kind = target.suffix.lower()
         if kind not in (".json", ".yaml", ".yml"):
             raise FileFormatError(f"cannot tell the format of {str(path)!r}; expected .json, .yaml or .yml")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FairlpError, FairlpWarning, FileFormatError, StudyError, UnknownNameError, nearest
+from ..models.files.whole_files import home
 from ..progress import progress_bar
 from . import storage
 from .packages import need
@@ -49,7 +50,7 @@ def run(
         done = storage.finished(table, number)
         if not how.missing(done):
             if told["definition"]["runs"] == study.runs:
-                return Result.of(table, told, target)
+                return Result.of(table, told, target, allow_code=True)
             return how.result(definition, done)
     with storage.Journal(target.with_name(f"{target.name}.journal"), definition) as journal:
         done |= journal.finished(number)
@@ -58,7 +59,7 @@ def run(
         storage.write(target, storage.table(definition, how.wanted(done)))
         if not surplus:  # runs beyond those that are wanted now wait for the day that they are
             journal.remove()
-    return Result.read(target)
+    return Result.read(target, allow_code=True)  # the functions of this study ran already
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class _How:
 
     def result(self, definition: dict[str, Any], done: storage.Finished) -> Result:
         """Return a result that is in no file, or not as it is there."""
-        return Result.of(storage.table(definition, self.wanted(done)), storage.stamp(definition))
+        return Result.of(storage.table(definition, self.wanted(done)), storage.stamp(definition), allow_code=True)
 
     def complete(self, done: storage.Finished, journal: storage.Journal | None) -> storage.Finished:
         """Return what is done already with what was missing; an error of a run ends it when all under way is kept."""
@@ -213,7 +214,7 @@ def _check_backend(backend: str) -> None:
 
 def _checked(path: str | Path) -> Path:
     """Return the path of the file to write, when it can be written."""
-    target = Path(path)
+    target = home(path)
     if target.suffix.lower() != ".parquet":
         raise FileFormatError(f"cannot write {str(path)!r}: the result of a study is a .parquet file")
     if not target.absolute().parent.is_dir():

@@ -49,6 +49,29 @@ def find(given: str | Callable[..., Any], registry: Registry, kind: str) -> Call
     return function
 
 
+def refuse_code(document: Mapping[str, Any]) -> None:
+    """Raise when plain data of a study would run what is not fairlp's: functions of modules, or a solver's own options.
+
+    Names are looked at where a study has them, whatever else is wrong with it: that is told later.
+    """
+    given = document.get("statistics")
+    entries = given if isinstance(given, list | tuple) else [given]
+    names = [document.get("generator"), *(e.get("name") if isinstance(e, Mapping) else e for e in entries)]
+    for name in names:
+        if isinstance(name, str) and ":" in name:
+            raise StudyError(
+                f"{name!r} is a function of a module, which would be run; if you trust the study and "
+                f"{name.partition(':')[0]!r}, allow it: allow_code=True, or fairlp study run --allow-code"
+            )
+    mechanisms = document.get("mechanisms")
+    for label, how in mechanisms.items() if isinstance(mechanisms, Mapping) else ():
+        if isinstance(how, Mapping) and "extra" in how:
+            raise StudyError(
+                f"mechanisms.{label} has options by the solver's own names (extra), which may write files; if you "
+                "trust the study, allow it: allow_code=True, or fairlp study run --allow-code"
+            )
+
+
 def name_of(function: Callable[..., Any], registry: Registry) -> str | None:
     """Return the name by which another process finds a function: registered, ``module:function``, or None."""
     for name, registered in registry.items():

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import UnknownNameError, nearest
+from ..models.files.whole_files import home
 from . import storage
 from .checks import points_of
 from .definition import Study
@@ -38,28 +39,39 @@ class Result:
     version : str
         The fairlp that made it.
     path : Path or None
+    allow_code : bool
+        Whether ``study`` may import functions of modules that the definition names.
     """
 
     frame: pd.DataFrame
     definition: dict[str, Any]
     version: str
     path: Path | None = None
+    allow_code: bool = False
 
     @classmethod
-    def read(cls, path: str | Path) -> Result:
-        """Return the result in a Parquet file that a study wrote."""
-        table, told = storage.read(Path(path))
-        return cls.of(table, told, Path(path))
+    def read(cls, path: str | Path, *, allow_code: bool = False) -> Result:
+        """Return the result in a Parquet file that a study wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+        allow_code : bool
+            Let ``study`` import functions of modules that the file names; only for files that you trust.
+        """
+        place = home(path)
+        table, told = storage.read(place)
+        return cls.of(table, told, place, allow_code=allow_code)
 
     @classmethod
-    def of(cls, table: Any, told: Mapping[str, Any], path: Path | None = None) -> Result:
+    def of(cls, table: Any, told: Mapping[str, Any], path: Path | None = None, *, allow_code: bool = False) -> Result:
         """Return the result of an Arrow table."""
-        return cls(table.to_pandas(), told["definition"], str(told.get("fairlp")), path)
+        return cls(table.to_pandas(ignore_metadata=True), told["definition"], str(told.get("fairlp")), path, allow_code)
 
     @cached_property
     def study(self) -> Study:
-        """The study that this is the result of; an error when it has functions that are in no module."""
-        return Study.from_dict(self.definition)
+        """The study that this is the result of; an error when its functions are in no module, or not allowed."""
+        return Study.from_dict(self.definition, allow_code=self.allow_code)
 
     @cached_property
     def points(self) -> pd.DataFrame:

@@ -10,11 +10,11 @@ from typing import Any, BinaryIO
 
 from .._version import __version__
 from ..errors import FileFormatError, StudyError
-from ..models.files.whole_files import drafts, not_found
+from ..models.files.whole_files import drafts, not_found, opened
 from .checks import RESERVED, points_of
 from .packages import need
-from .plain import key_of
-from .work import Ran
+from .plain import key_of, plain
+from .work import LARGEST_WHOLE, Ran
 
 try:
     import fcntl
@@ -45,6 +45,8 @@ class Journal:
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> Journal:
+        if self.path.exists() and not self.path.is_file():
+            raise FileFormatError(f"{str(self.path)!r} is no file; remove it, or choose another name for the study")
         self._file = open(self.path, "a+b")
         if fcntl is not None:
             try:
@@ -74,15 +76,17 @@ class Journal:
         if not whole:
             self._write(self._stamp)
             return {}
-        lines = [self._parsed(number, line) for number, line in enumerate(content[:whole].splitlines(), 1)]
+        lines = [self._parsed(number, line) for number, line in enumerate(content[:whole].split(b"\n")[:-1], 1)]
         same(lines[0], self._stamp, self.path)
         found: Finished = {}
         for number, entry in enumerate(lines[1:], 2):
             try:
-                key, run = entry["key"], int(entry["run"])
-                found[key, run] = Ran(points[key], run, dict(entry["values"]), entry.get("error"))
-            except (KeyError, TypeError, ValueError):
+                ran = Ran(points[entry["key"]], entry["run"], entry["values"], entry.get("error"))
+            except (KeyError, TypeError, AttributeError):
                 raise self._damaged(number) from None
+            if not _is_outcome(ran):
+                raise self._damaged(number)
+            found[entry["key"], ran.run] = ran
         return found
 
     def append(self, key: str, outcome: Ran) -> None:
@@ -102,11 +106,26 @@ class Journal:
     def _parsed(self, number: int, line: bytes) -> Any:
         try:
             return json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self._damaged(number) from None
 
     def _damaged(self, number: int) -> FileFormatError:
         return FileFormatError(f"line {number} of {str(self.path)!r} is damaged; delete that line to do its run again")
+
+
+def _is_outcome(ran: Ran) -> bool:
+    """Whether what a file says of a run can be what came of it."""
+    return (
+        type(ran.run) is int
+        and 0 <= ran.run <= LARGEST_WHOLE
+        and isinstance(ran.values, dict)
+        and all(type(value) is float or _is_whole(value) for value in ran.values.values())
+        and (ran.error is None or isinstance(ran.error, str))
+    )
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and abs(value) <= LARGEST_WHOLE
 
 
 def same(found: Any, expected: Mapping[str, Any], path: Path) -> None:
@@ -170,14 +189,48 @@ def read(path: Path) -> tuple[Any, dict[str, Any]]:
     if not path.exists():
         raise FileFormatError(not_found(path))
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             made = parquet.read_table(file)
         told = json.loads((made.schema.metadata or {}).get(METADATA, b"null"))
-    except (pa.ArrowException, ValueError) as error:
-        raise FileFormatError(f"{str(path)!r} is no whole Parquet file: {error}") from None
+    except FileFormatError:
+        raise
+    except (pa.ArrowException, ValueError, OSError, MemoryError, RecursionError) as error:
+        raise FileFormatError(f"{str(path)!r} is no whole Parquet file: {str(error)[:200]}") from None
     if not isinstance(told, dict) or not isinstance(told.get("definition"), dict):
         raise FileFormatError(f"{str(path)!r} holds no study of fairlp; choose another file")
+    try:
+        _check(made, told["definition"])
+    except (StudyError, RecursionError) as error:
+        raise FileFormatError(f"{str(path)!r} holds no study that fairlp wrote: {error}; choose another file") from None
     return made, told
+
+
+def _check(made: Any, definition: Mapping[str, Any]) -> None:
+    """Raise when a table is not one of a study: its columns, their types, the points that its rows are of."""
+    pa = need("pyarrow")
+    if not isinstance(definition.get("name"), str) or type(definition.get("runs")) is not int:
+        raise StudyError("its name or number of runs is missing")
+    points = points_of(plain(definition.get("grid"), "grid"))
+    names = made.column_names
+    kinds = {"point": pa.int64(), "run": pa.int64(), "key": pa.string()}
+    if len(set(names)) < len(names) or names[:1] != ["point"] or any(name not in names for name in kinds):
+        raise StudyError("its columns are of something else")
+    statistics = names[names.index("key") + 1 :]
+    kinds |= {name: pa.string() if name == "error" else None for name in statistics}
+    for name, kind in kinds.items():
+        found = made.schema.field(name).type
+        if found != kind and (kind is not None or found not in (pa.int64(), pa.float64())):
+            raise StudyError(f"its column {name!r} is of {str(found)[:60]}")
+        if kind is not None and name != "error" and made.column(name).null_count:
+            raise StudyError(f"its column {name!r} has gaps")
+    plain_kinds = (pa.int64(), pa.float64(), pa.string(), pa.bool_(), pa.null())
+    for name in parameters(points):
+        if name not in names or made.schema.field(name).type not in plain_kinds:
+            raise StudyError(f"it has no column {name!r} of numbers or text")
+    keys = [key_of(point) for point in points]
+    for point, key in set(zip(made.column("point").to_pylist(), made.column("key").to_pylist(), strict=True)):
+        if not 0 <= point < len(keys) or keys[point] != key:
+            raise StudyError(f"point {point} is none of its study")
 
 
 def finished(made: Any, points: Mapping[str, int]) -> Finished:

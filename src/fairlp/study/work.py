@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..mechanisms.allocation import Allocation
 
 #: Whole numbers beyond this do not fit a column of 64-bit integers.
-_LARGEST_WHOLE = 2**63 - 1
+LARGEST_WHOLE = 2**63 - 1
 
 
 class Ran(NamedTuple):
@@ -121,7 +121,7 @@ def _number(value: Any, what: str) -> float:
         value = value.item()
     if isinstance(value, numbers.Integral):  # truth values too: 0 or 1, so that their mean is a frequency
         whole = int(value)
-        return whole if abs(whole) <= _LARGEST_WHOLE else float(whole)
+        return whole if abs(whole) <= LARGEST_WHOLE else float(whole)
     if isinstance(value, numbers.Real):
         return float(value)
     raise StudyError(f"{what} is {value!r} ({type(value).__name__}); expected a number")

@@ -21,7 +21,8 @@ from ...errors import FileFormatError, InstanceError
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from .documents import from_document, to_document
-from .whole_files import drafts, not_found, read_text, require_folder, utf8
+from .limits import MOST_DEPTH, MOST_REPEATED
+from .whole_files import drafts, home, not_found, read_text, require_folder, utf8
 
 if TYPE_CHECKING:
     from yaml import SafeDumper as _BaseDumper
@@ -33,6 +34,7 @@ else:
 _EXPECTED = "expected .json, .yaml, .yml or a folder with users.csv and servers.csv"
 _PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "eligible")
 _YAML_STYLE: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 10**6}
+_TOO_DEEP = f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"
 _dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
 
 
@@ -51,7 +53,7 @@ def read(path: str | Path) -> Instance:
     InstanceError
         When it can be read but does not describe an allocation problem.
     """
-    source = Path(path)
+    source = home(path)
     if source.is_dir():
         from .csv_folder import read_folder
 
@@ -70,9 +72,11 @@ def read_document(source: Path, expected: str = "expected .json, .yaml or .yml")
         raise FileFormatError(f"cannot tell the format of {str(source)!r}; {expected}")
     text = read_text(source)
     try:
-        return _PARSERS[suffix](text)
+        document = _PARSERS[suffix](text)
+        _require_shallow(document)
+        return document
     except RecursionError:
-        raise FileFormatError(f"{source}: lists or mappings are nested too deeply") from None
+        raise FileFormatError(f"{source}: {_TOO_DEEP}") from None
     except (ValueError, yaml.YAMLError) as error:
         raise FileFormatError(f"{source}: {_where(error)}; is the file cut off or edited by hand?") from None
 
@@ -99,7 +103,7 @@ def write(instance: Instance, path: str | Path) -> list[Path]:
     FileFormatError
         When the format is unknown, or cannot hold the instance; the message names what would be lost.
     """
-    target = Path(path)
+    target = home(path)
     suffix = target.suffix.lower()
     if target.is_dir() or not suffix or str(path).endswith(("/", os.sep)):
         from .csv_folder import write_folder
@@ -248,7 +252,56 @@ for _tag, _pattern, _first in (
 
 
 def _parse_yaml(text: str) -> Any:
+    _measure_yaml(text)
     return yaml.load(text, Loader=_Loader)  # a SafeLoader
+
+
+def _measure_yaml(text: str) -> None:
+    """Raise where YAML is nested too deeply or its aliases stand for too much; what constructs it recurses.
+
+    A list of two aliases of a list of two aliases of … doubles with every line; what aliases stand for is counted.
+    """
+    open_: list[tuple[str | None, int]] = []  # lists and mappings around: the anchor of each, and values so far
+    sizes: dict[str, int] = {}  # values of each anchor
+    repeated = size = 0
+    for event in yaml.parse(text, Loader=_BaseLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_.append((event.anchor, 1))
+            if len(open_) > MOST_DEPTH:
+                raise yaml.MarkedYAMLError(problem=_TOO_DEEP, problem_mark=event.start_mark)  # type: ignore[arg-type]
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = open_.pop()
+            if anchor is not None:
+                sizes[anchor] = size
+        elif isinstance(event, yaml.AliasEvent):
+            size = sizes.get(str(event.anchor), 1)
+            repeated += size
+            if any(anchor == event.anchor for anchor, _ in open_) or repeated > MOST_REPEATED:
+                what = f"alias {event.anchor!r} stands for something that holds itself, or for too much"
+                raise yaml.MarkedYAMLError(problem=what, problem_mark=event.start_mark)  # type: ignore[arg-type]
+        else:
+            size = 1
+            if isinstance(event, yaml.ScalarEvent) and event.anchor is not None:
+                sizes[event.anchor] = 1
+        if open_:
+            anchor, before = open_[-1]
+            open_[-1] = anchor, before + size
+
+
+def _require_shallow(document: Any) -> None:
+    """Raise when lists and mappings are nested too deeply: what reads them recurses."""
+    level = [document]
+    for _ in range(MOST_DEPTH + 1):
+        level = [
+            part
+            for value in level
+            for part in (value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
+            if isinstance(part, dict | list)
+        ]
+        if not level:
+            return
+    raise ValueError(_TOO_DEEP)
 
 
 def _dump_yaml(document: dict[str, Any]) -> str:

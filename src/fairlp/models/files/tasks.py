@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 
 from ...errors import FileFormatError, nearest
 from ..instances.instance import Instance
+from .whole_files import home, read_text
 
 
 def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
@@ -34,10 +36,7 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
         When the file cannot be read, names a user or server that the instance does not have, or holds no numbers.
     """
     where = str(path)
-    try:
-        table = pd.read_csv(path, dtype={"user": str, "server": str})
-    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise FileFormatError(f"{where!r} could not be read as CSV: {error}") from error
+    table = read_table(home(path), {"user": str, "server": str})
     if "user" not in table.columns:
         raise FileFormatError(f"{where!r} has no column 'user'; expected it first, then a column for each server")
     users = {str(user): user for user in instance.users}
@@ -62,6 +61,14 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
     numbers.columns = [servers[str(server)] for server in numbers.columns]
     whole: pd.DataFrame = numbers.reindex(index=list(instance.users), columns=list(instance.servers)).fillna(0.0)
     return whole
+
+
+def read_table(path: Path, types: dict[str, type]) -> pd.DataFrame:
+    """Return a table of a CSV file; an error says why it cannot be read as one."""
+    try:
+        return pd.read_csv(StringIO(read_text(path)), dtype=types)  # type: ignore[arg-type]
+    except (ValueError, OverflowError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise FileFormatError(f"{str(path)!r} could not be read as CSV: {error}") from error
 
 
 def _known(found: pd.Series, known: dict[str, object], what: str, where: str) -> None:
