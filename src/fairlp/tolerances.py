@@ -41,6 +41,8 @@ SATURATED: Final = 1e-11
 ROUNDING: Final = 2.0**-50
 #: Levels of leximin rounds that differ by at most this, relatively, are one level.
 SAME_LEVEL: Final = 1e-9
+#: The same where a back end gives no duals, and a raise by less is its tolerance rather than room.
+UNPRICED_LEVEL: Final = 1e-6
 #: What frozen users have is lowered by these fractions, one after the other, where the solver finds no point that keeps
 #: all floors to the last digit; the first is no more than a fresh start.
 FLOOR_RELAXATIONS: Final = (0.0, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9)

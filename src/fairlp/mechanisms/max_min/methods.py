@@ -22,6 +22,10 @@ from .rounds import History
 #: (measured: ``benchmarks/interior_point.py``).
 PAYS_FROM = 2_000
 
+_NO_DUALS = (
+    "not proved: the solver gives no duals, so that no gap bounds what levels may be off by; certify(exact=True), or a "
+    "second solver, proves them"
+)
 #: (instance, φΓ) → tasks (N×K), levels, rounds
 Filling = Callable[[Instance, np.ndarray], tuple[np.ndarray, np.ndarray, History]]
 
@@ -70,7 +74,8 @@ def separate_lp(asked: Asked) -> Tasks:
         tasks[who, i] = rounds.tasks[:, 0]
         if rounds.prices is not None:
             prices[i, used] = rounds.prices[0]
-        found.gap, found.programs = max(found.gap, rounds.gap), found.programs + rounds.programs
+        found.gap = None if found.gap is None or rounds.gap is None else max(found.gap, rounds.gap)
+        found.programs += rounds.programs
     everyone = len(instance.users)
     found.tasks, found.prices = tasks[:, servers.of] * servers.factor, prices[servers.of]
     found.merged, found.before = (everyone, len(merged.servers)), (everyone, len(instance.servers))
@@ -123,6 +128,7 @@ def _outcome(instance: Instance, result: LeximinResult) -> Tasks:
         rounds=rounds_table(instance, result.rounds, result.tasks),
         gap=result.gap,
         notes=tuple(_notes(result)),
+        unproved=_NO_DUALS if result.gap is None else "",
         times=result.times,
     )
 

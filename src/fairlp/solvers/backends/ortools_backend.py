@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import SolverError
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Termination
-from ...tolerances import FIRST_ORDER
+from ...tolerances import FIRST_ORDER, SOLVER_TIGHTEST
 from .base import BaseBackend, Raw
 
 _TERMINATION = {
@@ -37,6 +37,7 @@ class OrTools(BaseBackend):
         self.name, self.algorithm = name, algorithm
         if algorithm == "PDLP":
             self.honours = self.honours | {"threads"}
+            self.tightest = SOLVER_TIGHTEST  # of a leximin; its answers are a digit or two less right than asked
 
     def run(self, program: Program, options: Options) -> Raw:
         """Minimise in a new process; the program goes there and back as arrays."""

@@ -160,7 +160,8 @@ def _refuse_extremes(
         for bound in bounds:
             huge = np.flatnonzero(np.isfinite(bound) & (abs(bound) >= LARGEST_BOUND))
             if huge.size:
+                name = _name(getattr(program, names), huge[0])
                 raise UnsupportedError(
-                    f"the bound of {what} {_name(getattr(program, names), huge[0])} of {program.name!r} is too large beside "
-                    "the others; use infinity for 'no bound', or other units"
+                    f"the bound of {what} {name} of {program.name!r} is too large beside the others; use infinity for "
+                    "'no bound', or other units"
                 )

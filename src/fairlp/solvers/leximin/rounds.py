@@ -5,7 +5,8 @@ users who are blocked keep their level: their row becomes Σ x[n] >= due[n]·lev
 
 * **Who is blocked.** A user whose row has a positive price is blocked in every optimal solution (complementary
   slackness), so it is frozen. A user without a price stays, and is found in a later round if it was blocked after all.
-  When a round brings no progress, linear programs that try to raise everyone left decide (:meth:`_Rounds._stuck`).
+  When a round brings no progress, or the back end has no duals, linear programs that try to raise everyone left
+  decide (:meth:`_Rounds._stuck`).
 * **Task limits by Newton's method.** What is asked for at level t, Σ min(due·t, limit), is concave in t, so guessing
   the set of users at their limits from below and solving for t converges monotonically in a few programs, instead of
   one round for every limit.
@@ -28,8 +29,8 @@ from ...models.instances.merging import Groups, identity, merge_servers, merge_u
 from ...models.notation.compiler import numbers
 from ...models.notation.model import Model
 from ...models.programs.backends import backend as find_backend
-from ...models.programs.solution import Options, Session, Solution, Termination
-from ...tolerances import BLOCKED_PRICE, FLOOR_RELAXATIONS, SAME_LEVEL
+from ...models.programs.solution import Capability, Options, Session, Solution, Termination
+from ...tolerances import BLOCKED_PRICE, FIRST_ORDER, FLOOR_RELAXATIONS, SAME_LEVEL, UNPRICED_LEVEL
 
 Formulation = Callable[[Instance], Model]
 Entitled = Callable[[Instance], np.ndarray]
@@ -41,15 +42,15 @@ class LeximinResult:
 
     ``tasks`` is users × servers, ``levels`` by user, ``rounds`` a list of (level, positions of the users frozen there),
     ``prices`` the capacity duals of the first round that a resource ended (None when everyone has all its tasks),
-    ``gap`` the largest duality gap of any program solved, ``merged`` the users and servers of the program and how many
-    there were before merging.
+    ``gap`` the largest duality gap of any program solved (None from a back end without duals), ``merged`` the users and
+    servers of the program and how many there were before merging.
     """
 
     tasks: np.ndarray
     levels: np.ndarray
     rounds: list[tuple[float, np.ndarray]] = field(default_factory=list)
     prices: np.ndarray | None = None
-    gap: float = 0.0
+    gap: float | None = 0.0
     programs: int = 0
     times: dict[str, float] = field(default_factory=dict)
     merged: tuple[int, int] = (0, 0)
@@ -103,13 +104,18 @@ def leximin(
     backend = find_backend(solver)
     session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))
     rounds = _Rounds(session, model, users, member_due, part.task_limits * users.factor, small.weights)
+    if Capability.DUALS not in backend.capabilities:
+        rounds.has_duals = False
+        rounds.same = max(UNPRICED_LEVEL, 4 * FIRST_ORDER * len(rounds.rows))
     rounds.run()
     solved = perf_counter()
     assert rounds.last is not None
     result.levels[who] = rounds.level
     result.rounds = [(level, who[frozen]) for level, frozen in rounds.history]
-    result.prices = _prices(model, rounds.priced, servers) if rounds.priced is not None else None
-    result.gap, result.programs, result.relaxed = rounds.gap, rounds.programs, rounds.relaxed
+    if rounds.priced is not None and rounds.priced.row_duals is not None:
+        result.prices = _prices(model, rounds.priced, servers)
+    result.gap = rounds.gap if rounds.has_duals else None
+    result.programs, result.relaxed = rounds.programs, rounds.relaxed
     grouped = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
     # a member that has all its tasks has exactly its limit, not level × due rounded
     totals = np.where(rounds.level >= rounds.cap, part.task_limits * users.factor, rounds.level * member_due)
@@ -149,6 +155,8 @@ class _Rounds:
         self.proved = 0.0  # the gap of the last program
         self.floor, self.relaxed = np.zeros(len(self.rows)), 0.0
         self.limited = session.options.time_limit is not None
+        self.has_duals = True
+        self.same = SAME_LEVEL
 
     def run(self) -> None:
         """Run rounds until nobody is active."""
@@ -164,7 +172,8 @@ class _Rounds:
                 frozen = self.active & (self.cap <= level)
                 self.level[frozen] = self.cap[frozen]
                 blocked = self.active & ~frozen & self._priced(solution)[self.users.of]
-                if level <= before * (1 + SAME_LEVEL) and (self.active & ~frozen & ~blocked).any():
+                stays = level <= before * (1 + self.same) or not self.has_duals
+                if stays and (self.active & ~frozen & ~blocked).any():
                     blocked |= self._stuck(level, self.active & ~frozen & ~blocked)
                 self.level[blocked] = level
                 frozen |= blocked
@@ -241,7 +250,7 @@ class _Rounds:
         if not solution.status.is_optimal:
             return None, SolverError(f"{solution.solver} did not solve {self.name!r}: {solution.status}")
         certificate = solution.verify()
-        if not certificate.is_optimal:
+        if not (certificate.is_optimal if self.has_duals else certificate.is_feasible):
             return None, SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
         self.proved = certificate.gap or 0.0
         self.gap = max(self.gap, self.proved)
@@ -249,7 +258,8 @@ class _Rounds:
 
     def _priced(self, solution: Solution) -> np.ndarray:
         """Return the groups whose row has a positive price for raising them, in the unit of a share."""
-        assert solution.row_duals is not None
+        if solution.row_duals is None:  # of a back end that promises none: programs decide
+            return np.zeros(len(self.rows), dtype=bool)
         price = abs(solution.row_duals[self.rows]) * self.share
         growing = np.bincount(self.users.of, weights=self.active, minlength=len(self.rows)) > 0
         price = np.where(growing, price, 0.0)
@@ -263,7 +273,8 @@ class _Rounds:
         """
         program = self.session.program
         at = np.array([self.t])
-        self.session.change(columns=(at, np.array([level]), np.array([level])))
+        reached = level if self.has_duals else level * (1 - FIRST_ORDER)  # a solver's tolerance below
+        self.session.change(columns=(at, np.array([reached]), np.array([reached])))
         rows = program.A[self.rows].tocsr()
         waiting = np.unique(self.users.of[candidates])
         while waiting.size:
@@ -275,7 +286,7 @@ class _Rounds:
             solution = self._solve()
             gain = (rows @ solution.x - self.session.program.row_lower[self.rows]) / self.full
             gain = gain[waiting]
-            raised = gain > SAME_LEVEL * max(level, float(gain.max()))
+            raised = gain > self.same * max(level, float(gain.max()))
             if not raised.any():
                 break
             waiting = waiting[~raised]
