@@ -73,6 +73,32 @@ class SkippedMechanismWarning(FairlpWarning):
     """A comparison left out a mechanism that is not defined for the instance."""
 
 
+def named(name: object, known: Iterable[str], what: str, of: str = "") -> str:
+    """Return the known name that is meant: the same, or the only one that differs from it in upper and lower case.
+
+    Raises
+    ------
+    UnknownNameError
+        When there is none, giving the nearest; also for what is no text. ``what`` says what is named ("method"), and
+        ``of`` whose it is ("mechanism 'drf'").
+
+    Examples
+    --------
+    >>> named("DRFH", ["drf", "drfh"], "mechanism")
+    'drfh'
+    """
+    names = list(known)
+    if not isinstance(name, str):
+        raise UnknownNameError(f"a {what} is asked for by name, not {type(name).__name__}; {nearest('', names)}")
+    meant = [name] if name in names else [other for other in names if other.casefold() == name.casefold()]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise UnknownNameError(f"{name!r} could be {' or '.join(map(repr, meant))}; write the {what} as one of them")
+    wrong = f"{of} has no {what} {name!r}" if of else f"no {what} is called {name!r}"
+    raise UnknownNameError(f"{wrong}; {nearest(name, names)}")
+
+
 def nearest(name: object, known: Iterable[object]) -> str:
     """Return the known names nearest to ``name``, as the end of an error message.
 
@@ -82,9 +108,11 @@ def nearest(name: object, known: Iterable[object]) -> str:
     "known: 'drf', 'tsf'"
     """
     names = [str(k) for k in known]
-    close = difflib.get_close_matches(str(name), names, n=6, cutoff=0.6)
+    asked, spelt = str(name).casefold(), {other.casefold(): other for other in names}
+    close = [spelt[one] for one in difflib.get_close_matches(asked, spelt, n=6, cutoff=0.6)]
     if close:
-        close = sorted(close, key=lambda other: sorted(other) != sorted(str(name)))[:3]  # letters that changed places
+        close.sort(key=lambda other: sorted(other.casefold()) != sorted(asked))  # letters that changed places
+        close = close[:3]
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     shown = ", ".join(repr(k) for k in names[:30])
     return f"known: {shown}" + (", …" if len(names) > 30 else "")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from .errors import InstanceError, UnknownNameError, nearest
+from .errors import InstanceError, named
 from .models.instances.instance import Instance
 
 #: Configurations of Google's servers: CPU and memory relative to the largest server, and how many there are
@@ -292,10 +292,8 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Instance:
-    """Return the example of that name."""
-    if name not in EXAMPLES:
-        raise UnknownNameError(f"no example is called {name!r}; {nearest(name, EXAMPLES)}")
-    return EXAMPLES[name]()
+    """Return the example of that name, in any case."""
+    return EXAMPLES[named(name, EXAMPLES, "example")]()
 
 
 def table() -> pd.DataFrame:

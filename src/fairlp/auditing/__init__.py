@@ -14,7 +14,7 @@ from ..mechanisms.arrivals.result import DynamicAllocation
 from ..mechanisms.table import TABLE
 from ..models.instances.instance import Instance
 from .findings import Case, Finding
-from .properties import DYNAMIC, PROPERTIES, Property, find, table
+from .properties import DYNAMIC, PROPERTIES, Property, find, known, table
 
 if TYPE_CHECKING:
     from ..mechanisms.mechanism import Division
@@ -76,7 +76,8 @@ def audit(
     >>> found.witness["Pareto-optimal"]
     "'user1' could run 4 more tasks (1 other user more, too), and nobody would run fewer"
     """
-    names = [properties] if isinstance(properties, str) else properties
+    asked = [properties] if isinstance(properties, str) else properties
+    names = asked = None if asked is None else [known(name) for name in asked]
     rows: dict[str, Finding] = {}
     last: Any = allocation
     if isinstance(allocation, DynamicAllocation):
@@ -104,7 +105,6 @@ def audit(
         if names is None and one.reruns and not few:
             continue
         rows[one.name] = _judged(one, case)
-    asked = [properties] if isinstance(properties, str) else properties
     order = list(rows) if asked is None else [name for name in asked if name in rows]
     frame = pd.DataFrame(
         [

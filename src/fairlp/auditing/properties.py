@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..errors import UnknownNameError, nearest
+from ..errors import UnknownNameError, named
 from . import basics, fairness, reports
 from .findings import Case, Finding
 
@@ -115,14 +115,13 @@ DYNAMIC = {
 
 def find(name: str) -> Property:
     """Return the property of that name."""
-    return PROPERTIES[known(name)] if name not in DYNAMIC else _no_step(name)
+    wanted = known(name)
+    return PROPERTIES[wanted] if wanted in PROPERTIES else _no_step(wanted)
 
 
 def known(name: str) -> str:
-    """Return the name, if it is one of a property, of one allocation or of every step."""
-    if name not in PROPERTIES and name not in DYNAMIC:
-        raise UnknownNameError(f"no property is called {name!r}; {nearest(name, [*PROPERTIES, *DYNAMIC])}")
-    return name
+    """Return the name as the table has it, if it is one of a property, of one allocation or of every step."""
+    return named(name, [*PROPERTIES, *DYNAMIC], "property")
 
 
 def _no_step(name: str) -> Property:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import FileFormatError, UnknownNameError, nearest
+from ..models.files.whole_files import home
 
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
@@ -25,7 +26,7 @@ def load_instance(text: str) -> Instance:
     FileFormatError
         When the file or folder does not hold an instance.
     """
-    path = Path(text).expanduser()
+    path = home(text)
     if text and path.is_dir():
         if (path / _NODES).exists():
             return _alibaba(path)
@@ -34,7 +35,7 @@ def load_instance(text: str) -> Instance:
         return _read(path)
     from ..examples import EXAMPLES, load
 
-    if text in EXAMPLES:
+    if any(text.casefold() == name.casefold() for name in EXAMPLES):
         return load(text)
     raise UnknownNameError(
         f"there is no file or folder {text!r}, and no worked example of that name; {nearest(text, EXAMPLES)}"

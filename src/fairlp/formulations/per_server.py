@@ -233,9 +233,9 @@ def _chosen(bottlenecks: Any, instance: Instance, runs: np.ndarray, needs: np.nd
     for labels, index in ((bottlenecks.index, instance.users), (bottlenecks.columns, instance.servers)):
         for label in labels:  # pairs that cannot run may be left out
             if label not in index:
-                known = nearest(label, index)
+                near = nearest(label, index)
                 raise InstanceError(
-                    f"the argument 'bottlenecks' names {index.name} {label!r}, which is unknown; {known}"
+                    f"the argument 'bottlenecks' names {index.name} {label!r}, which is unknown; {near}"
                 )
     resources = list(instance.resources)
     chosen = np.zeros(needs.shape, dtype=bool)

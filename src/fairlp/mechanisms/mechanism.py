@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from ..errors import NotDefinedError, UnknownNameError, nearest
+from ..errors import NotDefinedError, UnknownNameError, named, nearest
 from ..formulations.normalisers import entitled
 from ..models.instances.instance import effort
 from .allocation import Allocation
@@ -139,14 +139,14 @@ class Mechanism:
         """Whether it is defined for one server only."""
         return ONE_SERVER in self.domain
 
+    def method_name(self, name: str) -> str:
+        """Return the name of the method that is meant, "auto" among them, in any case."""
+        return named(name, ["auto", *self.method_names], "method", f"mechanism {self.name!r}")
+
     def method(self, name: str) -> Method:
-        """Return the method of that name."""
-        for method in self.methods:
-            if method.name == name:
-                return method
-        raise UnknownNameError(
-            f"mechanism {self.name!r} has no method {name!r}; {nearest(name, ['auto', *self.method_names])}"
-        )
+        """Return the method of that name, in any case."""
+        wanted = named(name, self.method_names, "method", f"mechanism {self.name!r}")
+        return next(method for method in self.methods if method.name == wanted)
 
     def fastest(self, instance: Instance, parameters: Mapping[str, Any], *, solving: bool = False) -> Method:
         """Return the first method that is exact for the instance and takes these options of the mechanism.
@@ -283,9 +283,11 @@ def run(
 
     Parameters are those of :func:`fairlp.allocate`. Returns an Allocation, or a DynamicAllocation where users arrive.
     """
-    from ..models.programs.backends import find_backend
+    from ..models.programs.backends import find_backend, spelt
 
+    solver = spelt(solver)
     find_backend(solver)  # a name that does not exist ends it here, whatever the method
+    method = mechanism.method_name(method)
     parameters = {name: value for name, value in options.items() if name in mechanism.options}
     of_solver = {name: value for name, value in options.items() if name not in parameters}
     if method == "auto":

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotDefinedError, UnknownNameError, nearest
+from ..errors import NotDefinedError, UnknownNameError, named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,10 +70,8 @@ def _rows(family: str) -> dict[str, Mechanism]:
 
 
 def find(name: str) -> Mechanism:
-    """Return the mechanism of that name."""
-    if name not in FAMILIES:
-        raise UnknownNameError(f"no mechanism is called {name!r}; {nearest(name, FAMILIES)}")
-    return TABLE[name]
+    """Return the mechanism of that name, in any case."""
+    return TABLE[named(name, FAMILIES, "mechanism")]
 
 
 def find_defined(name: str, instance: Instance) -> Mechanism:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
-from ..errors import FileFormatError, StudyError, UnknownNameError, nearest
+from ..errors import FileFormatError, StudyError, UnknownNameError, named
 from ..mechanisms.whole_tasks.placement import POLICIES, SLOTS
 from ..models.files.arrays import read_arrays, write_arrays
 from ..models.files.whole_files import home
@@ -131,8 +131,7 @@ def _simulation(
     cluster: Instance, workload: Workload, policy: str, slots: int, options: dict[str, Any], **common: Any
 ) -> Simulation:
     """Return the simulation of a policy at its beginning."""
-    if policy not in policies():
-        raise UnknownNameError(f"no policy is called {policy!r}; {nearest(policy, policies())}")
+    policy = named(policy, policies(), "policy")
     if policy not in POLICIES:
         return Fluid(cluster, workload, policy, **common, **options)
     if options:

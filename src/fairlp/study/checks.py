@@ -78,11 +78,7 @@ def mechanisms_of(given: Any) -> dict[str, dict[str, Any]]:
         if not isinstance(how, dict) or not isinstance(how.get("mechanism"), str):
             raise StudyError(f"mechanisms.{label} is {arguments!r}; expected a name, or {{'mechanism': name, …}}")
         row = find_mechanism(how["mechanism"])
-        method = how.get("method", "auto")
-        if method not in ("auto", *row.method_names):
-            raise UnknownNameError(
-                f"mechanism {row.name!r} has no method {method!r}; {nearest(method, ['auto', *row.method_names])}"
-            )
+        row.method_name(how.get("method", "auto"))
         if "solver" in how:
             find_backend(str(how["solver"]))
         found[label] = how

@@ -144,7 +144,7 @@ def _needs(instance: Instance, users: np.ndarray, server: int) -> np.ndarray:
     """Return what one task of each of these users needs on a server; given rates make it lighter or heavier."""
     multiple = effort(instance, slice(server, server + 1))
     own = instance.demands[users]
-    return own if multiple is None else own * multiple[users]
+    return own if multiple is None else np.asarray(own * multiple[users])
 
 
 def is_one_server(instance: Instance) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from ...errors import SolverNotAvailableError, UnknownNameError, UnsupportedError, nearest
+from ...errors import SolverNotAvailableError, UnsupportedError, named, nearest
 from .program import Program
 from .solution import Backend, Capability, Lowering, Options, Solution, Termination
 
@@ -66,7 +66,8 @@ def backend_names() -> list[str]:
 
 
 def find_backend(name: str) -> Backend:
-    """Return the back end of that name, whether it is installed or not."""
+    """Return the back end of that name, in any case, whether it is installed or not."""
+    name = spelt(name)
     if name in BACKENDS:
         target, keywords = BACKENDS[name]
         found: Backend = _load(target)(name=name, **keywords)
@@ -78,16 +79,25 @@ def find_backend(name: str) -> Backend:
     entry_points = _entry_points()
     if name not in entry_points and name.upper() in _load(FAMILIES["cvxpy"]).members:
         return find_backend(f"cvxpy:{name.upper()}")  # clarabel, scs, gurobi, …
-    if name not in entry_points:
-        raise UnknownNameError(f"no solver is called {name!r}; {nearest(name, backend_names())}")
-    third_party: Backend = entry_points[name].load()()
+    third_party: Backend = entry_points[named(name, [*backend_names()], "solver")].load()()
     return third_party
+
+
+def spelt(name: object) -> str:
+    """Return a name as the registry spells it; what stands behind a prefix, and what is not there, stays as it is."""
+    if not isinstance(name, str):
+        return named(name, backend_names(), "solver")
+    registered = [*BACKENDS, *_entry_points()]
+    if name in registered:
+        return name
+    if sum(other.casefold() == name.casefold() for other in registered):
+        return named(name, registered, "solver")
+    prefix, colon, behind = name.partition(":")
+    return f"{prefix.lower()}{colon}{behind}" if prefix.lower() in FAMILIES else name
 
 
 def backend(name: str) -> Backend:
     """Return the back end of that name, ready to use; raise with the remedy when it is not installed."""
-    if not isinstance(name, str):
-        raise UnknownNameError(f"solver must be a name, not {type(name).__name__}; known: {', '.join(backend_names())}")
     found = find_backend(name)
     there, reason = found.available()
     if not there:

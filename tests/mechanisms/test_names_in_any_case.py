@@ -1,0 +1,81 @@
+"""Names of mechanisms, methods, solvers, examples, properties and policies are found in any case, or refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import fairlp
+from fairlp import examples
+from fairlp.errors import FairlpError, UnknownNameError, named, nearest
+from fairlp.models.programs.backends import find_backend
+
+
+@pytest.fixture
+def instance():
+    return examples.load("Ghodsi")
+
+
+def test_a_name_in_another_case_is_found():
+    assert named("HiGHS", ["highs", "scip"], "solver") == "highs"
+    assert named("drf", ["DRF", "drf"], "mechanism") == "drf"
+    with pytest.raises(UnknownNameError, match="'Drf' could be 'DRF' or 'drf'; write the mechanism as one of them"):
+        named("Drf", ["DRF", "drf"], "mechanism")
+    assert nearest("DRHF", ["drf", "drfh"]) == "did you mean 'drfh' or 'drf'?"
+
+
+def test_mechanisms_methods_and_solvers_in_any_case(instance):
+    allocation = fairlp.allocate(instance, "DRFH", method="LP", solver="HiGHS")
+    assert (allocation.mechanism, allocation.method, allocation.solver) == ("drfh", "lp", "highs")
+    assert fairlp.allocate(instance, "Drf", method="AUTO", solver="HIGHS").method == "rounds"
+    assert list(fairlp.compare(instance, ["DRF", "TSF"]).columns) == ["drf", "tsf"]
+    assert fairlp.validate(instance, "DRF")["agrees"].all()
+    assert fairlp.formulate(instance, "DRF").solve(solver="Highs").solver == "highs"
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("HIGHS-ipm", "highs-ipm"),
+        ("ORTOOLS:glop", "ortools:GLOP"),
+        ("CVXPY:clarabel", "cvxpy:clarabel"),
+        ("Clarabel", "cvxpy:CLARABEL"),
+        ("Pyomo:HIGHS", "pyomo:HIGHS"),
+        ("GLPK", "glpk"),
+    ],
+)
+def test_back_ends_in_any_case(given, found):
+    assert find_backend(given).name == found
+
+
+def test_properties_in_any_case(instance):
+    allocation = fairlp.allocate(instance, "drf")
+    assert list(fairlp.audit(instance, allocation, ["Pareto-Optimal", "FEASIBLE"]).index) == [
+        "Pareto-optimal",
+        "feasible",
+    ]
+    assert fairlp.counterexample("ASSET", "Sharing Incentive") is not None
+
+
+@pytest.mark.parametrize("wrong", [None, 3, ["drf"], b"drf"])
+def test_what_is_no_text_is_no_name(instance, wrong):
+    calls = (
+        lambda: fairlp.allocate(instance, wrong),
+        lambda: fairlp.allocate(instance, "drf", method=wrong),
+        lambda: fairlp.allocate(instance, "drf", solver=wrong),
+        lambda: fairlp.formulate(instance, "drf").solve(solver=wrong),
+        lambda: examples.load(wrong),
+        lambda: fairlp.audit(instance, fairlp.allocate(instance, "drf"), [wrong]),
+    )
+    for call in calls:
+        with pytest.raises(UnknownNameError, match=f"asked for by name, not {type(wrong).__name__}; known: '"):
+            call()
+    assert issubclass(UnknownNameError, FairlpError)
+
+
+def test_names_that_are_nearly_right_in_another_case_get_the_nearest(instance):
+    with pytest.raises(UnknownNameError, match="no mechanism is called 'DRHF'; did you mean 'drfh'"):
+        fairlp.allocate(instance, "DRHF")
+    with pytest.raises(UnknownNameError, match="mechanism 'drf' has no method 'LPP'; did you mean 'lp'"):
+        fairlp.allocate(instance, "drf", method="LPP")
+    with pytest.raises(UnknownNameError, match="no solver is called 'HIGH'; did you mean 'highs'"):
+        fairlp.allocate(instance, "drf", solver="HIGH")
