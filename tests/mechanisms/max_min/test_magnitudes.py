@@ -14,8 +14,9 @@ import leximin_oracle
 from fairlp import Instance
 from fairlp.formulations.normalisers import entitled
 from fairlp.mechanisms.max_min import settling
+from fairlp.mechanisms.max_min.methods import within_capacity
 from fairlp.mechanisms.table import find
-from fairlp.tolerances import AGREEMENT, FEASIBILITY
+from fairlp.tolerances import AGREEMENT, FEASIBILITY, ROUNDING
 
 #: 2,000 of these have been run; ``FAIRLP_MAGNITUDES=2000`` runs them all.
 RANDOM = int(os.environ.get("FAIRLP_MAGNITUDES", "48"))
@@ -79,6 +80,7 @@ def test_wrong_answers_of_floats_are_settled_in_rationals(name, mechanism):
     check(PRINTED[name], mechanism)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("seed", range(RANDOM))
 def test_levels_against_rationals(seed):
     check(random_instance(seed), ["drfh", "tsf", "asset"][seed % 3])
@@ -114,3 +116,14 @@ def test_usual_numbers_are_left_to_floats():
         if instance.rates is None:
             due = entitled(instance, find("drfh").gamma(instance))
             assert settling.orders_of_magnitude(instance, due) <= 1e5
+
+
+def test_no_server_is_over_its_capacity_beyond_the_rounding_of_a_sum():
+    instance = Instance.from_arrays([[1, 3], [2, 1]], [[4, 6], [5, 0], [9, 9]], counts=[1, 2, 1])
+    exact = np.array([[1.0, 0.0, 1.0], [1.5, 0.0, 4.0]])
+    for off in (1e-12, 1.5e-10, 1e-6):
+        scaled = within_capacity(instance, exact * np.array([1 + off, 1, 1]))
+        assert (scaled.T @ instance.demands <= instance.capacities * instance.counts[:, None] * (1 + ROUNDING)).all()
+        assert scaled[:, 2].tolist() == exact[:, 2].tolist() and scaled == pytest.approx(exact, rel=2 * off)
+    assert within_capacity(instance, exact).tolist() == exact.tolist()
+    assert fairlp.allocate(instance, "drfh", method="interior-point").residual <= ROUNDING

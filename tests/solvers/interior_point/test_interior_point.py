@@ -124,6 +124,7 @@ def test_equal_to_highs_on_awkward_little_instances(mechanism):
         check_equal(suited(instance, mechanism), mechanism, merge=seed % 2 == 0)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("mechanism", ["edrf", "drfh"])
 def test_equal_to_highs_with_weights_by_resource(mechanism):
     for seed in range(20):
@@ -132,6 +133,7 @@ def test_equal_to_highs_with_weights_by_resource(mechanism):
         check_equal(suited(plain.replace(weights=weights), mechanism), mechanism)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("mechanism", ["asset", "c-drfh", "tsf"])
 def test_equal_to_one_scipy_program_a_user(mechanism):
     """Nothing of fairlp but the arrays goes into the expected levels."""
