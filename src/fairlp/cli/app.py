@@ -6,14 +6,25 @@ import errno
 import sys
 import traceback
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import IntEnum
-from typing import Annotated, Any
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperGroup
 
 from .._version import __version__
 from ..errors import FairlpError, FairlpWarning, SolverError
+from ..models.files.whole_files import home
+
+#: Longest message that is printed, in characters; a longer one is cut in its middle.
+MOST_LETTERS = 2000
+#: What is raised when the command line is not understood; typer has no name of its own for it.
+_UsageError: Any = typer.BadParameter.__bases__[0]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class ExitCode(IntEnum):
@@ -31,6 +42,10 @@ class ExitCode(IntEnum):
 class _Group(TyperGroup):
     """Runs a command; errors and warnings of fairlp become one line each on standard error."""
 
+    def make_context(self, *given: Any, **more: Any) -> Any:
+        with _short_usage():
+            return super().make_context(*given, **more)
+
     def invoke(self, ctx: Any) -> Any:
         ctx.obj = said = []  # warnings given so far: a report need not repeat them
         show = warnings.showwarning
@@ -46,7 +61,8 @@ class _Group(TyperGroup):
             warnings.simplefilter("always", FairlpWarning)
             warnings.showwarning = say
             try:
-                return super().invoke(ctx)
+                with _short_usage():
+                    return super().invoke(ctx)
             except (FairlpError, OSError) as error:
                 if isinstance(error, OSError) and error.errno == errno.EPIPE:
                     raise  # the reader of a pipe left
@@ -57,7 +73,30 @@ class _Group(TyperGroup):
                 raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
-app = typer.Typer(
+class Commands(typer.Typer):
+    """A group of commands that take ``~`` in every path for the folder of its user.
+
+    A shell does so only at the beginning of a word: not in ``--output=~/x.json``, and not in quotes.
+    """
+
+    def command(self, name: str | None = None, **how: Any) -> Callable[[_Function], _Function]:
+        """Return what registers a command."""
+        register = super().command(name, **how)
+
+        def registered(command: _Function) -> _Function:
+            @wraps(command)
+            def at_home(**given: Any) -> Any:
+                return command(
+                    **{key: home(value) if isinstance(value, Path) else value for key, value in given.items()}
+                )
+
+            register(at_home)
+            return command
+
+        return registered
+
+
+app = Commands(
     name="fairlp",
     cls=_Group,
     no_args_is_help=True,
@@ -92,7 +131,8 @@ def main() -> None:
     try:
         app(prog_name="fairlp")
     except Exception as error:
-        traceback.print_exc()
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            print(bounded(line), file=sys.stderr)
         tell("error", f"unexpected {type(error).__name__}; this is a bug in fairlp, please report it with the above")
         raise SystemExit(ExitCode.BUG) from None
 
@@ -103,8 +143,30 @@ def tell(kind: str, message: str) -> None:
     from rich.text import Text
 
     style = {"error": "bold red", "warning": "bold yellow"}.get(kind, "bold")
-    line = Text.assemble((f"{kind}: ", style), " ".join(message.splitlines()))
+    line = Text.assemble((f"{kind}: ", style), bounded(" ".join(message.splitlines())))
     Console(stderr=True).print(line, soft_wrap=True)
+
+
+def bounded(message: str) -> str:
+    """Return a message cut in its middle where it is too long to be read: what is wrong, and what to do at its end.
+
+    >>> bounded("short"), len(bounded("a" * 100_000)) < 2200
+    ('short', True)
+    """
+    if len(message) <= MOST_LETTERS:
+        return message
+    head, tail = MOST_LETTERS * 3 // 4, MOST_LETTERS // 4
+    return f"{message[:head]} … (cut: {len(message) - head - tail:,} characters are left out) … {message[-tail:]}"
+
+
+@contextmanager
+def _short_usage() -> Iterator[None]:
+    """Cut the messages of errors in the command line itself, which typer prints."""
+    try:
+        yield
+    except _UsageError as error:
+        error.message = bounded(error.message)
+        raise
 
 
 def _explain(error: Exception, debug: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -46,7 +47,7 @@ def complete_instance(incomplete: str) -> list[tuple[str, str]]:
     folder, _, start = incomplete.rpartition("/")
     prefix = f"{folder}/" if "/" in incomplete else ""
     found = []
-    for path in sorted(Path(prefix or ".").expanduser().glob("*")):
+    for path in sorted(Path(os.path.expanduser(prefix or ".")).glob("*")):
         if path.name.startswith(start) and (start.startswith(".") or not path.name.startswith(".")):
             if path.is_dir():
                 found.append((f"{prefix}{path.name}/", "folder"))

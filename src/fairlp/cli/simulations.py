@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import FileFormatError, UnknownNameError, nearest
+from ..models.files.whole_files import home
 from .app import app
 from .groups import grouped
 from .inputs import load_instance
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _DRAWN = "synthetic"
 #: What every table of Alibaba's tasks has, and no table of jobs.
 _TRACE_COLUMN = "creation_time"
+#: Characters of a header that are looked at.
+_MOST_OF_A_HEADER = 100_000
 
 
 def complete_policy(incomplete: str) -> list[str]:
@@ -70,7 +73,7 @@ class Jobs:
         from ..simulation import Workload, generators
 
         drawn = solver_options(self.draw)
-        path = Path(self.jobs)
+        path = home(self.jobs)
         if path.exists():
             if drawn:
                 raise typer.BadParameter(f"--draw is for synthetic jobs, and JOBS is the file {self.jobs!r}")
@@ -240,7 +243,7 @@ def _is_trace(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open(encoding="utf-8", errors="replace") as file:
-        return _TRACE_COLUMN in file.readline()
+        return _TRACE_COLUMN in file.readline(_MOST_OF_A_HEADER)
 
 
 def _weights(pairs: list[str] | None, workload: Workload) -> dict[Any, float]:

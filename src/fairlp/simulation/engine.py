@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InstanceError
 from ..mechanisms.whole_tasks.placement import SLOTS, Servers
 from ..models.files.arrays import Arrays
 from ..models.instances.instance import Instance
@@ -55,6 +56,12 @@ class Engine(Simulation):
         self.pool = np.array([float(total) for total in self.capacity.sum(axis=0)])
         self.step, self.unit = _shares(self.table, self.capacities, self.counts)
         if self.vacant.slots is not None:
+            if not self.vacant.slots.any():
+                raise InstanceError(
+                    f"no server has a slot: the largest amounts of resources are cut into {slots} slots, and server "
+                    f"{cluster.servers[0]!r} has less than one of some resource, as all have; take more slots, or "
+                    "another policy"
+                )
             self.step, self.unit = [[1] for _ in self.table], int(self.vacant.slots.sum())
         weight = [int(value) for value in integers(whole(self.weights))]
         self.inverse = [math.lcm(*weight) // one for one in weight]

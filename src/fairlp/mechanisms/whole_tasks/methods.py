@@ -19,7 +19,7 @@ from . import precomputed
 from .filling import RULES, Filling
 from .leximin import discrete_leximin
 from .picking import Pick, pick_by_pick
-from .placement import SLOTS, SYSTEM, UNITS, place
+from .placement import SLOTS, SYSTEM, UNITS, note_on_slots, place
 from .shares import TIES, Pool
 
 REPAIRS: tuple[str, ...] = ("none", "ascending", "filling")
@@ -108,6 +108,8 @@ def placed(asked: Asked, *, policy: str) -> Tasks:
             f"the task of user {short.index[0]!r} fits no single server where it may run"
             f"{f', and so for {len(short) - 1} more users' if len(short) > 1 else ''}; they get nothing",
         )
+    if policy == "slots" and (said := note_on_slots(asked.instance, slots)):
+        notes = (*notes, said)
     return Tasks(place(asked.instance, policy, ties=ties, slots=slots, unit=unit), notes=notes)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import TooLargeError
 from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.whole_numbers import whole, whole_table
 from ...tolerances import SAME_DISTANCE
@@ -25,6 +26,8 @@ POLICIES: tuple[str, ...] = ("first-fit", "best-fit", "slots")
 SLOTS = 14
 #: Distances of users to servers are kept up to this many.
 LARGEST_TABLE = 50_000_000
+#: Single servers that are looked at one by one.
+MOST_SERVERS = 10_000_000
 #: In what unit Best-Fit compares shapes: the paper's is a share of the whole system.
 SYSTEM = "system"
 UNITS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
@@ -82,6 +85,11 @@ class Servers:
         The largest server (largest amount of each resource) holds ``slots`` slots of equal parts, every server as many
         as fit. ``unit`` is one of ``UNITS``.
         """
+        if float(counts.sum(dtype=float)) > MOST_SERVERS:
+            raise TooLargeError(
+                f"there are {counts.sum(dtype=float):,.0f} servers, and whole tasks are placed one by one; expected at "
+                f"most {MOST_SERVERS:,} (a mechanism of divisible tasks, such as drfh, takes any number)"
+            )
         row = np.repeat(np.arange(len(counts)), counts)
         cut, largest = None, capacities.max(axis=0)
         if slots is not None:
@@ -89,6 +97,11 @@ class Servers:
             cut = (capacities[:, there] * slots // largest[there]).min(axis=1).astype(np.int64)[row]
         one = UNITS[unit](capacities.astype(float), counts)
         return cls(demands, capacities[row].copy(), row, eligible, one, cut)
+
+    def without_slots(self) -> np.ndarray:
+        """Return the rows of servers that hold something but not one slot; call it while nothing runs."""
+        assert self.slots is not None
+        return np.unique(self.row[(self.slots == 0) & (self.free > 0).any(axis=1)])
 
     def fits(self, user: int, where: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return where one task of the user fits, on these servers (by default all); bool."""
@@ -194,6 +207,22 @@ class FirstFit:
 
     def changed(self, server: int) -> None:
         """Nothing is kept of a server."""
+
+
+def note_on_slots(instance: Instance, slots: int) -> str:
+    """Return which servers hold not even one slot, so that nothing runs there; empty when all have some."""
+    servers = Servers.of(instance, slots)
+    rows = servers.without_slots()
+    if not rows.size:
+        return ""
+    first = instance.servers[int(rows[0])]
+    if rows.size == len(instance.servers):
+        who = f"no server has a slot (server {first!r} among them), so that nothing runs"
+    else:
+        more = f" (and {rows.size - 1} more)" if rows.size > 1 else ""
+        who = f"server {first!r}{more} has no slot, so that nothing runs there"
+    part = f"1/{slots} of the largest amount of each resource"
+    return f"{who}: a slot is {part}, which is more of some resource than there is; more slots are smaller"
 
 
 def place(

@@ -12,6 +12,7 @@ from ...errors import InstanceError
 from ...tolerances import ENTITLEMENT_SUM
 from ..notation.expressions import Index
 from ..notation.labels import aligned, order
+from .whole_numbers import LARGEST_WHOLE
 
 
 class Names(Protocol):
@@ -184,10 +185,11 @@ def counts(given: Any, servers: Index) -> np.ndarray:
     if given is None:
         return np.ones(len(servers), dtype=np.int64)
     array = vector(given, len(servers), "count", servers)
-    wrong = ~(np.isfinite(array) & (array >= 1) & (array == np.floor(array)))
+    wrong = ~(np.isfinite(array) & (array >= 1) & (array == np.floor(array)) & (array < LARGEST_WHOLE))
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise InstanceError(f"count of server {servers[at]!r} is {array[at]:g}; expected a whole number >= 1")
+        most = " below 2**53" if array[at] >= LARGEST_WHOLE else ""
+        raise InstanceError(f"count of server {servers[at]!r} is {array[at]:g}; expected a whole number >= 1{most}")
     return array.astype(np.int64)
 
 

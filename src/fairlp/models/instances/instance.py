@@ -379,10 +379,11 @@ def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
     alone = np.full((len(demands), len(capacities)), np.inf)
     for r in range(demands.shape[1]):
         users = np.flatnonzero(demands[:, r] > 0)
-        if len(users) == len(demands):
-            np.minimum(alone, capacities[:, r] / demands[:, r, None], out=alone)
-        else:
-            alone[users] = np.minimum(alone[users], capacities[:, r] / demands[users, r, None])
+        with np.errstate(over="ignore"):  # more tasks than a float can count are infinitely many
+            if len(users) == len(demands):
+                np.minimum(alone, capacities[:, r] / demands[:, r, None], out=alone)
+            else:
+                alone[users] = np.minimum(alone[users], capacities[:, r] / demands[users, r, None])
     return alone
 
 

@@ -12,11 +12,15 @@ from typing import Final
 
 import numpy as np
 
+from ...errors import InstanceError
+
 #: Whole numbers up to this are exact in float64, and so are their sums and products that stay below it.
 LARGEST_WHOLE: Final = 2**53
 #: A decimal of at most this many digits is the shortest that reads as its float.
 _SAFE_DECIMAL: Final = 10**15
 _MOST_DIGITS: Final = 15
+#: Decimal places from the last digit of the smallest to the first of the largest number: they fit a float, with room.
+_MOST_PLACES: Final = 250
 _LARGEST_INT64: Final = 2.0**62
 
 
@@ -52,6 +56,16 @@ def whole(values: np.ndarray) -> np.ndarray:
         if bool((scaled / factor == values).all()):  # division rounds correctly, so this decimal reads as the float
             return np.asarray(scaled)
     decimals = [Decimal(repr(value)) for value in values.ravel().tolist()]
+    if (
+        max(number.adjusted() for number in decimals if number)
+        - min(int(number.as_tuple().exponent) for number in decimals)
+        > _MOST_PLACES
+    ):
+        small = min(abs(value) for value in values.ravel().tolist() if value)
+        raise InstanceError(
+            f"numbers from {small:g} to {largest:g} lie too far apart to be counted exactly; expected at most "
+            f"{_MOST_PLACES} decimal places between them (choose other units)"
+        )
     places = max(-int(decimal.as_tuple().exponent) for decimal in decimals)
     scale = 10 ** abs(places)
     whole_numbers = [_times(decimal, places, scale) for decimal in decimals]
