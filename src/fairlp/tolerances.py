@@ -82,6 +82,9 @@ POLYTOPE_WIDTH: Final = 1e-7
 SWEEP_CHANGE: Final = 1e-12
 #: Algorithm I of PS-DSF: levels that exceed the lowest on a server by at most this, relatively, are the lowest too.
 LOWEST_LEVELS: Final = 1e-12
+#: Feasibility that an integer solver is asked for when it looks for a fixed point of PS-DSF, one after the other: with
+#: weights of several orders of magnitude the tightest may leave it no point. Best responses end at the last digit.
+MILP_TOLERANCES: Final = (1e-9, 1e-7, 1e-6)
 #: An allocation is PS-DSF when no user could gain more than this fraction of what it could run alone on a server by
 #: taking from users whose levels there are higher by more than this fraction.
 FIXED_POINT: Final = 1e-9

@@ -318,3 +318,19 @@ def test_a_stack_merges_each_user_once():
         assert groups.levels == sorted(groups.levels, reverse=True)
     assert deepest < 100
     assert max(groups.used()) == pytest.approx(5000)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_certificates_hold_and_planted_errors_are_found(seed):
+    demands, capacities, weights = random_arrivals(seed)
+    instance = Instance.from_arrays(demands, [capacities], weights=weights)
+    for row in (DRF, CAUTIOUS):
+        for method in row.method_names:
+            found = fairlp.allocate(instance, row.name, method=method, horizon=float(weights.sum()) + seed % 2)
+            assert found.certify(), (row.name, method)
+        at = seed % len(found.level_array)
+        for off in (1e-6, -1e-6, 1.0, -0.5):
+            levels = found.level_array.copy()
+            levels[at] *= 1 + off
+            wrong = dataclasses.replace(found, level_array=levels)
+            assert not wrong.certify(), (row.name, off)

@@ -73,6 +73,7 @@ class Rule:
             first,
             self.step,
             self.files,
+            self.cautious,
             notes=_notes(instance),
             **more,
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from ...models.programs.certificate import Verdict
 from ...tolerances import AGREEMENT
 
 if TYPE_CHECKING:
@@ -25,6 +26,32 @@ PROPERTIES = {
     "EF": "envy-freeness: nobody could do more with what another has (per weight)",
     "DPO": "dynamic Pareto optimality: some resource is given out as far as the step allows",
 }
+
+
+def certify(result: DynamicAllocation) -> Verdict:
+    """Return whether the level of every step is the largest that its program allows; O(N·R·log N).
+
+    Shares are max(φ[n]·M, what n had) (Lemma 1 of Li et al., 2019), so that raising M raises what the users at the
+    newest level take: M is optimal if and only if nothing is given out beyond what the step may give out, and some
+    resource that these users take (and, in the cautious LP, users still to come) lets them take no more.
+    """
+    parts = result.schedule.parts
+    whole = np.cumsum(np.vstack([np.zeros(result.needs.shape[1]), result.needs]), axis=0)
+    growth = whole[1:] - whole[result.first_array]
+    room, level = np.broadcast_to(result.schedule.available[:, None], growth.shape), result.level_array[:, None]
+    if result.cautious:
+        coming = (result.schedule.horizon - parts)[:, None]
+        growth, room = growth + coming, 1.0 - coming * level
+    slack = room - result.given_out[:, :-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        more = np.where(growth > 0, slack / growth, np.inf).min(axis=1) / result.level_array
+    worst = int(abs(more).argmax())
+    if result.residual > AGREEMENT:
+        return Verdict(False, f"infeasible: a step gives out too much, or somebody loses, by {result.residual:.3g}")
+    if abs(more[worst]) > AGREEMENT:
+        way = "could be raised" if more[worst] > 0 else "is too high"
+        return Verdict(False, f"not optimal: the level of step {worst + 1} {way} by {abs(more[worst]):.3g} of itself")
+    return Verdict(True, f"optimal at every step, proved; levels are right to {abs(more[worst]):.1e}")
 
 
 def competitive(result: DynamicAllocation) -> pd.DataFrame:

@@ -14,6 +14,7 @@ import pandas as pd
 from ...errors import NotDefinedError, TooLargeError, UnknownNameError, nearest
 from ...formulations.normalisers import dominant, normalised_demands
 from ...models.instances.instance import Instance
+from ...models.programs.certificate import Verdict
 from ..allocation import Allocation, Answer
 from . import properties as by_step
 from .schedule import Schedule
@@ -48,6 +49,8 @@ class DynamicAllocation(Answer):
         Position, in order of arrival, of the first user who has it.
     step_model : callable
         (users present, what they had, schedule, step) → the program of one step.
+    cautious : bool
+        Whether a step keeps something for the users still to come.
     files : str
         Stem of the names of :meth:`write_models`.
     prices_array : ndarray, shape (1, R), or None
@@ -67,6 +70,7 @@ class DynamicAllocation(Answer):
     first_array: np.ndarray
     step_model: StepModel = field(repr=False)
     files: str
+    cautious: bool = False
     solver: str = ""
     prices_array: np.ndarray | None = None
     times: Mapping[str, float] = field(default_factory=dict)
@@ -224,6 +228,13 @@ class DynamicAllocation(Answer):
         first, level = self.first_array[order], self.level_array[order]
         lost = (1 - level[1:] / level[:-1])[first[1:] == first[:-1]]
         return max(over, float(lost.max(initial=0.0)), 0.0)
+
+    def certify(self) -> Verdict:
+        """Return whether every step is the optimum of its program, proved without its method; O(N·R·log N).
+
+        See :func:`fairlp.mechanisms.arrivals.properties.certify`.
+        """
+        return by_step.certify(self)
 
     def competitive(self) -> pd.DataFrame:
         """Return the mechanism beside static DRF by step (``properties.competitive``)."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...errors import NotConvergedError
+from ...errors import NoSolutionError, NotConvergedError
 from ...formulations import per_server as formulations
 from ...models.instances.instance import Instance, effort
 from ...models.notation.model import Model
+from ...tolerances import MILP_TOLERANCES
 from ..mechanism import Asked, Outcome, Tasks
 from .algorithm_1 import algorithm_1
 from .best_response import MOST_SWEEPS, Settled, best_response
@@ -117,14 +119,26 @@ def interior_point(asked: Asked) -> Outcome:
 def milp(asked: Asked, *, formulation: Callable[[Instance], Model]) -> Outcome:
     """Theorem 1 or 2 with binaries, through an integer solver: among all fixed points, one of the most tasks.
 
-    The solver's point is right to its tolerance; best responses from there end at the last digit.
+    The solver's point is right to its tolerance; best responses from there end at the last digit, and the certificate
+    tells whether that is a fixed point. So where a solver calls the program infeasible, which always has a solution, it
+    is asked again with tolerances that leave it more room.
     """
-    return _certified(asked, lambda small: _ended(asked, small, _point(asked, small, formulation(small))))
+
+    def point(small: Instance) -> np.ndarray:
+        model = formulation(small)
+        for tolerance in MILP_TOLERANCES:
+            try:
+                return _point(asked, small, model, primal_tolerance=tolerance)
+            except NoSolutionError:
+                continue
+        return _point(asked, small, model)
+
+    return _certified(asked, lambda small: _ended(asked, small, point(small)))
 
 
-def _point(asked: Asked, instance: Instance, model: Model) -> np.ndarray:
+def _point(asked: Asked, instance: Instance, model: Model, **options: Any) -> np.ndarray:
     """Return the tasks of a model's optimum."""
-    solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
+    solution = model.solve(solver=asked.solver, **(options | asked.options)).require_optimal()
     assert solution.x is not None
     tasks = np.asarray(model.evaluate("tasks", solution.x), dtype=float).reshape(len(instance.users), -1)
     return np.asarray(np.maximum(tasks, 0.0))

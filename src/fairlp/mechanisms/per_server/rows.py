@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from ...formulations import normalisers, per_server
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
@@ -37,10 +39,22 @@ INTERIOR_POINT = replace(by_interior_points(methods.interior_point), options=_SW
 MARKET = Method("convex", methods.convex, options=_SWEEPS, cost="one convex program", solves=True)
 
 
-def _milp(formulation: Callable[[Instance], Model]) -> Method:
+def _without_limits(instance: Instance) -> bool:
+    """Whether nobody has a task limit, of which Theorem 2 knows nothing."""
+    return bool(np.isinf(instance.task_limits).all())
+
+
+def _milp(formulation: Callable[[Instance], Model], applies: Callable[[Instance], bool] | None = None) -> Method:
     """Return the method of a formulation whose binaries choose the bottlenecks."""
-    run = partial(methods.milp, formulation=formulation)
-    return Method("milp", run, options=_SWEEPS, cost="one integer program (small instances)", solves=True)
+    return Method(
+        "milp",
+        partial(methods.milp, formulation=formulation),
+        applies=applies,
+        options=_SWEEPS,
+        needs="" if applies is None else "no task limits",
+        cost="one integer program (small instances)",
+        solves=True,
+    )
 
 
 ROWS = (
@@ -70,7 +84,7 @@ ROWS = (
             DISTRIBUTED,
             INTERIOR_POINT,
             MARKET,
-            _milp(partial(per_server.psdsf_tdm, theorem=True)),
+            _milp(partial(per_server.psdsf_tdm, theorem=True), _without_limits),
         ),
         ("sharing incentive", "envy-free", "bottleneck", "single-resource", "Pareto-optimal", "strategy-proof"),
         (ONE_WEIGHT,),

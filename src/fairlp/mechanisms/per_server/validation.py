@@ -28,7 +28,8 @@ def validate_methods(check: Check) -> pd.DataFrame:
     reference = check.allocate(method="best-response")
     rows = {}
     pairs = np.count_nonzero(check.instance.gamma())
-    for method in check.mechanism.method_names:
+    exact = [method.name for method in check.mechanism.methods if method.is_exact_for(check.instance)]
+    for method in exact:
         if pairs > LARGEST.get(method, np.inf):
             continue
         found = check.allocate(method=method)
