@@ -8,6 +8,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+#: Letters of a name that are compared and shown: how alike two are takes the square of their length to say.
+_MOST_LETTERS = 200
+
 
 class FairlpError(Exception):
     """Base of every error that fairlp raises on purpose."""
@@ -107,8 +110,8 @@ def nearest(name: object, known: Iterable[object]) -> str:
     >>> nearest("xyz", ["drf", "tsf"])
     "known: 'drf', 'tsf'"
     """
-    names = [str(k) for k in known]
-    asked, spelt = str(name).casefold(), {other.casefold(): other for other in names}
+    names = [text if len(text := str(k)) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…" for k in known]
+    asked, spelt = str(name)[:_MOST_LETTERS].casefold(), {other.casefold(): other for other in names}
     close = [spelt[one] for one in difflib.get_close_matches(asked, spelt, n=6, cutoff=0.6)]
     if close:
         close.sort(key=lambda other: sorted(other.casefold()) != sorted(asked))  # letters that changed places

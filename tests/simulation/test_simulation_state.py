@@ -18,6 +18,7 @@ from fairlp import Instance, simulation
 from fairlp.errors import FairlpError, FileFormatError, StudyError
 from fairlp.models.files.arrays import read_arrays, write_arrays
 from fairlp.simulation import Workload, simulate
+from profiles import many
 
 POLICIES = ["best-fit", "slots", "drfh", "psdsf-tdm-distributed"]
 
@@ -232,7 +233,7 @@ def test_a_part_that_is_missing_or_wrong_is_named(policy, tmp_path):
                 simulate(cluster, workload, policy, every=1, state=state)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(data=st.data(), policy=st.sampled_from(POLICIES))
 def test_a_state_with_other_numbers_is_refused_or_goes_on(data, policy, tmp_path_factory):
     """Numbers of a stranger, where they can be at all, give a wrong answer, and no more than that."""
@@ -252,7 +253,7 @@ def test_a_state_with_other_numbers_is_refused_or_goes_on(data, policy, tmp_path
     run.run(float("inf"), 20)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(data=st.data())
 def test_a_state_that_was_cut_or_changed_is_refused(data, tmp_path_factory):
     state = tmp_path_factory.mktemp("cut") / "state"

@@ -163,6 +163,7 @@ def test_a_function_of_a_notebook_runs_but_is_not_written(tmp_path):
         ({"statistics": ["jain", "jain"]}, StudyError, "two statistics have the label 'jain'"),
         ({"statistics": [{"name": "jain", "fo": "exact"}]}, UnknownNameError, "no parameter 'fo'; .*'of'"),
         ({"statistics": [{"name": "jain", "of": "exat"}]}, UnknownNameError, "did you mean 'exact'"),
+        ({"statistics": [{"name": "jain", "of": {}}]}, UnknownNameError, "has the label {}"),
         (
             {"statistics": [{"name": "deviation", "of": "exact"}]},
             StudyError,

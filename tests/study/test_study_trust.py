@@ -16,6 +16,7 @@ from fairlp import study
 from fairlp.cli import ExitCode
 from fairlp.errors import FairlpError, FileFormatError, StudyError
 from fairlp.study import storage
+from profiles import many
 from study_functions import make
 
 PLAIN = {
@@ -173,7 +174,7 @@ def test_a_parquet_file_that_is_not_of_a_study_is_refused(name, whole, tmp_path)
             use(path)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(data=st.data())
 def test_a_parquet_file_that_was_cut_or_changed(data, whole, tmp_path_factory):
     content = bytearray(whole[1])

@@ -107,7 +107,7 @@ def statistics_of(given: Any, labels: Mapping[str, Any]) -> tuple[dict[str, Any]
         functions.check_arguments(function, 2, arguments, f"statistic {label!r}")
         for argument in _LABELS:
             for wanted in _listed(arguments.get(argument)):
-                if wanted not in labels:
+                if not isinstance(wanted, str) or wanted not in labels:
                     raise UnknownNameError(
                         f"statistic {label!r}: no mechanism of the study has the label {wanted!r}; "
                         f"{nearest(wanted, labels)}"

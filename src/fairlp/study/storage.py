@@ -191,6 +191,7 @@ def read(path: Path) -> tuple[Any, dict[str, Any]]:
     try:
         with opened(path) as file:
             made = parquet.read_table(file)
+        made.validate(full=True)  # text that is no UTF-8, for one
         told = json.loads((made.schema.metadata or {}).get(METADATA, b"null"))
     except FileFormatError:
         raise
