@@ -47,7 +47,7 @@ def pareto(
     gamma = instance.gamma()
     runs = (gamma > 0) & (instance.task_limits > 0)[:, None]
     alone = gamma.sum(axis=1)
-    y = model.variable("y", n, i, where=runs, integer=whole, doc="tasks of n on i")
+    y = model.variable("y", n, i, where=region.where_runs(model, instance, runs), integer=whole, doc="tasks of n on i")
     feasible_region(model, instance, y, division, held)
     able = runs.any(axis=1) & (totals > 0)
     floor = model.parameter("x", n, np.where(able, totals * (1 - FEASIBILITY), 0.0), "tasks of n in the allocation")

@@ -14,7 +14,7 @@ from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Variable
 from ..models.notation.model import Model
 from . import normalisers, region
-from .region import able_users, task_limits
+from .region import able_users, task_limits, where_able, where_runs
 
 LIMIT = "limit of n (its number of tasks, in units of the variable)"
 
@@ -29,7 +29,7 @@ def drf(instance: Instance) -> Model:
     x = model.variable("x", n, doc="tasks of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x >= due * t, where=able_users(instance))
+    model.constraint("fairness", x >= due * t, where=where_able(model, instance))
     task_limits(model, instance, x, LIMIT)
     model.define("tasks", x)
     model.maximize(t)
@@ -47,7 +47,7 @@ def edrf(instance: Instance) -> Model:
     s = model.variable("s", n, doc="weighted dominant share of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * s).sum(n) <= 1)
-    model.constraint("fairness", s >= t, where=able_users(instance))
+    model.constraint("fairness", s >= t, where=where_able(model, instance))
     task_limits(model, instance, s, LIMIT, unit=scale)
     model.define("tasks", gamma * s)
     model.define("capacity_unit", c)
@@ -69,10 +69,10 @@ def drfh(instance: Instance) -> Model:
     gamma = model.parameter("Gamma", n, alone, "tasks n could run alone on the pool")
     weight = normalisers.entitled(instance, alone) / alone
     phi = model.parameter("phi", n, weight, "weight of n (on the resource that binds it, with weights per resource)")
-    g = model.variable("g", n, i, where=instance.runnable(), doc="global dominant share of n on i")
+    g = model.variable("g", n, i, where=where_runs(model, instance), doc="global dominant share of n on i")
     t = _level(model, instance, "smallest weighted global dominant share")
     model.constraint("capacity", (d * g).sum(n) <= c)
-    model.constraint("fairness", g.sum(i) >= phi * t, where=able_users(instance))
+    model.constraint("fairness", g.sum(i) >= phi * t, where=where_able(model, instance))
     task_limits(model, instance, g.sum(i), LIMIT, unit=alone)
     model.define("tasks", gamma * g)
     model.define("capacity_unit", pool)
@@ -107,17 +107,19 @@ def naive_drf(instance: Instance) -> Model:
     c = region.capacities(model, instance)
     most = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
     phi = model.parameter("phi", n, instance.user_weights, "weight of n")
-    x = model.variable("x", n, i, where=gamma > 0, doc="tasks of n on i")
+    x = model.variable("x", n, i, where=where_runs(model, instance, gamma > 0), doc="tasks of n on i")
     limit = separate_limits(instance)
     someone = ((gamma > 0) & (limit > 0)).any(axis=0)
     upper = np.where(someone, np.inf, 0.0)
     t = model.variable("t", i, upper=upper, doc="smallest weighted dominant share on i (0 where nobody can run)")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x >= phi * most * t, where=(gamma > 0) & (limit > 0))
+    served = model.subset("A", (n, i), (gamma > 0) & (limit > 0), "n can run on i, and has tasks")
+    model.constraint("fairness", x >= phi * most * t, where=served)
     finite = np.isfinite(limit) & (gamma > 0)
     if finite.any():
         part = model.parameter("T", (n, i), np.where(finite, limit, 0.0), "tasks of n, divided over its servers")
-        model.constraint("limit", x <= part, where=finite)
+        limited = model.subset("L", (n, i), finite, "n can run on i, and the number of its tasks is given")
+        model.constraint("limit", x <= part, where=limited)
     model.define("tasks", x)
     model.maximize(t.sum(i))
     return model
@@ -139,10 +141,10 @@ def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meani
     d = region.needs(model, instance)
     c = region.capacities(model, instance)
     due = _due(model, instance, alone, meaning)
-    x = model.variable("x", n, i, where=instance.runnable(), doc="tasks of n on i")
+    x = model.variable("x", n, i, where=where_runs(model, instance), doc="tasks of n on i")
     t = _level(model, instance, "smallest level x[n]/(φ[n]Γ[n])")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x.sum(i) >= due * t, where=able_users(instance))
+    model.constraint("fairness", x.sum(i) >= due * t, where=where_able(model, instance))
     task_limits(model, instance, x.sum(i), LIMIT)
     model.define("tasks", x)
     model.maximize(t)

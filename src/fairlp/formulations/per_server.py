@@ -15,7 +15,7 @@ from ..models.notation.labels import aligned
 from ..models.notation.model import Model
 from ..tolerances import FIXED_POINT
 from . import region
-from .region import able_users, inverse, server_needs, task_limits, time_shares
+from .region import able_users, inverse, server_needs, task_limits, time_shares, where_runs
 
 SOURCE = "Khamse-Ashari, Lambadaris, Kesidis, Urgaonkar and Zhao, ICC 2017"
 
@@ -42,9 +42,10 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
     gamma = instance.gamma()
     share = time_shares(model, instance, gamma)
     phi = model.parameter("phi", n, np.where(able, instance.user_weights, 0.0), "weight of n")
-    x = model.variable("x", n, i, where=(gamma > 0) & able[:, None], doc="tasks of n on i")
-    total = model.variable("X", n, where=able, doc="tasks of n")
-    model.constraint("total", total <= x.sum(i), where=able)
+    x = model.variable("x", n, i, where=where_runs(model, instance, (gamma > 0) & able[:, None]), doc="tasks of n on i")
+    some = model.subset("A", n, able, "n has tasks, and a server where it can run")
+    total = model.variable("X", n, where=some, doc="tasks of n")
+    model.constraint("total", total <= x.sum(i), where=some)
     model.constraint("time", (share * x).sum(n) <= 1, where=((gamma > 0) & able[:, None]).any(axis=0))
     task_limits(model, instance, x.sum(i), who=able)
     model.define("tasks", x)
@@ -61,7 +62,7 @@ def _theorem_2(instance: Instance, support: Any) -> Model:
     runs = gamma > 0
     share = time_shares(model, instance, gamma)
     level = model.parameter("s", (n, i), _levels(instance, gamma), "level on i of one task in all: 1/(γ[n,i]·φ[n])")
-    x = model.variable("x", n, i, where=runs, doc="tasks of n on i")
+    x = model.variable("x", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     low = model.variable("L", i, doc="level of those who use i")
     used = runs.any(axis=0)
     unlimited = np.isinf(instance.task_limits)
@@ -119,15 +120,17 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
     d = model.parameter("d", (n, i, r), needs, "amount of r that one task of n needs on i")
     c = region.capacities(model, instance)
     level = model.parameter("s", (n, i), _levels(instance, gamma), "level on i of one task in all: 1/(γ[n,i]·φ[n])")
-    x = model.variable("x", n, i, where=runs, doc="tasks of n on i")
+    x = model.variable("x", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     total = model.variable("X", n, upper=instance.task_limits, doc="tasks of n")
-    high = model.variable("H", i, r, where=demanded.any(axis=0), doc="level that no user of r on i exceeds")
+    uses = model.subset("D", (n, i, r), demanded, "n may run on i, and needs r there")
+    used = model.subset("U", (i, r), demanded.any(axis=0), "somebody who may run on i needs r there")
+    high = model.variable("H", i, r, where=used, doc="level that no user of r on i exceeds")
     model.constraint("total", total == x.sum(i))
-    model.constraint("capacity", (d * x).sum(n) <= c, where=demanded.any(axis=0))
+    model.constraint("capacity", (d * x).sum(n) <= c, where=used)
     bound = model.parameter("M", (n, i), _highest(instance, gamma), "highest level of n on i")
     most = model.parameter("gamma", (n, i), gamma, "tasks n could run alone on i")
     ceiling = model.parameter("N", (i,), _highest(instance, gamma).max(axis=0), "highest level of anyone on i")
-    model.constraint("ceiling", high <= ceiling, where=demanded.any(axis=0))
+    model.constraint("ceiling", high <= ceiling, where=used)
     if support is not None:
         there = _mask(support, instance) & runs
         model.constraint("below", level * total <= high, where=there[:, :, None] & demanded)
@@ -136,17 +139,17 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
     else:
         u = model.variable("u", n, i, where=runs, binary=True, doc="1: n runs on i")
         model.constraint("present", x <= most * u, where=runs)
-        model.constraint("below", level * total + bound * u <= high + bound, where=demanded)
+        model.constraint("below", level * total + bound * u <= high + bound, where=uses)
     if bottlenecks is not None:
         chosen = _chosen(bottlenecks, instance, runs, needs)
         model.constraint("bottleneck", level * total >= high, where=chosen)
         model.constraint("saturated", (d * x).sum(n) >= c, where=chosen.any(axis=0))
     else:
-        b = model.variable("b", n, i, r, where=demanded, binary=True, doc="1: r is the bottleneck of n on i")
-        model.constraint("bottleneck", level * total + ceiling >= high + ceiling * b, where=demanded)
-        z = model.variable("z", i, r, where=demanded.any(axis=0), binary=True, doc="1: r is saturated on i")
-        model.constraint("saturated", (d * x).sum(n) >= c * z, where=demanded.any(axis=0))
-        model.constraint("only_saturated", b <= z, where=demanded)
+        b = model.variable("b", n, i, r, where=uses, binary=True, doc="1: r is the bottleneck of n on i")
+        model.constraint("bottleneck", level * total + ceiling >= high + ceiling * b, where=uses)
+        z = model.variable("z", i, r, where=used, binary=True, doc="1: r is saturated on i")
+        model.constraint("saturated", (d * x).sum(n) >= c * z, where=used)
+        model.constraint("only_saturated", b <= z, where=uses)
         finite = np.isfinite(instance.task_limits) & able
         if finite.any():
             limit = np.where(finite, instance.task_limits, 0.0)
@@ -188,7 +191,7 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     # equal levels differ by rounding: higher by less than the tolerance is equal
     protected = np.where(levels <= levels[position] * (1 + FIXED_POINT), tasks, 0.0) * runs
     floor = model.parameter("x", (n, i), protected, "tasks that the user may not touch")
-    y = model.variable("y", n, i, where=runs, doc="tasks of n on i")
+    y = model.variable("y", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     if division == "tdm":
         share = time_shares(model, instance, gamma)
         model.constraint("time", (share * y).sum(n) <= 1, where=runs.any(axis=0))

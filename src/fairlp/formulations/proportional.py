@@ -51,7 +51,13 @@ def _feasible(model: Model, instance: Instance) -> Expression:
     c = region.capacities(model, instance)
     gamma = model.parameter("Gamma", n, alone, "tasks n could run alone (1: none)")
     where = instance.runnable() & able[:, None]
-    g = model.variable("g", n, i, where=where, doc="tasks of n on i, as a fraction of what n could run alone")
+    g = model.variable(
+        "g",
+        n,
+        i,
+        where=region.where_runs(model, instance, where),
+        doc="tasks of n on i, as a fraction of what n could run alone",
+    )
     model.constraint("capacity", (d * gamma * g).sum(n) <= c)
     meaning = "limit of n, as a fraction of what n could run alone"
     task_limits(model, instance, g.sum(i), meaning, unit=alone, who=able)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..models.instances.instance import Instance, effort
+from ..models.notation.entries import Subset
 from ..models.notation.expressions import Expression, Parameter
 from ..models.notation.model import Model
 
@@ -19,6 +20,18 @@ def able_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray
     """
     where = instance.runnable() if runs is None else runs
     return np.asarray(where.any(axis=1) & (instance.task_limits > 0))
+
+
+def where_able(model: Model, instance: Instance) -> Subset:
+    """Return the subset A of users who can run anything, for whom alone there is a smallest level."""
+    return model.subset("A", instance.users, able_users(instance), "n has tasks, and a server where it can run")
+
+
+def where_runs(model: Model, instance: Instance, runs: np.ndarray | None = None) -> Subset:
+    """Return the subset E of pairs where tasks can be; parameters as `able_users`."""
+    where = instance.runnable() if runs is None else runs
+    doc = "n may run on i, which has all that its tasks need"
+    return model.subset("E", (instance.users, instance.servers), where, doc)
 
 
 def demands(model: Model, instance: Instance) -> Parameter:
@@ -75,7 +88,8 @@ def task_limits(
     if finite.any():
         most = np.where(finite, np.where(finite, instance.task_limits, 0.0) / unit, 0.0)
         limit = model.parameter("T", instance.users, most, meaning)
-        model.constraint("limit", total <= limit, where=finite)
+        limited = model.subset("L", instance.users, finite, "the number of tasks that n has is given")
+        model.constraint("limit", total <= limit, where=limited)
 
 
 def inverse(values: np.ndarray) -> np.ndarray:

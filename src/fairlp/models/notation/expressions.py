@@ -6,85 +6,46 @@ An expression is a small tree. The same tree prints as mathematics (:mod:`.rende
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import pandas as pd
 
 from ...errors import ModelError
+from .indices import Changing, Fixed, Index, union
+
+if TYPE_CHECKING:
+    from .entries import Subset
 
 Comparison = Literal["<=", ">=", "=="]
 
-
-class Index:
-    """A named, labelled index: what ``n``, ``i`` and ``r`` are in a formula.
-
-    Parameters
-    ----------
-    symbol : str
-        The letter in formulas.
-    labels : sequence
-        The labels, in order.
-    name : str
-        What one label stands for ("user").
-
-    Examples
-    --------
-    >>> n = Index("n", ["ann", "bob"], "user")
-    >>> len(n), list(n), str(n)
-    (2, ['ann', 'bob'], 'n')
-    """
-
-    def __init__(self, symbol: str, labels: Iterable[Any], name: str = "") -> None:
-        self.symbol = symbol
-        self.labels = labels if isinstance(labels, pd.Index) else pd.Index(list(labels))
-        self.name = name or symbol
-
-    def alias(self, symbol: str) -> Index:
-        """Return another index over the same labels (``m`` beside ``n``)."""
-        return Index(symbol, self.labels, self.name)
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.labels)
-
-    def __contains__(self, label: object) -> bool:
-        return label in self.labels
-
-    def __getitem__(self, position: int) -> Any:
-        return self.labels[position]
-
-    def __str__(self) -> str:
-        return self.symbol
-
-    def __repr__(self) -> str:
-        return f"Index({self.symbol!r}, {len(self)} labels, {self.name!r})"
+__all__ = [
+    "Add",
+    "Comparison",
+    "Constant",
+    "Expression",
+    "Index",
+    "Log",
+    "Parameter",
+    "Product",
+    "Quotient",
+    "Relation",
+    "SumOver",
+    "Variable",
+    "as_expression",
+    "log",
+    "union",
+]
 
 
-def union(*groups: Iterable[Index]) -> tuple[Index, ...]:
-    """Return the indices of all groups, each once, in order of appearance; two indices of one symbol are an error."""
-    seen: dict[str, Index] = {}
-    for group in groups:
-        for index in group:
-            known = seen.setdefault(index.symbol, index)
-            if known is not index and not known.labels.equals(index.labels):
-                raise ModelError(
-                    f"index {index.symbol!r} stands for {len(known)} labels ({known.name}) in one place and "
-                    f"{len(index)} labels ({index.name}) in another; give one of them another symbol with .alias()"
-                )
-    return tuple(seen.values())
-
-
-class Expression:
+class Expression(Fixed):
     """A formula over indices: add, subtract, multiply, divide, ``.sum(n)``, and compare to make a constraint."""
 
     #: Indices that are not summed over.
     indices: tuple[Index, ...] = ()
     #: 0: numbers only; 1: linear in variables; 2: with logarithms (objectives only).
     degree: int = 0
+    _names = frozenset({"indices", "degree", "left", "right", "sign", "value", "body", "over", "argument"})
     #: Let NumPy scalars and arrays on the left hand over to us.
     __array_ufunc__ = None
     __hash__ = object.__hash__
@@ -153,36 +114,111 @@ class Constant(Expression):
 
 
 class Parameter(Expression):
-    """Known numbers over indices, by name."""
+    """Known numbers over indices, by name; :meth:`set` gives it others."""
 
-    def __init__(self, name: str, indices: tuple[Index, ...], values: np.ndarray, doc: str = "") -> None:
-        self.name, self.indices, self.values, self.doc = name, indices, values, doc
+    _names = frozenset({"name", "indices", "doc", "base", "model"})
+    _remedy = "other numbers are given by .set(values)"
+
+    def __init__(
+        self,
+        name: str,
+        indices: tuple[Index, ...],
+        values: np.ndarray | None,
+        doc: str = "",
+        *,
+        model: Changing | None = None,
+        base: Parameter | None = None,
+    ) -> None:
+        self.name, self.indices, self.doc, self.model = name, indices, doc, model
+        self.base: Parameter = self if base is None else base
+        if values is not None:
+            self.__dict__["_values"] = values
+
+    @property
+    def values(self) -> np.ndarray:
+        """The numbers, read-only; one array axis for each index."""
+        found: np.ndarray = self.base.__dict__["_values"]
+        return found
+
+    def set(self, values: Any) -> None:
+        """Give the parameter other numbers; the model that it is of is compiled anew when it is next solved.
+
+        Parameters
+        ----------
+        values : array_like, Series, DataFrame or mapping
+            As :meth:`Model.parameter` takes them: with labels they are put in order, and all are checked.
+        """
+        from .entries import parameter_values
+
+        base = self.base
+        base.__dict__["_values"] = parameter_values(values, base.indices, base.name)
+        if base.model is not None:
+            base.model.changed()
 
     def __getitem__(self, indices: Index | tuple[Index, ...]) -> Parameter:
         """Return the same numbers over other symbols (``d[m, r]``), as when two users are compared."""
-        return Parameter(self.name, _rename(self.name, self.indices, indices), self.values, self.doc)
+        return Parameter(self.name, _rename(self.name, self.indices, indices), None, self.doc, base=self.base)
 
 
 class Variable(Expression):
     """Unknown numbers over indices, by name; ``positions`` tells which elements exist (None: all)."""
 
     degree = 1
+    _names = frozenset({"name", "indices", "doc", "where", "integer", "base", "model"})
+    _remedy = "other bounds are given by .set(lower=…, upper=…)"
 
     def __init__(
         self,
         name: str,
         indices: tuple[Index, ...],
         *,
-        positions: np.ndarray | None,
-        lower: np.ndarray,
-        upper: np.ndarray,
-        integer: bool,
+        where: Subset | None = None,
+        bounds: tuple[np.ndarray, np.ndarray] | None = None,
+        integer: bool = False,
         doc: str = "",
+        model: Changing | None = None,
         base: Variable | None = None,
     ) -> None:
         self.name, self.indices, self.doc = name, indices, doc
-        self.positions, self.lower, self.upper, self.integer = positions, lower, upper, integer
+        self.where, self.integer, self.model = where, integer, model
         self.base: Variable = self if base is None else base
+        if bounds is not None:
+            self.__dict__["_bounds"] = bounds
+
+    @property
+    def positions(self) -> np.ndarray | None:
+        """Elements that exist, in C order over the indices; None for all."""
+        return None if self.where is None else self.where.positions
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Lower bounds of the elements that exist, read-only."""
+        found: tuple[np.ndarray, np.ndarray] = self.base.__dict__["_bounds"]
+        return found[0]
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Upper bounds of the elements that exist, read-only."""
+        found: tuple[np.ndarray, np.ndarray] = self.base.__dict__["_bounds"]
+        return found[1]
+
+    def set(self, *, lower: Any = ..., upper: Any = ...) -> None:
+        """Give the variable other bounds, as :meth:`Model.variable` takes them; what is not named stays.
+
+        The model that it is of is compiled anew when it is next solved.
+        """
+        from .entries import bounds
+
+        base = self.base
+        old = base.__dict__["_bounds"]
+        low = bounds(base.name, None if lower is ... else lower, None, base.indices, base.positions)[0]
+        high = bounds(base.name, None, None if upper is ... else upper, base.indices, base.positions)[1]
+        new = (old[0] if lower is ... else low, old[1] if upper is ... else high)
+        if (new[0] > new[1]).any():
+            raise ModelError(f"variable {base.name!r}: a lower bound is above its upper bound")
+        base.__dict__["_bounds"] = new
+        if base.model is not None:
+            base.model.changed()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -199,9 +235,7 @@ class Variable(Expression):
         return Variable(
             self.name,
             _rename(self.name, self.indices, indices),
-            positions=self.positions,
-            lower=self.lower,
-            upper=self.upper,
+            where=self.where,
             integer=self.integer,
             doc=self.doc,
             base=self.base,
@@ -273,8 +307,10 @@ def log(expression: Expression) -> Log:
     return Log(as_expression(expression))
 
 
-class Relation:
+class Relation(Fixed):
     """``left <= right``, ``left >= right`` or ``left == right``: a constraint that has no name yet."""
+
+    _names = frozenset({"left", "comparison", "right", "indices"})
 
     def __init__(self, left: Expression, comparison: Comparison, right: Expression) -> None:
         if max(left.degree, right.degree) > 1:

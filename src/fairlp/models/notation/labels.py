@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import FairlpError, nearest
-from .expressions import Index
+from .indices import Index
 
 #: An axis is an index, or None where nothing is known of it and positions must do.
 Axes = Sequence[Index | None]

@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import ModelError
+from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.program import Program, Sense
+from .entries import ConstraintBlock, Subset, bounds, parameter_values, subset_of
 from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
-from .labels import aligned
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..programs.solution import Solution
-
-
-@dataclass
-class ConstraintBlock:
-    """A named family of constraints: the relation, the indices it holds for, and where (``positions``)."""
-
-    name: str
-    relation: Relation
-    over: tuple[Index, ...]
-    positions: np.ndarray | None
-    doc: str = ""
-
-    @property
-    def full_size(self) -> int:
-        """Number of rows without the mask."""
-        return int(np.prod([len(index) for index in self.over]))
-
-    @property
-    def size(self) -> int:
-        """Number of rows."""
-        return self.full_size if self.positions is None else len(self.positions)
 
 
 class Model:
@@ -87,15 +67,69 @@ class Model:
 
     def __init__(self, name: str, source: str = "", indices: tuple[Index, ...] = ()) -> None:
         self.name, self.source = name, source
-        self.indices: tuple[Index, ...] = tuple(indices)
-        self.parameters: dict[str, Parameter] = {}
-        self.variables: dict[str, Variable] = {}
-        self.constraints: dict[str, ConstraintBlock] = {}
-        #: Named formulas of the variables that are no constraint, such as the tasks that a share means.
-        self.definitions: dict[str, Expression] = {}
-        self.objective: Expression | None = None
-        self.sense: Sense = "min"
+        self._indices: tuple[Index, ...] = tuple(indices)
+        self._parameters: dict[str, Parameter] = {}
+        self._variables: dict[str, Variable] = {}
+        self._constraints: dict[str, ConstraintBlock] = {}
+        self._subsets: dict[str, Subset] = {}
+        self._definitions: dict[str, Expression] = {}
+        self._objective: Expression | None = None
+        self._sense: Sense = "min"
         self._program: Program | None = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and name not in ("name", "source"):
+            raise ModelError(
+                f"model {self.name!r} takes no {name!r} by assignment, since what was compiled would stay; declare "
+                "with .parameter, .variable, .constraint, .maximize and .minimize, change with .set and .remove"
+            )
+        if name in ("name", "source"):
+            object.__setattr__(self, "_program", None)  # both stand in it
+        object.__setattr__(self, name, value)
+
+    @property
+    def indices(self) -> tuple[Index, ...]:
+        """Order of the indices in rows."""
+        return self._indices
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Parameters by name; a view."""
+        return MappingProxyType(self._parameters)
+
+    @property
+    def variables(self) -> Mapping[str, Variable]:
+        """Variables by name; a view."""
+        return MappingProxyType(self._variables)
+
+    @property
+    def constraints(self) -> Mapping[str, ConstraintBlock]:
+        """Families of constraints by name; a view."""
+        return MappingProxyType(self._constraints)
+
+    @property
+    def subsets(self) -> Mapping[str, Subset]:
+        """Subsets of combinations of labels by name; a view."""
+        return MappingProxyType(self._subsets)
+
+    @property
+    def definitions(self) -> Mapping[str, Expression]:
+        """Named formulas of the variables that are no constraint, such as the tasks that a share means; a view."""
+        return MappingProxyType(self._definitions)
+
+    @property
+    def objective(self) -> Expression | None:
+        """What is maximised or minimised."""
+        return self._objective
+
+    @property
+    def sense(self) -> Sense:
+        """``max`` or ``min``."""
+        return self._sense
+
+    def changed(self) -> None:
+        """Throw away what was compiled: the next solve sees the model as it is now."""
+        self._program = None
 
     def parameter(self, name: str, over: Index | tuple[Index, ...], values: Any, doc: str = "") -> Parameter:
         """Declare known numbers over indices.
@@ -117,22 +151,31 @@ class Model:
             For a duplicate name, a wrong shape, or a number that is not finite (the labels are named).
         """
         indices = (over,) if isinstance(over, Index) else tuple(over)
+        found = parameter_values(values, indices, name)
         self._register(name, indices)
-        try:
-            array = np.array(aligned(values, indices, f"parameter {name!r}", ModelError), dtype=float)
-        except (TypeError, ValueError) as error:
-            if isinstance(error, ModelError):
-                raise
-            raise ModelError(f"parameter {name!r} is not all numbers ({error})") from None
-        shape = tuple(len(index) for index in indices)
-        if array.shape != shape:
-            raise ModelError(f"parameter {name!r} has shape {array.shape}, expected {shape} ({_axes(indices)})")
-        if not np.isfinite(array).all():
-            at = tuple(np.argwhere(~np.isfinite(array))[0])
-            where = ", ".join(str(index[p]) for index, p in zip(indices, at, strict=True))
-            raise ModelError(f"parameter {name}[{where}] is {array[at]}; expected a finite number")
-        self.parameters[name] = Parameter(name, indices, array, doc)
-        return self.parameters[name]
+        self._parameters[name] = Parameter(name, indices, found, doc, model=self)
+        return self._parameters[name]
+
+    def subset(self, name: str, over: Index | tuple[Index, ...], where: Any, doc: str = "") -> Subset:
+        """Declare some of the combinations of labels, for ``where`` of variables and constraints.
+
+        Parameters
+        ----------
+        name : str
+            Name in formulas: the model prints ``∀ (n,i) ∈ E``, and what E is.
+        over : Index or tuple of Index
+        where : array_like of bool
+            One entry for each combination of labels.
+        doc : str
+            Which these are: "n may run on i". Without it they are enumerated.
+        """
+        indices = (over,) if isinstance(over, Index) else tuple(over)
+        given = subset_of(where, indices, f"subset {name!r}")
+        size = int(np.prod([len(index) for index in indices]))
+        self._register(name, indices)
+        positions = np.arange(size) if given is None else given.positions.copy()
+        self._subsets[name] = Subset(name, indices, positions, doc)
+        return self._subsets[name]
 
     def variable(
         self,
@@ -151,7 +194,7 @@ class Model:
         ----------
         name : str
         *over : Index
-        where : array_like of bool, optional
+        where : array_like of bool or Subset, optional
             One entry for each combination of labels.
         lower, upper : float, array_like or None
             Bounds (None: none). The default is ``0 <= x``.
@@ -159,19 +202,13 @@ class Model:
         doc : str
             What it is, with the unit.
         """
-        self._register(name, over)
-        positions = self._mask(where, over, f"variable {name!r}")
+        subset = subset_of(where, over, f"variable {name!r}")
         if binary:
             integer, lower, upper = True, 0.0, 1.0
-        low, high = (
-            self._bound(name, what, value, default, over, positions)
-            for what, value, default in (("lower", lower, -np.inf), ("upper", upper, np.inf))
-        )
-        if (low > high).any():
-            raise ModelError(f"variable {name!r}: a lower bound is above its upper bound")
-        variable = Variable(name, over, positions=positions, lower=low, upper=high, integer=integer, doc=doc)
-        self.variables[name] = variable
-        return variable
+        found = bounds(name, lower, upper, over, None if subset is None else subset.positions)
+        self._register(name, over)
+        self._variables[name] = Variable(name, over, where=subset, bounds=found, integer=integer, doc=doc, model=self)
+        return self._variables[name]
 
     def constraint(
         self, name: str, relation: Relation, *, over: tuple[Index, ...] = (), where: Any = None, doc: str = ""
@@ -185,7 +222,7 @@ class Model:
             ``left <= right``, ``left >= right`` or ``left == right``.
         over : tuple of Index, optional
             Order of the rows; the default is the model's order of indices.
-        where : array_like of bool, optional
+        where : array_like of bool or Subset, optional
             Over the same indices: only these rows exist.
         """
         if not isinstance(relation, Relation):
@@ -195,7 +232,7 @@ class Model:
         for variable in _variables(relation.left) + _variables(relation.right):
             if self.variables.get(variable.name) is not variable.base:
                 raise ModelError(f"constraint {name!r} uses variable {variable.name!r}, which is of another model")
-        self.indices = union(self.indices, relation.indices)
+        self._indices = union(self._indices, relation.indices)
         free = {index.symbol for index in relation.indices}
         order = over or tuple(index for index in self.indices if index.symbol in free)
         if {index.symbol for index in order} != free:
@@ -203,13 +240,20 @@ class Model:
                 f"constraint {name!r} holds for each of ({', '.join(sorted(free))}), "
                 f"but over=({', '.join(index.symbol for index in order)}) was given"
             )
-        self._program = None
-        positions = self._mask(where, order, f"constraint {name!r}")
-        self.constraints[name] = ConstraintBlock(name, relation, order, positions, doc)
+        subset = subset_of(where, order, f"constraint {name!r}")
+        self.changed()
+        self._constraints[name] = ConstraintBlock(name, relation, order, subset, doc)
+
+    def remove(self, name: str) -> None:
+        """Remove a family of constraints; the next solve is without it."""
+        if name not in self._constraints:
+            raise UnknownNameError(f"no constraint is called {name!r}; {nearest(name, self._constraints)}")
+        del self._constraints[name]
+        self.changed()
 
     def define(self, name: str, expression: Expression) -> None:
         """Give a name to a formula of the variables, to be evaluated at a solution (``tasks = Γ[n]·g[n,i]``)."""
-        self.definitions[name] = expression
+        self._definitions[name] = expression
 
     def evaluate(self, name: str, x: np.ndarray) -> np.ndarray:
         """Return the values of a definition at column values ``x``, one array axis for each of its indices."""
@@ -219,11 +263,11 @@ class Model:
 
     def maximize(self, objective: Any) -> None:
         """Set the objective: linear, or with weights times logarithms."""
-        self._objective("max", objective)
+        self._optimise("max", objective)
 
     def minimize(self, objective: Any) -> None:
         """Set the objective to be minimised."""
-        self._objective("min", objective)
+        self._optimise("min", objective)
 
     def compile(self) -> Program:
         """Return the model as frozen arrays; O(nonzeros), without a loop over rows.
@@ -314,49 +358,21 @@ class Model:
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {len(self.variables)} variables, {len(self.constraints)} constraints>"
 
-    def _objective(self, sense: Sense, objective: Any) -> None:
+    def _optimise(self, sense: Sense, objective: Any) -> None:
         expression = as_expression(objective)
         if expression.indices:
             raise ModelError(
                 f"the objective must be one number, but {expression} has the free index "
                 f"{expression.indices[0].symbol!r}; sum over it"
             )
-        self.sense, self.objective, self._program = sense, expression, None
+        self._sense, self._objective = sense, expression
+        self.changed()
 
     def _register(self, name: str, indices: tuple[Index, ...]) -> None:
-        if name in self.parameters or name in self.variables:
+        if name in self._parameters or name in self._variables or name in self._subsets:
             raise ModelError(f"the name {name!r} is used twice in model {self.name!r}")
-        self._program = None
-        self.indices = union(self.indices, indices)
-
-    def _mask(self, where: Any, over: tuple[Index, ...], what: str) -> np.ndarray | None:
-        if where is None:
-            return None
-        mask = np.asarray(aligned(where, over, f"'where' of {what}", ModelError))
-        shape = tuple(len(index) for index in over)
-        if mask.dtype != bool or mask.shape != shape:
-            raise ModelError(f"{what}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} ({_axes(over)})")
-        return None if mask.all() else np.flatnonzero(mask)
-
-    def _bound(
-        self, name: str, what: str, value: Any, default: float, over: tuple[Index, ...], positions: np.ndarray | None
-    ) -> np.ndarray:
-        shape = tuple(len(index) for index in over)
-        given = aligned(value, over, f"the {what} bound of variable {name!r}", ModelError)
-        array = np.asarray(default if value is None else given, dtype=float)
-        if array.shape not in ((), shape):
-            raise ModelError(f"variable {name!r}: the {what} bound has shape {array.shape}, expected {shape}")
-        if np.isnan(array).any() or (array == -default).any():
-            raise ModelError(f"variable {name!r}: a {what} bound is NaN or {-default}; expected a number or None")
-        size = int(np.prod(shape)) if positions is None else len(positions)
-        if array.ndim == 0:
-            return np.full(size, float(array))
-        flat = array.reshape(-1)
-        return flat.copy() if positions is None else flat[positions]
-
-
-def _axes(indices: tuple[Index, ...]) -> str:
-    return " × ".join(f"{len(index)} {index.name}" for index in indices) or "one number"
+        self._indices = union(self._indices, indices)
+        self.changed()
 
 
 def _variables(node: Expression) -> list[Variable]:

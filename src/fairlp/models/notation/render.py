@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from .expressions import (
 )
 
 if TYPE_CHECKING:
+    from .entries import Subset
+    from .expressions import Index
     from .model import Model
 
 _GREEK = {
@@ -28,6 +30,13 @@ _GREEK = {
 }  # fmt: skip
 _SIGNS = {"<=": ("≤", r"\le"), ">=": ("≥", r"\ge"), "==": ("=", "=")}
 _SUM, _PRODUCT, _ATOM = 1, 2, 3
+#: Elements of a subset without words that are enumerated.
+_MOST_SHOWN = 8
+#: Letters that mean something to LaTeX.
+_TEX_LETTERS = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    **{letter: "\\" + letter for letter in "{}_&%$#"},
+}  # fmt: skip
 
 
 def text(expression: Expression) -> str:
@@ -105,6 +114,8 @@ def _wrap(part: tuple[str, int], need: int) -> str:
 
 def _domain(variable: Variable, tex: bool) -> str:
     """Return the bounds and kind of a variable in words of mathematics."""
+    if not variable.size:
+        return _indexed(variable, tex)
     lower = None if np.isneginf(variable.lower).all() else variable.lower.min()
     upper = None if np.isposinf(variable.upper).all() else variable.upper.max()
     name, (leq, geq) = _indexed(variable, tex), ((r"\le", r"\ge") if tex else ("≤", "≥"))
@@ -126,8 +137,78 @@ def _domain(variable: Variable, tex: bool) -> str:
     return shown
 
 
+class _Subsets:
+    """The subsets that blocks of a model exist for, each with one name; those without get one."""
+
+    def __init__(self, model: Model, tex: bool) -> None:
+        self.tex = tex
+        self.names: dict[tuple[tuple[str, ...], bytes], str] = {}
+        self.shown: dict[str, Subset] = {}
+        self.taken = {*model.parameters, *model.variables, *model.subsets}
+        given = [*(one.where for one in model.variables.values()), *(one.where for one in model.constraints.values())]
+        used = [where for where in given if where is not None]
+        for subset in sorted(used, key=lambda one: not one.name):  # named ones first, in their order
+            key = _key(subset)
+            if key not in self.names:
+                self.names[key] = subset.name or self._free()
+                self.shown[self.names[key]] = subset
+
+    def _free(self) -> str:
+        numbers = ("", *map(str, range(1, len(self.shown) + len(self.taken) + 1)))
+        return next(f"E{k}" for k in numbers if f"E{k}" not in self.taken and f"E{k}" not in self.shown)
+
+    def scope(self, over: tuple[Index, ...], where: Subset | None) -> str:
+        """Return what a block holds for: ``∀ n, i``, or ``∀ (n,i) ∈ E``; empty for a block of one row."""
+        if not over:
+            return ""
+        every = "\\forall\\, " if self.tex else "∀ "
+        if where is None:
+            return every + ", ".join(index.symbol for index in over)
+        name = self.names[_key(where)]
+        member = r"\in" if self.tex else "∈"
+        return f"{every}{_tuple(over)} {member} {_subset_name(name, self.tex)}"
+
+    def definition(self, name: str) -> str:
+        """Return which elements a subset has: in words, or enumerated, the first ones where there are many."""
+        subset = self.shown[name]
+        brace = ("\\{", "\\}") if self.tex else ("{", "}")
+        if subset.doc:
+            words = f"\\text{{{_plain_tex(subset.doc)}}}" if self.tex else subset.doc
+            inner = _tuple(subset.indices) + (" : " if self.tex else ": ") + words
+        else:
+            found = [_element(element, self.tex) for element in subset.elements(_MOST_SHOWN)]
+            inner = ", ".join(found) + ((", \\dots" if self.tex else ", …") if len(subset) > len(found) else "")
+        return f"{_subset_name(name, self.tex)} = {brace[0]}{inner}{brace[1]}"
+
+
+def _key(subset: Subset) -> tuple[tuple[str, ...], bytes]:
+    return tuple(index.symbol for index in subset.indices), subset.positions.tobytes()
+
+
+def _tuple(indices: tuple[Index, ...]) -> str:
+    symbols = ",".join(index.symbol for index in indices)
+    return f"({symbols})" if len(indices) > 1 else symbols
+
+
+def _element(labels: tuple[Any, ...], tex: bool) -> str:
+    shown = ",".join(f"\\text{{{_plain_tex(str(label))}}}" if tex else str(label) for label in labels)
+    return f"({shown})" if len(labels) > 1 else shown
+
+
+def _subset_name(name: str, tex: bool) -> str:
+    base = name.rstrip("0123456789")
+    number = name[len(base) :]
+    return f"{symbol(base, tex)}_{{{number}}}" if tex and number and base else symbol(name, tex)
+
+
+def _plain_tex(words: str) -> str:
+    """Return words so that LaTeX prints them as they are."""
+    return "".join(_TEX_LETTERS.get(letter, letter) for letter in words)
+
+
 def model_text(model: Model) -> str:
     """Return a whole model as text, as ``print(model)`` shows it."""
+    subsets = _Subsets(model, False)
     lines = [model.name + (f"  ({model.source})" if model.source else "")]
     if model.objective is not None:
         lines.append(f"  {model.sense}imize  {text(model.objective)}")
@@ -135,8 +216,8 @@ def model_text(model: Model) -> str:
     if model.constraints:
         lines.append("  subject to")
     for name, row in model.constraints.items():
-        scope = f"   ∀ {', '.join(i.symbol for i in row.over)}" if row.over else ""
-        some = "" if row.positions is None else f" ({len(row.positions)} of {row.full_size})"
+        scope = f"   {subsets.scope(row.over, row.where)}" if row.over else ""
+        some = "" if row.where is None else f" ({len(row.where)} of {row.full_size})"
         lines.append(f"    {name:<{width}}  {relation(row.relation, False)}{scope}{some}")
     if model.definitions:
         lines.append("  defining")
@@ -144,26 +225,39 @@ def model_text(model: Model) -> str:
     lines.append("  with")
     entries: list[tuple[str, str]] = []
     for variable in model.variables.values():
-        total = int(np.prod(variable.shape))
-        some = "" if variable.positions is None else f" [{variable.size} of {total} exist]"
-        entries.append((_domain(variable, False), variable.doc + some))
+        where = variable.where
+        scope = "" if where is None else f"   {subsets.scope(variable.indices, where)}"
+        some = "" if where is None else f" [{len(where)} of {where.full_size} exist]"
+        entries.append((_domain(variable, False) + scope, variable.doc + some))
     entries += [(_indexed(p, False), p.doc) for p in model.parameters.values()]
     entries += [(i.symbol, f"{i.name} ({len(i)})") for i in model.indices]
     width = max(len(left) for left, _ in entries) if entries else 0
     lines += [f"    {left:<{width}}  {right}".rstrip() for left, right in entries]
+    if subsets.shown:
+        lines.append("  where")
+        lines += [f"    {subsets.definition(n)}   {len(s)} of {s.full_size}" for n, s in subsets.shown.items()]
     return "\n".join(lines)
 
 
 def model_latex(model: Model) -> str:
     """Return a whole model as a LaTeX ``aligned`` block."""
+    subsets = _Subsets(model, True)
     rows = []
     if model.objective is not None:
         rows.append(f"\\text{{{model.sense}imize}}\\quad & {latex(model.objective)}")
     lead = r"\text{subject to}\quad & "
     for row in model.constraints.values():
-        scope = rf" \quad \forall\, {', '.join(i.symbol for i in row.over)}" if row.over else ""
+        scope = rf" \quad {subsets.scope(row.over, row.where)}" if row.over else ""
         rows.append(f"{lead}{relation(row.relation, True)}{scope}")
         lead = "& "
-    rows += [f"& {_domain(variable, True)}" for variable in model.variables.values()]
+    for variable in model.variables.values():
+        scope = ""
+        if variable.where is not None:
+            scope = rf" \quad {subsets.scope(variable.indices, variable.where)}\ \text{{(0 elsewhere)}}"
+        rows.append(f"& {_domain(variable, True)}{scope}")
+    lead = r"\text{where}\quad & "
+    for name, subset in subsets.shown.items():
+        rows.append(rf"{lead}{subsets.definition(name)} \quad \text{{({len(subset)} of {subset.full_size})}}")
+        lead = "& "
     body = " \\\\\n".join(rows)
     return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"

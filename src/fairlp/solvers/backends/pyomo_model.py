@@ -21,7 +21,8 @@ from ...models.notation.expressions import (
     SumOver,
     Variable,
 )
-from ...models.notation.model import ConstraintBlock, Model
+from ...models.notation.entries import ConstraintBlock
+from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution, Termination
 from .base import reduced_costs

@@ -1,0 +1,90 @@
+"""A mask is part of the mathematics: text and LaTeX say which elements a block exists for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Index, Model, examples
+from fairlp.errors import ModelError
+
+N, S = Index("n", ["ann", "b_b"], "user"), Index("i", ["s1", "s2"], "server")
+MASK = np.array([[True, False], [True, True]])
+
+
+def test_c_drfh_is_not_printed_as_drfh():
+    free = examples.load("khamse-ashari-figure-1").replace(eligible=None)
+    free = free.replace(capacities=free.capacities + 1)  # every server has everything
+    bound = free.replace(eligible=[[True, False], [True, True], [True, True]], task_limits=[None, 4, None])
+    drfh, c_drfh = fairlp.formulate(free, "drfh"), fairlp.formulate(bound, "c-drfh")
+    assert "∈" not in str(drfh) and r"\in" not in drfh.to_latex()
+    text, latex = str(c_drfh), c_drfh.to_latex()
+    assert "g[n,i] ≥ 0   ∀ (n,i) ∈ E" in text and "[5 of 6 exist]" in text
+    assert "E = {(n,i): n may run on i, which has all that its tasks need}   5 of 6" in text
+    assert "limit     ∑_i g[n,i] ≤ T[n]   ∀ n ∈ L (1 of 3)" in text
+    assert r"g_{n,i} \ge 0 \quad \forall\, (n,i) \in E\ \text{(0 elsewhere)}" in latex
+    assert r"E = \{(n,i) : \text{n may run on i, which has all that its tasks need}\} \quad \text{(5 of 6)}" in latex
+    assert r"\sum_{i} g_{n,i} \le T_{n} \quad \forall\, n \in L" in latex
+
+
+def test_a_mask_without_words_is_enumerated_and_equal_ones_have_one_name():
+    model = Model("m", indices=(N, S))
+    x = model.variable("x", N, S, where=MASK)
+    model.constraint("most", x <= 1, where=MASK)
+    model.constraint("ann", x.sum(S) >= 1, where=np.array([True, False]))
+    model.maximize(x.sum())
+    text, latex = str(model), model.to_latex()
+    assert "x[n,i] ≥ 0   ∀ (n,i) ∈ E" in text
+    assert "most  x[n,i] ≤ 1   ∀ (n,i) ∈ E (3 of 4)" in text
+    assert "ann   ∑_i x[n,i] ≥ 1   ∀ n ∈ E1 (1 of 2)" in text
+    assert text.endswith("  where\n    E = {(ann,s1), (b_b,s1), (b_b,s2)}   3 of 4\n    E1 = {ann}   1 of 2")
+    assert r"x_{n,i} \le 1 \quad \forall\, (n,i) \in E \\" in latex
+    assert (
+        r"\text{where}\quad & E = \{(\text{ann},\text{s1}), (\text{b\_b},\text{s1}), (\text{b\_b},\text{s2})\}" in latex
+    )
+    assert r"& E_{1} = \{\text{ann}\} \quad \text{(1 of 2)}" in latex
+
+
+def test_a_long_or_empty_subset_and_names_that_are_taken():
+    k = Index("k", range(20))
+    model = Model("m")
+    model.parameter("E", k, np.ones(20))
+    x = model.variable("x", k, where=np.arange(20) != 3)
+    model.constraint("never", x <= 1, where=np.zeros(20, dtype=bool))
+    nothing = model.variable("y", k, where=np.zeros(20, dtype=bool))
+    assert nothing.size == 0
+    text = str(model)
+    assert "E1 = {0, 1, 2, 4, 5, 6, 7, 8, …}   19 of 20" in text
+    assert "never  x[k] ≤ 1   ∀ k ∈ E2 (0 of 20)" in text and "E2 = {}   0 of 20" in text
+    assert r"7, 8" not in model.to_latex() and r"\dots\}" in model.to_latex()
+
+
+def test_a_named_subset_is_used_for_variables_and_rows():
+    model = Model("m", indices=(N, S))
+    good = model.subset("G", (N, S), MASK, "n likes i")
+    x = model.variable("x", N, S, where=good)
+    model.constraint("most", x <= 1, where=good)
+    assert x.positions.tolist() == [0, 2, 3] and model.compile().n_rows == 3
+    assert "G = {(n,i): n likes i}   3 of 4" in str(model) and model.subsets["G"] is good
+    assert repr(good) == "<Subset G of n,i: 3 of 4>"
+    everyone = model.subset("A", N, [True, True])
+    y = model.variable("y", N, where=everyone)
+    assert y.positions is None and "A =" not in str(model)
+    with pytest.raises(ModelError, match=r"<Subset G of n,i: 3 of 4> is not over \(n\)"):
+        model.variable("z", N, where=good)
+    with pytest.raises(ModelError, match="the name 'G' is used twice"):
+        model.subset("G", N, [True, False])
+
+
+@pytest.mark.parametrize("name", [n for n in fairlp.mechanisms().index if n not in ("slots", "sequential-minmax")])
+def test_every_model_with_a_mask_says_so_in_both(name):
+    instance = examples.load("ghodsi").replace(task_limits=[2, None])
+    row = fairlp.mechanisms.find(name)
+    if row.formulation is None or row.undefined(instance):
+        pytest.skip("no model here")
+    model = fairlp.formulate(instance, name)
+    blocks = [*model.variables.values(), *model.constraints.values()]
+    masked = sum(block.where is not None for block in blocks)
+    assert str(model).count("∈ ") - str(model).count("∈ {0,1}") >= masked
+    assert model.to_latex().count(r" \in ") - model.to_latex().count(r"\in \{0,1\}") >= masked
