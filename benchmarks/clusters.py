@@ -64,7 +64,9 @@ def main() -> None:
     names = [name for name, row in fairlp.mechanisms.TABLE.items() if row.undefined(instance) is None]
     rows = [timed(f"Alibaba, {len(instance.users)} × {len(instance.servers)}", instance, name) for name in names]
     show(f"Alibaba GPU trace, leximin (reading the files: {reading:.3f} s)", columns, rows)
-    show("Alibaba GPU trace, Best-Fit in both units", ["load", "unit", "tasks", "cpu", "memory", "gpu"], units(instance))
+    show(
+        "Alibaba GPU trace, Best-Fit in both units", ["load", "unit", "tasks", "cpu", "memory", "gpu"], units(instance)
+    )
 
 
 def units(instance: fairlp.Instance) -> list[list[str]]:

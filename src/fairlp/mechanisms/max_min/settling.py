@@ -1,6 +1,6 @@
 """Numbers over many orders of magnitude: where floats cannot decide, rationals do, or the answer says so.
 
-A solver's point is right to some 1e-10 of each capacity. Whoever needs less than that of a resource that others use up
+A solver's point is right to a tolerance of each capacity. Whoever needs less than that of a resource that others use up
 has a level made of rounding, and a certificate of the program does not see it. So an instance whose numbers span more
 than ``DELICATE`` is solved again in rationals (:mod:`fairlp.solvers.leximin.exact`) where it is small; where it is not,
 the answer carries a note that its levels are not proved.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
+from ...models.notation.entries import ConstraintBlock
 from ...models.notation.expressions import (
     Add,
     Constant,
@@ -21,7 +22,6 @@ from ...models.notation.expressions import (
     SumOver,
     Variable,
 )
-from ...models.notation.entries import ConstraintBlock
 from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution, Termination
