@@ -16,6 +16,7 @@ from fairlp.simulation import Workload, engine, simulate
 from fairlp.simulation.experiments import joining_users
 from fairlp.simulation.result import TABLES
 from paths import REAL_DATA
+from profiles import many
 
 POLICIES = ("first-fit", "best-fit", "slots")
 
@@ -60,7 +61,7 @@ def as_oracle(workload, cluster, kinds):
     return jobs, eligible
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=many(50), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(POLICIES))
 def test_event_by_event_in_rationals_agrees(seed, policy):
     rng = np.random.default_rng(seed)
@@ -79,7 +80,7 @@ def test_event_by_event_in_rationals_agrees(seed, policy):
         assert row.finish == last.get(k, np.nan) or (np.isnan(row.finish) and k not in last)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=many(40), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(POLICIES))
 def test_nothing_is_over_capacity_and_no_task_is_lost(seed, policy):
     """At every event: free room is between nothing and all, tasks run, wait, or have ended, each exactly once."""

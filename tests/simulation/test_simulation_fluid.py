@@ -21,6 +21,7 @@ from fairlp.simulation.allocators import DISTRIBUTED, fluid_policies
 from fairlp.simulation.fluid import Fluid
 from fairlp.simulation.generators import google_sample, synthetic, three_users
 from fairlp.tolerances import FEASIBILITY, VERIFIED
+from profiles import many
 
 #: On one server these are all DRF; where time is divided, DRF of the one resource time.
 LIKE_DRF = ("drf", "edrf", "drfh", "c-drfh", "tsf", "psdsf-rdm", "psdsf-tdm")
@@ -31,7 +32,7 @@ def workload_of(rows, resources=("cpu", "memory")):
     return Workload.of(pd.DataFrame(rows, columns=columns), list(resources))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=many(50), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(LIKE_DRF))
 def test_event_by_event_in_rationals_agrees_on_one_server(seed, policy):
     rng = np.random.default_rng(seed)
@@ -60,7 +61,7 @@ def test_event_by_event_in_rationals_agrees_on_one_server(seed, policy):
             assert row.finish == pytest.approx(float(last[k]), rel=VERIFIED)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(25), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(("drfh", "c-drfh", "tsf", "psdsf-tdm")))
 def test_on_several_servers_it_is_the_mechanism_solved_afresh_at_every_event(seed, policy):
     """The totals of these mechanisms are unique, so it does not matter which of several optima is kept."""
@@ -102,7 +103,7 @@ def fits_somewhere(ask, cluster):
     return any((allowed is None or allowed[i]) and (np.array(need) <= cluster.capacities[i]).all() for i in rows)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=many(40), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(fluid_policies()))
 def test_capacity_is_kept_and_work_is_conserved_at_every_event(seed, policy):
     """No server is over capacity; what was served is what was submitted less what is left, by job and in sum."""

@@ -32,8 +32,8 @@ MODELS = [
     f"{name} {example}"
     for name, mechanism in TABLE.items()
     for example in EXAMPLES
-    if mechanism.undefined(examples.load(example)) is None and LINEAR.get(name, {}) is not None
-    if not (name in SMALL and example == "google-cluster")
+    if mechanism.formulation and mechanism.undefined(examples.load(example)) is None
+    if LINEAR.get(name, {}) is not None and not (name in SMALL and example == "google-cluster")
 ]
 NAMES = [*MODELS, *CASES]
 FORMS = ("portable", "full", "fixed", "lp")
