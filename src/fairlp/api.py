@@ -114,8 +114,8 @@ def formulate(instance: Instance, mechanism: str, **options: Any) -> Model:
     row = find_defined(mechanism, instance)
     if row.formulation is None:
         raise NotDefinedError(
-            f"{mechanism!r} is a procedure and has no model of its own; allocate runs it, and formulate gives the model "
-            "of a mechanism that is an optimum, such as 'drfh' or 'drf-milp'"
+            f"{mechanism!r} is a procedure and has no model of its own; allocate runs it, and formulate gives the "
+            "model of a mechanism that is an optimum, such as 'drfh' or 'drf-milp'"
         )
     known = list(inspect.signature(row.formulation).parameters)[1:]
     for name in options:

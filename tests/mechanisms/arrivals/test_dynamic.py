@@ -199,7 +199,7 @@ def test_models_read_like_the_paper_and_hold_what_users_had():
         "maximize  M",
         "fairness     x[n] ≥ φ[n]·M   ∀ n",
         "irrevocable  x[n] ≥ x_before[n]   ∀ n ∈ E (3 of 4)",
-            "E = {user1, user2, user3}   3 of 4",
+        "E = {user1, user2, user3}   3 of 4",
         "capacity     ∑_n d̂[n,r]·x[n] ≤ a   ∀ r",
     ):
         assert line in text
