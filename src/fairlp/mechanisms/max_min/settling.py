@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError
 from ...formulations.normalisers import entitled
-from ...models.instances.instance import Instance
+from ...models.instances.instance import Instance, effort
 from ...models.instances.merging import merge_servers
 from ...models.programs.certificate import Verdict
 from ...solvers.leximin.exact import exact_leximin
@@ -35,8 +35,10 @@ def orders_of_magnitude(instance: Instance, due: np.ndarray) -> float:
     """
     who = due > 0
     alone = merge_servers(instance)[0].gamma().sum(axis=1)
+    multiple = effort(instance)  # given rates scale what a task needs on a server
+    needs = instance.demands[:, None, :] * (1.0 if multiple is None else multiple[:, :, None])
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        taken = instance.demands[who] * due[who, None] / instance.pool
+        taken = needs[who] * due[who, None, None] / instance.pool
         parts = (taken, alone[who] / due[who], instance.task_limits[who] / due[who])
     spread = 1.0
     for part in parts:
