@@ -324,3 +324,13 @@ def test_tasks_where_one_may_not_run_are_no_tasks_for_pareto():
     found = fairlp.audit(instance, np.array([[0.0, 1.0], [2.0, 1.0]]))
     assert found.holds["feasible"] is False and "'ann'" in found.witness["feasible"]
     assert found.holds["Pareto-optimal"] is False and "'ann'" in found.witness["Pareto-optimal"]
+
+
+def test_tasks_of_somebody_who_is_not_in_the_instance_are_refused():
+    """They take what is there, so that leaving them out would be a wrong answer without a word."""
+    instance = Instance.from_arrays([[1], [1]], [[2]], users=["ann", "bob"], servers=["s"])
+    tasks = pd.DataFrame({"s": [1, 0.5, 0.5]}, index=["bob", "ann", "zoe"])
+    for ask in (fairlp.audit, fairlp.per_server.check, fairlp.complaints.check):
+        with pytest.raises(InstanceError, match="'zoe'"):
+            ask(instance, tasks)
+    assert fairlp.audit(instance, tasks.iloc[:2]).holds["feasible"]

@@ -17,6 +17,7 @@ import pandas as pd
 from ..errors import InstanceError, NotDefinedError
 from ..models.files.whole_files import write_text
 from ..models.instances.instance import Instance
+from ..models.notation.labels import aligned
 from ..models.programs.certificate import Verdict
 
 
@@ -266,15 +267,7 @@ def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) ->
     """Return tasks as an array of users × servers, by label where there are labels."""
     if isinstance(allocation, Allocation):
         allocation = allocation.tasks
-    if isinstance(allocation, pd.DataFrame):
-        users, servers = list(instance.users), list(instance.servers)
-        for label, there, what in ((users, allocation.index, "user"), (servers, allocation.columns, "server")):
-            missing = [one for one in label if one not in there]
-            if missing:
-                raise InstanceError(
-                    f"the allocation has no row or column for {what} {missing[0]!r}; expected all {what}s"
-                )
-        allocation = allocation.loc[users, servers].to_numpy()
+    allocation = aligned(allocation, (instance.users, instance.servers), "the allocation", InstanceError)
     tasks = np.asarray(allocation, dtype=float)
     expected = (len(instance.users), len(instance.servers))
     if tasks.shape != expected:
@@ -288,14 +281,8 @@ def tasks_by_user(instance: Instance, allocation: Any) -> np.ndarray:
     """Return tasks by user, shape (N,), of an Allocation, a mapping, a Series, a frame users × servers, or an array."""
     if isinstance(allocation, Allocation):
         return np.asarray(allocation.tasks_array.sum(axis=1))
-    if isinstance(allocation, Mapping):
-        allocation = pd.Series(allocation)
     if isinstance(allocation, pd.DataFrame):
         allocation = allocation.sum(axis=1)
-    if isinstance(allocation, pd.Series):
-        missing = [user for user in instance.users if user not in allocation.index]
-        if missing:
-            raise InstanceError(f"there are no tasks of user {missing[0]!r}; expected one number for each user")
-        allocation = allocation.loc[list(instance.users)]
+    allocation = aligned(allocation, (instance.users,), "the allocation", InstanceError)
     array = np.asarray(allocation, dtype=float)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array

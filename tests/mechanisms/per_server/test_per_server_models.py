@@ -217,9 +217,9 @@ def test_a_check_takes_labels_in_any_order_and_refuses_what_does_not_fit():
     assert check(instance, allocation.tasks.iloc[::-1, ::-1])
     with pytest.raises(InstanceError, match=r"shape \(2, 3\); expected \(3, 2\), users × servers"):
         check(instance, allocation.tasks_array.T)
-    with pytest.raises(InstanceError, match="no row or column for user 'user3'"):
+    with pytest.raises(InstanceError, match="the allocation has no user 'user3'"):
         check(instance, allocation.tasks.iloc[:2])
-    with pytest.raises(InstanceError, match="no row or column for server 'server1'"):
+    with pytest.raises(InstanceError, match="the allocation .*'first'"):
         check(instance, allocation.tasks.rename(columns={"server1": "first"}))
     with pytest.raises(InstanceError, match="not finite"):
         check(instance, np.full((3, 2), np.nan))
