@@ -219,7 +219,7 @@ def test_a_check_takes_labels_in_any_order_and_refuses_what_does_not_fit():
         check(instance, allocation.tasks_array.T)
     with pytest.raises(InstanceError, match="the allocation has no user 'user3'"):
         check(instance, allocation.tasks.iloc[:2])
-    with pytest.raises(InstanceError, match="the allocation .*'first'"):
+    with pytest.raises(InstanceError, match=r"the allocation .*'first'"):
         check(instance, allocation.tasks.rename(columns={"server1": "first"}))
     with pytest.raises(InstanceError, match="not finite"):
         check(instance, np.full((3, 2), np.nan))
