@@ -18,13 +18,15 @@ import fairlp
 from fairlp import study
 from fairlp.errors import FileFormatError, StudyError
 from fairlp.study import storage
-from paths import SUPPORT
+from paths import ROOT, SUPPORT
 from study_functions import awkward, make
 
 HERE = SUPPORT
 #: a study that takes a second or two
 LONG = {"runs": 30, "statistics": ["summary", awkward]}
 _CHILD = f"""
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
 import sys
 sys.path.insert(0, {str(HERE)!r})
 from study_functions import awkward, make
@@ -58,7 +60,7 @@ def whole(tmp_path_factory):
 
 
 def start(path, workers, seconds):
-    environment = {**os.environ, "FAIRLP_TEST_SECONDS": str(seconds), "PYTHONPATH": str(HERE.parent / "src")}
+    environment = {**os.environ, "FAIRLP_TEST_SECONDS": str(seconds), "PYTHONPATH": str(ROOT / "src")}
     return subprocess.Popen(
         [sys.executable, "-c", _CHILD, str(path), str(workers)], env=environment, start_new_session=True
     )
