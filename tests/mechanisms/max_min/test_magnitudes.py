@@ -12,6 +12,7 @@ import pytest
 import fairlp
 import leximin_oracle
 from fairlp import Instance
+from fairlp.errors import SolverNotAvailableError
 from fairlp.formulations.normalisers import entitled
 from fairlp.mechanisms.max_min import settling
 from fairlp.mechanisms.max_min.methods import within_capacity
@@ -127,3 +128,9 @@ def test_no_server_is_over_its_capacity_beyond_the_rounding_of_a_sum():
         assert scaled[:, 2].tolist() == exact[:, 2].tolist() and scaled == pytest.approx(exact, rel=2 * off)
     assert within_capacity(instance, exact).tolist() == exact.tolist()
     assert fairlp.allocate(instance, "drfh", method="interior-point").residual <= ROUNDING
+
+
+def test_a_solver_that_is_not_there_is_not_replaced_by_rationals(monkeypatch):
+    monkeypatch.setattr("fairlp.solvers.backends.scip.Scip.available", lambda self: (False, "planted"))
+    with pytest.raises(SolverNotAvailableError, match="planted"):
+        fairlp.allocate(PRINTED["weights"], "drfh", solver="scip")

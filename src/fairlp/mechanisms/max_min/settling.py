@@ -55,15 +55,19 @@ def settled(method: Callable[[Asked], Tasks], *, rationals: bool = True) -> Call
         spread = orders_of_magnitude(asked.instance, due)
         if spread <= 1 / DELICATE:
             return method(asked)
+        outcome, failure = None, None
         try:
             outcome = method(asked)
-        except SolverError:
-            outcome = None
+        except SolverNotAvailableError:
+            raise  # no rounding, and no answer that was asked for
+        except SolverError as error:
+            failure = error
         verdict, tasks = _in_rationals(asked) if rationals else (Verdict(False, "servers are shared one by one"), due)
         if verdict.proved:
             return _of_rationals(asked.instance, outcome, due, verdict, tasks)
         if outcome is None:
-            return method(asked)  # it raises what it raised
+            assert failure is not None
+            raise failure
         return replace(outcome, unproved=_unproved(spread, verdict))
 
     return settle

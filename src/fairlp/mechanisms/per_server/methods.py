@@ -125,13 +125,15 @@ def milp(asked: Asked, *, formulation: Callable[[Instance], Model]) -> Outcome:
     """
 
     def point(small: Instance) -> np.ndarray:
-        model = formulation(small)
-        for tolerance in MILP_TOLERANCES:
+        model, failure = formulation(small), None
+        given = asked.options.get("primal_tolerance")
+        for tolerance in MILP_TOLERANCES if given is None else (given,):
             try:
                 return _point(asked, small, model, primal_tolerance=tolerance)
-            except NoSolutionError:
-                continue
-        return _point(asked, small, model)
+            except NoSolutionError as error:
+                failure = error
+        assert failure is not None
+        raise failure
 
     return _certified(asked, lambda small: _ended(asked, small, point(small)))
 

@@ -103,10 +103,8 @@ def leximin(
     prepared = perf_counter()
     backend = find_backend(solver)
     session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))
-    rounds = _Rounds(session, model, users, member_due, part.task_limits * users.factor, small.weights)
-    if Capability.DUALS not in backend.capabilities:
-        rounds.has_duals = False
-        rounds.same = max(UNPRICED_LEVEL, 4 * FIRST_ORDER * len(rounds.rows))
+    has_duals = Capability.DUALS in backend.capabilities
+    rounds = _Rounds(session, model, users, member_due, part.task_limits * users.factor, small.weights, has_duals)
     rounds.run()
     solved = perf_counter()
     assert rounds.last is not None
@@ -114,7 +112,7 @@ def leximin(
     result.rounds = [(level, who[frozen]) for level, frozen in rounds.history]
     if rounds.priced is not None and rounds.priced.row_duals is not None:
         result.prices = _prices(model, rounds.priced, servers)
-    result.gap = rounds.gap if rounds.has_duals else None
+    result.gap = rounds.gap if has_duals else None
     result.programs, result.relaxed = rounds.programs, rounds.relaxed
     grouped = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
     # a member that has all its tasks has exactly its limit, not level × due rounded
@@ -134,7 +132,14 @@ class _Rounds:
     """The rounds: ``level[m]`` of each member is its level once frozen; groups are rows of the program."""
 
     def __init__(
-        self, session: Session, model: Model, users: Groups, due: np.ndarray, limit: np.ndarray, weights: np.ndarray
+        self,
+        session: Session,
+        model: Model,
+        users: Groups,
+        due: np.ndarray,
+        limit: np.ndarray,
+        weights: np.ndarray,
+        has_duals: bool,
     ) -> None:
         program = model.compile()
         self.session, self.name, self.users, self.due = session, program.name, users, due
@@ -155,8 +160,8 @@ class _Rounds:
         self.proved = 0.0  # the gap of the last program
         self.floor, self.relaxed = np.zeros(len(self.rows)), 0.0
         self.limited = session.options.time_limit is not None
-        self.has_duals = True
-        self.same = SAME_LEVEL
+        self.has_duals = has_duals
+        self.same = SAME_LEVEL if has_duals else max(UNPRICED_LEVEL, 4 * FIRST_ORDER * len(self.rows))
 
     def run(self) -> None:
         """Run rounds until nobody is active."""
