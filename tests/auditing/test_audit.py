@@ -239,7 +239,9 @@ def test_reading_what_a_scheduler_did(tmp_path):
         ("server1\n1\n", "no column 'user'"),
         ("user,server1\nuser9,1\n", "user 'user9'"),
         ("user,server7\nuser1,1\n", "server 'server7'"),
-        ("user,server1\nuser1,many\n", "'many'; expected a number"),
+        ("user,server1\nuser1,many\n", "'many'; expected a finite number"),
+        (f"user,server1\nuser1,{'9' * 400}\n", "9999; expected a finite number"),
+        (f"user,server,tasks\nuser1,server1,{'9' * 400}\n", "inf; expected a finite number"),
         ("user,server1\nuser1,1\nuser1,2\n", "twice"),
         ("", "could not be read"),
     ):

@@ -171,6 +171,7 @@ def test_jobs_from_csv_and_what_is_wrong_with_them(tmp_path):
         ({"cpu": [0.0]}, "demand nothing"),
         ({"duration": ["long"]}, "duration long"),
         ({"duration": [np.nan]}, "expected a number"),
+        ({"tasks": [10**400]}, "expected a number"),
     ):
         with pytest.raises(InstanceError, match=words):
             Workload.of(pd.DataFrame({**good, **change}), ["cpu"])

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..errors import FileFormatError, InstanceError
 from ..examples import google_servers
-from ..models.files.tasks import read_table
+from ..models.files.tasks import as_numbers, read_table
 from ..models.files.whole_files import home
 from ..models.instances.instance import EVERYWHERE, Instance
 from .workload import Workload
@@ -194,9 +194,9 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
     if missing:
         raise FileFormatError(f"{str(tasks_csv)!r} has no column {missing[0]!r}")
     for column in wanted[1:]:
-        numbers = pd.to_numeric(table[column], errors="coerce")
-        if (numbers.isna() & table[column].notna()).any():
-            raise FileFormatError(f"{str(tasks_csv)!r}: column {column!r} holds something else than numbers")
+        numbers = as_numbers(table[column])
+        if (~np.isfinite(numbers) & table[column].notna()).any():
+            raise FileFormatError(f"{str(tasks_csv)!r}: column {column!r} holds something else than finite numbers")
         table[column] = numbers
     table = table[table["deletion_time"] >= table["creation_time"]]
     specs = table["gpu_spec"] if "gpu_spec" in table.columns else pd.Series(index=table.index, dtype=object)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InstanceError
-from ..models.files.tasks import read_table
+from ..models.files.tasks import as_numbers, read_table
 from ..models.files.whole_files import drafts, home
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ class Workload:
         if table.index.has_duplicates:
             raise InstanceError(f"job {table.index[table.index.duplicated()][0]!r} is there twice")
         for name in ("arrival", "tasks", "duration", *resources):
-            values = pd.to_numeric(table[name], errors="coerce")
+            values = as_numbers(table[name])
             bad = np.flatnonzero(~np.isfinite(values.to_numpy(dtype=float)) | (values.to_numpy(dtype=float) < 0))
             if bad.size:
-                job, value = table.index[bad[0]], table[name].iloc[bad[0]]
+                job, value = table.index[bad[0]], str(table[name].iloc[bad[0]])[:80]
                 raise InstanceError(f"job {job!r} has {name} {value}; expected a number, not negative")
             table[name] = values.astype(float)
         whole = table["tasks"].to_numpy()

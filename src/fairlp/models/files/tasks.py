@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,12 +52,12 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
             raise FileFormatError(f"{where!r} has user {twice!r} twice")
         wide = table.set_index("user")
         _known(pd.Series(wide.columns.astype(str)), servers, "server", where)
-    numbers = wide.apply(pd.to_numeric, errors="coerce")
-    bad = np.argwhere((numbers.isna() & wide.notna()).to_numpy())
+    numbers = wide.apply(as_numbers)
+    bad = np.argwhere(~np.isfinite(numbers.to_numpy()) & wide.notna().to_numpy())
     if len(bad):
         row, column = bad[0]
-        user, server, value = wide.index[row], wide.columns[column], wide.iloc[row, column]
-        raise FileFormatError(f"{where!r}: tasks of user {user!r} on {server!r} are {value!r}; expected a number")
+        user, server, value = wide.index[row], wide.columns[column], repr(wide.iloc[row, column])[:80]
+        raise FileFormatError(f"{where!r}: tasks of user {user!r} on {server!r} are {value}; expected a finite number")
     numbers.index = [users[str(user)] for user in numbers.index]
     numbers.columns = [servers[str(server)] for server in numbers.columns]
     whole: pd.DataFrame = numbers.reindex(index=list(instance.users), columns=list(instance.servers)).fillna(0.0)
@@ -69,6 +70,18 @@ def read_table(path: Path, types: dict[str, type]) -> pd.DataFrame:
         return pd.read_csv(StringIO(read_text(path)), dtype=types)
     except (ValueError, OverflowError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise FileFormatError(f"{str(path)!r} could not be read as CSV: {error}") from error
+
+
+def as_numbers(values: pd.Series[Any]) -> pd.Series[float]:
+    """Return a column as floats: what is not a number as NaN, a whole one beyond floats as infinity.
+
+    >>> as_numbers(pd.Series(["1", "two", 10**400], dtype=object)).tolist()
+    [1.0, nan, inf]
+    """
+    try:
+        return pd.to_numeric(values, errors="coerce").astype(float)
+    except OverflowError:  # pandas keeps long ones as Python's integers
+        return pd.to_numeric(values.astype(str), errors="coerce").astype(float)
 
 
 def _known(found: pd.Series, known: dict[str, object], what: str, where: str) -> None:
