@@ -53,7 +53,7 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
         wide = table.set_index("user")
         _known(pd.Series(wide.columns.astype(str)), servers, "server", where)
     numbers = wide.apply(as_numbers)
-    bad = np.argwhere(~np.isfinite(numbers.to_numpy()) & wide.notna().to_numpy())
+    bad = np.argwhere(~np.isfinite(numbers.to_numpy(dtype=float)) & wide.notna().to_numpy(dtype=bool))
     if len(bad):
         row, column = bad[0]
         user, server, value = wide.index[row], wide.columns[column], repr(wide.iloc[row, column])[:80]
