@@ -173,7 +173,6 @@ class _Rounds:
                 self.level[frozen] = self.cap[frozen]
             else:
                 self.priced = self.priced or solution
-                level = max(level, before)
                 frozen = self.active & (self.cap <= level)
                 self.level[frozen] = self.cap[frozen]
                 blocked = self.active & ~frozen & self._priced(solution)[self.users.of]
@@ -189,8 +188,11 @@ class _Rounds:
             before = level
 
     def _raise(self, level: float) -> tuple[float, Solution | None]:
-        """Return the largest level at which every active member has min(due·level, limit), by Newton's method."""
-        limited = self.active & (self.cap <= level)
+        """Return the largest level at which every active member has min(due·level, limit), by Newton's method.
+
+        It is at least ``level``, that of the round before, which nobody who is active had all its tasks at.
+        """
+        limited = np.zeros_like(self.active)
         while True:
             if not (self.active & ~limited).any():
                 return level, None

@@ -1,0 +1,172 @@
+"""Planted answers: certificates with one wrong number, points that are not what their status says, wrong options."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from fairlp.errors import NoSolutionError, SolverError, UnsupportedError
+from fairlp.models.programs import backends
+from fairlp.models.programs.certificate import Certificate, certify, proves_infeasible
+from fairlp.models.programs.program import LogTerms
+from fairlp.models.programs.solution import Capability, Options, Point, Solution, Status, Termination
+from fairlp.tolerances import VERIFIED
+from small_programs import INF, program
+
+
+@pytest.mark.parametrize("off", [2 * VERIFIED, 1e-6, 1.0])
+@pytest.mark.parametrize("part", ["primal_residual", "integrality_residual", "dual_residual", "gap"])
+def test_one_wrong_number_is_enough(part, off):
+    right = Certificate(0.0, 0.0, 0.0, 0.0, 0.0)
+    assert right.is_optimal and right.is_feasible
+    wrong = dataclasses.replace(right, **{part: off})
+    assert not wrong.is_optimal
+    assert wrong.is_feasible == (part in ("dual_residual", "gap"))
+
+
+def test_complementarity_alone_decides_nothing_and_missing_duals_do():
+    right = Certificate(0.0, 0.0, 0.0, 1.0, 0.0)
+    assert right.is_optimal
+    assert not dataclasses.replace(right, dual_residual=None).is_optimal
+    assert not dataclasses.replace(right, gap=None).is_optimal
+
+
+@pytest.mark.parametrize("off", [1e-6, 1.0])
+def test_a_wrong_dual_that_another_one_hides_is_seen(off):
+    """max x: x <= 1 twice: duals 1 + off and −off leave the reduced cost at 0."""
+    p = program([[1.0], [1.0]], [(-INF, 1.0)] * 2, [(0.0, INF)], [1.0])
+    assert certify(p, np.ones(1), np.array([1.0, 0.0]), None).is_optimal
+    assert certify(p, np.ones(1), np.array([0.25, 0.75]), None).is_optimal
+    found = certify(p, np.ones(1), np.array([1.0 + off, -off]), None)
+    assert found.dual_residual > off / 4 and not found.is_optimal
+
+
+def test_a_dual_objective_above_the_primal_one_is_a_gap():
+    """min x: x >= 1, at a point that is below: cheaper than it may be."""
+    p = program([[1.0]], [(1.0, INF)], [(0.0, INF)], [1.0], "min")
+    assert certify(p, np.ones(1), np.ones(1), None).gap == 0.0
+    assert certify(p, np.full(1, 0.5), np.ones(1), None).gap == pytest.approx(0.5)
+
+
+def test_the_largest_violation_counts_wherever_it_is():
+    p = program(np.eye(2), [(1.0, 2.0), (1.0, 2.0)], [(0.0, 9.0), (0.0, 9.0)])
+    assert certify(p, np.array([0.5, 2.0 + 1e-5]), None, None).primal_residual > 0.2
+    assert certify(p, np.array([4.0, 1.0 - 1e-5]), None, None).primal_residual > 0.2
+    bounds = program(np.eye(2), [(0.0, 2.0), (0.0, 2.0)], [(1.0, 2.0), (1.0, 2.0)])
+    assert certify(bounds, np.array([0.5, 2.0 + 1e-5]), None, None).primal_residual > 0.2
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_rounding_of_a_row_without_a_right_hand_side_is_no_violation_and_more_is(scale):
+    """x <= y, where both could be 1: 1e-13 of it is noise, 1e-7 is not."""
+    p = program([[1.0, 1.0], [1.0, -1.0]], [(-INF, scale), (-INF, 0.0)], [(0.0, INF)] * 2)
+    assert certify(p, scale * np.array([1e-13, 0.0]), None, None).is_feasible
+    assert not certify(p, scale * np.array([1e-7, 0.0]), None, None).is_feasible
+
+
+def test_a_row_is_as_large_as_its_larger_side_and_a_variable_as_its_tightest_row_lets_it():
+    wide = program([[1.0]], [(0.0, 1e6)], [(-INF, INF)])
+    assert certify(wide, np.full(1, -1e-3), None, None).is_feasible
+    two = program([[1.0], [1.0]], [(-INF, 1.0), (-INF, 1e9)], [(0.0, INF)])
+    assert not certify(two, np.full(1, -1e-3), None, None).is_feasible
+
+
+def logarithmic():
+    """max log(x + 1) + 5: x <= 3, whose row has the price 1/4."""
+    logs = LogTerms("log", np.ones(1), sp.csr_array(np.ones((1, 1))), np.ones(1))
+    return program([[1.0]], [(-INF, 3.0)], [(0.0, INF)], logs=logs, offset=5.0)
+
+
+def test_the_gradient_of_logarithms_is_certified():
+    x = np.full(1, 3.0)
+    assert certify(logarithmic(), x, np.full(1, 0.25), None).is_optimal
+    for wrong in (0.0, 0.25 + 1e-5, 0.25 - 1e-5, 1 / 3, -0.25):
+        assert not certify(logarithmic(), x, np.full(1, wrong), None).is_optimal, wrong
+    assert logarithmic().objective_value(x) == pytest.approx(5 + np.log(4))
+
+
+def test_without_costs_every_feasible_point_is_optimal():
+    p = program([[1.0]], [(-INF, 1.0)], [(0.0, INF)])
+    assert certify(p, np.full(1, 0.5), np.ones(1), None).is_optimal
+    assert not certify(p, np.full(1, 1.5), np.ones(1), None).is_optimal
+
+
+def test_rounding_in_a_price_does_not_spoil_a_proof_and_an_unbounded_variable_does():
+    """0.1 + 0.2 − 0.3 is not 0 in floats; z is free."""
+    p = program([[1.0, 0.1], [0.0, 0.2], [-1.0, -0.3]], [(1.0, INF)] * 2 + [(0.0, INF)], [(0.0, INF), (-INF, INF)])
+    assert proves_infeasible(p, np.ones(3))
+    assert not proves_infeasible(p, np.array([1.0, 0.9, 1.0]))
+    assert not proves_infeasible(p, np.array([1.0, 1.0, -1.0]))  # a side that the last row does not have
+
+
+def answer(p, x, duals=None, termination=Termination.OPTIMAL):
+    return Solution.of_point(p, termination, "planted", "nobody", x, duals, duals)
+
+
+def test_what_duals_do_not_prove_is_not_called_optimal():
+    p = program([[1.0]], [(-INF, 1.0)], [(0.0, INF)], [1.0])
+    right = answer(p, np.ones(1), np.ones(1))
+    assert right.demoted_unless_proved() is right
+    below = answer(p, np.full(1, 0.5), np.ones(1)).demoted_unless_proved()
+    assert below.status.termination is Termination.UNKNOWN and below.status.primal is Point.FEASIBLE
+    assert below.x is not None and below.row_duals is None and below.column_duals is None
+    beyond = answer(p, np.full(1, 1.5), np.ones(1)).demoted_unless_proved()
+    assert beyond.x is None and beyond.status.primal is Point.NONE and not beyond.status.is_optimal
+
+
+def test_optimal_needs_a_point_and_a_limit_is_never_optimal():
+    p = program([[1.0]], [(-INF, 1.0)], [(0.0, INF)], [1.0])
+    nothing = answer(p, None)
+    assert nothing.status.termination is Termination.UNKNOWN and not nothing.status.is_optimal
+    late = answer(p, np.ones(1), np.ones(1), Termination.TIME_LIMIT)
+    assert late.status.primal is late.status.dual is Point.FEASIBLE and not late.status.is_optimal
+    with pytest.raises(NoSolutionError, match="time limit"):
+        late.require_optimal()
+    assert not Status(Termination.OPTIMAL, Point.FEASIBLE, Point.NONE, "").is_optimal
+    assert not Status(Termination.TIME_LIMIT, Point.OPTIMAL, Point.OPTIMAL, "").is_optimal
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"time_limit": np.nan}, {"time_limit": -1.0}, {"primal_tolerance": 0.0}, {"dual_tolerance": -1e-9}],
+)
+def test_wrong_options_are_refused(wrong):
+    with pytest.raises(UnsupportedError, match="expected"):
+        Options.from_keywords("highs", wrong)
+
+
+def test_tightened_options_keep_what_was_given():
+    highs = backends.find_backend("highs")
+    assert Options(primal_tolerance=1e-3).tightened(highs).primal_tolerance == 1e-3
+    assert Options().tightened(highs).primal_tolerance == highs.tightest
+    assert Options(dual_tolerance=1e-3).tightened(highs).dual_tolerance == 1e-3
+
+
+def test_the_arrays_of_a_program_cannot_be_changed():
+    p = program([[1.0]], [(-INF, 1.0)], [(0.0, INF)], [1.0])
+    for array in (p.c, p.row_lower, p.row_upper, p.col_lower, p.col_upper, p.integrality, p.A.data, p.A.indices):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+class Untouchable:
+    """A back end for linear programs that must not be called."""
+
+    name, capabilities = "untouchable", frozenset({Capability.LP})
+
+    def solve(self, program, options):
+        raise SolverError("called")
+
+
+def test_a_time_limit_of_nothing_runs_nothing():
+    p = program([[1.0]], [(-INF, 1.0)], [(0.0, INF)], [1.0])
+    stopped = backends.solve_on(Untouchable(), p, Options(time_limit=0))
+    assert stopped.status.termination is Termination.TIME_LIMIT and stopped.x is None
+
+
+def test_logarithms_go_to_tangents_where_a_back_end_has_none():
+    found = backends.solve(logarithmic(), "highs", Options())
+    assert found.method == "tangents" and found.x[0] == pytest.approx(3) and found.verify().is_optimal
