@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter
@@ -15,6 +13,7 @@ from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Termination
 from ...tolerances import FIRST_ORDER, SOLVER_TIGHTEST
 from .base import BaseBackend, Raw
+from .ortools_process import ask
 
 _TERMINATION = {
     "OPTIMAL": Termination.OPTIMAL,
@@ -22,7 +21,6 @@ _TERMINATION = {
     "UNBOUNDED": Termination.UNBOUNDED,
     "CANCELLED_BY_USER": Termination.INTERRUPTED,
 }
-_WORKER = Path(__file__).with_name("ortools_worker.py")
 
 
 class OrTools(BaseBackend):
@@ -40,7 +38,7 @@ class OrTools(BaseBackend):
             self.tightest = SOLVER_TIGHTEST  # of a leximin; its answers are a digit or two less right than asked
 
     def run(self, program: Program, options: Options) -> Raw:
-        """Minimise in a new process; the program goes there and back as arrays."""
+        """Minimise in the other process; the program goes there and back as arrays."""
         rows = program.A.tocsr()
         with tempfile.TemporaryDirectory(prefix="fairlp-") as folder:
             source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
@@ -65,19 +63,11 @@ class OrTools(BaseBackend):
             # a deadline for the process too: a solver that ignores its limit must not hang the caller
             limit = None if options.time_limit is None else 2 * options.time_limit + 60
             try:
-                done = subprocess.run(
-                    [sys.executable, str(_WORKER), str(source), str(target)],
-                    stdout=None if options.verbose else subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    timeout=limit,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
+                wrong = ask(source, target, options.verbose, limit)
+            except TimeoutError:
                 return Raw(Termination.TIME_LIMIT, "the process was stopped", seconds=perf_counter() - begin)
-            if done.returncode != 0:
-                last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-                raise SolverError(f"{self.name} failed in its process (exit {done.returncode}): {last}")
+            if wrong is not None:
+                raise SolverError(f"{self.name} failed in its process ({wrong})")
             with np.load(target, allow_pickle=False) as answer:
                 found = dict(answer)
         status = str(found["status"])

@@ -1,23 +1,42 @@
-"""Runs OR-tools in a process of its own: ``python ortools_worker.py in.npz out.npz``.
+"""Runs OR-tools in a process of its own, a program after another: ``python ortools_worker.py``.
 
 OR-tools and highspy bring two copies of HiGHS that cannot be loaded into one process, so this file imports nothing of
-fairlp and is started as a script.
+fairlp and is started as a script. It reads lines ``["in.npz", "out.npz"]``, and answers each by a line: ``null``, or
+what went wrong.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import sys
 from time import perf_counter
 
 import numpy as np
 
 
-def main(source: str, target: str) -> None:
+def main() -> None:
+    """Answer until nobody asks any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks is interrupted, and ends this process
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what solvers print is not an answer
+    for line in sys.stdin:
+        try:
+            solve(*json.loads(line))
+            wrong = None
+        except Exception as error:
+            wrong = f"{type(error).__name__}: {error}"
+        print(json.dumps(wrong), file=answers, flush=True)
+
+
+def solve(source: str, target: str) -> None:
     """Solve the program in ``source`` and write what came out to ``target``."""
     from ortools.linear_solver.python import model_builder
     from scipy.sparse import csr_matrix
 
-    given = np.load(source, allow_pickle=False)
+    with np.load(source, allow_pickle=False) as file:
+        given = dict(file)
     shape = tuple(given["shape"])
     matrix = csr_matrix((given["data"], given["indices"], given["indptr"]), shape=shape)
     model = model_builder.Model()
@@ -44,4 +63,4 @@ def main(source: str, target: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:3])
+    main()

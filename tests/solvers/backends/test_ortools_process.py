@@ -1,0 +1,87 @@
+"""The process that OR-tools runs in: kept, replaced when it dies, stopped when it hangs or its asker is interrupted."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from fairlp.solvers.backends import ortools_process
+from fairlp.solvers.backends.ortools_process import ask
+
+#: Stands in for the worker: what it is asked to read is what it does.
+WORKER = """
+import json, sys, time, os
+for line in sys.stdin:
+    what, _ = json.loads(line)
+    if what == "hang":
+        time.sleep(60)
+    if what == "die":
+        os._exit(3)
+    print(json.dumps(None if what == "fine" else what + " " + str(os.getpid())), flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def worker(tmp_path, monkeypatch):
+    path = tmp_path / "worker.py"
+    path.write_text(WORKER, encoding="utf-8")
+    monkeypatch.setattr(ortools_process, "_WORKER", path)
+    monkeypatch.setattr(ortools_process, "_kept", {})
+    yield
+    ortools_process._end()
+
+
+def test_it_is_kept():
+    assert ask("fine", "", False, None) is None
+    assert ask("who", "", False, 30) == ask("who", "", False, None)
+    assert ask("who", "", True, None) != ask("who", "", False, None)
+
+
+def test_one_that_died_is_replaced():
+    before = ask("who", "", False, None)
+    assert ask("die", "", False, None) == "exit 3"
+    after = ask("who", "", False, None)
+    assert after.startswith("who") and after != before
+    ortools_process._kept[False].child.kill()
+    ortools_process._kept[False].child.wait()
+    assert ask("who", "", False, None).startswith("who")
+
+
+def test_one_that_hangs_is_stopped():
+    with pytest.raises(TimeoutError):
+        ask("hang", "", False, 0.3)
+    assert ask("fine", "", False, None) is None
+
+
+def test_an_interrupted_asker_gets_no_earlier_answer(monkeypatch):
+    process = ortools_process.Process(False)
+
+    class Interrupted:
+        def readline(self):
+            raise KeyboardInterrupt
+
+        def close(self):
+            pipe.close()
+
+    pipe, process.child.stdout = process.child.stdout, Interrupted()
+    monkeypatch.setattr(ortools_process, "_kept", {False: process})
+    with pytest.raises(KeyboardInterrupt):
+        ask("early", "", False, None)
+    assert process.child.returncode is not None
+    assert ask("late", "", False, None).startswith("late")
+
+
+def test_threads_have_their_own():
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda k: ask(f"thread{k}", "", False, None), range(12)))
+    assert [answer.split()[0] for answer in answers] == [f"thread{k}" for k in range(12)]
+    assert len(ortools_process._kept) == 1
+
+
+def test_a_process_of_another_owner_is_left_alone(monkeypatch):
+    ours = ask("who", "", False, None)
+    process = ortools_process._kept[False]
+    process.owner = -1  # as after a fork
+    assert ask("who", "", False, None) != ours
+    assert process.child.wait() == 0, "it was killed; it should only see that nobody asks here any more"
