@@ -241,7 +241,7 @@ def test_reading_what_a_scheduler_did(tmp_path):
         ("user,server7\nuser1,1\n", "server 'server7'"),
         ("user,server1\nuser1,many\n", "'many'; expected a finite number"),
         (f"user,server1\nuser1,{'9' * 400}\n", "9999; expected a finite number"),
-        (f"user,server,tasks\nuser1,server1,{'9' * 400}\n", "inf; expected a finite number"),
+        (f"user,server,tasks\nuser1,server1,{'9' * 400}\n", "9999; expected a finite number"),
         ("user,server1\nuser1,1\nuser1,2\n", "twice"),
         ("", "could not be read"),
     ):
@@ -250,34 +250,12 @@ def test_reading_what_a_scheduler_did(tmp_path):
             read_tasks(long, instance)
 
 
-def shipped():
-    from fairlp.auditing.promises import _shipped
-
-    return sorted(_shipped())
-
-
-@pytest.mark.parametrize(("mechanism", "wanted"), shipped(), ids=lambda value: str(value))
-def test_every_counterexample_that_ships_breaks_its_property(mechanism, wanted):
-    instance = fairlp.counterexample(mechanism, wanted)
-    found = fairlp.audit(instance, fairlp.allocate(instance, mechanism), wanted, tries=100).iloc[0]
-    assert found.holds is False and found.margin < -1e-3 and found.witness
-    assert len(instance.users) <= 4 and instance.demands.max() <= 12
-
-
 def test_the_search_is_seeded_shrinks_and_gives_up_honestly():
     first, second = (fairlp.counterexample("drfh", "sharing incentive", search=True, seed=3) for _ in range(2))
     assert first.equals(second) and len(first.users) == 2 and len(first.servers) == 2
     assert fairlp.counterexample("drf", "envy-free", search=True, tries=30) is None
     with pytest.raises(UnknownNameError, match="search=True"):
         fairlp.counterexample("drf", "envy-free")
-
-
-@pytest.mark.parametrize("mechanism", ["drf", "drfh", "c-drfh", "tsf", "cdrf", "psdsf-rdm", "psdsf-tdm"])
-def test_promises_hold_on_random_instances_or_ship_a_counterexample(mechanism):
-    """25 audits each here; benchmarks/audits.py makes 500."""
-    found = fairlp.promises(25, seed=1, mechanisms=[mechanism])
-    assert (found.audited[found.promised] == 25).all()
-    assert (found.broken[found.counterexample == ""] == 0).all()
 
 
 def test_audit_on_the_command_line(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from ..errors import SolverError
@@ -56,7 +55,8 @@ def audit(
     Returns
     -------
     DataFrame
-        Indexed by property: ``holds`` (None where it is not defined), ``margin`` (relative; negative when broken),
+        Indexed by property: ``holds`` (None where it is not defined, where there was nothing to check ("vacuous") or
+        where a search found nothing), ``margin`` (relative; negative when broken, NaN when nothing was checked),
         ``witness`` (in words), ``better`` (an Allocation that shows it) and ``misreport`` (the lie, as an Instance).
 
     Raises
@@ -82,9 +82,10 @@ def audit(
     last: Any = allocation
     if isinstance(allocation, DynamicAllocation):
         last = allocation.last
-        if names is None or set(names) & set(DYNAMIC):
-            rows |= _by_step(allocation)
-            names = None if names is None else [name for name in names if name not in DYNAMIC]
+        few = len(instance.users) <= MOST_RERUN_USERS
+        steps = [name for name in DYNAMIC if name in names] if names is not None else list(DYNAMIC)
+        rows |= _by_step(allocation, [n for n in steps if names or few or not DYNAMIC[n].reruns], tries, seed)
+        names = None if names is None else [name for name in names if name not in DYNAMIC]
     mechanism = last.mechanism if isinstance(last, Allocation) and last.mechanism in TABLE else ""
     if isinstance(allocation, DynamicAllocation):
         mechanism = ""  # its order of arrival is part of it
@@ -126,17 +127,9 @@ def _judged(one: Property, case: Case) -> Finding:
         return Finding.undefined(f"it could not be judged: {error}")
 
 
-def _by_step(allocation: DynamicAllocation) -> dict[str, Finding]:
-    """Return the worst step of each dynamic property."""
-    found = allocation.properties().reset_index()
-    rows = {}
-    for name, short in DYNAMIC.items():
-        own = found[found["property"] == short]
-        worst = own.iloc[int(own["margin"].to_numpy(dtype=float).argmin())]
-        holds = bool(np.all(own["holds"].astype(bool)))
-        witness = "at every step" if holds else f"step {worst['step']}: {worst['witness']}"
-        rows[name] = Finding(holds, float(worst["margin"]), witness)
-    return rows
+def _by_step(allocation: DynamicAllocation, names: Sequence[str], tries: int, seed: int) -> dict[str, Finding]:
+    """Return the finding of each property of every step."""
+    return {name: DYNAMIC[name].audit(allocation, tries, seed) for name in names}
 
 
 __all__ = ["PROPERTIES", "Finding", "audit", "table"]

@@ -114,16 +114,12 @@ def envy_free(case: Case) -> Finding:
     weights = _weights(case.instance)
     if weights is None:
         return Finding.undefined("weights are given per resource; envy compares users by one weight each")
-    worth = _worth(case, weights)
-    limits = case.instance.task_limits
-    worth = np.minimum(worth, limits[:, None])
-    if case.whole:
-        worth = np.floor(worth * (1 + AUDIT))
+    if len(weights) < 2:
+        return Finding.vacuous("there is nobody to envy")
+    worth = worth_of_bundles(case, weights, case.tasks)
     alone = np.where(case.alone > 0, case.alone, 1.0)
     slack = (case.totals[:, None] - worth) / alone[:, None]
     np.fill_diagonal(slack, np.inf)
-    if len(slack) < 2:
-        return Finding(True, 0.0, "there is nobody to envy")
     n, m = np.unravel_index(int(slack.argmin()), slack.shape)
     more = worth[n, m] - case.totals[n]
     what = (
@@ -143,6 +139,8 @@ def sharing_incentive(case: Case) -> Finding:
     due = np.floor(part[:, None] * gamma * (1 + AUDIT)).sum(axis=1) if case.whole else part * gamma.sum(axis=1)
     due = np.minimum(due, case.instance.task_limits)
     able = case.alone > 0
+    if not able.any():
+        return Finding.vacuous("nobody could run anything")
     slack = np.where(able, (case.totals - due) / np.where(able, case.alone, 1.0), np.inf)
     worst = int(slack.argmin())
     witness = (
@@ -166,24 +164,29 @@ def _weights(instance: Instance) -> np.ndarray | None:
     return instance.weights if instance.weights.ndim == 1 else None
 
 
-def _worth(case: Case, weights: np.ndarray) -> np.ndarray:
-    """Return U_n(φ[n]/φ[m] · what m has) for all n, m; shape (N, N)."""
+def worth_of_bundles(case: Case, weights: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+    """Return how many of its tasks n could run with φ[n]/φ[m] times what ``tasks`` of m take, for all n, m; (N, N)."""
+    worth = np.minimum(_worth(case, weights, tasks), case.instance.task_limits[:, None])
+    return np.asarray(np.floor(worth * (1 + AUDIT)) if case.whole else worth)
+
+
+def _worth(case: Case, weights: np.ndarray, tasks: np.ndarray) -> np.ndarray:
     instance, gamma = case.instance, case.instance.gamma()
     ratio = weights[:, None] / weights[None, :]
     if case.division == "tdm":
-        time = np.divide(case.tasks, gamma, out=np.zeros_like(gamma), where=gamma > 0)
+        time = np.divide(tasks, gamma, out=np.zeros_like(gamma), where=gamma > 0)
         return np.asarray(gamma @ time.T * ratio)
     exchange = np.full((len(weights), len(weights)), np.inf)  # tasks of n in one task's bundle of m
     for r in range(instance.demands.shape[1]):
         need = instance.demands[:, r]
         some = need > 0
         exchange[some] = np.minimum(exchange[some], need[None, :] / need[some, None])
-    where, scaled = (gamma > 0).astype(float), case.tasks
+    where, scaled = (gamma > 0).astype(float), tasks
     if instance.rates is not None:  # a task is lighter or heavier by server
         usual = tasks_alone(instance.demands, instance.capacities * instance.counts[:, None])
         scale = np.divide(usual, gamma, out=np.zeros_like(gamma), where=gamma > 0)
         where = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-        scaled = case.tasks * scale
+        scaled = tasks * scale
     return np.asarray(where @ scaled.T * exchange * ratio)
 
 

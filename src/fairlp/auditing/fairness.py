@@ -21,20 +21,37 @@ from .findings import Case, Finding, amount
 def bottleneck(case: Case) -> Finding:
     """If one resource is dominant for every user on every server where it can run, it is shared max-min fairly.
 
+    The definition of Khamse-Ashari et al.; that of Wang, Li and Liang is :func:`global_bottleneck`. On one server both
+    are that of Ghodsi et al.
+
     Margin: −(largest difference of a user's tasks from the max-min fair ones, over Γ[n] = Σ_i γ[n,i]).
     """
     if reason := _not_divisible(case):
         return Finding.undefined(reason)
     resource = common_bottleneck(case.instance)
     if resource is None:
-        return Finding(True, 0.0, "no resource is everyone's dominant one on every server where it can run")
+        return Finding.vacuous("no resource is everyone's dominant one on every server where it can run")
+    return _max_min_of_resource(case, resource)
+
+
+def global_bottleneck(case: Case) -> Finding:
+    """If one resource is everyone's dominant one of the whole pool, it is shared max-min fairly (Wang, Li and Liang).
+
+    Another premise than that of :func:`bottleneck`, where servers differ: a resource may be everyone's dominant one on
+    each server that can run its tasks and not of the pool, and the other way round. Margin as for the bottleneck.
+    """
+    if reason := _not_divisible(case):
+        return Finding.undefined(reason)
+    resource = common_dominant(case.instance)
+    if resource is None:
+        return Finding.vacuous("no resource is everyone's dominant one of the pool")
     return _max_min_of_resource(case, resource)
 
 
 def single_resource(case: Case) -> Finding:
     """With one resource, it is shared max-min fairly. Margin as for the bottleneck."""
     if len(case.instance.resources) > 1:
-        return Finding(True, 0.0, f"there are {len(case.instance.resources)} resources")
+        return Finding.vacuous(f"there are {len(case.instance.resources)} resources")
     if reason := _not_divisible(case):
         return Finding.undefined(reason)
     if case.instance.rates is not None:
@@ -54,6 +71,17 @@ def common_bottleneck(instance: Instance) -> int | None:
     largest = share.max(axis=2) * (1 - QUOTIENT_ROUNDING)
     common = np.flatnonzero((share >= largest[:, :, None])[runs].all(axis=0))
     return int(common[0]) if runs.any() and common.size else None
+
+
+def common_dominant(instance: Instance) -> int | None:
+    """Return the resource of which every user needs the largest fraction of the pool."""
+    if instance.rates is not None:
+        return None
+    asks = (instance.gamma() > 0).any(axis=1) & (instance.task_limits > 0)
+    share = np.divide(instance.demands, instance.pool, out=np.zeros(instance.demands.shape), where=instance.demands > 0)
+    largest = share.max(axis=1) * (1 - QUOTIENT_ROUNDING)
+    common = np.flatnonzero((share >= largest[:, None])[asks].all(axis=0))
+    return int(common[0]) if asks.any() and common.size else None
 
 
 def leximin_of(mechanism: str, case: Case) -> Finding:

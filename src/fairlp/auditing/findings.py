@@ -24,9 +24,11 @@ class Finding:
     Attributes
     ----------
     holds : bool or None
-        None when the property is not defined here; the witness says why.
+        None when the property is not defined here, when there was nothing to check ("vacuous: …"), or when a search
+        found nothing; the witness says which.
     margin : float
-        How far it is from breaking, relative (see each property); negative when it is broken.
+        How far it is from breaking, relative (see each property); negative when it is broken, NaN when nothing was
+        checked.
     witness : str
         Who shows it, in words.
     better : Allocation or None
@@ -51,6 +53,11 @@ class Finding:
     def undefined(cls, why: str) -> Finding:
         """Return the answer where the property is not defined."""
         return cls(None, np.nan, why)
+
+    @classmethod
+    def vacuous(cls, why: str) -> Finding:
+        """Return the answer where there was nothing to check, which is no evidence that a mechanism keeps anything."""
+        return cls.undefined(f"vacuous: {why}")
 
 
 @dataclass(frozen=True)

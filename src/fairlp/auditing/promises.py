@@ -16,20 +16,26 @@ from ..mechanisms.table import TABLE
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.instance import Instance
 from . import audit
-from .properties import DYNAMIC, known, table
+from .claims import Claim, claims
+from .properties import DYNAMIC, PROPERTIES, known, table
 from .search import Search, random_instance
 
 #: the properties of the table, in its order
 COLUMNS = (
     "sharing incentive",
     "envy-free",
+    "envy-free up to one own task",
+    "envy-free up to one task of the other",
     "strategy-proof",
     "Pareto-optimal",
     "bottleneck",
+    "global bottleneck",
     "single-resource",
     "population-monotonic",
     *DYNAMIC,
 )
+#: Instances that are drawn for one that an audit can say something of, at most.
+MOST_DRAWN = 200
 
 
 def properties() -> pd.DataFrame:
@@ -47,7 +53,7 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: list[str] | None = N
     Parameters
     ----------
     audits : int
-        Random instances to audit for each promise, now; 0 reads the table only.
+        Random instances to audit for each promise, now, all of which meet its condition; 0 reads the table only.
     seed : int
     mechanisms : list of str, optional
         By default all that have promises or counterexamples.
@@ -55,26 +61,56 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: list[str] | None = N
     Returns
     -------
     DataFrame
-        Indexed by mechanism and property: ``promised``, ``source``, ``audited`` and ``broken`` (instances), and
-        ``counterexample`` (the name of one that ships; :func:`counterexample` loads it).
+        Indexed by mechanism and property:
+
+        * ``promised``: whether somebody says so, ``source``: who, ``condition``: under which condition;
+        * ``standing``: "stands", "stands under its condition" (an instance breaks the property and does not meet the
+          condition), "refuted" (an instance that ships breaks the promise), or "not promised";
+        * ``audited``: instances with something to check, ``broken``: on how many of them it was broken;
+        * ``counterexample``: the name of one that ships (:func:`counterexample` loads it).
+
+    Examples
+    --------
+    >>> import fairlp
+    >>> fairlp.promises(mechanisms=["drf"]).loc[("drf", "population-monotonic"), ["condition", "standing"]].tolist()
+    ['all demands are positive', 'stands under its condition']
     """
     names = list(TABLE) if mechanisms is None else [find_mechanism(name).name for name in mechanisms]
-    shipped = _shipped()
     rows = {}
     for name in names:
-        row = TABLE[name]
         for wanted in COLUMNS:
-            if (wanted in DYNAMIC) != row.arrivals:
+            if not _fits(name, wanted):
                 continue
-            promised = wanted in row.promises
-            shown = f"{name} breaks {wanted}" if (name, wanted) in shipped else ""
-            if not promised and not shown:
+            claim, broken_by = _claim(name, wanted), _loaded(name, wanted)
+            if claim is None and broken_by is None:
                 continue
-            counts = count_broken(name, wanted, audits, seed) if promised and audits else (0, 0)
-            rows[name, wanted] = (promised, row.source, *counts, shown)
+            counts = count_broken(name, wanted, audits, seed) if claim and audits else (0, 0)
+            rows[name, wanted] = (
+                claim is not None,
+                claim.source if claim else "",
+                claim.condition if claim else "",
+                claim.standing(broken_by) if claim else "not promised",
+                *counts,
+                broken_by.name if broken_by else "",
+            )
     index = pd.MultiIndex.from_tuples(rows, names=["mechanism", "property"])
-    columns = ["promised", "source", "audited", "broken", "counterexample"]
+    columns = ["promised", "source", "condition", "standing", "audited", "broken", "counterexample"]
     return pd.DataFrame(list(rows.values()), index=index, columns=columns)
+
+
+def _fits(mechanism: str, wanted: str) -> bool:
+    """Whether the property is asked of such a mechanism at all."""
+    row = TABLE[mechanism]
+    if (wanted in DYNAMIC) != row.arrivals:
+        return False
+    return row.arrivals or row.whole_tasks or not PROPERTIES[wanted].whole_only
+
+
+def _claim(mechanism: str, wanted: str) -> Claim | None:
+    """Return who says that the mechanism has the property: its row, or a source that a counterexample refutes."""
+    row = claims(TABLE[mechanism])
+    source = _shipped().get((mechanism, wanted), {}).get("claimed", "")
+    return row.get(wanted) or (Claim(wanted, source=source) if source else None)
 
 
 def counterexample(mechanism: str, property: str, *, search: bool = False, **how: Any) -> Instance | None:
@@ -115,13 +151,24 @@ def counterexample(mechanism: str, property: str, *, search: bool = False, **how
         )
     if how:
         raise UnknownNameError(f"option {next(iter(how))!r} is one of the search; give search=True")
-    given = dict(shipped[key])
-    name = f"{key[0]} breaks {key[1]}"
+    if how:
+        raise UnknownNameError(f"option {next(iter(how))!r} is one of the search; give search=True")
+    loaded = _loaded(*key)
+    assert loaded is not None
+    return loaded
+
+
+def _loaded(mechanism: str, wanted: str) -> Instance | None:
+    """Return the counterexample that ships, None where there is none."""
+    if (mechanism, wanted) not in _shipped():
+        return None
+    given = dict(_shipped()[mechanism, wanted])
+    given.pop("claimed", None)
     limits = given.pop("task_limits", None)
     if limits is not None:
         given["task_limits"] = [np.inf if value is None else value for value in limits]
     users = [chr(ord("A") + n) for n in range(len(given["demands"]))]
-    return Instance.from_arrays(**given, users=users, name=name)
+    return Instance.from_arrays(**given, users=users, name=f"{mechanism} breaks {wanted}")
 
 
 @cache
@@ -133,13 +180,15 @@ def _shipped() -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any]:
-    """Return a counterexample as it is kept in counterexamples.json."""
+    """Return a counterexample as it is kept in counterexamples.json, with who claims that there is none."""
     entry: dict[str, Any] = {
         "mechanism": mechanism,
         "property": property,
         "demands": instance.demands.tolist(),
         "capacities": instance.capacities.tolist(),
     }
+    if claimed := _shipped().get((mechanism, property), {}).get("claimed"):
+        entry["claimed"] = claimed
     if (instance.weights != 1).any():
         entry["weights"] = instance.weights.tolist()
     if instance.has_constraints:
@@ -150,20 +199,28 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
 
 
 def count_broken(mechanism: str, wanted: str, audits: int, seed: int) -> tuple[int, int]:
-    """Return how many random instances were audited, and on how many the property was broken."""
+    """Return how many random instances were audited, and on how many the property was broken.
+
+    They meet the condition under which the property is promised, and those of which there is nothing to check, or for
+    which the mechanism is not defined, do not count.
+    """
     rng = np.random.default_rng(seed)
-    row = find_mechanism(mechanism)
+    row, claim = find_mechanism(mechanism), _claim(mechanism, wanted)
     audited = broken = 0
-    while audited < audits:
+    for _ in range(MOST_DRAWN * audits):
+        if audited == audits:
+            break
         instance = random_instance(rng, row, wanted, 4, 3, 3)
-        if row.undefined(instance):
+        if row.undefined(instance) or (claim is not None and not claim.covers(instance)):
             continue
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = audit(instance, allocate(instance, mechanism), [wanted], tries=30)
+                found = audit(instance, allocate(instance, mechanism), [wanted], tries=30).iloc[0]
         except FairlpError:
             continue
+        if np.isnan(found["margin"]):
+            continue
         audited += 1
-        broken += found["holds"].iloc[0] is False
+        broken += found["holds"] is False
     return audited, broken

@@ -8,7 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import UnknownNameError, named
-from . import basics, fairness, reports
+from . import basics, fairness, one_task, reports
+from .arrivals import DYNAMIC as DYNAMIC
+from .arrivals import StepProperty
 from .findings import Case, Finding
 
 if TYPE_CHECKING:
@@ -28,8 +30,11 @@ class Property:
         Whether the mechanism is run again (on lies, or without a user).
     fewest_users : int
         Fewer than these cannot break it.
-    one_resource, common_resource : bool
-        Whether it is about instances with one resource, or with one that is everyone's dominant one.
+    one_resource, common_resource, pool_resource : bool
+        Whether it is about instances with one resource, or with one that is everyone's dominant one on each server, or
+        of the pool.
+    whole_only : bool
+        Whether it is about whole tasks.
     """
 
     name: str
@@ -40,9 +45,12 @@ class Property:
     fewest_users: int = 2
     one_resource: bool = False
     common_resource: bool = False
+    pool_resource: bool = False
+    whole_only: bool = False
 
 
 _GHODSI, _PS = "Ghodsi et al., NSDI 2011", "Khamse-Ashari et al., ICC 2017"
+_PARKES = "Parkes, Procaccia and Shah, EC 2012"
 _ROWS = (
     Property(
         "feasible", "no server is over capacity, nobody over its limit or where it may not run", "", basics.feasible
@@ -50,6 +58,20 @@ _ROWS = (
     Property("non-wasteful", "nobody could run more with what is free", "", basics.non_wasteful, fewest_users=1),
     Property("Pareto-optimal", "nobody can gain without another's loss", _GHODSI, basics.pareto_optimal),
     Property("envy-free", "nobody would rather have what another has, per weight", _GHODSI, basics.envy_free),
+    Property(
+        "envy-free up to one own task",
+        "with another's bundle nobody could run more than one task more (whole tasks)",
+        _PARKES,
+        one_task.up_to_one_own_task,
+        whole_only=True,
+    ),
+    Property(
+        "envy-free up to one task of the other",
+        "with another's bundle less one of the other's tasks nobody could run more (whole tasks)",
+        _PARKES,
+        one_task.up_to_one_task_of_the_other,
+        whole_only=True,
+    ),
     Property(
         "sharing incentive",
         "everyone runs at least what its part φ/Σφ of every server would",
@@ -62,6 +84,13 @@ _ROWS = (
         f"{_GHODSI}; {_PS}",
         fairness.bottleneck,
         common_resource=True,
+    ),
+    Property(
+        "global bottleneck",
+        "a resource that is everyone's dominant one of the whole pool is shared max-min fairly",
+        "Wang, Li and Liang, INFOCOM 2014",
+        fairness.global_bottleneck,
+        pool_resource=True,
     ),
     Property(
         "single-resource",
@@ -104,15 +133,6 @@ _ROWS = (
 PROPERTIES: dict[str, Property] = {row.name: row for row in _ROWS}
 
 
-#: Properties of every step, for users who arrive → their names in :meth:`DynamicAllocation.properties`.
-DYNAMIC = {
-    "irrevocable": "irrevocable",
-    "dynamic sharing incentive": "SI",
-    "dynamically envy-free": "DEF",
-    "dynamically Pareto-optimal": "DPO",
-}
-
-
 def find(name: str) -> Property:
     """Return the property of that name."""
     wanted = known(name)
@@ -132,5 +152,6 @@ def table() -> pd.DataFrame:
     """Return every property: what it asks, its source, and whether auditing it runs the mechanism again."""
     import pandas as pd
 
-    rows = {row.name: {"asks": row.asks, "source": row.source, "reruns": row.reruns} for row in PROPERTIES.values()}
+    every: dict[str, Property | StepProperty] = {**PROPERTIES, **DYNAMIC}
+    rows = {name: {"asks": row.asks, "source": row.source, "reruns": row.reruns} for name, row in every.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("property")

@@ -20,7 +20,7 @@ def population_monotonic(case: Case) -> Finding:
         return Finding.undefined(_NEEDS_MECHANISM)
     count = len(case.instance.users)
     if count < 2:
-        return Finding(True, 0.0, "there is nobody whom one user's leaving could hurt")
+        return Finding.vacuous("there is nobody whom one user's leaving could hurt")
     worst, witness = np.inf, ""
     for leaver in range(count):
         stay = np.delete(np.arange(count), leaver)
@@ -38,6 +38,8 @@ def population_monotonic(case: Case) -> Finding:
                 f"without {case.name(leaver)}, {case.name(stay[n])} would run {amount(after[n])} tasks instead of "
                 f"{amount(case.totals[stay[n]])}"
             )
+    if worst == np.inf:
+        return Finding.undefined("the mechanism is not defined for the others alone")
     return Finding.of_margin(worst, witness, "nobody is worse off when another leaves")
 
 
@@ -66,7 +68,9 @@ def strategy_proof(case: Case) -> Finding:
         tried += 1
         gain = _gain(case, user, changed, eligible)
         pool.append((gain, user, changed, eligible))
-    if not pool or max(pool, key=lambda lie: lie[0])[0] <= AUDIT:
+    if not pool:
+        return Finding.vacuous("there is no other demand or server to claim")
+    if max(pool, key=lambda lie: lie[0])[0] <= AUDIT:
         return Finding(None, 0.0, f"no lie that pays was found in {tried} tries, which proves nothing")
     best_gain, user, demand, eligible = max(pool, key=lambda lie: lie[0])
     lie = _lying(case.instance, user, demand, eligible)

@@ -117,6 +117,10 @@ def random_instance(
         options["task_limits"] = rng.integers(1, 8, n)
     if asked and asked.common_resource:
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
+    if asked and asked.pool_resource:
+        pool = capacities.sum(axis=0)
+        needed = np.divide(demands * pool[0], pool, out=np.zeros((n, r)), where=pool > 0).max(axis=1)
+        demands[:, 0] = np.maximum(np.ceil(needed), 1)
     return Instance.from_arrays(demands, capacities, **options)
 
 

@@ -29,7 +29,8 @@ CLOSED_FORM = Method(
 SEPARATE = Method("rounds", settled(combinatorial(rounds.separate_servers), rationals=False), cost="O(KNR(R + log N))")
 SEPARATE_LP = Method("lp", settled(separate_lp, rationals=False), cost="one LP a round and server", solves=True)
 
-_FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "single-resource")
+_FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "global bottleneck", "single-resource")
+_ALONE = "population-monotonic if all demands are positive"
 
 ROWS = (
     Mechanism(
@@ -39,7 +40,7 @@ ROWS = (
         max_min.drf,
         normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
-        ("sharing incentive", *_FAIR, "population-monotonic"),
+        ("sharing incentive", *_FAIR, _ALONE),
         (NO_RATES, ONE_SERVER),
         prove=by_rounds,
     ),
@@ -50,7 +51,7 @@ ROWS = (
         max_min.edrf,
         normalisers.dominant,
         (CLOSED_FORM, ROUNDS, INTERIOR_POINT, LP),
-        ("sharing incentive", *_FAIR, "population-monotonic"),
+        ("sharing incentive", *_FAIR, _ALONE),
         (NO_RATES, ONE_SERVER),
         prove=by_rounds,
     ),
@@ -61,7 +62,7 @@ ROWS = (
         max_min.asset,
         normalisers.asset,
         (ROUNDS, INTERIOR_POINT, LP),
-        ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", "population-monotonic"),
+        ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", _ALONE),
         (NO_RATES, ONE_WEIGHT),
         prove=by_rounds,
     ),
@@ -72,7 +73,7 @@ ROWS = (
         max_min.drfh,
         normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
-        ("envy-free", "Pareto-optimal", "strategy-proof", "bottleneck", "single-resource", "population-monotonic"),
+        ("envy-free", "Pareto-optimal", "strategy-proof", "global bottleneck", "single-resource", _ALONE),
         (NO_RATES,),
         prove=by_rounds,
     ),
@@ -105,7 +106,7 @@ ROWS = (
         max_min.tsf,
         normalisers.task_share,
         (ROUNDS, INTERIOR_POINT, LP),
-        ("Pareto-optimal", "sharing incentive", "envy-free", "strategy-proof"),
+        ("Pareto-optimal", "envy-free", "strategy-proof"),
         (ONE_WEIGHT,),
         prove=by_rounds,
     ),

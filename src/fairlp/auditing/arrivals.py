@@ -1,0 +1,204 @@
+"""Audits of every step, for users who arrive: what the shares keep, and whether lies or coming late pay."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from ..api import allocate
+from ..errors import FairlpError
+from ..tolerances import AUDIT
+from .findings import Finding, amount
+
+if TYPE_CHECKING:
+    from ..mechanisms.arrivals.result import DynamicAllocation
+    from ..models.instances.instance import Instance
+
+_FACTORS = (2.0, 0.5, 1.1, 0.9, 4.0, 0.25, 10.0)
+
+
+@dataclass(frozen=True)
+class StepProperty:
+    """One row: a promise that a mechanism for users who arrive may keep at every step.
+
+    Attributes
+    ----------
+    asks, source : str
+    audit : callable
+        (DynamicAllocation, tries, seed) → Finding.
+    reruns : bool
+        Whether the mechanism is run again.
+    """
+
+    asks: str
+    source: str
+    audit: Callable[[DynamicAllocation, int, int], Finding]
+    reruns: bool = False
+
+
+def worst_step(result: DynamicAllocation, tries: int, seed: int, *, name: str, fewest_users: int) -> Finding:
+    """Return the step that is nearest to breaking a property of :meth:`DynamicAllocation.properties`."""
+    if len(result.level_array) < fewest_users:
+        return Finding.vacuous("there is one step, and one user")
+    found = result.properties().reset_index()
+    own = found[found["property"] == name]
+    worst = own.iloc[int(own["margin"].to_numpy(dtype=float).argmin())]
+    holds = bool(np.all(own["holds"].astype(bool)))
+    witness = "at every step" if holds else f"step {worst['step']}: {worst['witness']}"
+    return Finding(holds, float(worst["margin"]), witness)
+
+
+def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
+    """No lie about demands pays at any step (Kash, Procaccia and Shah). A search: never "holds", only "none found".
+
+    At each step k the liar runs its own tasks with the amounts that its claimed ones are given; it gains if at some k
+    it then has more than it has at k when it tells the truth, whatever it has at others. Margin: −(largest gain in
+    tasks, over Γ[n]).
+    """
+    rng = np.random.default_rng(seed)
+    users = rng.permutation(len(result.level_array)).tolist()
+    found = [_tried(result, user, user, demand) for user, demand in _demands(result, rng, users, tries)]
+    for _ in range(tries - len(found)):
+        if not found:
+            break
+        found.sort(key=lambda one: -one.gain)
+        best = found[int(rng.integers(0, min(5, len(found))))]
+        changed = best.demand * np.exp(rng.normal(0, 0.3, len(best.demand)) * (rng.random(len(best.demand)) < 0.7))
+        found.append(_tried(result, best.user, best.user, changed))
+    return _judged(result, found)
+
+
+def late(result: DynamicAllocation, tries: int, seed: int) -> Finding:
+    """Nobody gains by coming later than it could, telling the truth or not, at any step from then on.
+
+    The user comes after some who came after it; they come one step earlier each. It has nothing before it comes. Steps
+    are compared as in :func:`lies`: the same users are present. Every later place is tried, as far as ``tries`` goes,
+    with the truth first, then with lies. Never "holds", only "none found".
+    """
+    count = len(result.level_array)
+    if count < 2:
+        return Finding.vacuous("there is nobody to come after")
+    rng = np.random.default_rng(seed)
+    places = [(p, q) for p in range(count) for q in range(p + 1, count)]
+    true = result.instance.demands[result.schedule.order]
+    found = [_tried(result, p, q, true[p]) for p, q in rng.permutation(places)[:tries].tolist()]
+    users = rng.permutation(count - 1).tolist()
+    for user, demand in _demands(result, rng, users, max(tries - len(found), 0)):
+        found.append(_tried(result, user, int(rng.integers(user + 1, count)), demand))
+    return _judged(result, found)
+
+
+@dataclass(frozen=True)
+class _Lie:
+    """What the user at a place gains over Γ[n] by coming at another place with another demand, and at which step."""
+
+    gain: float
+    step: int
+    user: int
+    place: int
+    demand: np.ndarray
+    instance: Instance
+
+
+def _demands(
+    result: DynamicAllocation, rng: np.random.Generator, users: list[int], most: int
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield lies about demands, half of ``most`` at most: one resource scaled, another user's demand, random ones."""
+    true = result.instance.demands[result.schedule.order]
+    resources = true.shape[1]
+    rounds: list[Callable[[int], np.ndarray]] = [
+        lambda n, r=r, f=f: true[n] * np.where(np.arange(resources) == r, f, 1.0)  # type: ignore[misc]
+        for f in _FACTORS
+        for r in range(resources)
+    ]
+    rounds += [lambda n, m=m: true[m] for m in range(len(true))]  # type: ignore[misc]
+    rounds += [lambda n: true.max(axis=0) * rng.uniform(0.05, 1.0, resources)] * 20
+    told = 0
+    for claim in rounds:
+        for user in users:
+            if told >= (most + 1) // 2:
+                return
+            told += 1
+            yield user, np.asarray(claim(user))
+
+
+def _tried(result: DynamicAllocation, user: int, place: int, demand: np.ndarray) -> _Lie:
+    """Return what comes of a lie; user and place are positions in order of arrival."""
+    instance = result.instance.select_users(result.schedule.order)
+    true = instance.demands[user]
+    demands = instance.demands.copy()
+    demands[user] = demand
+    others = [n for n in range(len(demands)) if n != user]
+    order = np.array([*others[:place], user, *others[place:]])
+    attributes = instance.user_attributes.drop(columns="arrival", errors="ignore")
+    told = instance.derived(demands=demands, user_attributes=attributes).select_users(order)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answer = cast("DynamicAllocation", allocate(told, result.mechanism, horizon=result.schedule.horizon))
+    except FairlpError:
+        return _Lie(-np.inf, 0, user, place, demand, told)
+    some = true > 0
+    use = float((demand[some] / true[some]).min())
+    alone = float(instance.gamma()[user].sum())
+    # from the step on at which it is there either way
+    lying = answer.tasks.to_numpy()[place:, place] * use
+    honest = result.tasks.to_numpy()[place:, user]
+    gain = (lying - honest) / alone
+    at = int(gain.argmax())
+    return _Lie(float(gain[at]), place + at + 1, user, place, demand, told)
+
+
+def _judged(result: DynamicAllocation, found: list[_Lie]) -> Finding:
+    best = max(found, key=lambda one: one.gain, default=None)
+    if best is None or best.gain <= AUDIT:
+        return Finding(None, 0.0, f"no lie that pays was found in {len(found)} tries, which proves nothing")
+    instance = result.instance.select_users(result.schedule.order)
+    name = repr(instance.users[best.user])
+    true = instance.demands[best.user]
+    ways = []
+    if best.place != best.user:
+        ways.append(f"by coming at step {best.place + 1} instead of {best.user + 1}")
+    if not np.array_equal(best.demand, true):
+        told = ", ".join(f"{r} {amount(v)}" for r, v in zip(instance.resources, best.demand, strict=True))
+        ways.append(f"by claiming to need {told}")
+    more = amount(best.gain * float(instance.gamma()[best.user].sum()))
+    witness = f"step {best.step}: {name} would run {more} more tasks of its own {' and '.join(ways)}"
+    return Finding(False, -best.gain, witness, misreport=best.instance)
+
+
+_KASH, _LI = "Kash, Procaccia and Shah, JAIR 2014", "Li et al., 2019"
+
+
+def _of_shares(asks: str, source: str, name: str, fewest_users: int = 1) -> StepProperty:
+    return StepProperty(asks, source, partial(worst_step, name=name, fewest_users=fewest_users))
+
+
+#: Properties of every step, for users who arrive.
+DYNAMIC: dict[str, StepProperty] = {
+    "irrevocable": _of_shares("nobody has less than at the step before", _KASH, "irrevocable", 2),
+    "dynamic sharing incentive": _of_shares(
+        "at every step everyone present has at least its part φ/Φ of its dominant resource", _KASH, "SI"
+    ),
+    "dynamically envy-free": _of_shares(
+        "at every step whom somebody envies came before it and got nothing since", _KASH, "DEF", 2
+    ),
+    "dynamically Pareto-optimal": _of_shares(
+        "at every step some resource is given out as far as the step allows", _KASH, "DPO"
+    ),
+    "envy-free at every step": _of_shares("at every step nobody would rather have what another has", _KASH, "EF", 2),
+    "strategy-proof at every step": StepProperty(
+        "no lie about demands pays at any step (a search)", f"{_KASH}; {_LI}", lies, True
+    ),
+    "late arrival never pays": StepProperty(
+        "nobody gains at any step by coming later than it could, with a lie about demands or without (a search)",
+        "",
+        late,
+        True,
+    ),
+}

@@ -1,0 +1,168 @@
+"""The table mechanism × property: no cell says that something holds beside an instance on which it does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.auditing.claims import CONDITIONS, OUR_RESULTS, Claim, claims
+from fairlp.auditing.promises import COLUMNS, count_broken
+from fairlp.auditing.properties import DYNAMIC, PROPERTIES
+from fairlp.errors import UnknownNameError
+from fairlp.mechanisms.table import TABLE
+from profiles import many
+
+EVERY = fairlp.promises()
+#: what the table says → whether it is promised, has a condition, has a counterexample
+KINDS = {
+    "stands": {(True, False, False), (True, True, False)},
+    "stands under its condition": {(True, True, True)},
+    "refuted": {(True, False, True), (True, True, True)},
+    "not promised": {(False, False, True)},
+}
+
+
+@pytest.mark.parametrize("cell", EVERY.index, ids=lambda cell: f"{cell[0]}, {cell[1]}")
+def test_no_cell_contradicts_itself(cell):
+    mechanism, wanted = cell
+    row = EVERY.loc[cell]
+    assert (row.promised, bool(row.condition), bool(row.counterexample)) in KINDS[row.standing]
+    assert bool(row.source) == row.promised
+    stated = claims(TABLE[mechanism]).get(wanted)
+    # what the row of the mechanism lists holds as far as we know; what is refuted is not among it
+    assert (stated is not None) == row.standing.startswith("stands")
+    listed = fairlp.mechanisms().promises[mechanism].split(", ")
+    texts = [text for text in listed if text == wanted or text.startswith((f"{wanted} if ", f"{wanted} ("))]
+    assert len(texts) == (stated is not None) and all(row.condition in text for text in texts)
+    if row.counterexample:
+        instance = fairlp.counterexample(mechanism, wanted)
+        assert instance.name == row.counterexample
+        found = fairlp.audit(instance, fairlp.allocate(instance, mechanism), wanted, tries=100).iloc[0]
+        assert found.holds is False and found.margin < -1e-3 and found.witness
+        assert stated is None or not stated.covers(instance)
+
+
+def test_every_counterexample_has_a_cell():
+    from fairlp.auditing.promises import _shipped
+
+    assert set(_shipped()) == set(EVERY.index[EVERY.counterexample != ""])
+
+
+def test_every_promise_of_every_row_has_a_cell():
+    stated = {(name, wanted) for name, row in TABLE.items() for wanted in claims(row)}
+    assert stated == set(EVERY.index[EVERY.standing.str.startswith("stands")])
+
+
+AUDITED = sorted(set(EVERY.index[EVERY.promised].get_level_values(0)) - {"drf-milp"})
+
+
+@pytest.mark.parametrize("mechanism", AUDITED)
+def test_promises_hold_on_random_instances_or_are_refuted(mechanism):
+    """Ten audits each here, all with something to check, under the condition; benchmarks/audits.py makes 500."""
+    audits = many(10)
+    found = fairlp.promises(audits, seed=1, mechanisms=[mechanism])
+    assert (found.audited[found.promised] == audits).all()
+    assert (found.broken[found.standing != "refuted"] == 0).all()
+    assert (found.audited[~found.promised] == 0).all()
+
+
+def test_what_is_refuted_says_who_promised_it():
+    """Table I of Khamse-Ashari et al. gives TSF the sharing incentive, which by their definition it lacks."""
+    refuted = EVERY[EVERY.standing == "refuted"]
+    assert set(refuted.index) == {("tsf", "sharing incentive"), ("njc", "strategy-proof")}
+    assert refuted.loc[("tsf", "sharing incentive")].source == "Khamse-Ashari et al., ICC 2017, Table I"
+    assert "Dolev" in refuted.loc[("njc", "strategy-proof")].source
+    assert "sharing incentive" not in fairlp.mechanisms().promises["tsf"]
+    assert count_broken("tsf", "sharing incentive", 100, 0)[1] > 0
+
+
+@pytest.mark.parametrize("mechanism", ["drf", "edrf", "asset", "drfh"])
+def test_population_monotonicity_needs_positive_demands(mechanism):
+    cell = EVERY.loc[(mechanism, "population-monotonic")]
+    assert cell.condition == "all demands are positive" and cell.standing == "stands under its condition"
+    assert (fairlp.counterexample(mechanism, "population-monotonic").demands == 0).any()
+    assert count_broken(mechanism, "population-monotonic", many(30), 5)[1] == 0
+    assert "population-monotonic if all demands are positive" in fairlp.mechanisms().promises[mechanism]
+
+
+def test_bottleneck_fairness_has_two_definitions():
+    """The instance on which DRFH breaks that of Khamse-Ashari et al. is none of Wang, Li and Liang's."""
+    instance = fairlp.counterexample("drfh", "bottleneck")
+    found = fairlp.audit(instance, fairlp.allocate(instance, "drfh"), ["bottleneck", "global bottleneck"])
+    assert found.holds["bottleneck"] is False and found.holds["global bottleneck"] is None
+    assert found.witness["global bottleneck"].startswith("vacuous: ")
+    share = instance.demands / instance.pool  # their global dominant resources differ
+    assert share.argmax(axis=1).tolist() == [0, 1] and (np.ptp(share, axis=1) > 0).all()
+    assert EVERY.loc[("drfh", "global bottleneck")].standing == "stands"
+    assert EVERY.loc[("drfh", "bottleneck")].standing == "not promised"
+    # and the other way round: of the pool both need memory most, on each server they do not
+    other = fairlp.counterexample("psdsf-rdm", "global bottleneck")
+    found = fairlp.audit(other, fairlp.allocate(other, "psdsf-rdm"), ["bottleneck", "global bottleneck"])
+    assert found.holds["global bottleneck"] is False and found.holds["bottleneck"] is not False
+    assert fairlp.audit(other, fairlp.allocate(other, "drfh"), "global bottleneck").holds.iloc[0] is True
+
+
+ALONE = Instance.from_arrays([[1, 2]], [[4, 4]])
+
+
+@pytest.mark.parametrize(
+    "wanted", ["envy-free", "population-monotonic", "single-resource", "envy-free up to one own task"]
+)
+def test_what_has_nothing_to_check_is_not_called_kept(wanted):
+    allocation = fairlp.allocate(ALONE, "drf-discrete" if "task" in wanted else "drf")
+    found = fairlp.audit(ALONE, allocation, wanted).iloc[0]
+    assert found.holds is None and np.isnan(found.margin) and found.witness.startswith("vacuous: ")
+
+
+def test_what_has_nothing_to_check_is_not_counted():
+    two = Instance.from_arrays([[2, 1], [1, 2]], [[4, 4]])
+    found = fairlp.audit(two, fairlp.allocate(two, "drf"), ["bottleneck", "global bottleneck", "single-resource"])
+    assert found.holds.tolist() == [None] * 3 and found.margin.isna().all()
+    # it is about whole tasks, and there are none: nothing is audited, and nothing is said to be kept
+    assert count_broken("drf", "envy-free up to one own task", 1, 0) == (0, 0)
+
+
+def test_one_user_who_arrives_shows_nothing():
+    found = fairlp.audit(ALONE, fairlp.allocate(ALONE, "dynamic-drf"), list(DYNAMIC))
+    vacuous = found.index[found.witness.str.startswith("vacuous: ")]
+    assert set(vacuous) == {
+        "irrevocable",
+        "dynamically envy-free",
+        "envy-free at every step",
+        "late arrival never pays",
+    }
+    assert (found.holds[vacuous].isna()).all()
+
+
+def test_claims_are_read_as_rows_write_them():
+    claim = Claim.of("envy-free if all weights are equal and nobody has a task limit (ours)", "somebody")
+    assert claim == Claim("envy-free", ("all weights are equal", "nobody has a task limit"), OUR_RESULTS)
+    equal = Instance.from_arrays([[1], [1]], [[2]])
+    assert claim.covers(equal) and claim.standing(equal) == "refuted" and claim.standing(None) == "stands"
+    for other in (equal.derived(weights=np.array([1.0, 2.0])), equal.derived(task_limits=np.array([1.0, np.inf]))):
+        assert not claim.covers(other) and claim.standing(other) == "stands under its condition"
+    with pytest.raises(UnknownNameError, match="did you mean 'all weights are equal'"):
+        Claim.of("envy-free if all weights are equals", "somebody")
+    with pytest.raises(UnknownNameError, match="did you mean 'envy-free'"):
+        Claim.of("envy-fre", "somebody")
+
+
+def test_conditions_are_what_they_say():
+    two = Instance.from_arrays([[1, 1], [1, 1]], [[2, 2], [2, 2]])
+    other = {
+        "all demands are positive": Instance.from_arrays([[1, 0], [1, 1]], [[2, 2]]),
+        "anyone may run anywhere": Instance.from_arrays([[1], [1]], [[2], [2]], eligible=[[1, 0], [1, 1]]),
+        "all weights are equal": two.derived(weights=np.array([[1.0, 1.0], [1.0, 2.0]])),
+        "nobody has a task limit": two.derived(task_limits=np.array([1.0, np.inf])),
+    }
+    assert set(other) == set(CONDITIONS)
+    for name, holds in CONDITIONS.items():
+        assert holds(two) and not holds(other[name])
+
+
+def test_the_table_of_properties_lists_all_of_them():
+    table = fairlp.properties()
+    assert list(table.index) == [*PROPERTIES, *DYNAMIC] and set(COLUMNS) <= set(table.index)
+    assert table.reruns[["strategy-proof", "strategy-proof at every step", "late arrival never pays"]].all()
