@@ -8,6 +8,8 @@ inequalities, which have the same optimum as the papers' equalities and stay rig
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..models.instances.instance import Instance
@@ -149,6 +151,18 @@ def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meani
     model.define("tasks", x)
     model.maximize(t)
     return model
+
+
+def in_tasks(normaliser: normalisers.Normaliser) -> Callable[[Instance], Model]:
+    """Return Instance → the max-min program over tasks, for exact proofs, whatever unit a mechanism's own program has.
+
+    Its coefficients are the demands and capacities as they are given. Those of a program in shares are quotients,
+    rounded, and another program in rationals: users whose demands are proportional are no longer, and an optimum that
+    leaves a choice of servers leaves none.
+    """
+    return lambda instance: max_min(
+        instance, "max-min", "in tasks", normaliser(instance), "tasks that count as a share of 1"
+    )
 
 
 def _due(model: Model, instance: Instance, alone: np.ndarray, meaning: str) -> Expression:

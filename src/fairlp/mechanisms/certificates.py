@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..formulations.max_min import in_tasks
 from ..models.programs.certificate import Verdict
 from ..tolerances import AGREEMENT, VERIFIED
 from .allocation import Allocation
@@ -21,8 +22,7 @@ def by_rounds(allocation: Allocation, exact: bool = False) -> Verdict:
     if exact:
         from ..solvers.leximin.exact import exact_levels
 
-        assert mechanism.formulation is not None
-        found = exact_levels(allocation.instance, mechanism.formulation)
+        found = exact_levels(allocation.instance, in_tasks(mechanism.gamma))
         if not found.proved:
             return Verdict(False, f"not proved: {found.message}", levels=found.levels)
         expected = np.array([0.0 if level is None else float(level) for level in found.levels])

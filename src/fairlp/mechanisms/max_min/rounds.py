@@ -67,7 +67,7 @@ def fill(demands: np.ndarray, capacity: np.ndarray, rate: np.ndarray, limits: np
         frozen = (at <= level) | need[:, saturated].any(axis=1)
         levels[active[frozen]] = np.minimum(at[frozen], level)
         history.append((float(level), np.sort(active[frozen])))
-        left = np.maximum(left - levels[active[frozen]] @ need[frozen], 0.0)
+        left = left - levels[active[frozen]] @ need[frozen]
         active = active[~frozen]
     return levels, history
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError
+from ...formulations.max_min import in_tasks
 from ...formulations.normalisers import entitled
 from ...models.instances.instance import Instance, effort
 from ...models.instances.merging import merge_servers
@@ -79,9 +80,8 @@ def _in_rationals(asked: Asked) -> tuple[Verdict, np.ndarray]:
     pairs = len(instance.users) * len(merge_servers(instance)[0].servers)
     if pairs > MOST_EXACT:
         return Verdict(False, f"too large to be solved in rationals, {pairs} pairs of user and server"), none
-    assert asked.mechanism.formulation is not None
     try:
-        return exact_leximin(instance, asked.mechanism.formulation)
+        return exact_leximin(instance, in_tasks(asked.mechanism.gamma))
     except SolverNotAvailableError as error:
         return Verdict(False, str(error)), none
 

@@ -1,0 +1,102 @@
+"""The rounds in rationals, with a simplex method that lies or fails, and levels that are fractions done by hand."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp.errors import SolverError
+from fairlp.formulations import max_min
+from fairlp.models.programs.exact_certificate import ExactCertificate
+from fairlp.models.programs.program import Program
+from fairlp.solvers.leximin import exact
+from fairlp.solvers.leximin.exact import exact_levels, exact_leximin
+
+pytest.importorskip("flint")
+
+
+def thirds(nobody_first=False):
+    """Three users share cpu at levels of 1/3 and leave half of the memory, which the fourth has alone."""
+    demands = [[1, 0.5], [1, 0.5], [1, 0.5], [0, 1]]
+    return fairlp.Instance.from_arrays(
+        [[1, 1], *demands] if nobody_first else demands,
+        [[8, 8]],
+        task_limits=[0, *[np.inf] * 4] if nobody_first else None,
+    )
+
+
+def test_levels_are_fractions_and_are_carried_on_as_they_are():
+    verdict = exact_levels(thirds(), max_min.drf)
+    assert verdict.proved and verdict.message == "in rationals, 2 rounds"
+    assert verdict.levels == (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3), Fraction(1, 2))
+
+
+def test_whoever_can_run_nothing_has_no_level_and_leaves_the_others_theirs():
+    levels = exact_levels(thirds(nobody_first=True), max_min.drf).levels
+    assert levels == (None, Fraction(1, 3), Fraction(1, 3), Fraction(1, 3), Fraction(1, 2))
+
+
+def test_tasks_have_the_levels_on_servers_that_were_merged():
+    instance = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[4, 4], [4, 4], [8, 2]], counts=[2, 1, 1])
+    verdict, tasks = exact_leximin(instance, max_min.tsf)
+    due = instance.gamma(ignore_placement=True).sum(axis=1)
+    assert verdict.proved and tasks.shape == (2, 3)
+    assert (tasks.sum(axis=1) >= due * [float(level) for level in verdict.levels] * (1 - 1e-12)).all()
+    assert (tasks.T @ instance.demands <= instance.capacities * instance.counts[:, None] * (1 + 1e-12)).all()
+
+
+def lie(monkeypatch, verdict, after=0):
+    """Let the simplex method give this proof, from a call on, whatever is asked; return what it was asked."""
+    asked, honest = [], exact.optimal_from
+
+    def lying(program, columns, rows, lower=None):
+        asked.append((list(columns), list(rows)))
+        return (verdict, 0) if len(asked) > after else honest(program, columns, rows, lower)
+
+    monkeypatch.setattr(exact, "optimal_from", lying)
+    return asked
+
+
+def test_a_round_that_is_not_proved_ends_it_and_leaves_no_point(monkeypatch):
+    x = [Fraction(1)] * 5
+    planted = ExactCertificate(False, "planted", Fraction(1), x=x, row_duals=[Fraction(-1)] * 6)
+    asked = lie(monkeypatch, planted)
+    verdict, tasks = exact_leximin(thirds(), max_min.drf)
+    assert not verdict.proved and verdict.message == "round 1: planted" and verdict.levels == (None,) * 4
+    assert (tasks == 0).all() and len(asked) == 2  # from the solver's basis, and from none
+
+
+def test_a_later_round_that_is_not_proved_keeps_the_levels_before(monkeypatch):
+    lie(monkeypatch, ExactCertificate(False, "planted", Fraction(1)), after=1)
+    verdict = exact_levels(thirds(), max_min.drf)
+    assert not verdict.proved and verdict.message == "round 2: planted"
+    assert verdict.levels == (Fraction(1, 3),) * 3 + (None,)
+
+
+def test_a_round_that_blocks_nobody_ends_it(monkeypatch):
+    lie(monkeypatch, ExactCertificate(True, "", Fraction(1), x=[Fraction(1)] * 5, row_duals=[Fraction(0)] * 6))
+    verdict = exact_levels(thirds(), max_min.drf)
+    assert not verdict.proved and verdict.message == "round 1: nobody is blocked"
+
+
+def test_without_a_solver_the_rounds_begin_with_no_basis_and_go_on_from_the_last(monkeypatch):
+    def failing(self, *args, **options):
+        raise SolverError("planted")
+
+    monkeypatch.setattr(Program, "solve", failing)
+    honest, asked, found = exact.optimal_from, [], []
+
+    def recorded(program, columns, rows, lower=None):
+        asked.append((list(columns), list(rows)))
+        proof, pivots = honest(program, columns, rows, lower)
+        found.append(proof.basis)
+        return proof, pivots
+
+    monkeypatch.setattr(exact, "optimal_from", recorded)
+    verdict = exact_levels(thirds(), max_min.drf)
+    assert verdict.proved and verdict.levels[3] == Fraction(1, 2)
+    assert asked[0] == ([0] * 5, [1] * 6) and asked[1] == found[0]
+    assert 1 in asked[1][0] and asked[1] != asked[0]
