@@ -88,7 +88,7 @@ def late(result: DynamicAllocation, tries: int, seed: int) -> Finding:
     true = result.instance.demands[result.schedule.order]
     found = [_tried(result, p, q, true[p]) for p, q in rng.permutation(places)[:tries].tolist()]
     users = rng.permutation(count - 1).tolist()
-    for user, demand in _demands(result, rng, users, max(tries - len(found), 0)):
+    for user, demand in _demands(result, rng, users, 2 * max(tries - len(found), 0)):
         found.append(_tried(result, user, int(rng.integers(user + 1, count)), demand))
     return _judged(result, found)
 
