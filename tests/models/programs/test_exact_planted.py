@@ -157,6 +157,25 @@ def test_pivots_reach_the_optimum_from_any_basis():
     assert tried > 200
 
 
+def test_dual_pivots_keep_the_shifted_costs_right(monkeypatch):
+    """Before and after every dual pivot, nothing that is not basic would lower the shifted objective."""
+    step, seen = exact_simplex._Basis.dual_step, []
+
+    def watched(self):
+        begun = [thing for thing in self.at.reduced if self.at.pays(thing, self.cost(thing))]
+        moved = step(self)
+        ended = [thing for thing in self.at.reduced if self.at.pays(thing, self.cost(thing))]
+        assert not begun and not ended
+        seen.append(moved)
+        return moved
+
+    monkeypatch.setattr(exact_simplex._Basis, "dual_step", watched)
+    for seed in range(120):
+        p = awkward(seed)
+        optimal_from(p, *random_basis(p, np.random.default_rng(seed)))
+    assert sum(seen) > 60
+
+
 def test_what_pivots_cannot_mend_is_not_proved():
     """x >= 2 where x <= 1; and an unbounded one."""
     impossible = program([[1.0]], [(2, INF)], [(0, 1)], [1.0])

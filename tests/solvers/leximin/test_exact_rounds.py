@@ -62,7 +62,7 @@ def lie(monkeypatch, verdict, after=0):
 
 def test_a_round_that_is_not_proved_ends_it_and_leaves_no_point(monkeypatch):
     x = [Fraction(1)] * 5
-    planted = ExactCertificate(False, "planted", Fraction(1), x=x, row_duals=[Fraction(-1)] * 6)
+    planted = ExactCertificate(False, "planted", objective=Fraction(1), x=x, row_duals=[Fraction(-1)] * 6)
     asked = lie(monkeypatch, planted)
     verdict, tasks = exact_leximin(thirds(), max_min.drf)
     assert not verdict.proved and verdict.message == "round 1: planted" and verdict.levels == (None,) * 4
@@ -70,14 +70,15 @@ def test_a_round_that_is_not_proved_ends_it_and_leaves_no_point(monkeypatch):
 
 
 def test_a_later_round_that_is_not_proved_keeps_the_levels_before(monkeypatch):
-    lie(monkeypatch, ExactCertificate(False, "planted", Fraction(1)), after=1)
-    verdict = exact_levels(thirds(), max_min.drf)
+    lie(monkeypatch, ExactCertificate(False, "planted", objective=Fraction(1)), after=1)
+    verdict, tasks = exact_leximin(thirds(), max_min.drf)
+    assert (tasks == 0).all()
     assert not verdict.proved and verdict.message == "round 2: planted"
     assert verdict.levels == (Fraction(1, 3),) * 3 + (None,)
 
 
 def test_a_round_that_blocks_nobody_ends_it(monkeypatch):
-    lie(monkeypatch, ExactCertificate(True, "", Fraction(1), x=[Fraction(1)] * 5, row_duals=[Fraction(0)] * 6))
+    lie(monkeypatch, ExactCertificate(True, "", objective=Fraction(1), x=[Fraction(1)] * 5, row_duals=[Fraction(0)] * 6))
     verdict = exact_levels(thirds(), max_min.drf)
     assert not verdict.proved and verdict.message == "round 1: nobody is blocked"
 

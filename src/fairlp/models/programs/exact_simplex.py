@@ -1,8 +1,8 @@
 """A few simplex pivots in rationals: from a basis that a solver found optimal in floats to one that is.
 
 Where an optimum is degenerate to within rounding (equal users, equal servers), a solver's last basis may be off by a
-pivot or two. Costs are shifted so that the duals are right, the dual simplex method mends the vertex, the costs are put
-back, and the primal simplex method mends the duals. Bland's rule, so that it ends.
+pivot or two. Costs are shifted so that the duals are right, and the dual simplex method mends the vertex; with the costs
+as they are, the primal simplex method mends the duals. Bland's rule, so that it ends.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ def optimal_from(
         basis.shift_costs()
         while pivots < MOST_PIVOTS and basis.dual_step():
             pivots += 1
-        basis.shift.clear()
         while pivots < MOST_PIVOTS and basis.primal_step():
             pivots += 1
     except ZeroDivisionError:  # a singular basis: the verdict stands
@@ -92,7 +91,7 @@ class _Basis:
             self.shift = {
                 thing: self.at.reduced[thing] - cost for thing, cost in moved.items() if thing in self.at.reduced
             }
-            self.shift[leaving] = self.at.reduced[leaving] + step
+            self.shift[leaving] = self.at.reduced[leaving] - step
             return True
         return False
 

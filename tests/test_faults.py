@@ -1,0 +1,70 @@
+"""The list of faults that benchmarks/faults.py puts into the code: their texts are there, and enough of all rooms."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+
+import pytest
+
+from paths import ROOT
+
+FOLDER = ROOT / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("faults_script", FOLDER / "faults.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look for it there
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+@pytest.fixture(scope="module")
+def faults(script):
+    return script.faults()
+
+
+def test_every_fault_is_still_possible_and_is_python(faults):
+    for fault in faults:
+        wrong = fault.changed((ROOT / "src" / "fairlp" / fault.file).read_text(encoding="utf-8"))
+        ast.parse(wrong, fault.file)
+
+
+def test_there_are_enough_of_all_rooms_and_no_two_are_the_same(faults):
+    assert len(faults) >= 150
+    assert len({(fault.file, fault.what) for fault in faults}) == len(faults)
+    assert len({(fault.file, fault.old, fault.new, fault.after) for fault in faults}) == len(faults)
+    rooms = {"/".join(fault.file.split("/")[:-1]) for fault in faults}
+    assert rooms >= {
+        *("models/programs", "models/notation", "models/instances", "models/files", "formulations", "conformance"),
+        *("solvers/backends", "solvers/leximin", "solvers/interior_point", "auditing", "simulation", "study", "cli"),
+        *(f"mechanisms/{family}" for family in ("max_min", "per_server", "complaints", "arrivals", "whole_tasks")),
+    }
+
+
+def test_the_tests_of_every_fault_are_there(faults):
+    for name in {name for fault in faults for name in fault.tests if not name.startswith("-")}:
+        assert (ROOT / "tests" / name.split("::")[0]).exists(), name
+
+
+def test_a_text_that_is_gone_or_twice_is_an_error(script):
+    fault = script.Fault("room", "file.py", "a = 1\n", "a = 2\n", "words", ("tests",))
+    assert fault.changed("a = 1\nb = 1\n") == "a = 2\nb = 1\n"
+    for text in ("b = 1\n", "a = 1\na = 1\n"):
+        with pytest.raises(script.FaultError, match="times, not once"):
+            fault.changed(text)
+    later = script.Fault("room", "file.py", "a = 1\n", "a = 2\n", "words", ("tests",), after="b = 1\n")
+    assert later.changed("a = 1\nb = 1\na = 1\n") == "a = 1\nb = 1\na = 2\n"
+    with pytest.raises(script.FaultError, match="does not occur after"):
+        later.changed("a = 1\nb = 1\n")
+
+
+def test_rooms_files_and_words_choose(script, faults):
+    assert script.chosen(faults, []) == faults
+    assert {fault.room for fault in script.chosen(faults, ["exact"])} >= {"exact"}
+    one = script.chosen(faults, ["models/programs/certificate.py"])
+    assert one and {fault.file for fault in one} == {"models/programs/certificate.py"}
