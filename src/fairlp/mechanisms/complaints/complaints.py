@@ -216,7 +216,7 @@ def certify_fair(
 def _gap(requests: Requests, x: np.ndarray, prices: np.ndarray, who: np.ndarray) -> float:
     """Return dual minus primal value: D(λ) = Σ λ + Σ_n max over x ≤ 1 of e·log x − p·x."""
     e, p = requests.entitlements[who], requests.fractions[who] @ prices
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # who pays nothing takes without end: no gap is finite
         best = np.where(p > 0, e / np.where(p > 0, p, 1.0), np.inf)
         best = np.where(requests.limited[who], np.minimum(best, 1.0), best)
         # term by term: the values themselves may be large beside their difference

@@ -1,0 +1,181 @@
+"""Complaints about planted allocations, certificates with planted prices, and validations of methods that lie."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.errors import InstanceError
+from fairlp.mechanisms.complaints.complaints import certify_fair, check_complaints
+from fairlp.mechanisms.validation import Check
+from fairlp.models.instances.requests import Requests
+
+INF = np.inf
+
+
+def requests(**more):
+    """Two users of one resource and one of another: 1/3 of what all may have each."""
+    return Requests.of(Instance.from_arrays([[1.0, 0.2], [1.0, 0.2], [0.2, 1.0]], [[10.0, 10.0]], **more))
+
+
+#: Eisenberg–Gale: both resources saturated; a, a, b with 2a + 0.2b = 1 and 0.4a + b = 1.
+A, B = 0.8 / 1.92, 1 - 0.4 * 0.8 / 1.92
+
+
+def prices(asked, x):
+    """What makes stationarity hold, x[n]·Σ λ[j]·r[n,j] = e[n], for users 1 and 3."""
+    e = asked.entitlements
+    return np.linalg.solve(asked.fractions[[0, 2]] * x[[0, 2], None], e[[0, 2]])
+
+
+def right():
+    asked = requests()
+    x = np.array([A, A, B])
+    return asked, x, prices(asked, x)
+
+
+def test_the_fair_allocation_is_fair():
+    asked, x, _ = right()
+    found = check_complaints(asked, asked.to_tasks(x))
+    assert found.is_fair and found.complaint == 0 and found.bottlenecks == ("resource1", "resource2")
+
+
+@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.3])
+def test_whoever_is_short_complains_and_is_owed_so_much(off):
+    """The first user is entitled to a third of a saturated resource; another one has what it is short of."""
+    asked = Requests.of(Instance.from_arrays([[1.0], [1.0], [1.0]], [[9.0]]))
+    found = check_complaints(asked, np.array([3 * (1 - off), 3 * (1 + off), 3.0]))
+    assert not found and found.complaining == ("user1",)
+    assert found.table.loc["user1", "owed"] == pytest.approx(3 * off, rel=1e-6)
+    assert found.complaint == pytest.approx(off, rel=1e-6) and found.margin == pytest.approx(-off, rel=1e-6)
+
+
+@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.05])
+def test_a_resource_that_is_not_quite_full_justifies_nothing(off):
+    asked = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]]))
+    found = check_complaints(asked, np.array([5 * (1 - off), 5 * (1 - off)]))
+    assert not found and found.bottlenecks == () and len(found.complaining) == 2
+
+
+@pytest.mark.parametrize("off", [1e-8, 1e-6, 0.5])
+def test_more_than_there_is_and_more_than_was_asked_for_are_not_feasible(off):
+    asked = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]]))
+    over = check_complaints(asked, np.full(2, 5 * (1 + off)))
+    assert not over and not over.complaining and len(over.violations) == 1
+    limited = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, INF]))
+    beyond = check_complaints(limited, np.array([2 * (1 + off), 8 - 2 * off]))
+    assert not beyond and not beyond.complaining and "asked for" in beyond.violations[0]
+
+
+@pytest.mark.parametrize("wrong", [-1e-6, -1.0, np.nan, INF])
+def test_tasks_that_are_no_amounts_are_refused(wrong):
+    asked = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]]))
+    with pytest.raises(InstanceError, match="expected a finite number"):
+        check_complaints(asked, np.array([5.0, wrong]))
+
+
+def test_the_right_prices_prove_it():
+    asked, x, p = right()
+    found = certify_fair(asked, x, p)
+    assert found and found.conditions <= 1e-12 and found.gap <= 1e-12 and found.overuse <= 1e-15
+
+
+@pytest.mark.parametrize("off", [1e-6, 0.1, 1.0])
+@pytest.mark.parametrize("resource", [0, 1])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_wrong_prices_prove_nothing(off, resource, sign):
+    asked, x, p = right()
+    wrong = p.copy()
+    wrong[resource] *= 1 + sign * off
+    found = certify_fair(asked, x, wrong)
+    assert found.is_fair and not found and found.conditions > off / 20 and found.gap > 0
+
+
+def test_negative_prices_prove_nothing():
+    """A resource that nobody uses, of a negative price: nobody spends more or less by it."""
+    asked = Requests.of(Instance.from_arrays([[1.0, 1e-9]], [[10.0, 10.0]]))
+    found = certify_fair(asked, np.ones(1), np.array([1.0, -0.5]))
+    assert found.conditions >= 0.5 and not found
+
+
+def test_what_is_left_has_no_price():
+    asked = Requests.of(Instance.from_arrays([[1.0, 0.5], [1.0, 0.5]], [[10.0, 10.0]]))
+    x = np.array([0.5, 0.5])
+    assert certify_fair(asked, x, np.array([1.0, 0.0])).conditions <= 1e-15
+    assert certify_fair(asked, x, np.array([0.5, 1.0])).conditions > 0.4
+
+
+def test_a_limit_explains_what_is_not_spent():
+    asked = Requests.of(Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[2, INF]))
+    x = np.array([1.0, 0.8])
+    found = certify_fair(asked, x, np.array([0.5 / 0.8]))
+    assert found and found.conditions <= 1e-12 and found.gap <= 1e-12
+
+
+def test_somebody_who_does_not_pay_for_what_it_could_have_has_an_infinite_gap():
+    asked = Requests.of(Instance.from_arrays([[1.0, 0], [0, 1.0]], [[10.0, 10.0]]))
+    assert certify_fair(asked, np.ones(2), np.array([0.5, 0.0])).gap == INF
+
+
+@pytest.mark.parametrize("part", ["overuse", "complaint", "conditions"])
+@pytest.mark.parametrize("off", [1e-6, 1.0])
+def test_one_wrong_number_is_enough(part, off):
+    asked, x, p = right()
+    assert not dataclasses.replace(certify_fair(asked, x, p), **{part: off})
+
+
+def lying(mechanism, lies, instance=None, **options):
+    """The validation of a mechanism some of whose methods lie: method → what its tasks become."""
+    row = fairlp.mechanisms.TABLE[mechanism]
+    instance = instance or Instance.from_arrays([[1.0, 0.2], [1.0, 0.4], [0.2, 1.0]], [[10.0, 10.0]])
+
+    class Lying(Check):
+        def allocate(self, mechanism=None, method="auto", **parameters):
+            found = super().allocate(mechanism, method, **parameters)
+            if method in lies:
+                found = dataclasses.replace(found, tasks_array=lies[method](found.tasks_array))
+            return found
+
+    return row.validate(Lying(instance, row, "highs", options))["agrees"]
+
+
+def moved(tasks):
+    """A little of the first user's goes to the second."""
+    change = 1e-3 * tasks[0].sum()
+    return tasks + np.array([[-change], [change], [0.0]])
+
+
+def test_an_honest_validation_agrees():
+    assert lying("njc", {}).all() and lying("ceei", {}).all()
+
+
+@pytest.mark.parametrize("method", ["interior-point", "newton", "milp", "candidates"])
+def test_validation_finds_the_method_that_lies(method):
+    found = lying("njc", {method: lambda tasks: tasks * 0.9})
+    assert not found[method] and found["eg"]
+
+
+def test_validation_finds_a_feasible_fair_point_that_is_not_optimal(monkeypatch):
+    """Whatever complaints say, the linear program of first order bounds the gap."""
+    from fairlp.mechanisms.complaints import validation
+
+    class Fair:
+        is_fair, complaint = True, 0.0
+
+    monkeypatch.setattr(validation, "check_complaints", lambda *_: Fair())
+    assert not lying("njc", {"eg": moved})["eg"]
+    # and where the value by the criterion is worse, or a method's point differs, that alone is enough
+    assert not lying("njc", {"milp": lambda tasks: tasks * 0.9})["milp"]
+    assert not lying("njc", {"newton": lambda tasks: tasks * 0.9})["newton"]
+
+
+def test_validation_finds_an_unfair_point_though_it_differs_little(monkeypatch):
+    from fairlp.mechanisms.complaints import validation
+
+    honest = validation.agreement
+    monkeypatch.setattr(validation, "agreement", lambda *args: {**honest(*args), "difference": 0.0})
+    assert not lying("njc", {"newton": lambda tasks: tasks * 0.9})["newton"]
