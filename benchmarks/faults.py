@@ -30,7 +30,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
@@ -100,13 +100,14 @@ def faults(folder: Path = FAULTS) -> list[Fault]:
     return found
 
 
-def chosen(all_faults: Iterable[Fault], only: Sequence[str]) -> list[Fault]:
-    """Return the faults of these rooms, files or words; all when none are given."""
-    return [
-        fault
-        for fault in all_faults
-        if not only or any(word in (fault.room, fault.file) or word in str(fault) for word in only)
-    ]
+def chosen(all_faults: Sequence[Fault], only: Sequence[str]) -> list[Fault]:
+    """Return the faults of these rooms, or (a word that is no room) with these words; all when none are given."""
+    rooms = {fault.room for fault in all_faults}
+
+    def wanted(fault: Fault) -> bool:
+        return any(word == fault.room if word in rooms else word in str(fault) for word in only)
+
+    return [fault for fault in all_faults if not only or wanted(fault)]
 
 
 def copy_of_checkout(folder: Path) -> Path:

@@ -51,6 +51,8 @@ def test_a_server_over_its_capacity_is_scaled_down_and_no_other(over):
     assert (found.T @ instance.demands <= instance.capacities * (1 + 2.0**-50)).all()
     assert found[:, 0].tolist() == [2, 2] and found[:, 1] == pytest.approx([2, 2], rel=1e-14)
     assert (within_capacity(instance, exact) == exact).all()
+    one = fairlp.Instance.from_arrays([[1, 0.1]], [[4, 6]])  # of which the second resource is plenty
+    assert within_capacity(one, np.array([[4 * (1 + over)]])) == pytest.approx(np.array([[4.0]]), rel=1e-15)
 
 
 def planted(monkeypatch, instance, mechanism="drf", **changes):

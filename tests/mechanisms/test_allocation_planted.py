@@ -1,0 +1,89 @@
+"""Residuals of planted allocations, agreement of planted results, certificates that fail, and domains."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.errors import NotDefinedError
+from fairlp.mechanisms import domains
+from fairlp.mechanisms.validation import agreement
+
+INF = np.inf
+
+
+def allocation(tasks, **more):
+    instance = Instance.from_arrays(
+        [[1.0, 2.0], [1.0, 1.0]], [[10.0, 10.0], [4.0, 8.0]], eligible=[[True, True], [True, False]], **more
+    )
+    found = fairlp.allocate(instance, "c-drfh")
+    return dataclasses.replace(found, tasks_array=np.array(tasks, dtype=float))
+
+
+@pytest.mark.parametrize("off", [1e-6, 0.5, 1.0])
+@pytest.mark.parametrize(
+    ("tasks", "limits", "residual"),
+    [
+        ([[2, 4], [6, 0]], None, lambda off: 0.0),
+        ([[2, 4], [6, 0]], [6, 6], lambda off: 0.0),
+        (lambda off: [[2, 4 + 4 * off], [6, 0]], None, lambda off: off),  # over capacity
+        (lambda off: [[2, 4], [6, off]], [INF, INF], lambda off: off),  # where it may not run
+        (lambda off: [[0, -off], [6, 0]], None, lambda off: off),  # less than nothing
+        (lambda off: [[2, 0], [4 * (1 + off), 0]], [INF, 4], lambda off: off),  # more than it has
+    ],
+)
+def test_the_residual_is_the_largest_violation(tasks, limits, residual, off):
+    planted = tasks(off) if callable(tasks) else tasks
+    found = allocation(planted, task_limits=limits)
+    assert found.residual == pytest.approx(residual(off), rel=1e-6, abs=1e-15)
+    assert found.certify().proved is False or residual(off) == 0
+
+
+def test_usage_is_of_what_tasks_need_at_given_rates():
+    instance = Instance.from_arrays([[1.0], [1.0]], [[10.0]], rates=[[20.0], [10.0]])
+    found = fairlp.allocate(instance, "psdsf-rdm")
+    planted = dataclasses.replace(found, tasks_array=np.array([[10.0], [5.0]]))
+    assert planted.usage.to_numpy().tolist() == [[10.0]] and planted.residual == 0
+    assert dataclasses.replace(found, tasks_array=np.array([[11.0], [5.0]])).residual == pytest.approx(0.05)
+
+
+def test_a_certificate_that_fails_is_a_verdict_that_fails():
+    class Broken:
+        def __bool__(self):
+            return False
+
+        def __str__(self):
+            return "planted"
+
+    found = dataclasses.replace(allocation([[2, 4], [6, 0]]), prove=None, certificate=Broken())
+    verdict = found.certify()
+    assert not verdict.proved and verdict.message == "planted"
+    with pytest.raises(NotDefinedError, match="no exact certificate"):
+        found.certify(exact=True)
+
+
+@pytest.mark.parametrize("off", [1e-8, 1e-6, 1.0])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("user", [0, 1])
+def test_agreement_is_of_every_user(off, sign, user):
+    right = allocation([[2, 4], [6, 0]])
+    factors = np.ones(2)
+    factors[user] += sign * off
+    wrong = dataclasses.replace(right, tasks_array=right.tasks_array * factors[:, None])
+    assert agreement(right.instance, right, right)["agrees"]
+    for one, other in ((wrong, right), (right, wrong)):
+        row = agreement(right.instance, one, other)
+        assert not row["agrees"] and row["user"] == right.instance.users[user]
+        assert row["difference"] == pytest.approx(off / max(1, 1 + sign * off), rel=1e-6)
+
+
+def test_domains_ask_every_user():
+    plain = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
+    one = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[INF, 3])
+    table = Instance.from_arrays([[1.0], [1.0]], [[10.0]], weights=[[1.0], [2.0]])
+    assert domains._limits(plain) is None and "user2" in domains._limits(one)
+    assert domains._weights_by_resource(plain) is None and domains._weights_by_resource(table)

@@ -1,0 +1,237 @@
+"""Whole tasks where rounding would decide, integer programs that lie, and validations of methods that lie."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.errors import SolverError
+from fairlp.mechanisms.validation import Check
+from fairlp.mechanisms.whole_tasks import leximin
+from fairlp.mechanisms.whole_tasks.filling import Filling
+from fairlp.mechanisms.whole_tasks.leximin import discrete_leximin
+from fairlp.mechanisms.whole_tasks.picking import pick_by_pick
+from fairlp.mechanisms.whole_tasks.placement import BestFit, Servers, _steps, place
+from fairlp.mechanisms.whole_tasks.precomputed import FluidLevel, precomputed
+from fairlp.mechanisms.whole_tasks.shares import Keys, Pool
+from fairlp.mechanisms.whole_tasks.validation import _on_servers
+from fairlp.models.notation.model import Model
+
+INF = np.inf
+
+
+def one(demands, capacities, **more):
+    return Instance.from_arrays(demands, [capacities], **more)
+
+
+def test_a_pool_knows_who_can_run_a_whole_task_and_where():
+    pool = Pool.of(one([[1.0], [11.0], [1.0], [1.0]], [10.0], task_limits=[INF, INF, 0.5, 2.5]))
+    assert pool.able.tolist() == [True, False, False, True] and pool.limits.tolist() == [INF, 0, 0, 2]
+
+
+def test_a_pool_keeps_placement():
+    instance = Instance.from_arrays([[1.0], [1.0]], [[10.0], [5.0]], eligible=[[True, True], [False, True]])
+    assert Pool.of(instance).able.tolist() == [True, False]
+
+
+LARGE = 2**60
+
+
+def test_shares_that_are_equal_as_floats_and_no_other_way_are_told_apart():
+    """The dominant resource, the order of picks and equal keys are decided by whole numbers."""
+    top, bottom = np.array([LARGE + 1, LARGE], dtype=object), np.array([LARGE + 2, LARGE + 1], dtype=object)
+    keys = Keys(top, bottom, 1, "index")
+    users, picks = np.array([0, 1]), np.array([0, 0])
+    assert keys.at(users, picks)[0] == keys.at(users, picks)[1]  # as floats
+    assert Fraction(LARGE, LARGE + 1) < Fraction(LARGE + 1, LARGE + 2)
+    assert keys.order(users, picks).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_the_dominant_resource_is_decided_by_whole_numbers(scale):
+    """d[0]/c[0] and d[1]/c[1] differ by less than floats can tell; the larger one counts."""
+    first, second = 94906267.0, 94906266.0  # x/(x+1) > (x-1)/x by about 1e-16
+    for order in ([0, 1], [1, 0]):
+        demands = np.array([[first, second]])[:, order] * scale
+        capacity = np.array([first + 1, second + 1])[order] * scale
+        pool = Pool.of(Instance.from_arrays(demands, [capacity]))
+        assert Fraction(int(pool.top[0]), int(pool.bottom[0])) == Fraction(int(first), int(first) + 1)
+
+
+def test_amounts_beyond_what_floats_hold_are_counted_exactly():
+    """2⁵³ + 1 is no float: 2⁵³ of one user leave room for nothing of two."""
+    instance = Instance.from_arrays([[1.0], [2.0]], [[2.0**53]], counts=[2])
+    pool = Pool.of(instance)
+    unit = int(pool.demands[0, 0])  # of the decimals as written
+    assert pool.capacity.dtype == object and int(pool.demands[1, 0]) == 2 * unit
+    assert int(pool.usage(np.array([1.0, 2.0**53]))[0]) == unit * (2**54 + 1)
+
+
+def awkward(seed):
+    rng = np.random.default_rng(seed)
+    n, r = int(rng.integers(1, 7)), int(rng.integers(1, 4))
+    demands = rng.integers(0, 5, (n, r)) / 10.0
+    demands[np.arange(n), rng.integers(0, r, n)] += 0.1
+    return Pool.of(one(demands, (rng.integers(5, 400, r) / 10.0).tolist()))
+
+
+@pytest.mark.parametrize("rule", ["exclude", "stop"])
+@pytest.mark.parametrize("offset", [0, 1])
+def test_filling_is_the_loop_where_everything_ties(rule, offset):
+    for seed in range(150):
+        pool = awkward(seed)
+        expected = pick_by_pick(pool, rule=rule, offset=offset)
+        assert Filling(pool, rule=rule, offset=offset).run().tolist() == expected.tolist(), seed
+
+
+def test_whoever_does_not_fit_is_out_and_stop_is_the_end():
+    pool = Pool.of(one([[3.0], [2.0]], [10.0]))
+    filling = Filling(pool)
+    filling._serve_in_order(pool, np.arange(2), np.array([0, 0, 0, 0, 1, 0]))
+    assert not filling.alive[0] and filling.tasks.tolist() == [3, 0]
+    ended = Filling(pool, rule="stop")
+    ended._serve_in_order(pool, np.arange(2), np.array([0, 0, 0, 0, 1]))
+    assert ended.stopped and ended.tasks.tolist() == [3, 0]
+
+
+def test_a_guess_of_a_level_where_all_fits_is_checked(monkeypatch):
+    pool = Pool.of(one([[0.1], [0.3]], [1000.0]))
+    honest = Filling._bracket
+
+    def too_high(self, part, keys, now, limits, going, level):
+        _, high = honest(self, part, keys, now, limits, going, level)
+        return high * 1.5, high * 2
+
+    expected = Filling(pool).run().tolist()
+    monkeypatch.setattr(Filling, "_bracket", too_high)
+    assert Filling(pool).run().tolist() == expected
+
+
+def test_floors_next_to_whole_numbers_are_exact():
+    """10.6 holds 106 times 0.1, and 105 as floats say."""
+    for tenths in range(1, 400):
+        pool = Pool.of(one([[0.1], [0.1]], [tenths / 10.0]))
+        assert precomputed(pool).tolist() == [tenths // 2] * 2, tenths
+
+
+def test_of_resources_that_tie_by_rounding_the_smaller_one_counts():
+    """Levels of a third and a little less, in either order."""
+    small = Fraction(2**53 - 1, 3 * (2**53 - 1) + 1)
+    for order in ([0, 1], [1, 0]):
+        top, bottom = np.ones(1), np.ones(1)
+        demands = np.array([[3.0 * (2**51 - 1) + 1, 3.0]])[:, order]
+        left = np.array([2.0**51 - 1, 1.0])[order]
+        pool = Pool(demands, left, top, bottom, np.array([INF]))
+        assert FluidLevel(pool, left).exact == Fraction(2**51 - 1, 3 * (2**51 - 1) + 1) < Fraction(1, 3)
+    assert small < Fraction(1, 3)
+
+
+# --- placement -------------------------------------------------------------------------------------------------------
+
+
+def test_distances_that_rounding_tells_apart_are_equal():
+    assert len(set(_steps(np.array([0.3, 0.1 + 0.2, 0.3 - 5e-17])).tolist())) == 1
+    assert len(set(_steps(np.array([0.3, 0.3 + 1e-9])).tolist())) == 2
+
+
+def test_a_placement_keeps_to_eligible_servers_limits_and_slots():
+    eligible = np.array([[True, False], [False, True]])
+    instance = Instance.from_arrays([[1.0], [1.0]], [[3.0], [2.0]], eligible=eligible, task_limits=[2.5, INF])
+    for policy in ("first-fit", "best-fit"):
+        assert place(instance, policy).tolist() == [[2, 0], [0, 2]], policy
+    free = Instance.from_arrays([[1.0]], [[8.0], [4.0]])
+    assert place(free, "slots", slots=2).tolist() == [[2, 1]]
+
+
+def test_best_fit_recomputes_only_where_a_user_may_run():
+    eligible = np.array([[True, True], [True, False]])
+    instance = Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[4.0, 4.0], [4.0, 8.0]], eligible=eligible)
+    servers = Servers.of(instance)
+    best = BestFit(servers)
+    servers.take(0, 1)
+    best.changed(1)
+    assert best.table[1, 1] == INF and best.table[0, 1] < INF and best(1) == 0
+
+
+def test_validation_sees_servers_that_are_over_full_and_room_that_is_left():
+    instance = Instance.from_arrays([[1.0]], [[3.0], [3.0]])
+    found = fairlp.allocate(instance, "drfh-best-fit")
+
+    def seen(tasks):
+        return _on_servers(instance, dataclasses.replace(found, tasks_array=np.array([tasks], dtype=float)))
+
+    assert seen([3, 3]) == (True, True) and seen([3, 2]) == (True, False)
+    assert seen([4, 2])[0] is False
+    assert seen([0, 0]) == (True, False)
+
+
+# --- integer programs ------------------------------------------------------------------------------------------------
+
+
+def lie_about(monkeypatch, lie):
+    """Let the integer programs of the leximin answer so: (number of the program, x) → x."""
+    honest, count = Model.solve, iter(range(1000))
+
+    def solve(self, *args, **options):
+        solution = honest(self, *args, **options)
+        block = solution.program.column_block("x").slice
+        x = solution.x.copy()
+        x[block] = lie(next(count), x[block])
+        return dataclasses.replace(solution, x=x)
+
+    monkeypatch.setattr(Model, "solve", solve)
+
+
+def test_whole_tasks_over_capacity_are_not_taken(monkeypatch):
+    lie_about(monkeypatch, lambda number, x: x + 1)
+    with pytest.raises(SolverError, match="break a capacity"):
+        discrete_leximin(one([[1.0], [2.0]], [10.0]))
+
+
+def test_a_first_level_that_is_not_the_best_is_raised(monkeypatch):
+    """The first program gives both users one task where four and two would fit; the second one shows it."""
+    instance = one([[1.0], [2.0]], [8.0])
+    expected = discrete_leximin(instance)
+    lie_about(monkeypatch, lambda number, x: np.ones(2) if number == 0 else x)
+    found = discrete_leximin(instance)
+    assert found.levels == expected.levels and found.tasks.tolist() == expected.tasks.tolist()
+    assert leximin.DiscreteLeximin(found.tasks).levels == []
+
+
+def validated(mechanism, lies, instance=None, **options):
+    """The validation of a mechanism when some methods lie: method (or mechanism) → tasks."""
+    row = fairlp.mechanisms.TABLE[mechanism]
+    instance = instance or one([[1.0, 4.0], [3.0, 1.0]], [9.0, 18.0])
+
+    class Lying(Check):
+        def allocate(self, mechanism=None, method="auto", **parameters):
+            found = super().allocate(mechanism, method, **parameters)
+            key = mechanism or method + ("-divided" if parameters.get("divisible") else "")
+            return dataclasses.replace(found, tasks_array=lies[key](found.tasks_array)) if key in lies else found
+
+    return row.validate(Lying(instance, row, "highs", options))["agrees"]
+
+
+def test_a_leximin_that_is_worse_than_filling_does_not_agree():
+    assert validated("drf-milp", {}).all()
+    assert not validated("drf-milp", {"milp": lambda tasks: tasks - np.array([[0], [1]])})["drf-discrete"]
+    assert not validated("drf-milp", {"milp": lambda tasks: np.zeros_like(tasks)})["drf-discrete"]
+
+
+def test_filling_whose_smallest_level_is_below_the_optimum_does_not_agree():
+    assert validated("drf-discrete", {}).all()
+    found = validated("drf-discrete", {"fast": lambda tasks: tasks - 1, "loop": lambda tasks: tasks - 1})
+    assert not found["smallest level"] and found["fast"]
+    assert not validated("drf-discrete", {"fast": lambda tasks: tasks - np.array([[1], [0]])})["fast"]
+
+
+@pytest.mark.parametrize("change", [1.0, -1.0])
+def test_precomputed_tasks_are_the_floors_of_divided_ones(change):
+    instance = one([[1.0, 4.0], [3.0, 1.0]], [9.7, 18.0])
+    assert validated("pdrf", {}, instance)["divisible"]
+    assert not validated("pdrf", {"exact": lambda tasks: tasks + change}, instance)["divisible"]
