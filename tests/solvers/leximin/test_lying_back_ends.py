@@ -183,8 +183,8 @@ def test_a_round_that_freezes_nobody_is_an_error(monkeypatch):
         is_optimal, gap = True, 0.0
 
     monkeypatch.setattr("fairlp.models.programs.solution.Solution.verify", lambda self: Believed())
-    honest = rounds._Rounds._stuck
-    monkeypatch.setattr(rounds._Rounds, "_stuck", lambda self, level, who: honest(self, level, who) & False)
+    honest = rounds.Rounds._stuck
+    monkeypatch.setattr(rounds.Rounds, "_stuck", lambda self, level, who: honest(self, level, who) & False)
     with pytest.raises(SolverError, match="froze nobody"):
         run(monkeypatch, lambda s: dataclasses.replace(s, row_duals=0 * s.row_duals), lambda count: count < 50)
 

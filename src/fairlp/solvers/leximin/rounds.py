@@ -6,7 +6,7 @@ users who are blocked keep their level: their row becomes Σ x[n] >= due[n]·lev
 * **Who is blocked.** A user whose row has a positive price is blocked in every optimal solution (complementary
   slackness), so it is frozen. A user without a price stays, and is found in a later round if it was blocked after all.
   When a round brings no progress, or the back end has no duals, linear programs that try to raise everyone left
-  decide (:meth:`_Rounds._stuck`).
+  decide (:meth:`Rounds._stuck`).
 * **Task limits by Newton's method.** What is asked for at level t, Σ min(due·t, limit), is concave in t, so guessing
   the set of users at their limits from below and solving for t converges monotonically in a few programs, instead of
   one round for every limit.
@@ -104,7 +104,9 @@ def leximin(
     backend = find_backend(solver)
     session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))
     has_duals = Capability.DUALS in backend.capabilities
-    rounds = _Rounds(session, model, users, member_due, part.task_limits * users.factor, small.weights, has_duals)
+    block = program.row_block("fairness")
+    rows, t = np.arange(block.start, block.stop), program.column_block("t").start
+    rounds = Rounds(session, rows, t, users, member_due, part.task_limits * users.factor, small.weights, has_duals)
     rounds.run()
     solved = perf_counter()
     assert rounds.last is not None
@@ -128,28 +130,34 @@ def leximin(
     return result
 
 
-class _Rounds:
-    """The rounds: ``level[m]`` of each member is its level once frozen; groups are rows of the program."""
+class Rounds:
+    """The rounds of any program: ``level[m]`` of each member is its level once frozen; groups are rows of the program.
+
+    A row says (what its group has) − (what is due to it)·t ≥ a constant, and t, a column, is maximised. Levels of any
+    sign: ``signed`` measures what is the same by what the rows add up, where a level itself may be 0.
+    """
 
     def __init__(
         self,
         session: Session,
-        model: Model,
+        rows: np.ndarray,
+        t: int,
         users: Groups,
         due: np.ndarray,
         limit: np.ndarray,
         weights: np.ndarray,
         has_duals: bool,
+        signed: bool = False,
     ) -> None:
-        program = model.compile()
+        program = session.program
         self.session, self.name, self.users, self.due = session, program.name, users, due
+        self.rows, self.t, self.signed = rows, t, signed
         self.cap = limit / due  # the level at which a member has all its tasks
         self.level = np.zeros(len(due))
         self.active = np.ones(len(due), dtype=bool)
-        block = program.row_block("fairness")
-        self.rows = np.arange(block.start, block.stop)
-        self.t = program.column_block("t").start
-        column = program.A[:, [self.t]].toarray()[self.rows, 0]
+        self.base = program.row_lower[rows]
+        self.bounds = program.col_lower[[t]], program.col_upper[[t]]
+        column = program.A[:, [t]].toarray()[rows, 0]
         self.full = -column  # coefficient of t when every member of the group is active
         self.whole = np.bincount(users.of, weights=due)
         self.share = self.full / weights  # one share, in the unit of the row
@@ -165,9 +173,9 @@ class _Rounds:
 
     def run(self) -> None:
         """Run rounds until nobody is active."""
-        before = -1.0
+        before = -np.inf
         while self.active.any():
-            level, solution = self._raise(max(before, 0.0))
+            level, solution = self._raise(before if self.signed else max(before, 0.0))
             if solution is None:  # everyone left has all its tasks
                 frozen = self.active.copy()
                 self.level[frozen] = self.cap[frozen]
@@ -176,7 +184,7 @@ class _Rounds:
                 frozen = self.active & (self.cap <= level)
                 self.level[frozen] = self.cap[frozen]
                 blocked = self.active & ~frozen & self._priced(solution)[self.users.of]
-                stays = level <= before * (1 + self.same) or not self.has_duals
+                stays = level <= before + self.same * self._size(before) or not self.has_duals
                 if stays and (self.active & ~frozen & ~blocked).any():
                     blocked |= self._stuck(level, self.active & ~frozen & ~blocked)
                 self.level[blocked] = level
@@ -221,7 +229,7 @@ class _Rounds:
         changed = now[np.searchsorted(rows_now, self.rows)] != -slope
         if changed.any():
             self.session.change(coefficients=(self.rows[changed], self.t, -slope[changed]))
-        self.floor = fixed * unit
+        self.floor = self.base + fixed * unit
         self.session.change(rows=(self.rows, self.floor, np.full(len(self.rows), np.inf)))
 
     def _solve(self) -> Solution:
@@ -280,7 +288,7 @@ class _Rounds:
         """
         program = self.session.program
         at = np.array([self.t])
-        reached = level if self.has_duals else level * (1 - FIRST_ORDER)  # a solver's tolerance below
+        reached = level if self.has_duals else level - FIRST_ORDER * self._size(level)  # a solver's tolerance below
         self.session.change(columns=(at, np.array([reached]), np.array([reached])))
         rows = program.A[self.rows].tocsr()
         waiting = np.unique(self.users.of[candidates])
@@ -293,12 +301,19 @@ class _Rounds:
             solution = self._solve()
             gain = (rows @ solution.x - self.session.program.row_lower[self.rows]) / self.full
             gain = gain[waiting]
-            raised = gain > self.same * max(level, float(gain.max()))
+            raised = gain > self.same * max(self._size(level), float(gain.max()))
             if not raised.any():
                 break
             waiting = waiting[~raised]
-        self.session.change(costs=program.c, columns=(at, np.zeros(1), np.full(1, np.inf)))
+        self.session.change(costs=program.c, columns=(at, *self.bounds))
         return candidates & np.isin(self.users.of, waiting)
+
+    def _size(self, level: float) -> float:
+        """Return what differences of levels are measured by: the level, or what rows that cancel add up."""
+        if not self.signed or self.last is None:
+            return abs(level) if np.isfinite(level) else 0.0
+        rows = abs(self.session.program.A[self.rows]) @ abs(self.last)
+        return max(abs(level) if np.isfinite(level) else 0.0, float((rows / self.full).max()))
 
 
 def _split(grouped: np.ndarray, members: np.ndarray, users: Groups, servers: Groups) -> np.ndarray:
