@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
+from arrival_instances import random_arrivals
 from fairlp import Instance
 from fairlp.auditing import arrivals as audits
 from fairlp.mechanisms.arrivals.algorithms import cautious_closed_form, stack
@@ -58,8 +59,20 @@ def test_the_bound_for_smallest_share_and_sum_alike(resources, horizon, printed)
     demands = np.array(tight(resources, horizon, Fraction(1, 10**9)), dtype=float)
     found = fairlp.allocate(Instance.from_arrays(demands, [np.ones(resources)]), "cautious-lp").competitive()
     assert float(bound(resources, horizon)) == pytest.approx(printed, abs=5e-6)
+    assert found.bound.to_numpy() == pytest.approx([float(bound(resources, horizon))] * horizon, rel=AGREEMENT)
     for ratio in ("cr1", "cr2"):
         assert found[ratio].min() == pytest.approx(printed, abs=5e-6) and found[ratio].idxmin() == resources
+
+
+@settings(max_examples=many(60), deadline=None)
+@given(st.integers(0, 10**9))
+def test_the_bound_that_the_answer_states_holds_with_weights_and_a_longer_horizon(seed):
+    demands, capacities, weights = random_arrivals(seed)
+    instance = Instance.from_arrays(demands, [capacities], weights=weights)
+    extra = np.random.default_rng(seed).choice([0.0, 0.5, 7.0])
+    for mechanism in RULES:
+        found = fairlp.allocate(instance, mechanism, horizon=weights.sum() + extra).competitive()
+        assert (found.cr2 >= found.bound * (1 - AGREEMENT)).all()
 
 
 def test_a_short_horizon_has_its_worst_step_before_the_last_resource():

@@ -64,8 +64,8 @@ def competitive(result: DynamicAllocation) -> pd.DataFrame:
     -------
     DataFrame
         By step: ``drf`` (static level), ``smallest`` (the mechanism's), ``cr2`` (smallest / drf), ``sum`` and
-        ``drf_sum`` (sums of dominant shares), ``cr1`` (sum / drf_sum, which can exceed 1) and ``bound`` (1/m: what
-        Theorem 2 promises for ``cr2`` of dynamic DRF, m resources).
+        ``drf_sum`` (sums of dominant shares), ``cr1`` (sum / drf_sum, which can exceed 1) and ``bound``: what ``cr2``
+        never goes below, with m resources 1/m (dynamic DRF: Theorem 2), or what :func:`cautious_bound` says.
     """
     available, parts = result.schedule.available, result.schedule.parts
     drf = available / np.cumsum(result.needs, axis=0).max(axis=1)
@@ -78,10 +78,23 @@ def competitive(result: DynamicAllocation) -> pd.DataFrame:
             "sum": total,
             "drf_sum": drf * parts,
             "cr1": total / (drf * parts),
-            "bound": np.full(len(drf), 1 / result.needs.shape[1]),
+            "bound": np.full(len(drf), cautious_bound(result) if result.cautious else 1 / result.needs.shape[1]),
         },
         index=result.levels.index,
     )
+
+
+def cautious_bound(result: DynamicAllocation) -> float:
+    """Return what the cautious LP keeps of static DRF at every step: n / max over k ≤ m of k(n − k + 1).
+
+    It is tight. With n users who will come and m resources; with unequal weights 1/m. The proof is in docs/results.md.
+    """
+    weights, resources = result.instance.user_weights, int(result.needs.shape[1])
+    if (weights != weights[0]).any():
+        return 1 / resources
+    users = result.schedule.horizon / float(weights[0])
+    worst: float = max(k * (users - k + 1) for k in range(1, resources + 1))
+    return users / worst
 
 
 def properties(result: DynamicAllocation, steps: Sequence[int] | None = None) -> pd.DataFrame:
