@@ -43,8 +43,8 @@ def test_a_wrong_level_of_any_step_is_found(mechanism, step, off, sign):
 def test_what_is_too_high_within_what_may_be_given_out_is_found():
     """The cautious LP gives out less than it may: more is not infeasible, and wrong all the same."""
     rising = Instance.from_arrays([[1.0, 0.1], [0.1, 1.0]], [[1, 1]])
-    right = fairlp.allocate(rising, "cautious-lp")
-    high = dataclasses.replace(right, level_array=right.level_array * [1.0001, 1])
+    right = fairlp.allocate(rising, "cautious-lp", horizon=3)
+    high = dataclasses.replace(right, level_array=right.level_array * [1, 1.0001])
     assert right.certify().proved and high.residual == 0 and "is too high" in high.certify().message
     _, low = planted("dynamic-drf", 3, 0.99)
     assert "could be raised" in low.certify().message

@@ -78,7 +78,9 @@ def test_a_later_round_that_is_not_proved_keeps_the_levels_before(monkeypatch):
 
 
 def test_a_round_that_blocks_nobody_ends_it(monkeypatch):
-    lie(monkeypatch, ExactCertificate(True, "", objective=Fraction(1), x=[Fraction(1)] * 5, row_duals=[Fraction(0)] * 6))
+    lie(
+        monkeypatch, ExactCertificate(True, "", objective=Fraction(1), x=[Fraction(1)] * 5, row_duals=[Fraction(0)] * 6)
+    )
     verdict = exact_levels(thirds(), max_min.drf)
     assert not verdict.proved and verdict.message == "round 1: nobody is blocked"
 
