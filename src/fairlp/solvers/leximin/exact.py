@@ -6,7 +6,8 @@ enter the next one as the rationals that they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -45,30 +46,47 @@ def exact_leximin(instance: Instance, formulation: Callable[[Instance], Model]) 
     The point may give a user more than its level asks for; see :func:`exact_levels` for the parameters.
     """
     small, servers = merge_servers(instance)
-    rounds = _Rounds(formulation(small), len(instance.users))
+    model = formulation(small)
+    program = model.compile()
+    fairness = program.row_block("fairness")
+    who = np.arange(len(fairness)) if fairness.positions is None else fairness.positions
+    rounds = ExactRounds(program, range(fairness.start, fairness.stop), program.column_block("t").start)
     verdict = rounds.run()
+    by_user: list[Fraction | None] = [None] * len(instance.users)
+    for n, level in zip(who, verdict.levels, strict=True):
+        by_user[int(n)] = level
+    verdict = replace(verdict, levels=tuple(by_user))
     if not verdict.proved:
         return verdict, np.zeros((len(instance.users), len(instance.servers)))
-    x = np.array([float(value) for value in rounds.x])
-    tasks = rounds.model.evaluate("tasks", x).reshape(len(small.users), -1)
+    tasks = model.evaluate("tasks", rounds.point).reshape(len(small.users), -1)
     return verdict, tasks[:, servers.of] * servers.factor
 
 
-class _Rounds:
-    """The rounds of a program in rationals: rows of blocked users have floors, those of the others rise with t."""
+class ExactRounds:
+    """The rounds of a program in rationals: rows that are blocked have floors, those of the others rise with t.
 
-    def __init__(self, model: Model, users: int) -> None:
-        self.model, self.program = model, model.compile()
-        fairness = self.program.row_block("fairness")
-        positions = np.arange(len(fairness)) if fairness.positions is None else fairness.positions
-        self.who = [int(n) for n in positions]
-        self.rows = list(range(fairness.start, fairness.start + len(self.who)))
-        self.t = self.program.column_block("t").start
-        self.A = self.program.A.tolil(copy=True)
-        self.due = [-Fraction(float(self.A[i, self.t])) for i in self.rows]
-        self.levels: list[Fraction | None] = [None] * users
-        self.lower: list[Fraction | None] = [None] * self.program.n_rows
-        self.x: list[Fraction] = [Fraction(0)] * self.program.n_columns
+    Parameters
+    ----------
+    program : Program
+        Maximises the column ``t``.
+    rows : sequence of int
+        Rows (what somebody has) − (what is due)·t ≥ a constant.
+    t : int
+    """
+
+    def __init__(self, program: Program, rows: Iterable[int], t: int) -> None:
+        self.program, self.rows, self.t = program, [int(row) for row in rows], t
+        self.A = program.A.tolil(copy=True)
+        self.due = [-Fraction(float(self.A[i, t])) for i in self.rows]
+        self.base = [Fraction(float(program.row_lower[i])) for i in self.rows]
+        self.levels: list[Fraction | None] = [None] * len(self.rows)
+        self.lower: list[Fraction | None] = [None] * program.n_rows
+        self.x: list[Fraction] = [Fraction(0)] * program.n_columns
+
+    @property
+    def point(self) -> np.ndarray:
+        """A point that has the levels, rounded once."""
+        return np.array([float(value) for value in self.x])
 
     def run(self) -> Verdict:
         """Run rounds until everybody is blocked, or one cannot be proved."""
@@ -85,8 +103,8 @@ class _Rounds:
                 return Verdict(False, f"round {count}: nobody is blocked", levels=tuple(self.levels))
             for k in blocked:
                 level = proof.x[self.t]
-                self.levels[self.who[k]] = level
-                self.lower[self.rows[k]] = level * self.due[k]
+                self.levels[k] = level
+                self.lower[self.rows[k]] = self.base[k] + level * self.due[k]
                 self.A[self.rows[k], self.t] = 0.0
                 active.discard(k)
         return Verdict(True, f"in rationals, {count} rounds", levels=tuple(self.levels))
