@@ -98,7 +98,6 @@ def selection(requests: Requests, criterion: Criterion) -> Model:
     z = model.variable("z", j, upper=able.astype(float), integer=True, doc="1: j is saturated and justifies shares")
     k = Index("k", [*map(str, j), "none of them"], "bottleneck, or none")
     just = np.column_stack([requests.thresholds(row) for row in np.eye(len(j), dtype=bool)] + [np.ones(len(n))])
-    just[~requests.asking] = 1.0
     a = model.parameter("a", (n, k), just, "min(1, e[n]/r[n,k]): what n needs if k justifies its share; 1 for none")
     gain = np.maximum(just[:, :, None] - just[:, None, :-1], 0.0)
     less = model.parameter("b", (n, k, j), gain, "max(0, a[n,k] − a[n,j]): how much less n needs if j justifies it")

@@ -85,7 +85,7 @@ def whole_tasks(instance: Instance, settled: Sequence[Settled] = (), goal: str =
 def whole_able(instance: Instance) -> np.ndarray:
     """Return who can run at least one whole task: all that it demands fits, and it has one."""
     fits = (instance.demands <= instance.pool).all(axis=1)
-    return np.asarray(fits & instance.eligible[:, 0] & (instance.task_limits >= 1))
+    return np.asarray(fits & (instance.task_limits >= 1))
 
 
 def precomputed_drf(instance: Instance) -> Model:

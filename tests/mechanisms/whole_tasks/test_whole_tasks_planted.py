@@ -34,11 +34,6 @@ def test_a_pool_knows_who_can_run_a_whole_task_and_where():
     assert pool.able.tolist() == [True, False, False, True] and pool.limits.tolist() == [INF, 0, 0, 2]
 
 
-def test_a_pool_keeps_placement():
-    instance = Instance.from_arrays([[1.0], [1.0]], [[10.0], [5.0]], eligible=[[True, True], [False, True]])
-    assert Pool.of(instance).able.tolist() == [True, False]
-
-
 LARGE = 2**60
 
 

@@ -61,8 +61,6 @@ class Pool:
         able = limits > 0
         for r in range(len(capacity)):
             able &= np.asarray(demands[:, r] <= capacity[r], dtype=bool)
-        if instance.has_constraints:
-            able &= instance.eligible[:, 0]
         top, bottom = _dominant(demands, capacity, whole(instance.weights), able)
         return cls(demands, capacity, top, bottom, np.where(able, limits, 0.0))
 

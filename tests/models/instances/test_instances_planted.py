@@ -1,0 +1,127 @@
+"""Instances where rounding, positions or names would decide: whole numbers, requests, placement, equality."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlp import Instance
+from fairlp.errors import InstanceError
+from fairlp.models.instances.conditions import condition_text
+from fairlp.models.instances.equality import equal
+from fairlp.models.instances.requests import Requests
+from fairlp.models.instances.whole_numbers import product, quotient, same_quotient, whole, whole_tasks_alone
+
+INF = np.inf
+
+
+def test_a_number_is_the_shortest_decimal_that_reads_as_it():
+    assert whole(np.array([0.1, 2.25])).tolist() == [10, 225]
+    for value in (0.1 + 0.2, 1 / 3, 1e-17, 123456.789012345, 2**-40):
+        found = whole(np.array([value, 1.0]))
+        assert Fraction(int(found[0]), int(found[1])) == Fraction(repr(value)), value
+
+
+def test_products_and_quotients_of_large_whole_numbers_are_exact():
+    large = np.array([2.0**52 + 1])
+    assert int(product(large, large)[0]) == (2**52 + 1) ** 2
+    assert product(np.array([2.0**26]), np.array([2.0**26])).dtype == float
+    top, bottom = np.array([10**40 + 1], dtype=object), np.array([10**40], dtype=object)
+    assert not same_quotient(top, bottom, bottom, bottom)[0] and same_quotient(top, top, bottom, bottom)[0]
+    assert quotient(top, bottom).tolist() == [1.0]
+    # rounded once: as floats first, numerator and denominator would each be rounded
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        a, b = (int(rng.integers(2**53, 2**62)) * 2**20 + int(rng.integers(2**20)) for _ in range(2))
+        found = quotient(np.array([a], dtype=object), np.array([b], dtype=object))
+        assert found.dtype == float and found[0] == a / b
+
+
+def test_whole_tasks_alone_are_counted_as_written():
+    for tenths in range(1, 300):
+        assert whole_tasks_alone(np.array([[0.1]]), np.array([tenths / 10]))[0] == tenths
+
+
+def requests(**more):
+    return Requests.of(Instance.from_arrays([[1.0, 0.1], [1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]], **more))
+
+
+def test_a_threshold_is_by_the_bottlenecks_that_a_user_uses():
+    asked = requests()
+    both = asked.thresholds(np.array([True, True]))
+    assert both.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3])
+    second = asked.thresholds(np.array([False, True]))
+    assert second.tolist() == pytest.approx([1, 1, 1 / 3])  # of 0.1 of it, a third is more than all
+    assert asked.thresholds(np.array([False, False])).tolist() == [1, 1, 1]
+
+
+def test_who_asks_for_nothing_has_all_of_it_and_a_request_for_more_than_all_is_for_all():
+    nothing = requests(task_limits=[0, 5, INF])
+    assert nothing.asking.tolist() == [False, True, True] and nothing.thresholds(np.array([True, True]))[0] == 1
+    assert nothing.granted(np.zeros(3)).tolist() == [1, 0, 0]
+    much = requests(task_limits=[50, 5, INF])
+    assert much.limited.tolist() == [False, True, False] and much.tasks.tolist() == [10, 5, 10]
+    assert much.fractions[0].tolist() == pytest.approx([1, 0.1])
+
+
+def cluster(eligible, users=("a", "b", "c")):
+    attributes = pd.DataFrame({"kind": ["new", "old"]})
+    return Instance.from_arrays(
+        [[1.0]] * len(users), [[4.0], [4.0]], users=list(users), eligible=eligible, server_attributes=attributes
+    )
+
+
+def test_a_condition_that_users_share_is_everyones():
+    found = cluster(["kind == 'new'", None, "kind == 'new'"]).eligible
+    assert found.tolist() == [[True, False], [True, True], [True, False]]
+
+
+def test_a_series_goes_by_its_labels():
+    given = pd.Series([["server1"], ["server2"], None], index=[30, 10, 20])
+    found = cluster(given, users=(10, 20, 30)).eligible
+    assert found.tolist() == [[False, True], [True, True], [True, False]]
+
+
+@pytest.mark.parametrize(
+    ("eligible", "words"),
+    [
+        ({"nobody": ["server1"]}, "unknown"),
+        ([["server1"], [True], None], "unknown"),
+        ([["server1"], ["server3"], None], "unknown"),
+    ],
+)
+def test_names_that_are_nobodys_are_refused(eligible, words):
+    with pytest.raises(InstanceError, match=words):
+        cluster(eligible)
+
+
+def test_true_is_not_the_server_1():
+    with pytest.raises(InstanceError, match="unknown"):
+        Instance.from_arrays([[1.0]], [[4.0], [4.0]], servers=[1, 2], eligible=[[True]][:1] and {"user1": [True]})
+
+
+def test_keywords_are_names_of_attributes_in_backticks():
+    assert condition_text({"class": "a", "kind": "b"}, "user") == "`class` == 'a' and kind == 'b'"
+    attributes = pd.DataFrame({"class": ["a", "b"]})
+    found = Instance.from_arrays([[1.0]], [[4.0], [4.0]], eligible=[{"class": "a"}], server_attributes=attributes)
+    assert found.eligible.tolist() == [[True, False]]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"eligible": np.array([[True, False], [True, True]])},
+        {"units": {"resource1": "GB"}},
+        {"task_limits": np.array([1.0, INF])},
+        {"weights": np.array([1.0, 2.0])},
+        {"name": "other"},
+    ],
+)
+def test_instances_that_differ_in_one_thing_are_not_equal(changes):
+    def made(**more):
+        return Instance.from_arrays([[1.0], [2.0]], [[4.0], [5.0]], **more)
+
+    assert equal(made(), made()) and not equal(made(), made(**changes))
