@@ -10,7 +10,7 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.mechanisms.per_server.fixed_point import fixed_point
-from fairlp.mechanisms.per_server.server_fill import fill_server
+from fairlp.mechanisms.per_server.server_fill import NO_GROUP, fill_server
 from fairlp.mechanisms.validation import Check
 from fairlp.tolerances import FIXED_POINT
 
@@ -132,3 +132,9 @@ def test_a_server_is_filled_from_the_levels_that_users_bring():
 
     assert fill([1.0, 0.0], [INF, INF]) == [1, 2] and fill([9.0, 0.0], [INF, INF]) == [0, 3]
     assert fill([0.0, 0.0], [1.0, INF]) == [1, 2] and fill([0.0, 0.0], [1.0, 0.5]) == [1, 0.5]
+
+
+def test_whoever_has_all_its_tasks_is_of_no_group():
+    """A group is who is held back by one resource; a limit is none."""
+    found = fill_server(np.ones((2, 1)), np.array([3.0]), np.ones(2), np.zeros(2), np.array([1.0, INF]))
+    assert found.group.tolist() == [NO_GROUP, 1] and found.tasks.tolist() == [1, 2]

@@ -1,0 +1,313 @@
+"""The interior-point method's own safety nets: when it is not for a program, not at the end, or not to be believed."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp.errors import NotConvergedError
+from fairlp.formulations import max_min
+from fairlp.models.programs.backends import find_backend
+from fairlp.models.programs.solution import Options, Solution, Termination
+from fairlp.solvers.backends.highs import Highs
+from fairlp.solvers.interior_point import backend, blocks, method
+from fairlp.solvers.interior_point.iterate import Iterate
+from fairlp.solvers.interior_point.pricing import PricingSession
+from fairlp.solvers.interior_point.structure import Structure
+from fairlp.tolerances import BLOCKED_PRICE
+from small_programs import INF, program
+
+
+def model(users=6, servers=3, seed=0, **more):
+    rng = np.random.default_rng(seed)
+    demands, capacities = rng.lognormal(0, 1, (users, 2)), rng.lognormal(3, 1, (servers, 2))
+    return max_min.tsf(fairlp.Instance.from_arrays(demands, capacities, **more))
+
+
+def problem(**how):
+    return Structure.of(model(**how).compile()).problem
+
+
+# --- where it ends ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", ["gap", "primal", "dual"])
+@pytest.mark.parametrize("off", [1e-6, 1.0])
+def test_gap_and_both_residuals_have_to_be_small(monkeypatch, part, off):
+    honest = Iterate.measure
+
+    def planted(self):
+        honest(self)
+        setattr(self, part, off)
+
+    assert method.solve(problem()).error <= 1e-9
+    monkeypatch.setattr(Iterate, "measure", planted)
+    monkeypatch.setattr(method, "MOST_ITERATIONS", 20)
+    with pytest.raises(NotConvergedError, match="from the optimum"):
+        method.solve(problem())
+
+
+def test_what_is_returned_is_the_best_point_not_the_last(monkeypatch):
+    """From the tenth iteration on, errors are planted that grow."""
+    honest, count = Iterate.measure, []
+
+    def planted(self):
+        honest(self)
+        count.append(self.at)
+        if len(count) > 8:
+            self.gap = 1e-9 * len(count)
+
+    monkeypatch.setattr(method, "INTERIOR_AIM", 1e-30)
+    monkeypatch.setattr(method, "_restore", lambda iterate: None)
+    monkeypatch.setattr(Iterate, "measure", planted)
+    monkeypatch.setattr(method, "INTERIOR_ACCEPTED", 1.0)
+    found = method.solve(problem())
+    assert found.iterations < len(count) - 1 and found.at is count[found.iterations]
+
+
+def test_a_deadline_that_has_passed_gives_nothing():
+    assert method.solve(problem(), deadline=-1.0) is None
+
+
+def test_steps_stay_inside():
+    iterate = Iterate(problem(seed=3))
+    for _ in range(12):
+        iterate.measure()
+        iterate.factor()
+        iterate.at = method._step(iterate)
+        for name in "xszpuv":
+            assert (getattr(iterate.at, name) > 0).all(), name
+
+
+def test_a_residual_of_any_row_is_measured():
+    iterate = Iterate(problem())
+    for _ in range(25):
+        iterate.measure()
+        if max(iterate.gap, iterate.primal, iterate.dual) < 1e-8:
+            break
+        iterate.factor()
+        iterate.at = method._step(iterate)
+    good = iterate.at
+    for name, part in (("s", "primal"), ("u", "primal"), ("v", "dual"), ("z", "dual")):
+        iterate.at = dataclasses.replace(good, **{name: getattr(good, name) + 1e-3})
+        iterate.measure()
+        assert getattr(iterate, part) > 1e-5, name
+    # prices of one level are what everything is measured by: all of them doubled leaves costs right and the level's not
+    iterate.at = dataclasses.replace(good, p=2 * good.p, v=2 * good.v, z=2 * good.z)
+    iterate.measure()
+    assert iterate.dual == pytest.approx(1, rel=1e-3)
+
+
+def test_with_logarithms_each_term_is_spent():
+    p = fairlp.formulate(fairlp.Instance.from_arrays([[1.0, 2.0], [3.0, 1.0]], [[9, 9], [5, 7]]), "ceei").compile()
+    iterate = Iterate(Structure.of(p).problem)
+    for _ in range(25):
+        iterate.measure()
+        iterate.factor()
+        iterate.at = method._step(iterate)
+    iterate.measure()
+    assert iterate.gap < 1e-8
+    iterate.at = dataclasses.replace(iterate.at, v=iterate.at.v * [1.2, 0.8])
+    iterate.measure()
+    assert iterate.gap > 0.05
+
+
+# --- what it is for --------------------------------------------------------------------------------------------------
+
+
+def test_other_programs_are_not_for_it():
+    p = model().compile()
+    assert Structure.of(p) is not None
+    capacity = p.row_block("capacity").slice
+    high = p.row_upper.copy()
+    high[capacity.start] = 0.0
+    others = {
+        "a minimum": p.replace(sense="min"),
+        "whole numbers": p.replace(integrality=np.ones(p.n_columns, dtype=np.uint8)),
+        "no interior": p.replace(row_upper=high),
+    }
+    for name, row, factor in (("negative demands", capacity.start, -1.0), ("another demand", capacity.start, 1.5)):
+        A = p.A.copy()
+        A.data = A.data.copy()
+        A.data[np.flatnonzero(A.indices == row)[:1]] *= factor
+        others[name] = p.replace(A=A)
+    for name, other in others.items():
+        assert Structure.of(other) is None, name
+
+
+def test_a_demand_that_is_negative_on_every_server_is_not_for_it():
+    p = model(users=2, servers=2).compile()
+    A = p.A.copy()
+    A.data = A.data.copy()
+    of = np.repeat(np.arange(p.n_columns), np.diff(A.indptr))
+    x, first = p.column_block("x"), p.row_block("capacity")
+    rows = np.isin(A.indices, np.arange(first.start, first.stop, 2))
+    A.data[rows & (of >= x.start) & (of < x.start + 2)] *= -1
+    assert Structure.of(p.replace(A=A)) is None
+
+
+def test_a_user_that_needs_nothing_or_may_have_nothing_is_not_for_it():
+    p = model(users=2, servers=2).compile()
+    of = np.repeat(np.arange(p.n_columns), np.diff(p.A.indptr))
+    x, capacity = p.column_block("x"), p.row_block("capacity")
+    A = p.A.copy()
+    A.data = np.where((of < x.start + 2) & (of >= x.start) & (A.indices < capacity.stop), 0.0, A.data)
+    A.eliminate_zeros()
+    assert Structure.of(p.replace(A=A)) is None
+    limited = model(users=2, servers=2, task_limits=[1.0, INF]).compile()
+    assert Structure.of(limited) is not None
+    high = limited.row_upper.copy()
+    high[limited.row_block("limit").slice] = 0.0
+    assert Structure.of(limited.replace(row_upper=high)) is None
+
+
+def test_tasks_over_capacity_by_rounding_are_brought_within():
+    found = Structure.of(model().compile())
+    point = method.solve(found.problem).at
+    x, _ = found.vectors(dataclasses.replace(point, x=point.x * 1.001))
+    p = found.program
+    over = (p.A @ x - p.row_upper)[p.row_block("capacity").slice]
+    assert (over <= 1e-12 * p.row_upper[p.row_block("capacity").slice]).all()
+
+
+# --- what is believed ------------------------------------------------------------------------------------------------
+
+
+def test_its_own_answer_is_certified(monkeypatch):
+    honest = Structure.vectors
+    monkeypatch.setattr(Structure, "vectors", lambda self, at: tuple(part * 0.9 for part in honest(self, at)))
+    found = model().solve("interior-point")
+    assert found.method.startswith("HiGHS") and "not proved" in found.status.message and found.verify().is_optimal
+
+
+def test_highs_has_the_time_that_is_left(monkeypatch):
+    monkeypatch.setattr(backend, "perf_counter", iter(range(0, 10**6, 7)).__next__)
+    asked = []
+
+    def solve_on(chosen, program, options):
+        asked.append(options.time_limit)
+        return Solution.of_point(program, Termination.TIME_LIMIT, "planted", "nobody", None, None, None)
+
+    monkeypatch.setattr(backend, "solve_on", solve_on)
+    p = model().compile().replace(sense="min")
+    find_backend("interior-point").solve(p, Options(time_limit=10.0))
+    find_backend("interior-point").solve(p, Options(time_limit=5.0))
+    assert asked == [3.0, 0.0]
+
+
+def priced(prices, gap):
+    """Whether prices of the rows of a max-min program (per unit of the level) are all clear."""
+    p = program([[1.0, -1.0], [1.0, -1.0]], [(0, INF)] * 2, [(0, INF)] * 2, [0.0, 1.0])
+    solution = Solution.of_point(p, Termination.OPTIMAL, "", "nobody", np.zeros(2), -np.array(prices), None)
+    return backend._prices_all(solution, gap)
+
+
+def test_a_price_is_clear_beside_the_gap_and_the_largest_price():
+    assert priced([0.5, 0.5], 1e-12) and not priced([0.5, 0.5], 1e-6)
+    assert not priced([1.0, BLOCKED_PRICE / 2], 1e-20) and priced([1.0, BLOCKED_PRICE * 2], 1e-20)
+    assert not priced([1.0, 0.0], 0.0)
+
+
+def test_a_session_leaves_open_what_prices_do_not_settle(monkeypatch):
+    session = find_backend("interior-point").session(model().compile(), Options())
+    solution = session.solve()
+    monkeypatch.setattr(backend, "_prices_all", lambda *_: False)
+    assert session.leaves_open(solution, 0.0)
+    session.restart()
+    assert session.part is not None and not session.leaves_open(solution, 0.0)
+    assert session.solve().objective == pytest.approx(solution.objective, rel=1e-8)
+
+
+# --- columns that are priced -----------------------------------------------------------------------------------------
+
+
+def session(p, start):
+    """A pricing session whose first columns are chosen by a planted optimum."""
+    x, duals = np.array(start[0], dtype=float), np.array(start[1], dtype=float)
+    planted = Solution.of_point(p, Termination.OPTIMAL, "", "nobody", x, duals, None)
+    return PricingSession(Highs(), p, Options(), planted)
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_columns_that_would_help_are_added_and_fixed_ones_are_not(sense):
+    """The planted optimum uses the first column; the third is better by a little, the second by much but fixed."""
+    sign = 1.0 if sense == "max" else -1.0
+    bounds = [(0, INF), (0, 0), (0, INF), (0, INF)]
+    p = program([[1.0] * 4], [(-INF, 4.0)], bounds, [sign, sign * 9, sign * 1.01, -sign], sense)
+    started = session(p, ([4.0, 0, 0, 0], [sign]))
+    started.active[:] = [True, False, False, False]
+    started.columns = np.flatnonzero(started.active)
+    started.master = started._load()
+    found = started.solve()
+    assert found.x.tolist() == pytest.approx([0, 0, 4, 0]) and found.verify().is_optimal
+    assert not started.active[1]
+
+
+def test_a_part_that_is_infeasible_takes_the_columns_that_relieve_it():
+    p = program([[1.0, 1.0, 0.0]], [(2.0, INF)], [(0, 1), (0, INF), (0, INF)], [-1.0, -3.0, -1.0])
+    for ray in (True, False):
+        started = session(p, ([1.0, 0, 0], [-1.0]))
+        started.active[:] = [True, False, False]
+        started.columns = np.flatnonzero(started.active)
+        started.master = started._load()
+        if not ray:
+            honest = started.master.solve
+            started.master.solve = lambda honest=honest: dataclasses.replace(honest(), row_ray=None)
+        found = started.solve()
+        assert found.status.is_optimal and found.x.tolist() == pytest.approx([1, 1, 0])
+
+
+def test_bounds_of_columns_change_at_their_own_places():
+    p = program([[1.0, 1.0, 1.0]], [(-INF, 4.0)], [(0, INF)] * 3, [1.0, 2.0, 3.0])
+    started = session(p, ([0, 0, 4.0], [3.0]))
+    started.active[:] = [False, False, True]
+    started.columns = np.flatnonzero(started.active)
+    started.master = started._load()
+    at = np.array([0, 2])
+    started.change(columns=(at, np.zeros(2), np.array([5.0, 1.0])))
+    found = started.solve()
+    assert found.x.tolist() == pytest.approx([0, 3, 1])
+
+
+# --- the equations ---------------------------------------------------------------------------------------------------
+
+
+def equations(users, servers, seed=0):
+    rng = np.random.default_rng(seed)
+    found = problem(users=users, servers=servers, seed=seed)
+    region = found.region
+    theta = rng.lognormal(0, 6, (servers, users))
+    ratio, own = rng.lognormal(0, 6, (servers, 2)), rng.lognormal(0, 2, users)
+    return region, blocks.NormalEquations(region, theta, ratio, own, None, 0.0), (theta, ratio, own)
+
+
+@pytest.mark.parametrize("users", [2, 9])
+def test_answers_are_refined_until_what_is_left_does_not_matter(users):
+    region, normal, (theta, ratio, own) = equations(users, 3)
+    first, second = np.ones((3, 2)), np.ones(users)
+    asked = []
+
+    def matters(error, other, last):
+        asked.append(max(abs(error).max(), abs(other).max()))
+        return True
+
+    prices, values, _ = normal.solve(first, second, 0.0, matters)
+    assert len(asked) == 4 and asked[-1] <= asked[0]
+    moved = region.priced(prices, values) * theta
+    assert moved @ region.demands + ratio * prices == pytest.approx(first, rel=1e-5, abs=1e-5)
+    assert own * values - region.totals(moved) == pytest.approx(second, rel=1e-5, abs=1e-5)
+
+
+def test_fewer_are_left_when_the_others_are_eliminated():
+    assert type(equations(2, 3)[1].side).__name__ == "UsersLast"
+    assert type(equations(9, 3)[1].side).__name__ == "ServersLast"
+
+
+def test_a_matrix_that_is_not_quite_definite_is_shifted_and_one_that_is_not_is_refused():
+    almost = np.array([[1.0, 1.0 + 1e-13], [1.0 + 1e-13, 1.0]])
+    assert np.isfinite(blocks._Cholesky(almost.copy(), np.ones(2)).solve(np.ones(2))).all()
+    with pytest.raises(NotConvergedError, match="definiteness"):
+        blocks._Cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]), np.ones(2))
