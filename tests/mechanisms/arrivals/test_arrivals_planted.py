@@ -11,6 +11,7 @@ import fairlp
 from fairlp import Instance
 from fairlp.errors import SolverError
 from fairlp.mechanisms.arrivals import properties, validation
+from fairlp.mechanisms.arrivals.algorithms import stack
 from fairlp.mechanisms.arrivals.validation import step_difference
 from fairlp.mechanisms.validation import Check
 
@@ -127,3 +128,17 @@ def test_a_reference_that_is_not_proved_is_an_error(monkeypatch):
     row = fairlp.mechanisms.TABLE["dynamic-drf"]
     with pytest.raises(SolverError, match="but it is not"):
         validation._each_step_afresh(Check(arrivals(), row, "highs", {}), row.validate.keywords["rule"])
+
+
+def test_nobody_loses_a_last_digit():
+    """Levels of users who had them already fall by rounding, unless what was had is kept."""
+    for seed in (95, 567, 2424, 2500, 3927):
+        rng = np.random.default_rng(seed)
+        users, resources = int(rng.integers(2, 9)), int(rng.integers(1, 3))
+        demands = rng.integers(1, 10, (users, resources)) / 10.0
+        demands /= demands.max(axis=1, keepdims=True)
+        levels, first = stack(demands.tolist(), [float(k) for k in range(1, users + 1)])
+        had = np.zeros(users)
+        for k, (level, begin) in enumerate(zip(levels, first, strict=True)):
+            assert (had[begin:k] <= level).all(), seed
+            had[begin : k + 1] = level

@@ -137,4 +137,4 @@ def test_a_server_is_filled_from_the_levels_that_users_bring():
 def test_whoever_has_all_its_tasks_is_of_no_group():
     """A group is who is held back by one resource; a limit is none."""
     found = fill_server(np.ones((2, 1)), np.array([3.0]), np.ones(2), np.zeros(2), np.array([1.0, INF]))
-    assert found.group.tolist() == [NO_GROUP, 1] and found.tasks.tolist() == [1, 2]
+    assert found.group.tolist() == [NO_GROUP, 0] and found.tasks.tolist() == [1, 2]

@@ -50,7 +50,8 @@ def test_shares_that_are_equal_as_floats_and_no_other_way_are_told_apart():
 @pytest.mark.parametrize("scale", [1.0, 3.0])
 def test_the_dominant_resource_is_decided_by_whole_numbers(scale):
     """d[0]/c[0] and d[1]/c[1] differ by less than floats can tell; the larger one counts."""
-    first, second = 94906267.0, 94906266.0  # x/(x+1) > (x-1)/x by about 1e-16
+    first, second = 2.0**40 + 1, 2.0**40  # x/(x+1) > (x-1)/x by 2⁻⁸⁰
+    assert first / (first + 1) == second / (second + 1)
     for order in ([0, 1], [1, 0]):
         demands = np.array([[first, second]])[:, order] * scale
         capacity = np.array([first + 1, second + 1])[order] * scale
