@@ -41,3 +41,5 @@ from .models.programs.solution import Options as Options
 from .models.programs.solution import Solution as Solution
 from .models.programs.solution import Status as Status
 from .models.programs.solution import Termination as Termination
+from .solvers.leximin.of_model import LeximinSolution as LeximinSolution
+from .solvers.leximin.of_model import leximin as leximin
