@@ -68,6 +68,21 @@ def test_amounts_beyond_what_floats_hold_are_counted_exactly():
     assert int(pool.usage(np.array([1.0, 2.0**53]))[0]) == unit * (2**54 + 1)
 
 
+def test_picks_below_a_level_are_counted_exactly():
+    """At levels that are keys themselves, or next to one."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        top, bottom = rng.integers(1, 50, 3).astype(float), rng.integers(1, 50, 3).astype(float)
+        for offset in (0, 1):
+            keys = Keys(top, bottom, offset, "index")
+            every = np.array([keys.at(np.arange(3), np.full(3, float(pick))) for pick in range(120)])
+            for level in every[rng.integers(1, 40, 6), 0]:
+                for at in (level, np.nextafter(level, 0), np.nextafter(level, INF)):
+                    expected = (every < at).sum(axis=0)
+                    found = keys.below(float(at))
+                    assert (found == expected)[expected < 120].all()
+
+
 def awkward(seed):
     rng = np.random.default_rng(seed)
     n, r = int(rng.integers(1, 7)), int(rng.integers(1, 4))

@@ -136,13 +136,15 @@ def test_a_ray_is_kept_only_if_it_proves_something(scale):
 
 @pytest.mark.parametrize("sense", ["max", "min"])
 def test_a_change_in_a_scaled_program_is_in_the_users_numbers(sense):
-    base = plain(sense, 1e7)
+    c = [2.0, 1.0] if sense == "max" else [-2.0, -1.0]
+    base = program([[1e7, 1.0], [1e7, 0.0]], [(-INF, 4.0), (-INF, 3.0)], [(0, INF)] * 2, c, sense)
     session = Highs().session(base, Options())
+    assert session.scaling.columns[0] != 1
     session.solve()
     session.change(coefficients=(np.array([0, 1]), 0, np.array([2e7, 1e7])))
     found, expected = session.solve(), Highs().solve(session.program, Options())
     assert found.x == pytest.approx(expected.x) and found.row_duals == pytest.approx(expected.row_duals)
-    assert (found.verify().is_optimal and found.x.tolist() == pytest.approx([2, 0], abs=1e-9)) or found.x[1] > 0
+    assert found.verify().is_optimal
 
 
 # --- scales ----------------------------------------------------------------------------------------------------------

@@ -190,7 +190,6 @@ class Filling:
             if self.rule == "stop":
                 waiting = chunk if fits.all() else chunk[: int(fits.argmin())]
             else:
-                self.alive[current[chunk[~fits]]] = False
                 fits &= self.alive[current[chunk]]
                 waiting = chunk if fits.all() else chunk[fits]
             used = np.cumsum(part.demands[waiting], axis=0)
