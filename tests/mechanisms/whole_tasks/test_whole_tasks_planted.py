@@ -132,14 +132,12 @@ def test_floors_next_to_whole_numbers_are_exact():
 
 def test_of_resources_that_tie_by_rounding_the_smaller_one_counts():
     """Levels of a third and a little less, in either order."""
-    small = Fraction(2**53 - 1, 3 * (2**53 - 1) + 1)
     for order in ([0, 1], [1, 0]):
-        top, bottom = np.ones(1), np.ones(1)
-        demands = np.array([[3.0 * (2**51 - 1) + 1, 3.0]])[:, order]
-        left = np.array([2.0**51 - 1, 1.0])[order]
-        pool = Pool(demands, left, top, bottom, np.array([INF]))
-        assert FluidLevel(pool, left).exact == Fraction(2**51 - 1, 3 * (2**51 - 1) + 1) < Fraction(1, 3)
-    assert small < Fraction(1, 3)
+        ones = np.ones(1, dtype=object)
+        demands = np.array([[3 * LARGE + 1, 3]], dtype=object)[:, order]
+        left = np.array([LARGE, 1], dtype=object)[order]
+        level = FluidLevel(Pool(demands, left, ones, ones, np.array([INF])), left)
+        assert level.exact == Fraction(LARGE, 3 * LARGE + 1) < Fraction(1, 3)
 
 
 # --- placement -------------------------------------------------------------------------------------------------------
