@@ -177,6 +177,9 @@ def test_validation_sees_servers_that_are_over_full_and_room_that_is_left():
     assert seen([3, 3]) == (True, True) and seen([3, 2]) == (True, False)
     assert seen([4, 2])[0] is False
     assert seen([0, 0]) == (True, False)
+    large = Instance.from_arrays([[1.0]], [[1e9]])  # one task too many, far below what a residual allows
+    over = dataclasses.replace(fairlp.allocate(large, "drf-discrete"), tasks_array=np.array([[1e9 + 1]]))
+    assert _on_servers(large, over)[0] is False and over.residual < 1e-8
 
 
 # --- integer programs ------------------------------------------------------------------------------------------------
