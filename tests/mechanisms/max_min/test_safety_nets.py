@@ -9,7 +9,7 @@ import fairlp
 from fairlp.formulations import normalisers
 from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.max_min.methods import within_capacity
-from fairlp.mechanisms.max_min.rounds import closed_form_applies, edrf_closed_form
+from fairlp.mechanisms.max_min.rounds import closed_form_applies, edrf_closed_form, fill
 from fairlp.mechanisms.max_min.settling import orders_of_magnitude
 from fairlp.solvers.leximin.rounds import LeximinResult
 
@@ -55,6 +55,15 @@ def test_a_server_over_its_capacity_is_scaled_down_and_no_other(over):
     assert within_capacity(one, np.array([[4 * (1 + over)]])) == pytest.approx(np.array([[4.0]]), rel=1e-15)
 
 
+def test_whoever_has_all_its_tasks_is_frozen_in_that_round():
+    demands, limits = np.array([[1.0, 0], [1.0, 0], [0, 1.0]]), np.array([1.0, np.inf, np.inf])
+    levels, history = fill(demands, np.array([4.0, 9.0]), np.ones(3), limits)
+    assert levels.tolist() == [1, 3, 9]
+    assert [(level, who.tolist()) for level, who in history] == [(3.0, [0, 1]), (9.0, [2])]
+    apart, alone = fill(np.eye(2), np.array([4.0, 9.0]), np.ones(2), np.array([np.inf, 2.0]))
+    assert apart.tolist() == [4, 2] and [who.tolist() for _, who in alone] == [[0, 1]]
+
+
 def planted(monkeypatch, instance, mechanism="drf", **changes):
     """An allocation by rounds that end like this."""
     honest, calls = methods.leximin, iter(range(100))
@@ -91,7 +100,7 @@ def test_the_gap_of_separate_servers_is_the_largest(monkeypatch, gaps, expected)
         ({}, 4.0),
         ({"task_limits": [1e-9, 1.0]}, 3e9 / 4 * 4 / 3 * 1.5),
         ({"demands": [[1, 4], [3, 1e-7]]}, 1e7),
-        ({"capacities": [[9, 18], [9e-12, 1e9]]}, 1.0),
+        ({"demands": [[1, 1], [1, 0]], "capacities": [[9, 1e-8], [1e-8, 9]]}, 4e8),  # what one could run alone
     ],
 )
 def test_the_spread_of_numbers_is_seen(more, spread):

@@ -136,7 +136,7 @@ def test_a_ray_is_kept_only_if_it_proves_something(scale):
 
 @pytest.mark.parametrize("sense", ["max", "min"])
 def test_a_change_in_a_scaled_program_is_in_the_users_numbers(sense):
-    c = [2.0, 1.0] if sense == "max" else [-2.0, -1.0]
+    c = [5e7, 1.0] if sense == "max" else [-5e7, -1.0]
     base = program([[1e7, 1.0], [1e7, 0.0]], [(-INF, 4.0), (-INF, 3.0)], [(0, INF)] * 2, c, sense)
     session = Highs().session(base, Options())
     assert session.scaling.columns[0] != 1
@@ -291,9 +291,9 @@ def test_tangents_believe_no_duals_that_prove_nothing():
 
 
 def test_logarithms_of_nothing_and_of_whole_numbers_have_no_tangents():
-    nothing = logarithmic(constant=-3.0)
-    found = tangents.solve_with_logs(Highs(), nothing, Options())
-    assert found.x is None and found.status.termination is Termination.INFEASIBLE
+    for constant in (-3.0, -1.0):  # at most 0 inside, and 0 at best
+        found = tangents.solve_with_logs(Highs(), logarithmic(constant=constant), Options())
+        assert found.x is None and found.status.termination is Termination.INFEASIBLE
     with pytest.raises(UnsupportedError, match="continuous"):
         tangents.solve_with_logs(Highs(), logarithmic(integrality=np.ones(2, dtype=np.uint8)), Options())
 
@@ -323,6 +323,19 @@ def test_the_last_digits_are_those_of_the_least_error_whose_gap_is_closed(entrie
 def test_what_is_bounded_is_not_called_unbounded():
     for p in (plain(), plain("min"), program([[1.0]], [(-INF, 1.0)], [(0, INF)], [-1.0])):
         assert explain.explain(p).empty
+
+
+def test_a_direction_that_gains_nothing_is_none(monkeypatch):
+    """The second variable may grow without end, and is worth nothing."""
+    p = program([[1.0, 0.0]], [(-INF, 4.0)], [(0, INF)] * 2, [1.0, 0.0])
+    honest = explain.solve
+
+    def moving(asked, *how):
+        solution = honest(asked, *how)
+        return dataclasses.replace(solution, x=np.array([0.0, 1.0])) if asked.c.any() else solution
+
+    monkeypatch.setattr(explain, "solve", moving)
+    assert explain.explain(p).empty
 
 
 def test_directions_are_those_that_grow_most_first_in_either_sense():
