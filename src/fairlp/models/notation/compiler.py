@@ -13,43 +13,17 @@ import numpy as np
 
 from ...errors import ModelError
 from ..programs.program import INTEGER, Block, LogTerms, Program
-from .expressions import (
-    Add,
-    Constant,
-    Expression,
-    Index,
-    Log,
-    Parameter,
-    Product,
-    Quotient,
-    SumOver,
-    Variable,
-    union,
-)
+from .expressions import Element, Variable
+from .indices import Index, union
+from .nodes import Add, Expression, Log, Product, Quotient, Range, SumOver
+from .numbers import Labelled, reciprocal, times
+from .numbers import numbers as numbers
 
 if TYPE_CHECKING:
+    from .entries import Constraint
     from .model import Model
 
 Triples = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-@dataclass
-class Labelled:
-    """Numbers over indices, one array axis each."""
-
-    indices: tuple[Index, ...]
-    values: np.ndarray
-
-    def symbols(self) -> list[str]:
-        """Return the symbols of the axes."""
-        return [index.symbol for index in self.indices]
-
-    def over(self, indices: tuple[Index, ...]) -> np.ndarray:
-        """Return the values with axes in the order of ``indices``, of length 1 where they do not vary."""
-        mine = self.symbols()
-        order = [mine.index(index.symbol) for index in indices if index.symbol in mine]
-        shape = [len(index) if index.symbol in mine else 1 for index in indices]
-        return self.values.transpose(order).reshape(shape)
 
 
 @dataclass
@@ -57,7 +31,7 @@ class Term:
     """``coefficient · variable`` (or a plain number where ``variable`` is None); ``summed``: symbols summed over."""
 
     coefficient: Labelled
-    variable: Variable | None
+    variable: Variable | Element | None
     summed: frozenset[str] = frozenset()
 
 
@@ -69,33 +43,12 @@ class LogTerm:
     argument: Expression
 
 
-def numbers(node: Expression) -> Labelled:
-    """Return the values of an expression without variables."""
-    match node:
-        case Constant():
-            return Labelled((), np.asarray(node.value))
-        case Parameter():
-            return Labelled(node.indices, node.values)
-        case Add():
-            left, right = numbers(node.left), numbers(node.right)
-            return Labelled(node.indices, left.over(node.indices) + node.sign * right.over(node.indices))
-        case Product():
-            return _times(numbers(node.left), numbers(node.right))
-        case Quotient():
-            return _times(numbers(node.left), _reciprocal(node))
-        case SumOver():
-            body = numbers(node.body)
-            axes = tuple(body.symbols().index(index.symbol) for index in node.over)
-            return Labelled(node.indices, body.values.sum(axis=axes))
-    raise ModelError(f"{node} has variables where numbers are expected")
-
-
 def terms(node: Expression) -> list[Term | LogTerm]:
     """Return an expression as a flat list of terms."""
     if node.degree == 0:
         return [Term(numbers(node), None)]
     match node:
-        case Variable():
+        case Variable() | Element():
             return [Term(Labelled((), np.asarray(1.0)), node)]
         case Log():
             return [LogTerm(Labelled((), np.asarray(1.0)), node.argument)]
@@ -108,29 +61,15 @@ def terms(node: Expression) -> list[Term | LogTerm]:
             factor = numbers(known)
             return [_scaled(term, factor) for term in terms(unknown)]
         case Quotient():
-            factor = _reciprocal(node)
+            factor = reciprocal(node)
             return [_scaled(term, factor) for term in terms(node.left)]
         case SumOver():
             return [_summed(term, node.over) for term in terms(node.body)]
     raise ModelError(f"{type(node).__name__} cannot be compiled")
 
 
-def _times(a: Labelled, b: Labelled) -> Labelled:
-    if a.values.ndim == 0 and a.values == 1.0:
-        return b
-    indices = union(a.indices, b.indices)
-    return Labelled(indices, a.over(indices) * b.over(indices))
-
-
-def _reciprocal(node: Quotient) -> Labelled:
-    below = numbers(node.right)
-    if not below.values.all():
-        raise ModelError(f"division by zero: ({node.right}) is 0 somewhere")
-    return Labelled(below.indices, 1.0 / below.values)
-
-
 def _scaled(term: Term | LogTerm, factor: Labelled) -> Term | LogTerm:
-    coefficient = _times(term.coefficient, factor)
+    coefficient = times(term.coefficient, factor)
     if isinstance(term, LogTerm):
         return LogTerm(coefficient, term.argument)
     return Term(coefficient, term.variable, term.summed)
@@ -159,11 +98,7 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
     """Return (row, column, value) of one term; rows run over ``over`` in C order, kept where in ``positions``."""
     variable = term.variable
     assert variable is not None
-    strides: dict[str, int] = {}
-    step = 1
-    for index in reversed(over):
-        strides[index.symbol] = step
-        step *= len(index)
+    strides = dict(zip((index.symbol for index in over), _steps([len(index) for index in over]), strict=True))
     own = variable.indices
     clash = sorted(term.summed & strides.keys())
     if clash:
@@ -175,21 +110,13 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
     extra = tuple(index for index in over if index.symbol not in mine)
     coefficient = term.coefficient.over((*own, *extra))
     tail = tuple(len(index) for index in extra)
-    rows: Any = np.zeros((1,) * len(tail), dtype=np.int32)
-    for place, index in enumerate(extra):
-        shape = [1] * len(tail)
-        shape[place] = -1
-        rows = rows + (np.arange(len(index), dtype=np.int32) * np.int32(strides[index.symbol])).reshape(shape)
-    if variable.positions is None:
-        head = variable.shape
-        for place, index in enumerate(own):
-            if index.symbol in strides:
-                shape = [1] * (len(head) + len(tail))
-                shape[place] = -1
-                rows = rows + (np.arange(len(index), dtype=np.int32) * np.int32(strides[index.symbol])).reshape(shape)
+    rows: Any = _grid(tail, [strides[index.symbol] for index in extra])
+    columns, coordinates = _columns(variable)
+    head = columns.shape
+    if coordinates is None:
+        inner = _grid(head, [strides.get(index.symbol, 0) for index in own])
+        rows = rows + inner.reshape((*inner.shape, *(1,) * len(tail)))
     else:
-        head = (variable.size,)
-        coordinates = np.unravel_index(variable.positions, variable.shape)
         spread = (slice(None), *(None,) * len(tail))
         for at, index in zip(coordinates, own, strict=True):
             if index.symbol in strides:
@@ -199,7 +126,7 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
         if all(isinstance(place, int) for place in places):
             coefficient = coefficient[None]
     full = (*head, *tail)
-    columns = (np.arange(start, start + variable.size, dtype=np.int32)).reshape((*head, *(1,) * len(tail)))
+    columns = (columns + np.int32(start)).reshape((*head, *(1,) * len(tail)))
     rows, columns = np.broadcast_to(rows, full), np.broadcast_to(columns, full)
     values = np.broadcast_to(coefficient, full)
     if not coefficient.all():
@@ -208,7 +135,7 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
     else:
         rows, columns, values = rows.ravel(), columns.ravel(), values.ravel()
     if positions is not None:
-        renumber = np.full(step, -1, dtype=np.int32)
+        renumber = np.full(int(np.prod([len(index) for index in over])), -1, dtype=np.int32)
         renumber[positions] = np.arange(len(positions), dtype=np.int32)
         rows = renumber[rows]
         keep = rows >= 0
@@ -216,21 +143,65 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
     return rows, columns, values
 
 
+def _steps(lengths: list[int]) -> list[int]:
+    """Return how far apart neighbours along each axis lie, in C order."""
+    return [int(np.prod(lengths[place + 1 :])) for place in range(len(lengths))]
+
+
+def _grid(lengths: tuple[int, ...], steps: list[int]) -> np.ndarray:
+    """Return Σ (position on an axis) · step; an axis with step 0 has length 1."""
+    found = np.zeros((1,) * len(lengths), dtype=np.int32)
+    for place, (length, step) in enumerate(zip(lengths, steps, strict=True)):
+        if step:
+            shape = [1] * len(lengths)
+            shape[place] = -1
+            found = found + (np.arange(length, dtype=np.int32) * np.int32(step)).reshape(shape)
+    return found
+
+
+def _columns(node: Variable | Element) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
+    """Return the columns of a variable, or of some of its elements, and their coordinates (None: all of a grid)."""
+    variable: Variable = node.base  # type: ignore[assignment]
+    places = node.places if isinstance(node, Element) else (None,) * len(variable.indices)
+    if variable.positions is None:
+        free = [k for k, place in enumerate(places) if place is None]
+        steps = _steps(list(variable.shape))
+        first = sum(step * place for step, place in zip(steps, places, strict=True) if place is not None)
+        shape = tuple(variable.shape[k] for k in free)
+        grid = _grid(shape, [steps[k] for k in free])
+        return np.broadcast_to(grid, shape) + np.int32(first), None
+    coordinates = np.unravel_index(variable.positions, variable.shape)
+    keep = np.ones(variable.size, dtype=bool)
+    for at, place in zip(coordinates, places, strict=True):
+        if place is not None:
+            keep &= at == place
+    rest = tuple(at[keep] for at, place in zip(coordinates, places, strict=True) if place is None)
+    return np.flatnonzero(keep).astype(np.int32), rest
+
+
 def compile_rows(
     expression: Expression, starts: dict[str, int], over: tuple[Index, ...], positions: np.ndarray | None
 ) -> tuple[list[Triples], np.ndarray]:
     """Return the triples and the constants of an expression with one row for each element of ``over``."""
-    size = int(np.prod([len(index) for index in over]))
+    found = linear(expression)
+    return _emitted(found, starts, over, positions), _constants(found, over, positions)
+
+
+def _emitted(
+    found: list[Term], starts: dict[str, int], over: tuple[Index, ...], positions: np.ndarray | None
+) -> list[Triples]:
+    """Return the triples of the terms with variables."""
+    return [emit(term, starts[term.variable.base.name], over, positions) for term in found if term.variable is not None]
+
+
+def _constants(found: list[Term], over: tuple[Index, ...], positions: np.ndarray | None) -> np.ndarray:
+    """Return the sum of the terms without variables, for each row."""
     constant = np.zeros([len(index) for index in over])
-    triples = []
-    for term in terms(expression):
-        assert isinstance(term, Term)
+    for term in found:
         if term.variable is None:
             constant += term.coefficient.over(over)
-        else:
-            triples.append(emit(term, starts[term.variable.base.name], over, positions))
-    flat = constant.reshape(size)
-    return triples, flat if positions is None else flat[positions]
+    flat = constant.reshape(-1)
+    return flat if positions is None else flat[positions]
 
 
 def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
@@ -263,32 +234,65 @@ def assemble(triples: list[Triples], shape: tuple[int, int], layout: str) -> Any
     return matrix
 
 
+def linear(expression: Expression) -> list[Term]:
+    """Return the terms of an expression without logarithms."""
+    return [term for term in terms(expression) if isinstance(term, Term)]
+
+
+def entries(row: Constraint, found: list[Term], starts: dict[str, int], n_columns: int) -> list[Triples]:
+    """Return the triples of the rows of a block with these terms, counted from 0; no place occurs twice.
+
+    Entries of one place are added here, block by block: the sum of floats must not depend on what else the matrix has.
+    """
+    triples = _emitted(found, starts, row.over, row.positions)
+    if len({term.variable.base.name for term in found if term.variable is not None}) == len(triples):
+        return triples
+    own = assemble(triples, (row.size, n_columns), "csc").tocoo()
+    rows, columns = own.coords
+    return [(rows.astype(np.int32), columns.astype(np.int32), own.data)]
+
+
+def sides(row: Constraint, found: list[Term]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lower and upper bounds of the rows of a block with these terms."""
+    constant = _constants(found, row.over, row.positions)
+    if isinstance(row.relation, Range):
+        row.check()
+        low, high = (
+            np.full(row.size, none) if end is None else numbers(end).rows(row.over, row.positions) - constant
+            for end, none in zip(row.relation.ends, (-np.inf, np.inf), strict=True)
+        )
+    else:
+        bound = 0.0 - constant
+        low = np.full(row.size, -np.inf) if row.relation.comparison == "<=" else bound
+        high = np.full(row.size, np.inf) if row.relation.comparison == ">=" else bound
+    return low, high
+
+
 def compile_model(model: Model) -> Program:
     """Compile a model; see :meth:`Model.compile`."""
-    starts: dict[str, int] = {}
     columns: list[Block] = []
     stop = 0
     for variable in model.variables.values():
         start, stop = stop, stop + variable.size
-        starts[variable.name] = start
         axes = tuple((index.symbol, index.labels) for index in variable.indices)
         columns.append(Block(variable.name, axes, start, stop, variable.positions))
     n_columns = stop
+    starts = {block.name: block.start for block in columns}
     triples: list[Triples] = []
     blocks: list[Block] = []
     lower: list[np.ndarray] = []
     upper: list[np.ndarray] = []
     stop = 0
-    for name, row in model.constraints.items():
-        batch, constant = compile_rows(row.relation.left - row.relation.right, starts, row.over, row.positions)
+    for row in model.constraints.values():
+        found = linear(row.relation.body)
+        batch = entries(row, found, starts, n_columns)
         start, stop = stop, stop + row.size
-        axes = tuple((index.symbol, index.labels) for index in row.over)
-        blocks.append(Block(name, axes, start, stop, row.positions))
+        blocks.append(row.block(start))
         triples += [(rows if start == 0 else rows + np.int32(start), at, values) for rows, at, values in batch]
-        bound = 0.0 - constant
-        lower.append(np.full(row.size, -np.inf) if row.relation.comparison == "<=" else bound)
-        upper.append(np.full(row.size, np.inf) if row.relation.comparison == ">=" else bound)
-    cost, offset, logs = _objective(model, starts, n_columns)
+        low, high = sides(row, found)
+        lower.append(low)
+        upper.append(high)
+    cost, offset, logs = objective(model, starts, n_columns)
     variables = list(model.variables.values())
     return Program(
         name=model.name,
@@ -310,7 +314,8 @@ def compile_model(model: Model) -> Program:
     )
 
 
-def _objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.ndarray, float, LogTerms | None]:
+def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.ndarray, float, LogTerms | None]:
+    """Return the costs, the constant and the logarithms of the objective."""
     cost, offset = np.zeros(n_columns), 0.0
     weights: list[np.ndarray] = []
     constants: list[np.ndarray] = []

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...errors import ModelError
-from .expressions import Relation
+from ..programs.program import Block
 from .indices import Fixed, Index
-from .labels import aligned
+from .labels import aligned, axes_text
+from .nodes import Range, Relation
+from .numbers import numbers
+
+
+class Editable(Protocol):
+    """A model whose constraints are changed by their handles."""
+
+    def remove(self, name: Any) -> None:
+        """Remove what has the name, or what a handle stands for."""
+
+    def replace(self, name: str | Constraint, relation: Relation, *, where: Any = ...) -> Constraint:
+        """Put another relation in the place of a constraint."""
 
 
 class Subset(Fixed):
@@ -53,15 +64,34 @@ class Subset(Fixed):
         return f"<Subset {self.name or 'without a name'} of {over}: {len(self)} of {self.full_size}>"
 
 
-@dataclass(frozen=True)
-class ConstraintBlock:
-    """A named family of constraints: the relation, the indices it holds for, and for which elements (None: all)."""
+class Constraint(Fixed):
+    """A named family of constraints: a handle of :meth:`Model.constraint`, by which it is looked at and changed.
 
-    name: str
-    relation: Relation
-    over: tuple[Index, ...]
-    where: Subset | None = None
-    doc: str = ""
+    Attributes
+    ----------
+    name : str
+    relation : Relation
+    over : tuple of Index
+        What the rows run over, in order.
+    where : Subset or None
+        Elements that rows exist for; None for all.
+    doc : str
+    model : Model or None
+    """
+
+    _names = frozenset({"name", "relation", "over", "where", "doc", "model"})
+    _remedy = "change it with .replace(relation) or .remove()"
+
+    def __init__(
+        self,
+        name: str,
+        relation: Relation,
+        over: tuple[Index, ...],
+        where: Subset | None = None,
+        doc: str = "",
+        model: Editable | None = None,
+    ) -> None:
+        self.name, self.relation, self.over, self.where, self.doc, self.model = name, relation, over, where, doc, model
 
     @property
     def positions(self) -> np.ndarray | None:
@@ -77,6 +107,53 @@ class ConstraintBlock:
     def size(self) -> int:
         """Number of rows."""
         return self.full_size if self.where is None else len(self.where)
+
+    def __len__(self) -> int:
+        return self.size
+
+    @property
+    def rows(self) -> list[str]:
+        """Names of the rows, in order: ``capacity[server3,cpu]``."""
+        return self.block(0).names()
+
+    def block(self, start: int) -> Block:
+        """Return the rows as a block of a Program that begins at row ``start``."""
+        axes = tuple((index.symbol, index.labels) for index in self.over)
+        return Block(self.name, axes, start, start + self.size, self.positions)
+
+    def check(self) -> None:
+        """Raise where an end of a range is above the other, with the labels."""
+        ends = self.relation.ends if isinstance(self.relation, Range) else (None, None)
+        if ends[0] is None or ends[1] is None:
+            return
+        low, high = (numbers(end).rows(self.over, self.positions) for end in ends if end is not None)
+        wrong = np.flatnonzero(low > high)
+        if wrong.size:
+            row = self.block(0).name_of(int(wrong[0]))
+            raise ModelError(
+                f"constraint {row}: the lower end {low[wrong[0]]:g} is above the upper end {high[wrong[0]]:g}"
+            )
+
+    def remove(self) -> None:
+        """Remove it from its model; the next solve is without it."""
+        self._model().remove(self)
+
+    def replace(self, relation: Relation, *, where: Any = ...) -> Constraint:
+        """Put another relation in its place, and return the handle of that; see :meth:`Model.replace`."""
+        return self._model().replace(self, relation, where=where)
+
+    def _model(self) -> Editable:
+        if self.model is None:
+            raise ModelError(f"constraint {self.name!r} is of no model")
+        return self.model
+
+    def __repr__(self) -> str:
+        from .reprs import of_constraint
+
+        return of_constraint(self)
+
+    def _repr_latex_(self) -> str:
+        return self.relation._repr_latex_()
 
 
 def subset_of(where: Any, over: tuple[Index, ...], what: str) -> Subset | None:
@@ -139,8 +216,3 @@ def _bound(
     found = flat if positions is None or array.ndim == 0 else flat[positions]
     found.setflags(write=False)
     return found
-
-
-def axes_text(indices: tuple[Index, ...]) -> str:
-    """Return a shape in words: ``3 user × 2 server``."""
-    return " × ".join(f"{len(index)} {index.name}" for index in indices) or "one number"

@@ -1,34 +1,43 @@
-"""Index notation: parameters and variables over named indices, and the expressions made of them.
-
-An expression is a small tree. The same tree prints as mathematics (:mod:`.render`) and compiles to arrays
-(:mod:`.compiler`), so what is read is what is solved.
-"""
+"""Index notation: parameters and variables over named indices, and the expressions made of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
-from ...errors import ModelError
-from .indices import Changing, Fixed, Index, union
+from ...errors import ModelError, UnknownNameError, nearest
+from .indices import Changing, Index, union
+from .nodes import (
+    Add,
+    Comparison,
+    Constant,
+    Expression,
+    Log,
+    Product,
+    Quotient,
+    Range,
+    Relation,
+    SumOver,
+    as_expression,
+    log,
+)
 
 if TYPE_CHECKING:
     from .entries import Subset
-
-Comparison = Literal["<=", ">=", "=="]
 
 __all__ = [
     "Add",
     "Comparison",
     "Constant",
+    "Element",
     "Expression",
     "Index",
     "Log",
     "Parameter",
     "Product",
     "Quotient",
+    "Range",
     "Relation",
     "SumOver",
     "Variable",
@@ -36,81 +45,6 @@ __all__ = [
     "log",
     "union",
 ]
-
-
-class Expression(Fixed):
-    """A formula over indices: add, subtract, multiply, divide, ``.sum(n)``, and compare to make a constraint."""
-
-    #: Indices that are not summed over.
-    indices: tuple[Index, ...] = ()
-    #: 0: numbers only; 1: linear in variables; 2: with logarithms (objectives only).
-    degree: int = 0
-    _names = frozenset({"indices", "degree", "left", "right", "sign", "value", "body", "over", "argument"})
-    #: Let NumPy scalars and arrays on the left hand over to us.
-    __array_ufunc__ = None
-    __hash__ = object.__hash__
-
-    def __add__(self, other: Any) -> Expression:
-        return Add(self, as_expression(other), 1)
-
-    def __radd__(self, other: Any) -> Expression:
-        return Add(as_expression(other), self, 1)
-
-    def __sub__(self, other: Any) -> Expression:
-        return Add(self, as_expression(other), -1)
-
-    def __rsub__(self, other: Any) -> Expression:
-        return Add(as_expression(other), self, -1)
-
-    def __neg__(self) -> Expression:
-        return Product(Constant(-1.0), self)
-
-    def __mul__(self, other: Any) -> Expression:
-        return Product(self, as_expression(other))
-
-    def __rmul__(self, other: Any) -> Expression:
-        return Product(as_expression(other), self)
-
-    def __truediv__(self, other: Any) -> Expression:
-        return Quotient(self, as_expression(other))
-
-    def __rtruediv__(self, other: Any) -> Expression:
-        return Quotient(as_expression(other), self)
-
-    def sum(self, *over: Index) -> Expression:
-        """Sum over the given indices (over all free ones when none is given)."""
-        return SumOver(self, over or self.indices)
-
-    def __le__(self, other: Any) -> Relation:
-        return Relation(self, "<=", as_expression(other))
-
-    def __ge__(self, other: Any) -> Relation:
-        return Relation(self, ">=", as_expression(other))
-
-    def __eq__(self, other: Any) -> Relation:  # type: ignore[override]
-        return Relation(self, "==", as_expression(other))
-
-    def __bool__(self) -> NoReturn:
-        raise ModelError("an expression has no truth value; write model.constraint(name, left <= right)")
-
-    def __str__(self) -> str:
-        from .render import text
-
-        return text(self)
-
-    def _repr_latex_(self) -> str:
-        from .render import latex
-
-        return f"$\\displaystyle {latex(self)}$"
-
-
-class Constant(Expression):
-    """A number."""
-
-    def __init__(self, value: float) -> None:
-        if not np.isfinite(value):
-            raise ModelError(f"a coefficient is {value}; expected a finite number")
-        self.value = float(value)
 
 
 class Parameter(Expression):
@@ -140,8 +74,13 @@ class Parameter(Expression):
         found: np.ndarray = self.base.__dict__["_values"]
         return found
 
+    def __repr__(self) -> str:
+        from .reprs import of_parameter
+
+        return of_parameter(self)
+
     def set(self, values: Any) -> None:
-        """Give the parameter other numbers; the model that it is of is compiled anew when it is next solved.
+        """Give the parameter other numbers; of its model only what they stand in is compiled anew, when it is solved.
 
         Parameters
         ----------
@@ -153,11 +92,14 @@ class Parameter(Expression):
         base = self.base
         base.__dict__["_values"] = parameter_values(values, base.indices, base.name)
         if base.model is not None:
-            base.model.changed()
+            base.model.changed(base.name)
 
-    def __getitem__(self, indices: Index | tuple[Index, ...]) -> Parameter:
-        """Return the same numbers over other symbols (``d[m, r]``), as when two users are compared."""
-        return Parameter(self.name, _rename(self.name, self.indices, indices), None, self.doc, base=self.base)
+    def __getitem__(self, key: Any) -> Parameter | Element:
+        """Return the same numbers over other symbols (``d[m, r]``), or some of them by label (``d["ann", :]``)."""
+        places, indices = _places(self, key)
+        if places.count(None) < len(places):
+            return Element(self.base, places, indices)
+        return Parameter(self.name, indices, None, self.doc, base=self.base)
 
 
 class Variable(Expression):
@@ -202,10 +144,15 @@ class Variable(Expression):
         found: tuple[np.ndarray, np.ndarray] = self.base.__dict__["_bounds"]
         return found[1]
 
+    def __repr__(self) -> str:
+        from .reprs import of_variable
+
+        return of_variable(self)
+
     def set(self, *, lower: Any = ..., upper: Any = ...) -> None:
         """Give the variable other bounds, as :meth:`Model.variable` takes them; what is not named stays.
 
-        The model that it is of is compiled anew when it is next solved.
+        Of its model only the bounds are compiled anew, when it is next solved.
         """
         from .entries import bounds
 
@@ -218,7 +165,7 @@ class Variable(Expression):
             raise ModelError(f"variable {base.name!r}: a lower bound is above its upper bound")
         base.__dict__["_bounds"] = new
         if base.model is not None:
-            base.model.changed()
+            base.model.changed(base.name)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -230,11 +177,14 @@ class Variable(Expression):
         """Number of elements that exist."""
         return int(np.prod(self.shape)) if self.positions is None else len(self.positions)
 
-    def __getitem__(self, indices: Index | tuple[Index, ...]) -> Variable:
-        """Return the same variable over other symbols (``x[m, i]``)."""
+    def __getitem__(self, key: Any) -> Variable | Element:
+        """Return the same variable over other symbols (``x[m, i]``), or some of it by label (``x["ann", :]``)."""
+        places, indices = _places(self, key)
+        if places.count(None) < len(places):
+            return Element(self.base, places, indices)
         return Variable(
             self.name,
-            _rename(self.name, self.indices, indices),
+            indices,
             where=self.where,
             integer=self.integer,
             doc=self.doc,
@@ -242,114 +192,91 @@ class Variable(Expression):
         )
 
 
-class Add(Expression):
-    """``left + sign · right``."""
+class Element(Expression):
+    """Some elements of a parameter or variable, by label: ``g["ann", "s1"]`` is one, ``g["ann", :]`` a row.
 
-    def __init__(self, left: Expression, right: Expression, sign: int) -> None:
-        self.left, self.right, self.sign = left, right, sign
-        self.indices = union(left.indices, right.indices)
-        self.degree = max(left.degree, right.degree)
+    Attributes
+    ----------
+    base : Parameter or Variable
+    places : tuple of (int or None)
+        Position of the label of each index, None where the index stays.
+    indices : tuple of Index
+        The indices that stay.
+    """
 
+    _names = frozenset({"base", "name", "places", "indices", "degree"})
 
-class Product(Expression):
-    """``left · right``, of which at most one has variables."""
+    def __init__(self, base: Parameter | Variable, places: tuple[int | None, ...], indices: tuple[Index, ...]) -> None:
+        self.base, self.name, self.places, self.indices, self.degree = base, base.name, places, indices, base.degree
+        if isinstance(base, Variable) and base.positions is not None and not indices:
+            at = np.ravel_multi_index(tuple(place or 0 for place in places), base.shape)
+            if at not in base.positions:
+                raise ModelError(f"{self} does not exist: {base!r}")
 
-    def __init__(self, left: Expression, right: Expression) -> None:
-        if left.degree and right.degree:
-            raise ModelError(f"not linear: ({left}) times ({right}) multiplies variables with variables")
-        self.left, self.right = left, right
-        self.indices = union(left.indices, right.indices)
-        self.degree = left.degree + right.degree
+    @property
+    def values(self) -> np.ndarray:
+        """The numbers of elements of a parameter, read-only."""
+        if isinstance(self.base, Variable):
+            raise ModelError(f"{self} is unknown; a solution has the values of variable {self.name!r}")
+        found: np.ndarray = np.asarray(self.base.values[tuple(slice(None) if p is None else p for p in self.places)])
+        found.setflags(write=False)
+        return found
 
+    def __repr__(self) -> str:
+        from .reprs import of_element
 
-class Quotient(Expression):
-    """``left / right`` where the denominator has no variables and no zero."""
+        return of_element(self)
 
-    def __init__(self, left: Expression, right: Expression) -> None:
-        if right.degree:
-            raise ModelError(f"not linear: ({left}) is divided by ({right}), which has variables")
-        self.left, self.right = left, right
-        self.indices = union(left.indices, right.indices)
-        self.degree = left.degree
-
-
-class SumOver(Expression):
-    """``Σ body`` over some of its indices."""
-
-    def __init__(self, body: Expression, over: tuple[Index, ...]) -> None:
-        free = {index.symbol for index in body.indices}
-        for index in over:
-            if index.symbol not in free:
-                raise ModelError(
-                    f"the sum over {index.symbol!r} of {body} is over an index that does not occur; "
-                    f"it has {', '.join(sorted(free)) or 'no index'}"
-                )
-        summed = {index.symbol for index in over}
-        self.body, self.over = body, union(over)
-        self.indices = tuple(index for index in body.indices if index.symbol not in summed)
-        self.degree = body.degree
-
-
-class Log(Expression):
-    """Natural logarithm of a linear expression; allowed in objectives, times a weight."""
-
-    degree = 2
-
-    def __init__(self, argument: Expression) -> None:
-        if argument.degree > 1:
-            raise ModelError("a logarithm of a logarithm is not supported")
-        self.argument = argument
-        self.indices = argument.indices
-
-
-def log(expression: Expression) -> Log:
-    """Return the natural logarithm of a linear expression, for objectives such as ``(w * log(x.sum(i))).sum(n)``."""
-    return Log(as_expression(expression))
-
-
-class Relation(Fixed):
-    """``left <= right``, ``left >= right`` or ``left == right``: a constraint that has no name yet."""
-
-    _names = frozenset({"left", "comparison", "right", "indices"})
-
-    def __init__(self, left: Expression, comparison: Comparison, right: Expression) -> None:
-        if max(left.degree, right.degree) > 1:
-            raise ModelError("a constraint must be linear; logarithms belong in the objective")
-        self.left, self.comparison, self.right = left, comparison, right
-        self.indices = union(left.indices, right.indices)
-
-    def __bool__(self) -> NoReturn:
-        raise ModelError(
-            "a constraint has no truth value; for a range (low <= expression <= high) write two constraints"
+    @property
+    def keys(self) -> tuple[Any, ...]:
+        """Label or symbol of each index of the base, as it is printed."""
+        free = iter(self.indices)
+        labels = [index.labels for index in self.base.indices]
+        return tuple(
+            next(free).symbol if place is None else own[place] for own, place in zip(labels, self.places, strict=True)
         )
 
-    def __str__(self) -> str:
-        from .render import text
 
-        sign = {"<=": "≤", ">=": "≥", "==": "="}[self.comparison]
-        return f"{text(self.left)} {sign} {text(self.right)}"
+def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...], tuple[Index, ...]]:
+    """Return what stands in brackets: positions of labels (None where an index stays), and the indices that stay."""
+    own = node.indices
+    if len(own) == 1 and isinstance(key, tuple) and _is_label(key, own[0]):
+        key = (key,)  # a label may be a tuple itself
+    keys = key if isinstance(key, tuple) else (key,)
+    symbols = ",".join(index.symbol for index in own)
+    if len(keys) > len(own) or (len(keys) < len(own) and all(isinstance(one, Index) for one in keys)):
+        raise ModelError(f"{node.name!r} has {len(own)} indices ({symbols}), not {len(keys)}")
+    places: list[int | None] = []
+    free: list[Index] = []
+    for index, one in zip(own, (*keys, *(slice(None),) * (len(own) - len(keys))), strict=True):
+        if isinstance(one, slice) and one != slice(None):
+            raise ModelError(f"{node.name!r}: a part of index {index.symbol!r} is not taken by {one}; take all by ':'")
+        stays = one if isinstance(one, Index) else index if isinstance(one, slice) else None
+        places.append(_position(node.name, one, index) if stays is None else None)
+        if stays is None:
+            continue
+        if not index.labels.equals(stays.labels):
+            raise ModelError(
+                f"{node.name!r}: index {index.symbol!r} cannot be replaced by {stays.symbol!r}: other labels"
+            )
+        if stays.symbol in {other.symbol for other in free}:
+            raise ModelError(f"{node.name!r} has index {stays.symbol!r} in two places; a diagonal is taken by `where`")
+        free.append(stays)
+    return tuple(places), tuple(free)
 
 
-def as_expression(value: Any) -> Expression:
-    """Return a number as an expression; arrays must be named parameters first, so that the model can be read."""
-    if isinstance(value, Expression):
-        return value
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        return Constant(float(value))
-    if isinstance(value, (np.ndarray, pd.Series, pd.DataFrame, list, tuple)):
-        raise ModelError(
-            "an array stands in a formula without a name; give it one with model.parameter(name, indices, array)"
-        )
-    raise ModelError(
-        f"{value!r} ({type(value).__name__}) cannot stand in a formula; expected a number or an expression"
-    )
+def _is_label(key: object, index: Index) -> bool:
+    try:
+        return key in index
+    except TypeError:  # a list, which is no label
+        return False
 
 
-def _rename(name: str, old: tuple[Index, ...], new: Index | tuple[Index, ...]) -> tuple[Index, ...]:
-    indices = (new,) if isinstance(new, Index) else tuple(new)
-    if len(indices) != len(old):
-        raise ModelError(f"{name!r} has {len(old)} indices, not {len(indices)}")
-    for was, now in zip(old, indices, strict=True):
-        if not was.labels.equals(now.labels):
-            raise ModelError(f"{name!r}: index {was.symbol!r} cannot be replaced by {now.symbol!r}: other labels")
-    return indices
+def _position(name: str, label: Any, index: Index) -> int:
+    """Return the position of a label of an index."""
+    if not _is_label(label, index):
+        raise UnknownNameError(f"{name!r} has no {index.name} {label!r}; {nearest(label, index)}")
+    found = index.labels.get_loc(label)
+    if not isinstance(found, int):
+        raise ModelError(f"{name!r}: label {label!r} stands for more than one {index.name}")
+    return found

@@ -13,8 +13,12 @@ from ...errors import ModelError
 class Changing(Protocol):
     """A model, which is told when what it is made of has changed."""
 
-    def changed(self) -> None:
-        """Throw away what was compiled."""
+    def changed(self, name: str | None = None) -> None:
+        """Throw away what was compiled: all of it, or what the parameter or variable of that name stands in."""
+
+
+class _ReadOnlyError(ModelError, AttributeError):
+    """An attribute that cannot be set."""
 
 
 class Fixed:
@@ -28,9 +32,9 @@ class Fixed:
     def __setattr__(self, name: str, value: Any) -> None:
         what = f"{type(self).__name__} {getattr(self, 'name', '')}".rstrip()
         if name not in self._names:
-            raise ModelError(f"{what} has no attribute {name!r} that could be set; {self._remedy}")
+            raise _ReadOnlyError(f"{what} has no attribute {name!r} that could be set; {self._remedy}")
         if name in self.__dict__:
-            raise ModelError(
+            raise _ReadOnlyError(
                 f"{name!r} of {what} cannot be set, since a model that uses it is not told; {self._remedy}"
             )
         object.__setattr__(self, name, value)
@@ -82,7 +86,9 @@ class Index(Fixed):
         return self.symbol
 
     def __repr__(self) -> str:
-        return f"Index({self.symbol!r}, {len(self)} labels, {self.name!r})"
+        from .reprs import of_index
+
+        return of_index(self)
 
 
 def union(*groups: Iterable[Index]) -> tuple[Index, ...]:

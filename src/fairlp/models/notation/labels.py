@@ -91,6 +91,11 @@ def order(labels: Iterable[Any], axis: Index | None, what: str, error: type[Fair
     return np.array([places[label] for label in axis], dtype=np.intp)
 
 
+def axes_text(indices: Sequence[Index]) -> str:
+    """Return a shape in words: ``3 user × 2 server``."""
+    return " × ".join(f"{len(index)} {index.name}" for index in indices) or "one number"
+
+
 def is_default(labels: object, axis: Index | None = None) -> bool:
     """Whether labels are a default index, 0, 1, …, and not those of an axis that is labelled so itself."""
     if not isinstance(labels, pd.RangeIndex) or labels.start != 0 or labels.step != 1:

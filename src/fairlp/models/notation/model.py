@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import ModelError, UnknownNameError, nearest
+from ...errors import ModelError
 from ..programs.program import Program, Sense
-from .entries import ConstraintBlock, Subset, bounds, parameter_values, subset_of
+from .editing import check_own, copied, declared, removed, replaced
+from .entries import Constraint, Subset, bounds, parameter_values, subset_of
 from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
+from .tables import Tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..programs.solution import Solution
 
 
-class Model:
+class Model(Tables):
     """A linear, mixed-integer or log-concave model over named indices.
 
     Parameters
@@ -45,7 +45,8 @@ class Model:
     >>> x = model.variable("x", n)
     >>> t = model.variable("t")
     >>> model.constraint("capacity", (d * x).sum(n) <= c)
-    >>> model.constraint("fairness", x >= gamma * t)
+    <Constraint capacity: ∑_n d[n,r]·x[n] ≤ c[r] ∀ r: 2 rows>
+    >>> fairness = model.constraint("fairness", x >= gamma * t)
     >>> model.maximize(t)
     >>> print(model)
     DRF
@@ -65,71 +66,13 @@ class Model:
     <Program 'DRF': LP, max, 4 rows × 3 columns, 8 nonzeros>
     """
 
-    def __init__(self, name: str, source: str = "", indices: tuple[Index, ...] = ()) -> None:
-        self.name, self.source = name, source
-        self._indices: tuple[Index, ...] = tuple(indices)
-        self._parameters: dict[str, Parameter] = {}
-        self._variables: dict[str, Variable] = {}
-        self._constraints: dict[str, ConstraintBlock] = {}
-        self._subsets: dict[str, Subset] = {}
-        self._definitions: dict[str, Expression] = {}
-        self._objective: Expression | None = None
-        self._sense: Sense = "min"
-        self._program: Program | None = None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not name.startswith("_") and name not in ("name", "source"):
-            raise ModelError(
-                f"model {self.name!r} takes no {name!r} by assignment, since what was compiled would stay; declare "
-                "with .parameter, .variable, .constraint, .maximize and .minimize, change with .set and .remove"
-            )
-        if name in ("name", "source"):
-            object.__setattr__(self, "_program", None)  # both stand in it
-        object.__setattr__(self, name, value)
-
-    @property
-    def indices(self) -> tuple[Index, ...]:
-        """Order of the indices in rows."""
-        return self._indices
-
-    @property
-    def parameters(self) -> Mapping[str, Parameter]:
-        """Parameters by name; a view."""
-        return MappingProxyType(self._parameters)
-
-    @property
-    def variables(self) -> Mapping[str, Variable]:
-        """Variables by name; a view."""
-        return MappingProxyType(self._variables)
-
-    @property
-    def constraints(self) -> Mapping[str, ConstraintBlock]:
-        """Families of constraints by name; a view."""
-        return MappingProxyType(self._constraints)
-
-    @property
-    def subsets(self) -> Mapping[str, Subset]:
-        """Subsets of combinations of labels by name; a view."""
-        return MappingProxyType(self._subsets)
-
-    @property
-    def definitions(self) -> Mapping[str, Expression]:
-        """Named formulas of the variables that are no constraint, such as the tasks that a share means; a view."""
-        return MappingProxyType(self._definitions)
-
-    @property
-    def objective(self) -> Expression | None:
-        """What is maximised or minimised."""
-        return self._objective
-
-    @property
-    def sense(self) -> Sense:
-        """``max`` or ``min``."""
-        return self._sense
-
-    def changed(self) -> None:
-        """Throw away what was compiled: the next solve sees the model as it is now."""
-        self._program = None
+    def changed(self, name: str | None = None) -> None:
+        """Throw away what was compiled: all of it, or what the parameter or variable of that name stands in."""
+        if name is None:
+            self._program = None
+            self._stale.clear()
+        else:
+            self._stale.add(name)
 
     def parameter(self, name: str, over: Index | tuple[Index, ...], values: Any, doc: str = "") -> Parameter:
         """Declare known numbers over indices.
@@ -212,47 +155,64 @@ class Model:
 
     def constraint(
         self, name: str, relation: Relation, *, over: tuple[Index, ...] = (), where: Any = None, doc: str = ""
-    ) -> None:
+    ) -> Constraint:
         """Declare a family of constraints: one row for each combination of the relation's free indices.
 
         Parameters
         ----------
         name : str
         relation : Relation
-            ``left <= right``, ``left >= right`` or ``left == right``.
+            ``left <= right``, ``left >= right``, ``left == right``, or ``expression.between(low, high)``.
         over : tuple of Index, optional
             Order of the rows; the default is the model's order of indices.
         where : array_like of bool or Subset, optional
             Over the same indices: only these rows exist.
-        """
-        if not isinstance(relation, Relation):
-            raise ModelError(f"constraint {name!r}: expected left <= right, >= or ==, not {type(relation).__name__}")
-        if name in self.constraints:
-            raise ModelError(f"constraint {name!r} is declared twice in model {self.name!r}")
-        for variable in _variables(relation.left) + _variables(relation.right):
-            if self.variables.get(variable.name) is not variable.base:
-                raise ModelError(f"constraint {name!r} uses variable {variable.name!r}, which is of another model")
-        self._indices = union(self._indices, relation.indices)
-        free = {index.symbol for index in relation.indices}
-        order = over or tuple(index for index in self.indices if index.symbol in free)
-        if {index.symbol for index in order} != free:
-            raise ModelError(
-                f"constraint {name!r} holds for each of ({', '.join(sorted(free))}), "
-                f"but over=({', '.join(index.symbol for index in order)}) was given"
-            )
-        subset = subset_of(where, order, f"constraint {name!r}")
-        self.changed()
-        self._constraints[name] = ConstraintBlock(name, relation, order, subset, doc)
 
-    def remove(self, name: str) -> None:
-        """Remove a family of constraints; the next solve is without it."""
-        if name not in self._constraints:
-            raise UnknownNameError(f"no constraint is called {name!r}; {nearest(name, self._constraints)}")
-        del self._constraints[name]
+        Returns
+        -------
+        Constraint
+            Its handle, with ``.rows``, ``.replace(relation)`` and ``.remove()``.
+        """
+        if name in self._constraints:
+            raise ModelError(f"constraint {name!r} is declared twice in model {self.name!r}")
+        self._constraints[name] = declared(self, name, relation, over, where, doc)
         self.changed()
+        return self._constraints[name]
+
+    def remove(self, name: str | Constraint | Parameter | Variable | Subset) -> None:
+        """Remove what has the name, or what a handle stands for; the next solve is without it.
+
+        Raises
+        ------
+        ModelError
+            For a parameter, variable or subset that is still used, with where it is.
+        """
+        removed(self, name)
+        self.changed()
+
+    def replace(self, name: str | Constraint, relation: Relation, *, where: Any = ...) -> Constraint:
+        """Put another relation in the place of a family of constraints, and return the handle of that.
+
+        Its name, its place among the rows and what it says of itself stay, and its ``where``, unless another is given
+        (None: no mask). Where anything is wrong, the model stays as it was.
+        """
+        row = replaced(self, name, relation, where)
+        self._constraints[row.name] = row
+        self.changed()
+        return row
+
+    def copy(self) -> Model:
+        """Return an independent model: editing one leaves the other as it is.
+
+        Expressions and handles of this model are not of the copy: there, take ``copy["g"]``.
+        """
+        return copied(self)
+
+    __copy__ = copy
 
     def define(self, name: str, expression: Expression) -> None:
         """Give a name to a formula of the variables, to be evaluated at a solution (``tasks = Γ[n]·g[n,i]``)."""
+        check_own(self, f"definition {name!r}", expression)
         self._definitions[name] = expression
 
     def evaluate(self, name: str, x: np.ndarray) -> np.ndarray:
@@ -281,6 +241,11 @@ class Model:
             from .compiler import compile_model
 
             self._program = compile_model(self)
+        elif self._stale:
+            from .patching import patched
+
+            self._program = patched(self, self._program, self._stale)
+        self._stale.clear()
         return self._program
 
     def solve(self, solver: str = "highs", **options: Any) -> Solution:
@@ -288,6 +253,23 @@ class Model:
         from ..programs.backends import build_and_solve
 
         return build_and_solve(self.compile, solver, options)
+
+    def sweep(
+        self,
+        parameter: str | Parameter,
+        values: Any,
+        *,
+        read: Any = (),
+        solver: str = "highs",
+        **options: Any,
+    ) -> pd.DataFrame:
+        """Solve for one value of a parameter after the other, each from the last basis; the model stays as it was.
+
+        See :func:`.sweeps.sweep`.
+        """
+        from .sweeps import sweep
+
+        return sweep(self, parameter, values, read=read, solver=solver, options=options)
 
     def read_back(self, solved: Any) -> Solution:
         """Return the Solution of a solved object that ``to_highs``, ``to_pyomo`` or ``to_cvxpy`` made from this model.
@@ -365,6 +347,7 @@ class Model:
                 f"the objective must be one number, but {expression} has the free index "
                 f"{expression.indices[0].symbol!r}; sum over it"
             )
+        check_own(self, "the objective", expression)
         self._sense, self._objective = sense, expression
         self.changed()
 
@@ -373,10 +356,3 @@ class Model:
             raise ModelError(f"the name {name!r} is used twice in model {self.name!r}")
         self._indices = union(self._indices, indices)
         self.changed()
-
-
-def _variables(node: Expression) -> list[Variable]:
-    if isinstance(node, Variable):
-        return [node]
-    parts = (getattr(node, name, None) for name in ("left", "right", "body", "argument"))
-    return [variable for part in parts if isinstance(part, Expression) for variable in _variables(part)]

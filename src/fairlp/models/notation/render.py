@@ -6,18 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .expressions import (
-    Add,
-    Constant,
-    Expression,
-    Log,
-    Parameter,
-    Product,
-    Quotient,
-    Relation,
-    SumOver,
-    Variable,
-)
+from .expressions import Element, Parameter, Variable
+from .nodes import Add, Constant, Ends, Expression, Log, Product, Quotient, Range, Relation, SumOver
 
 if TYPE_CHECKING:
     from .entries import Subset
@@ -51,6 +41,9 @@ def latex(expression: Expression) -> str:
 
 def relation(rel: Relation, tex: bool) -> str:
     """Return a constraint as text or LaTeX."""
+    if isinstance(rel, Range):
+        sign = f" {_SIGNS['<='][tex]} "
+        return sign.join(_render(part, tex)[0] for part in (rel.low, rel.left, rel.high) if part is not None)
     left, right = _render(rel.left, tex)[0], _render(rel.right, tex)[0]
     return f"{left} {_SIGNS[rel.comparison][tex]} {right}"
 
@@ -68,11 +61,18 @@ def symbol(name: str, tex: bool) -> str:
     return shown + "\u0302" if hat else shown
 
 
-def _indexed(node: Parameter | Variable, tex: bool) -> str:
+def indexed(node: Parameter | Variable | Element | Ends, tex: bool) -> str:
+    """Return a name with its indices: ``d[n,r]``; labels stand for themselves (``d[ann,r]``)."""
     name = symbol(node.name, tex)
-    if not node.indices:
+    if isinstance(node, Element):
+        words = [
+            str(key) if place is None else _label(key, tex) for key, place in zip(node.keys, node.places, strict=True)
+        ]
+        places = ",".join(words)
+    else:
+        places = ",".join(index.symbol for index in node.indices)
+    if not places:
         return name
-    places = ",".join(index.symbol for index in node.indices)
     return f"{name}_{{{places}}}" if tex else f"{name}[{places}]"
 
 
@@ -82,8 +82,8 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
         case Constant():
             shown = f"{node.value:.12g}"
             return shown, _ATOM if node.value >= 0 else _SUM
-        case Parameter() | Variable():
-            return _indexed(node, tex), _ATOM
+        case Parameter() | Variable() | Element() | Ends():
+            return indexed(node, tex), _ATOM
         case Add():
             left, right = _render(node.left, tex)[0], _render(node.right, tex)
             second = _wrap(right, _PRODUCT if node.sign < 0 else _SUM)
@@ -112,13 +112,13 @@ def _wrap(part: tuple[str, int], need: int) -> str:
     return part[0] if part[1] >= need else f"({part[0]})"
 
 
-def _domain(variable: Variable, tex: bool) -> str:
+def domain(variable: Variable, tex: bool) -> str:
     """Return the bounds and kind of a variable in words of mathematics."""
     if not variable.size:
-        return _indexed(variable, tex)
+        return indexed(variable, tex)
     lower = None if np.isneginf(variable.lower).all() else variable.lower.min()
     upper = None if np.isposinf(variable.upper).all() else variable.upper.max()
-    name, (leq, geq) = _indexed(variable, tex), ((r"\le", r"\ge") if tex else ("≤", "≥"))
+    name, (leq, geq) = indexed(variable, tex), ((r"\le", r"\ge") if tex else ("≤", "≥"))
     fixed = variable.lower.min() == variable.lower.max() and variable.upper.min() == variable.upper.max()
     if variable.integer and lower == 0 and upper == 1:
         return name + (r" \in \{0,1\}" if tex else " ∈ {0,1}")
@@ -190,8 +190,12 @@ def _tuple(indices: tuple[Index, ...]) -> str:
     return f"({symbols})" if len(indices) > 1 else symbols
 
 
+def _label(label: Any, tex: bool) -> str:
+    return f"\\text{{{_plain_tex(str(label))}}}" if tex else str(label)
+
+
 def _element(labels: tuple[Any, ...], tex: bool) -> str:
-    shown = ",".join(f"\\text{{{_plain_tex(str(label))}}}" if tex else str(label) for label in labels)
+    shown = ",".join(_label(label, tex) for label in labels)
     return f"({shown})" if len(labels) > 1 else shown
 
 
@@ -228,8 +232,8 @@ def model_text(model: Model) -> str:
         where = variable.where
         scope = "" if where is None else f"   {subsets.scope(variable.indices, where)}"
         some = "" if where is None else f" [{len(where)} of {where.full_size} exist]"
-        entries.append((_domain(variable, False) + scope, variable.doc + some))
-    entries += [(_indexed(p, False), p.doc) for p in model.parameters.values()]
+        entries.append((domain(variable, False) + scope, variable.doc + some))
+    entries += [(indexed(p, False), p.doc) for p in model.parameters.values()]
     entries += [(i.symbol, f"{i.name} ({len(i)})") for i in model.indices]
     width = max(len(left) for left, _ in entries) if entries else 0
     lines += [f"    {left:<{width}}  {right}".rstrip() for left, right in entries]
@@ -254,7 +258,7 @@ def model_latex(model: Model) -> str:
         scope = ""
         if variable.where is not None:
             scope = rf" \quad {subsets.scope(variable.indices, variable.where)}\ \text{{(0 elsewhere)}}"
-        rows.append(f"& {_domain(variable, True)}{scope}")
+        rows.append(f"& {domain(variable, True)}{scope}")
     lead = r"\text{where}\quad & "
     for name, subset in subsets.shown.items():
         rows.append(rf"{lead}{subsets.definition(name)} \quad \text{{({len(subset)} of {subset.full_size})}}")

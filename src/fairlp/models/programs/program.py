@@ -73,6 +73,11 @@ class Block:
             return [self.name]
         return [f"{self.name}[{','.join(map(str, labels))}]" for labels in self.labels()]
 
+    def name_of(self, place: int) -> str:
+        """Return the name of one element of the block."""
+        one = np.array([place if self.positions is None else self.positions[place]])
+        return Block(self.name, self.axes, 0, 1, one).names()[0]
+
     def unpack(self, values: np.ndarray, missing: float = np.nan) -> Any:
         """Return the block's part of a flat vector as a labelled object.
 

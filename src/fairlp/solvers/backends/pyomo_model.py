@@ -9,20 +9,23 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
-from ...models.notation.entries import ConstraintBlock
+from ...models.notation.entries import Constraint
 from ...models.notation.expressions import (
     Add,
     Constant,
+    Element,
     Expression,
     Index,
     Log,
     Parameter,
     Product,
     Quotient,
+    Range,
     SumOver,
     Variable,
 )
 from ...models.notation.model import Model
+from ...models.notation.nodes import Ends
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution, Termination
 from .base import reduced_costs
@@ -116,7 +119,15 @@ class _Builder:
         match node:
             case Constant():
                 return node.value
-            case Parameter():
+            case Element():
+                labels = tuple(
+                    own.labels[place] for own, place in zip(node.base.indices, self.places(node, at), strict=True)
+                )
+                if isinstance(node.base, Parameter):
+                    return float(node.base.values[self.places(node, at)])
+                component, key = self.variables[node.name], labels[0] if len(labels) == 1 else labels
+                return component[key] if key in component else 0.0  # noqa: SIM401 (as below)
+            case Parameter() | Ends():
                 return float(node.values[tuple(at[index.symbol] for index in node.indices)])
             case Variable():
                 component = self.variables[node.base.name]
@@ -138,6 +149,11 @@ class _Builder:
                 parts = (self(node.body, {**at, **dict(zip(symbols, place, strict=True))}) for place in places)
                 return self.pyo.quicksum(part for part in parts if not (isinstance(part, float) and part == 0))
         raise ModelError(f"{type(node).__name__} cannot be turned into a Pyomo expression")
+
+    def places(self, node: Element, at: Binding) -> tuple[int, ...]:
+        """Return the position of an element on every index of what it is of."""
+        free = iter(node.indices)
+        return tuple(at[next(free).symbol] if place is None else place for place in node.places)
 
 
 def _key(indices: tuple[Index, ...], at: Binding) -> Any:
@@ -179,8 +195,19 @@ def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
     return pyo.Var(*over, domain=domain, bounds=rule, doc=variable.doc)
 
 
-def _constraint(pyo: Any, build: _Builder, row: ConstraintBlock) -> Any:
+def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
+    def ranged(at: Binding) -> Any:
+        assert isinstance(row.relation, Range)
+        low, high = (None if end is None else _finite(build(end, at)) for end in row.relation.ends)
+        body = build(row.relation.left, at)
+        if hasattr(body, "is_expression_type"):
+            return (low, body, high)
+        holds = (low is None or low <= body) and (high is None or body <= high)
+        return pyo.Constraint.Feasible if holds else pyo.Constraint.Infeasible
+
     def one(at: Binding) -> Any:
+        if isinstance(row.relation, Range):
+            return ranged(at)
         left, right = build(row.relation.left, at), build(row.relation.right, at)
         if not hasattr(left, "is_expression_type") and not hasattr(right, "is_expression_type"):
             holds = {"<=": left <= right, ">=": left >= right, "==": left == right}[row.relation.comparison]
@@ -204,6 +231,11 @@ def _constraint(pyo: Any, build: _Builder, row: ConstraintBlock) -> Any:
         at[_key(row.over, binding)] = binding
     keys = pyo.Set(initialize=list(at), ordered=True)
     return pyo.Constraint(keys, rule=lambda _, *key: one(at[key[0] if len(key) == 1 else key]))
+
+
+def _finite(end: float) -> float | None:
+    """Return the end of a range; None where it is infinite."""
+    return end if np.isfinite(end) else None
 
 
 def _free_name(built: Any, name: str) -> str:

@@ -1,0 +1,84 @@
+"""Walks over expression trees: which names occur, where, and the same tree over another model's names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from .expressions import Element, Parameter, Variable
+from .nodes import Add, Expression, Log, Product, Quotient, Range, Relation, SumOver
+
+#: What a change of a name reaches: the coefficients of variables, and the numbers without one.
+Reach = tuple[bool, bool]
+_NOTHING: Reach = (False, False)
+
+
+def children(node: Expression) -> tuple[Expression, ...]:
+    """Return the expressions that a node is made of."""
+    match node:
+        case Add() | Product() | Quotient():
+            return node.left, node.right
+        case SumOver():
+            return (node.body,)
+        case Log():
+            return (node.argument,)
+    return ()
+
+
+def named(*expressions: Expression) -> Iterator[Parameter | Variable]:
+    """Yield every parameter and variable of expressions, as it was declared; one may come again."""
+    stack = list(expressions)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (Parameter, Variable, Element)):
+            yield node.base
+        else:
+            stack += children(node)
+
+
+def uses(names: Collection[str], *expressions: Expression) -> bool:
+    """Whether one of the names occurs."""
+    return any(leaf.name in names for leaf in named(*expressions))
+
+
+def reach(names: Collection[str], node: Expression) -> Reach:
+    """Return what of a linear expression changes with the parameters of these names."""
+    if node.degree == 0:
+        return False, uses(names, node)
+    match node:
+        case Product() | Quotient():
+            unknown, known = (node.left, node.right) if node.left.degree else (node.right, node.left)
+            return (True, True) if uses(names, known) else reach(names, unknown)
+        case Add() | SumOver():
+            found = [reach(names, child) for child in children(node)]
+            return any(one for one, _ in found), any(other for _, other in found)
+    return _NOTHING
+
+
+def mapped(node: Expression, leaves: Mapping[str, Parameter | Variable]) -> Expression:
+    """Return the same tree over other parameters and variables, by name."""
+    match node:
+        case Element():
+            return Element(leaves[node.name], node.places, node.indices)
+        case Parameter() | Variable():
+            base = leaves[node.name]
+            return base if node is node.base else base[node.indices]
+        case Add():
+            return Add(mapped(node.left, leaves), mapped(node.right, leaves), node.sign)
+        case Product():
+            return Product(mapped(node.left, leaves), mapped(node.right, leaves))
+        case Quotient():
+            return Quotient(mapped(node.left, leaves), mapped(node.right, leaves))
+        case SumOver():
+            return SumOver(mapped(node.body, leaves), node.over)
+        case Log():
+            return Log(mapped(node.argument, leaves))
+    return node
+
+
+def mapped_relation(relation: Relation, leaves: Mapping[str, Parameter | Variable]) -> Relation:
+    """Return the same relation over other parameters and variables, by name."""
+    left = mapped(relation.left, leaves)
+    if isinstance(relation, Range):
+        low, high = (None if end is None else mapped(end, leaves) for end in relation.ends)
+        return Range(left, low, high)
+    return Relation(left, relation.comparison, mapped(relation.right, leaves))
