@@ -13,6 +13,7 @@ from fairlp.errors import FairlpWarning, FileFormatError, InstanceError, ModelEr
 from fairlp.models.files.csv_folder import inferred
 from fairlp.models.files.documents import plain, short
 from fairlp.models.files.frames import from_frames
+from fairlp.models.files.mps_writer import _rows
 from fairlp.models.files.names import check_writable, file_names
 from fairlp.models.files.programs import read_program
 from fairlp.models.programs.program import Block, LogTerms
@@ -128,6 +129,18 @@ def test_names_that_readers_take_for_something_else_are_changed(name):
     names, changed = file_names([Block(name, (), 0, 1)])
     assert names == ["_" + name.replace(".", "_")] or not names[0].lower().startswith(name.lower())
     assert names[0] in changed
+
+
+def test_a_range_is_given_from_the_side_that_gives_the_other_exactly_else_from_the_smaller():
+    rng = np.random.default_rng(0)
+    seen = {"exact from the upper": 0, "neither": 0, "lower": 0}
+    for low, high in np.sort(rng.normal(0, 3, (3000, 2)) ** 3, axis=1).tolist():
+        (kind,), sides, widths = _rows(program([[1.0]], [(low, high)], [(0, 1)]), rounded=False)
+        assert sides[0] == (high if kind == "L" else low)
+        from_lower, from_upper = low + widths[0] == high, high - widths[0] == low
+        assert kind == ("G" if from_lower else "L" if from_upper or abs(high) < abs(low) else "G")
+        seen["lower" if from_lower else "exact from the upper" if from_upper else "neither"] += 1
+    assert min(seen.values()) > 0, seen
 
 
 @pytest.mark.parametrize("bounds", [(3, 2), (INF, INF), (-INF, -INF)])

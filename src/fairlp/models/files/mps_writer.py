@@ -250,8 +250,8 @@ def _columns(program: Program, use: Naming, kept: np.ndarray, sign: float, layou
 def _bounds(program: Program, names: list[str], layout: _Layout) -> Iterator[str]:
     """Yield the lines of the BOUNDS section for all but continuous columns on [0, inf).
 
-    Readers differ in the upper bound of an integer column that has none, and in the lower bound that a negative or
-    zero upper bound implies: both are always written, the lower one first.
+    Readers differ in the upper bound of an integer column that has none, and in the lower bound that a negative upper
+    bound implies: both are always written, the lower one first. (0 below 0 is a fixed column.)
     """
     lower, upper, whole = program.col_lower, program.col_upper, program.integrality.astype(bool)
     which = np.flatnonzero(whole | (lower != 0) | (upper != np.inf))
@@ -266,7 +266,7 @@ def _bounds(program: Program, names: list[str], layout: _Layout) -> Iterator[str
         else:
             if not has_lower:
                 yield layout.no_bound % ("MI", name)
-            elif whole[j] or lower[j] != 0 or upper[j] <= 0:
+            elif whole[j] or lower[j] != 0:
                 yield layout.bound % ("LO", name, low)
             if has_upper:
                 yield layout.bound % ("UP", name, high)
