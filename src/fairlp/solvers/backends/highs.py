@@ -357,7 +357,9 @@ def _ray(session: HighsSession, highs: Any) -> np.ndarray | None:
     """Return row multipliers that prove infeasibility, if HiGHS has some that do."""
     if session.program.is_mip:
         return None
+    _set(highs, "solver", "simplex")  # a ray is of a basis: asked of an interior point, HiGHS may look for one for ever
     status, there, ray = highs.getDualRay()
+    _set(highs, "solver", METHODS[session._loaded])
     if "kOk" not in str(status) or not there:
         return None
     multipliers: np.ndarray = np.array(ray) * session.scaling.rows

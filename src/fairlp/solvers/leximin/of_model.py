@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,59 +9,22 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ...errors import ModelError, NoSolutionError, SolverError, UnsupportedError, nearest
+from ...errors import NoSolutionError, UnsupportedError
 from ...models.instances.merging import identity
-from ...models.notation.compiler import assemble, compile_rows
-from ...models.notation.entries import parameter_values
 from ...models.notation.expressions import Expression
 from ...models.notation.model import Model
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Verdict
-from ...models.programs.program import CONTINUOUS, Block, Program
+from ...models.programs.program import Program
 from ...models.programs.solution import BlockView, Capability, Options, Solution, Termination
-from ...tolerances import AGREEMENT, SAME_LEVEL
+from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, SAME_LEVEL
 from .exact import ExactRounds
+from .levels import Levels, by_expression, by_rows
 from .ordered import ordered_outcomes
 from .rounds import Rounds
 
 _NO_DUALS = "not proved: the solver gives no duals; certify() proves the levels one by one"
 _INTEGER = "integer levels rest on the optima of the solver's branch and bound"
-
-
-@dataclass(frozen=True)
-class Levels:
-    """A program whose column ``t`` is the lowest level: rows (level k)·(weight k) − (weight k)·t ≥ 0 in one block."""
-
-    program: Program
-    block: Block
-    t: int
-    columns: tuple[Block, ...]
-    rows: tuple[Block, ...]
-
-    @property
-    def places(self) -> np.ndarray:
-        """Positions of the rows."""
-        return np.arange(self.block.start, self.block.stop)
-
-    @property
-    def weights(self) -> np.ndarray:
-        """What each level is divided by."""
-        return np.asarray(-self.program.A[:, [self.t]].toarray()[self.places, 0])
-
-    def of(self, x: np.ndarray) -> np.ndarray:
-        """Return the levels at a point."""
-        rest = x.copy()
-        rest[self.t] = 0.0
-        return np.asarray((self.program.A @ rest - self.program.row_lower)[self.places] / self.weights)
-
-    def labelled(self, values: Sequence[Any] | np.ndarray) -> pd.Series[Any]:
-        """Return one value a level, by its labels."""
-        labels = list(self.block.labels())
-        names = [symbol for symbol, _ in self.block.axes]
-        index: Any = pd.Index([one[0] for one in labels], name=names[0]) if len(names) == 1 else None
-        if index is None:
-            index = pd.MultiIndex.from_tuples(labels, names=names) if names else pd.RangeIndex(1)
-        return pd.Series(list(values), index=index, name="level")
 
 
 @dataclass(frozen=True)
@@ -90,7 +52,7 @@ class LeximinSolution:
     >>> model = fairlp.formulate(instance, "drf")
     >>> answer = fairlp.leximin(model, levels="fairness")
     >>> answer.levels.round(6).to_dict()
-    {'ann': 0.391304, 'bob': 0.391304, 'cyd': 0.413043}
+    {'ann': 0.4, 'bob': 0.4, 'cyd': 0.4}
     >>> answer.rounds["labels"].tolist()
     [['ann', 'bob', 'cyd']]
     """
@@ -150,14 +112,17 @@ class LeximinSolution:
     def _most(self, k: int, solver: str) -> float:
         """Return how high a level goes while those that are no higher keep theirs, and nobody falls below it."""
         problem, mine = self.problem, self.levels.to_numpy(dtype=float)
-        lower = problem.program.row_lower.copy()
-        lower[problem.places] += np.minimum(mine, mine[k]) * problem.weights
         A = problem.program.A.tolil(copy=True)
-        others = np.delete(problem.places, k)
-        A[others, problem.t] = 0.0
-        lower[problem.places[k]] = problem.program.row_lower[problem.places[k]]
-        program = problem.program.replace(A=sp.csc_array(A), row_lower=lower)
-        return program.solve(solver).require_optimal().objective
+        A[np.delete(problem.places, k), problem.t] = 0.0
+        for less in (0.0, LEVEL_ROUNDING):  # levels are rounded: to the last digit all may be too much to ask
+            floors = np.minimum(mine, mine[k]) - less * abs(mine).max()
+            lower = problem.program.row_lower.copy()
+            lower[problem.places] += floors * problem.weights
+            lower[problem.places[k]] = problem.program.row_lower[problem.places[k]]
+            solution = problem.program.replace(A=sp.csc_array(A), row_lower=lower).solve(solver)
+            if solution.status.is_optimal:
+                break
+        return solution.require_optimal().objective
 
     def _agreement(self, expected: np.ndarray, how: Verdict) -> Verdict:
         mine = self.levels.to_numpy(dtype=float)
@@ -222,15 +187,15 @@ def leximin(
     >>> from fairlp import Index, Model
     >>> j, m = Index("j", ["a", "b", "c"]), Index("m", ["fast", "slow"])
     >>> model = Model("jobs", indices=(j, m))
-    >>> x = model.variable("x", j, m, where=[[1, 0], [1, 1], [0, 1]])
-    >>> model.constraint("hours", x.sum(j) <= model.parameter("h", (m,), [8, 2]))
+    >>> x = model.variable("x", j, m, where=[[True, False], [True, True], [False, True]])
+    >>> hours = model.constraint("hours", x.sum(j) <= model.parameter("h", (m,), [8, 2]))
     >>> answer = leximin(model, levels=x.sum(m))
-    >>> answer.levels.to_dict()
+    >>> answer.levels.round(9).to_dict()
     {'a': 4.0, 'b': 4.0, 'c': 2.0}
     >>> print(answer.certify(exact=True))
-    the leximin, proved (in rationals, 2 rounds); levels agree to 0.0e+00
+    the leximin, proved (in rationals, 2 rounds); levels agree to ...
     """
-    problem = _by_rows(model, levels, weights) if isinstance(levels, str) else _by_expression(model, levels, weights)
+    problem = by_rows(model, levels, weights) if isinstance(levels, str) else by_expression(model, levels, weights)
     backend = find_backend(solver)
     parsed = Options.from_keywords(solver, options).tightened(backend)
     if problem.program.is_mip:
@@ -240,21 +205,24 @@ def leximin(
             problem.labelled(found), _table(problem, _by_value(found)), solver, None, _INTEGER, x, problem
         )
     has_duals = Capability.DUALS in backend.capabilities
+    shift = _shift(problem, solver, parsed)
     everyone, weight = identity(len(problem.block)), problem.weights
-    session = backend.session(problem.program, parsed)
-    unlimited = np.full(len(weight), np.inf)
     rounds = Rounds(
-        session, problem.places, problem.t, everyone, weight, unlimited, np.ones(len(weight)), has_duals, signed=True
+        backend.session(_shifted(problem, shift), parsed),
+        problem.places,
+        problem.t,
+        everyone,
+        weight,
+        np.full(len(weight), np.inf),
+        np.ones(len(weight)),
+        has_duals,
     )
-    try:
-        rounds.run()
-    except SolverError:
-        _refuse(problem.program, solver, parsed)
-        raise
+    rounds.run()
     assert rounds.last is not None
+    history = [(_unshifted(level, shift), at) for level, at in rounds.history]
     return LeximinSolution(
-        problem.labelled(rounds.level),
-        _table(problem, rounds.history),
+        problem.labelled([_unshifted(level, shift) for level in rounds.level]),
+        _table(problem, history),
         solver,
         rounds.gap if has_duals else None,
         "" if has_duals else _NO_DUALS,
@@ -264,111 +232,44 @@ def leximin(
     )
 
 
-def _by_rows(model: Model | Program, name: str, weights: Any) -> Levels:
-    """Return the levels of rows … ≥ w·t of a program that maximises t."""
-    program = model if isinstance(model, Program) else model.compile()
-    if weights is not None:
-        raise ModelError(
-            f"rows {name!r} have weights of their own, as coefficients of t; give weights with an expression"
-        )
-    names = [block.name for block in program.rows]
-    if name not in names:
-        raise ModelError(
-            f"model {program.name!r} has no rows {name!r} to be levels; {nearest(name, names)}, or give an expression "
-            "with an index, such as x.sum(i)"
-        )
-    block = program.rows[names.index(name)]
-    towards = program.c if program.sense == "max" else -program.c
-    (at,) = np.nonzero(towards)
-    if program.logs is not None or len(at) != 1 or towards[at[0]] < 0:
-        raise ModelError(
-            f"model {program.name!r} does not maximise one variable t, of which rows {name!r} say … ≥ w·t; "
-            "give an expression with an index as levels"
-        )
-    t = int(at[0])
-    where = np.arange(block.start, block.stop)
-    slope = program.A[:, [t]].toarray()[:, 0]
-    below = np.isneginf(program.row_lower[where])  # … written as w·t ≤ …
-    sign = np.where(below, -1.0, 1.0)
-    wrong = ~(sign * slope[where] < 0) | (below == np.isposinf(program.row_upper[where]))
-    if wrong.any():
-        label = block.names()[int(wrong.argmax())]
-        raise ModelError(f"row {label} is not of the form … ≥ w·t with w > 0, so it gives no level")
-    elsewhere = np.delete(slope, where)
-    if elsewhere.any():
-        raise ModelError(f"model {program.name!r} uses t outside of rows {name!r}; it is to be the lowest level only")
-    scale = np.ones(program.n_rows)
-    scale[where] = sign
-    lower, upper = program.row_lower.copy(), program.row_upper.copy()
-    lower[where] = np.where(below, -upper[where], lower[where])
-    upper[where] = np.inf
-    cost = np.zeros(program.n_columns)
-    cost[t] = 1.0
-    raised = program.replace(
-        A=sp.csc_array(sp.diags_array(scale) @ program.A),
-        row_lower=lower,
-        row_upper=upper,
-        c=cost,
-        offset=0.0,
-        sense="max",
-    )
-    return Levels(raised, block, t, program.columns, tuple(b for b in program.rows if b is not block))
+def _shift(problem: Levels, solver: str, options: Options) -> float:
+    """Return what levels are raised by, so that they are as large as what they are made of (0 where no terms cancel).
 
-
-def _by_expression(model: Model | Program, levels: Expression, weights: Any) -> Levels:
-    """Return the model's feasible points with a column t, and rows (element k) − (weight k)·t ≥ 0."""
-    if not isinstance(model, Model) or not isinstance(levels, Expression):
-        raise ModelError(f"levels are {type(levels).__name__}; expected the name of rows, or an expression of a Model")
-    if not levels.indices or levels.degree != 1:
-        raise ModelError(f"levels {levels} are expected to be linear in the variables, and to have an index")
-    base = model.compile()
-    over = levels.indices
-    starts = {block.name: block.start for block in base.columns}
-    triples, constant = compile_rows(levels, starts, over, None)
-    weight = np.ones(len(constant))
-    if weights is not None:
-        weight = parameter_values(weights, over, "weights").reshape(-1)
-        if not (weight > 0).all():
-            raise ModelError(f"weights of levels are above 0; found {weight.min():g}")
-    size, t = len(constant), base.n_columns
-    rows = sp.hstack([assemble(triples, (size, t), "csc"), sp.csc_array(-weight[:, None])])
-    matrix = sp.vstack([sp.hstack([base.A, sp.csc_array((base.n_rows, 1))]), rows]).tocsc()
-    axes = tuple((index.symbol, index.labels) for index in over)
-    block = Block(_unused("levels", base.rows), axes, base.n_rows, base.n_rows + size)
-    program = Program(
-        name=base.name,
-        sense="max",
-        c=np.append(np.zeros(t), 1.0),
-        offset=0.0,
-        A=sp.csc_array(matrix),
-        row_lower=np.append(base.row_lower, -constant),
-        row_upper=np.append(base.row_upper, np.full(size, np.inf)),
-        col_lower=np.append(base.col_lower, -np.inf),
-        col_upper=np.append(base.col_upper, np.inf),
-        integrality=np.append(base.integrality, np.uint8(CONTINUOUS)),
-        rows=(*base.rows, block),
-        columns=(*base.columns, Block(_unused("level", base.columns), (), t, t + 1)),
-        source=base.source,
-    )
-    return Levels(program, block, t, base.columns, base.rows)
-
-
-def _unused(name: str, blocks: tuple[Block, ...]) -> str:
-    """Return a name that no block has."""
-    while name in {block.name for block in blocks}:
-        name += "_"
-    return name
-
-
-def _refuse(program: Program, solver: str, options: Options) -> None:
-    """Raise NoSolutionError when the first round says that there is nothing to be had, or no end to it."""
-    status = find_backend(solver).solve(program, options).status
+    A gap, and who is on the same level, is measured by that. The first round is solved for it; a model without a
+    leximin ends here.
+    """
+    solution = find_backend(solver).solve(problem.program, options)
     kinds = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
-    if status.termination in kinds:
+    if solution.status.termination in kinds:
         raise NoSolutionError(
-            f"{program.name!r} has no leximin: {status}; infeasible: no point keeps all rows (model.explain() names "
-            "them); unbounded: all levels can be raised without end"
+            f"{problem.program.name!r} has no leximin: {solution.status}; infeasible: no point keeps all rows "
+            "(model.explain() names them); unbounded: all levels can be raised without end"
         )
+    x = solution.require_optimal().x
+    assert x is not None
+    terms = abs(x)
+    terms[problem.t] = 0.0
+    size = (abs(problem.program.A) @ terms + abs(problem.program.row_lower))[problem.places] / problem.weights
+    largest = float(size.max())
+    if x[problem.t] > NEGLIGIBLE * largest:
+        return 0.0
+    return float(2.0 ** np.ceil(np.log2(largest) + 1)) if largest > 0 else 1.0
+
+
+def _shifted(problem: Levels, shift: float) -> Program:
+    """Return the program with t + shift in place of t."""
+    if not shift:
+        return problem.program
+    lower, low, high = (getattr(problem.program, name).copy() for name in ("row_lower", "col_lower", "col_upper"))
+    lower[problem.places] -= shift * problem.weights
+    low[problem.t], high[problem.t] = low[problem.t] + shift, high[problem.t] + shift
+    return problem.program.replace(row_lower=lower, col_lower=low, col_upper=high)
+
+
+def _unshifted(level: float, shift: float) -> float:
+    """Return the level itself, 0 where rounding is all that there is of it."""
+    level = float(level) - shift
+    return level if abs(level) > LEVEL_ROUNDING * shift else 0.0
 
 
 def _by_value(levels: np.ndarray) -> list[tuple[float, np.ndarray]]:

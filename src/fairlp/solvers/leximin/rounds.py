@@ -23,14 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import SolverError
+from ...errors import NoSolutionError, SolverError
 from ...models.instances.instance import Instance
 from ...models.instances.merging import Groups, identity, merge_servers, merge_users
 from ...models.notation.compiler import numbers
 from ...models.notation.model import Model
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.solution import Capability, Options, Session, Solution, Termination
-from ...tolerances import BLOCKED_PRICE, FIRST_ORDER, FLOOR_RELAXATIONS, SAME_LEVEL, UNPRICED_LEVEL
+from ...tolerances import BLOCKED_PRICE, FIRST_ORDER, FLOOR_RELAXATIONS, ROUNDING, SAME_LEVEL, UNPRICED_LEVEL
 
 Formulation = Callable[[Instance], Model]
 Entitled = Callable[[Instance], np.ndarray]
@@ -133,8 +133,7 @@ def leximin(
 class Rounds:
     """The rounds of any program: ``level[m]`` of each member is its level once frozen; groups are rows of the program.
 
-    A row says (what its group has) − (what is due to it)·t ≥ a constant, and t, a column, is maximised. Levels of any
-    sign: ``signed`` measures what is the same by what the rows add up, where a level itself may be 0.
+    A row says (what its group has) − (what is due to it)·t ≥ a constant, and t, a column, is maximised; it is above 0.
     """
 
     def __init__(
@@ -147,11 +146,10 @@ class Rounds:
         limit: np.ndarray,
         weights: np.ndarray,
         has_duals: bool,
-        signed: bool = False,
     ) -> None:
         program = session.program
         self.session, self.name, self.users, self.due = session, program.name, users, due
-        self.rows, self.t, self.signed = rows, t, signed
+        self.rows, self.t = rows, t
         self.cap = limit / due  # the level at which a member has all its tasks
         self.level = np.zeros(len(due))
         self.active = np.ones(len(due), dtype=bool)
@@ -166,16 +164,16 @@ class Rounds:
         self.last: np.ndarray | None = None
         self.gap, self.programs, self.seconds = 0.0, 0, 0.0
         self.proved = 0.0  # the gap of the last program
-        self.floor, self.relaxed = np.zeros(len(self.rows)), 0.0
+        self.floor, self.measure, self.relaxed = np.zeros(len(self.rows)), np.zeros(len(self.rows)), 0.0
         self.limited = session.options.time_limit is not None
         self.has_duals = has_duals
         self.same = SAME_LEVEL if has_duals else max(UNPRICED_LEVEL, 4 * FIRST_ORDER * len(self.rows))
 
     def run(self) -> None:
         """Run rounds until nobody is active."""
-        before = -np.inf
+        before = -1.0
         while self.active.any():
-            level, solution = self._raise(before if self.signed else max(before, 0.0))
+            level, solution = self._raise(max(before, 0.0))
             if solution is None:  # everyone left has all its tasks
                 frozen = self.active.copy()
                 self.level[frozen] = self.cap[frozen]
@@ -184,7 +182,7 @@ class Rounds:
                 frozen = self.active & (self.cap <= level)
                 self.level[frozen] = self.cap[frozen]
                 blocked = self.active & ~frozen & self._priced(solution)[self.users.of]
-                stays = level <= before + self.same * self._size(before) or not self.has_duals
+                stays = level <= before * (1 + self.same) or not self.has_duals
                 if stays and (self.active & ~frozen & ~blocked).any():
                     blocked |= self._stuck(level, self.active & ~frozen & ~blocked)
                 self.level[blocked] = level
@@ -229,7 +227,8 @@ class Rounds:
         changed = now[np.searchsorted(rows_now, self.rows)] != -slope
         if changed.any():
             self.session.change(coefficients=(self.rows[changed], self.t, -slope[changed]))
-        self.floor = self.base + fixed * unit
+        self.floor, self.measure = self.base + fixed * unit, abs(self.base) + abs(fixed * unit)
+        self.floor[abs(self.floor) <= ROUNDING * self.measure] = 0.0  # where both cancel, nothing is left but rounding
         self.session.change(rows=(self.rows, self.floor, np.full(len(self.rows), np.inf)))
 
     def _solve(self) -> Solution:
@@ -244,7 +243,7 @@ class Rounds:
             relax, other = next(attempts, (None, False))
             if relax is None:
                 raise failure
-            lower = self.floor - relax * abs(self.floor)
+            lower = self.floor - relax * self.measure
             self.session.change(rows=(self.rows, lower, np.full(len(self.rows), np.inf)))
             self.session.restart(other)
             self.relaxed = max(self.relaxed, relax)
@@ -262,6 +261,11 @@ class Rounds:
         self.seconds += solution.times.get("solve", 0.0)
         if solution.status.termination is Termination.TIME_LIMIT and self.limited:
             solution.require_optimal()
+        if solution.status.termination is Termination.UNBOUNDED:
+            raise NoSolutionError(
+                f"{self.name!r} has no leximin: after {len(self.history)} rounds all levels that are left can be "
+                "raised without end; bound them"
+            )
         if not solution.status.is_optimal:
             return None, SolverError(f"{solution.solver} did not solve {self.name!r}: {solution.status}")
         certificate = solution.verify()
@@ -288,7 +292,7 @@ class Rounds:
         """
         program = self.session.program
         at = np.array([self.t])
-        reached = level if self.has_duals else level - FIRST_ORDER * self._size(level)  # a solver's tolerance below
+        reached = level if self.has_duals else level * (1 - FIRST_ORDER)  # a solver's tolerance below
         self.session.change(columns=(at, np.array([reached]), np.array([reached])))
         rows = program.A[self.rows].tocsr()
         waiting = np.unique(self.users.of[candidates])
@@ -301,19 +305,12 @@ class Rounds:
             solution = self._solve()
             gain = (rows @ solution.x - self.session.program.row_lower[self.rows]) / self.full
             gain = gain[waiting]
-            raised = gain > self.same * max(self._size(level), float(gain.max()))
+            raised = gain > self.same * max(level, float(gain.max()))
             if not raised.any():
                 break
             waiting = waiting[~raised]
         self.session.change(costs=program.c, columns=(at, *self.bounds))
         return candidates & np.isin(self.users.of, waiting)
-
-    def _size(self, level: float) -> float:
-        """Return what differences of levels are measured by: the level, or what rows that cancel add up."""
-        if not self.signed or self.last is None:
-            return abs(level) if np.isfinite(level) else 0.0
-        rows = abs(self.session.program.A[self.rows]) @ abs(self.last)
-        return max(abs(level) if np.isfinite(level) else 0.0, float((rows / self.full).max()))
 
 
 def _split(grouped: np.ndarray, members: np.ndarray, users: Groups, servers: Groups) -> np.ndarray:

@@ -1,0 +1,178 @@
+"""``fairlp.leximin`` on any model: against one LP a level and enumeration, its certificates, and what it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from any_leximin import by_enumeration, by_one_lp_a_level, random_model
+from fairlp import Index, Model
+from fairlp.errors import ModelError, NoSolutionError, UnknownNameError, UnsupportedError
+from fairlp.tolerances import AGREEMENT
+from profiles import many
+
+#: What the oracle's floats are off by.
+ORACLE = 1e-6
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_linear_models_against_one_lp_a_level(block):
+    for seed in range(many(30) * block, many(30) * (block + 1)):
+        model, levels, weights = random_model(seed)
+        expected = by_one_lp_a_level(model, weights)
+        if expected is None:
+            with pytest.raises(NoSolutionError):
+                fairlp.leximin(model, levels, weights=weights)
+            continue
+        answer = fairlp.leximin(model, levels, weights=weights)
+        np.testing.assert_allclose(answer.levels, expected, rtol=ORACLE, atol=ORACLE, err_msg=f"seed {seed}")
+        reached = model.parameters["L"].values @ answer["x"].to_numpy() + model.parameters["l"].values
+        assert (reached / weights >= answer.levels - AGREEMENT * (1 + abs(answer.levels))).all(), f"seed {seed}"
+        assert answer.gap < AGREEMENT and not answer.unproved
+        if seed % 5 == 0:
+            assert answer.certify(), f"seed {seed}: {answer.certify()}"
+            assert answer.certify(exact=True), f"seed {seed}: {answer.certify(exact=True)}"
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_integer_models_against_enumeration(block):
+    for seed in range(many(15) * block, many(15) * (block + 1)):
+        model, levels, weights = random_model(seed, integer=True)
+        expected = by_enumeration(model, weights)
+        if expected is None:
+            with pytest.raises(NoSolutionError):
+                fairlp.leximin(model, levels, weights=weights)
+            continue
+        answer = fairlp.leximin(model, levels, weights=weights)
+        np.testing.assert_allclose(np.sort(answer.levels), expected, rtol=ORACLE, atol=ORACLE, err_msg=f"seed {seed}")
+        assert "branch and bound" in answer.unproved and not answer.certify()
+        assert answer.rounds["frozen"].sum() == len(answer.levels)
+        with pytest.raises(UnsupportedError, match="no proof in rationals"):
+            answer.certify(exact=True)
+
+
+@pytest.mark.parametrize("solver", ["scipy", "highs-ipm", "interior-point", "glpk", "scip"])
+def test_other_back_ends(solver):
+    if not fairlp.solvers().available[solver]:
+        pytest.skip(f"{solver} is not installed")
+    for seed in (3, 4, 6, 8, 11):
+        model, levels, weights = random_model(seed)
+        if by_one_lp_a_level(model, weights) is None:
+            continue
+        answer = fairlp.leximin(model, levels, weights=weights, solver=solver)
+        np.testing.assert_allclose(answer.levels, by_one_lp_a_level(model, weights), rtol=1e-5, atol=1e-5)
+        assert (answer.gap is None) == bool(answer.unproved)
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "tsf", "c-drfh"])
+def test_a_mechanism_as_a_model_has_the_levels_of_the_mechanism(mechanism):
+    instance = fairlp.Instance.from_arrays(
+        [[1, 0.2], [0.2, 1], [1, 0]], [[2, 12], [12, 2]], weights=[1, 2, 1], eligible=[[1, 0], [1, 1], [0, 1]]
+    )
+    expected = fairlp.allocate(instance, mechanism, method="lp", merge=False)
+    answer = fairlp.leximin(fairlp.formulate(instance, mechanism))
+    np.testing.assert_allclose(answer.levels, expected.levels, rtol=AGREEMENT)
+    assert answer.levels.index.tolist() == list(instance.users)
+    assert set(answer.prices) >= {"capacity"} and answer.prices["capacity"].shape == (2, 2)
+    assert answer.certify() and answer.certify(exact=True)
+
+
+def jobs():
+    j, m = Index("j", ["a", "b", "c"]), Index("m", ["fast", "slow"])
+    model = Model("jobs", indices=(j, m))
+    x = model.variable("x", j, m, where=[[True, False], [True, True], [False, True]])
+    model.constraint("hours", x.sum(j) <= model.parameter("h", (m,), [8, 2]))
+    return model, x, j, m
+
+
+def test_an_added_constraint_counts():
+    model, x, _, m = jobs()
+    before = fairlp.leximin(model, x.sum(m))
+    assert before.levels.to_dict() == pytest.approx({"a": 4.0, "b": 4.0, "c": 2.0})
+    model.constraint("half", x <= 3)
+    after = fairlp.leximin(model, x.sum(m), weights={"a": 1, "c": 1, "b": 2})
+    assert after.levels.to_dict() == pytest.approx({"a": 3.0, "b": 1.75, "c": 1.5} | _exactly(after))
+    assert repr(after) == "<Leximin of 'jobs' by highs: 3 levels>"
+    assert isinstance(after["x"], pd.DataFrame) and after["x"].shape == (3, 2)
+
+
+def _exactly(answer):
+    return {label: float(level) for label, level in zip("abc", answer.certify(exact=True).levels, strict=True)}
+
+
+def test_levels_of_two_indices_and_rows_the_other_way_round():
+    model, x, j, m = jobs()
+    t = model.variable("t")
+    model.constraint("least", 2 * t <= x.sum(m))
+    model.maximize(t)
+    both = fairlp.leximin(model, "least")
+    assert both.levels.to_dict() == pytest.approx({"a": 2.0, "b": 2.0, "c": 1.0})
+    pairs = fairlp.leximin(model, x * model.parameter("one", (j, m), np.ones((3, 2))))
+    assert pairs.levels.index.names == ["j", "m"] and pairs.levels[("a", "slow")] == 0.0
+
+
+def test_a_wrong_answer_is_not_certified():
+    model, x, _, m = jobs()
+    answer = fairlp.leximin(model, x.sum(m))
+    for change in (1e-6, -1e-6, 1.0, -1.0):
+        for label in answer.levels.index:
+            levels = answer.levels.copy()
+            levels[label] += change
+            wrong = replace(answer, levels=levels)
+            assert not wrong.certify(exact=True), (change, label)
+            if not (change > 0 and label == "c"):
+                continue
+            with pytest.raises(NoSolutionError):
+                wrong.certify()  # nobody can have that much: the programs are infeasible
+
+
+def test_what_is_refused():
+    model, x, j, m = jobs()
+    with pytest.raises(ModelError, match="no rows 'fairness' to be levels"):
+        fairlp.leximin(model)
+    with pytest.raises(ModelError, match="does not maximise one variable t"):
+        fairlp.leximin(model, "hours")
+    with pytest.raises(ModelError, match="have an index"):
+        fairlp.leximin(model, x.sum(j, m))
+    with pytest.raises(ModelError, match="weights of levels are above 0; found 0"):
+        fairlp.leximin(model, x.sum(m), weights=[1, 0, 1])
+    with pytest.raises(ModelError, match="no j 'c'"):
+        fairlp.leximin(model, x.sum(m), weights={"a": 1, "b": 1})
+    with pytest.raises(ModelError, match="levels are int"):
+        fairlp.leximin(model, 3)
+    with pytest.raises(UnknownNameError, match="has no option 'tme_limit'"):
+        fairlp.leximin(model, x.sum(m), tme_limit=3)
+    t = model.variable("t")
+    model.constraint("least", x.sum(m) >= t)
+    model.constraint("most", t <= 5)
+    model.maximize(t)
+    with pytest.raises(ModelError, match="uses t outside of rows 'least'"):
+        fairlp.leximin(model, "least")
+    with pytest.raises(ModelError, match=r"row hours\[fast\] is not of the form"):
+        fairlp.leximin(model, "hours")
+    with pytest.raises(ModelError, match="weights of their own"):
+        fairlp.leximin(model, "least", weights=[1, 1, 1])
+
+
+def test_nothing_and_no_end():
+    model, x, _, m = jobs()
+    y = model.variable("y", lower=None)
+    with pytest.raises(NoSolutionError, match="without end"):
+        fairlp.leximin(model, x.sum(m) + y)
+    with pytest.raises(NoSolutionError, match="after 1 rounds"):
+        j = Index("k", ["one", "two"])
+        two = Model("two", indices=(j,))
+        fairlp.leximin(two, two.variable("z", j, upper=[1, np.inf]))
+    model.constraint("too_much", x.sum(m) >= 100)
+    with pytest.raises(NoSolutionError, match="infeasible"):
+        fairlp.leximin(model, x.sum(m))
+
+
+def test_a_back_end_without_integers_says_so():
+    model, levels, weights = random_model(1, integer=True)
+    with pytest.raises(UnsupportedError, match="solves no integer programs"):
+        fairlp.leximin(model, levels, weights=weights, solver="highs-ipm")
