@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -124,3 +127,28 @@ def test_an_infeasible_fair_share_names_user_and_resource():
         "promised[user2]",
         "capacity[server1,cpu]",
     } <= set(conflict)
+
+
+def test_no_proof_is_looked_for_for_ever():
+    """HiGHS's interior points, asked for a ray of a program with an empty row and free columns, came to no end."""
+    code = """
+import fairlp
+from fairlp import Index, Model
+v = Index("v", range(3))
+model = Model("nothing equals 1", indices=(v,))
+x = model.variable("x", v, lower=None)
+for k, row in enumerate([[2, 1, 1], [-1, 1, -2], [2, -1, -2]]):
+    model.constraint(f"row{k}", (model.parameter(f"a{k}", (v,), row) * x).sum(v) <= 4.0)
+model.constraint("empty", (model.parameter("zero", (v,), [0, 0, 0]) * x).sum(v) == 1.0)
+t = model.variable("t", lower=None)
+for k, row in enumerate([[1, 1, -1], [3, 1, 2], [3, 1, 1], [0, 3, -1], [1, 0, 0]]):
+    model.constraint(f"level{k}", (model.parameter(f"b{k}", (v,), row) * x).sum(v) - t >= 1.0 - k)
+model.maximize(t)
+for solver in ("highs-ipm", "highs-hipo", "highs-pdlp", "highs-simplex"):
+    solution = model.solve(solver)
+    assert solution.status.termination.value == "infeasible", (solver, solution.status)
+    print(solver, solution.row_ray is not None)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("True") == 4
