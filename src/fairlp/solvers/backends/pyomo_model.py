@@ -198,12 +198,13 @@ def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
 def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
     def ranged(at: Binding) -> Any:
         assert isinstance(row.relation, Range)
-        low, high = (None if end is None else _finite(build(end, at)) for end in row.relation.ends)
+        none = (-np.inf, np.inf)
+        ends = zip(row.relation.ends, none, strict=True)
+        low, high = (missing if end is None else build(end, at) for end, missing in ends)
         body = build(row.relation.left, at)
         if hasattr(body, "is_expression_type"):
             return (low, body, high)
-        holds = (low is None or low <= body) and (high is None or body <= high)
-        return pyo.Constraint.Feasible if holds else pyo.Constraint.Infeasible
+        return pyo.Constraint.Feasible if low <= body <= high else pyo.Constraint.Infeasible
 
     def one(at: Binding) -> Any:
         if isinstance(row.relation, Range):
@@ -231,11 +232,6 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
         at[_key(row.over, binding)] = binding
     keys = pyo.Set(initialize=list(at), ordered=True)
     return pyo.Constraint(keys, rule=lambda _, *key: one(at[key[0] if len(key) == 1 else key]))
-
-
-def _finite(end: float) -> float | None:
-    """Return the end of a range; None where it is infinite."""
-    return end if np.isfinite(end) else None
 
 
 def _free_name(built: Any, name: str) -> str:

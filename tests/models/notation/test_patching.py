@@ -1,0 +1,100 @@
+"""A parameter's or bound's change gives the same program as building anew, byte for byte, and compiles no more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlp import Index, Model
+from fairlp.errors import ModelError
+from fairlp.models.notation import compiler, patching
+from profiles import many
+from random_models import N, Recipe, draw, same_bytes
+
+
+@settings(max_examples=many(150), deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1), st.integers(1, 3))
+def test_a_change_gives_the_same_program_as_building_anew(seed, changes, times):
+    recipe = Recipe(seed)
+    model = recipe.build()
+    before = model.compile()
+    rng = np.random.default_rng(changes)
+    for _ in range(times):
+        for name in rng.choice(list(model.parameters), int(rng.integers(1, 4))):
+            parameter = model.parameters[name]
+            new = rng.uniform(0.5, 2, 3) if name == "q" else draw(rng, parameter.indices)
+            recipe.numbers[name] = new
+            parameter.set(new)
+        assert model.compile() is not before
+        assert same_bytes(model.compile(), recipe.build().compile()) == []
+    copy = model.copy()
+    assert same_bytes(copy.compile(), model.compile()) == []
+    copy.changed()
+    assert same_bytes(copy.compile(), model.compile()) == []
+
+
+def model():
+    n = Index("n", ["ann", "bob"], "user")
+    m = Model("m", indices=(n,))
+    d, c, w = m.parameter("d", n, [1, 2]), m.parameter("c", (), 4), m.parameter("w", n, [1, 1])
+    x, y = m.variable("x", n), m.variable("y", n)
+    m.constraint("first", (d * x).sum() <= c)
+    m.constraint("second", x + y >= w)
+    m.maximize(-(w * y).sum() + x.sum())
+    return m
+
+
+def compiled_blocks(monkeypatch):
+    """Return the list that the names of blocks are put into whose entries, and whose sides, are compiled."""
+    seen = []
+    for what in ("entries", "sides"):
+        own = getattr(compiler, what)
+        monkeypatch.setattr(
+            patching, what, lambda row, *rest, own=own, what=what: seen.append((what, row.name)) or own(row, *rest)
+        )
+    return seen
+
+
+def test_only_what_a_parameter_stands_in_is_compiled(monkeypatch):
+    m = model()
+    before = m.compile()
+    seen = compiled_blocks(monkeypatch)
+    m["c"].set(5)
+    after = m.compile()
+    assert seen == [("sides", "first")] and after.A is before.A and after.c is before.c
+    assert after.row_upper.tolist()[0] == 5 and before.row_upper.tolist()[0] == 4
+    seen.clear()
+    m["d"].set([3, 4])
+    assert m.compile().A.toarray()[0].tolist() == [3, 4, 0, 0] and seen == [("entries", "first"), ("sides", "first")]
+    seen.clear()
+    m["x"].set(upper=[7, 8])
+    assert m.compile().col_upper.tolist() == [7, 8, np.inf, np.inf] and not seen
+    m["w"].set([2, 3])
+    assert m.compile().c.tolist() == [1, 1, -2, -3] and seen == [("sides", "second")]
+    assert m.compile() is m.compile()
+
+
+def test_entries_that_vanish_and_come_back():
+    m = model()
+    m.compile()
+    for values in ([0, 0], [0, 5], [1, 0], [2, 3]):
+        m["d"].set(values)
+        fresh = m.copy()
+        fresh.changed()
+        assert same_bytes(m.compile(), fresh.compile()) == [] and m.compile().A.nnz == 4 + np.count_nonzero(values)
+
+
+def test_a_change_that_cannot_be_compiled_is_said_each_time_and_can_be_taken_back():
+    m = Model("m", indices=(N,))
+    q, x = m.parameter("q", N, [1, 2, 4]), m.variable("x", N)
+    m.constraint("shares", x / q <= 1)
+    m.maximize(x.sum())
+    before = m.compile()
+    q.set([1, 0, 1])
+    for _ in range(2):
+        with pytest.raises(ModelError, match="division by zero"):
+            m.compile()
+    q.set([1, 2, 4])
+    assert same_bytes(m.compile(), before) == []
