@@ -82,7 +82,7 @@ def test_nobody_envies_what_it_cannot_use_and_everybody_what_it_can():
     """The second user asks for one resource only, of which the first has none."""
     demand = np.array([[1.0, 0.0], [0.0, 1.0]])
     assert properties._envy(np.array([0.9, 0.1]), demand, ["a", "b"])[0] == 0
-    both = np.array([[1.0, 1.0], [1.0, 0.0]])
+    both = np.array([[1.0, 0.1], [1.0, 0.0]])
     margin, words = properties._envy(np.array([0.6, 0.3]), both, ["a", "b"])
     assert margin == pytest.approx(-0.5) and words.startswith("'b'")
     # of what it does not ask for, a user needs nothing: the first's much of the second resource changes nothing

@@ -59,12 +59,14 @@ ENDATA
 
 def test_fixed_format_is_columns_without_tabs(tmp_path):
     assert read(tmp_path, FIXED).row_upper.tolist() == [4]
+    line = "    x         cost"
     for wrong in (
-        FIXED.replace("    RHS       at", "    RHS\t  at"),
-        FIXED.replace("    RHS       at", " a  RHS     a at"),
+        line.replace("x         ", "x\ty       "),
+        line.replace("    x", "   zx"),
+        line.replace("x    ", "x   \t"),
     ):
-        with pytest.raises(FileFormatError, match="line 8"):
-            read(tmp_path, wrong)
+        with pytest.raises(FileFormatError, match="line 6"):
+            read(tmp_path, FIXED.replace(line, wrong))
 
 
 def test_of_two_errors_the_later_one_is_told_where_the_file_is_right_for_longer(tmp_path):
@@ -76,7 +78,12 @@ def test_of_two_errors_the_later_one_is_told_where_the_file_is_right_for_longer(
 def test_sections_have_an_order_and_rows_have_names_of_their_own(tmp_path):
     text = MPS.format(sense="")
     moved = text.replace("RHS\n RHS most 4\n", "").replace("COLUMNS", "RHS\n RHS most 4\nCOLUMNS")
-    for wrong, words in ((moved, "COLUMNS"), (text.replace(" L most\n", " L most\n G most\n"), "most")):
+    late = text.replace("NAME model\n", "").replace("COLUMNS", "NAME model\nCOLUMNS")
+    for wrong, words in (
+        (moved, "COLUMNS"),
+        (late, "NAME stands after ROWS"),
+        (text.replace(" L most\n", " L most\n G most\n"), "most"),
+    ):
         with pytest.raises(FileFormatError, match=words):
             read(tmp_path, wrong)
 

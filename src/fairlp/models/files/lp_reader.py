@@ -281,8 +281,7 @@ class _Reader:
             offset = float(self.glpk[1])
             self.source.warn("written by GLPK, which gives the objective's constant in a comment that others ignore")
         entries: csc_array[Any] = coo_array((rows.values, (rows.of, rows.columns)), shape=(len(rows.names), n)).tocsc()
-        entries.sum_duplicates()
-        entries.eliminate_zeros()
+        entries.eliminate_zeros()  # of a variable that occurs twice, SciPy has added the coefficients
         if not (np.isfinite(c).all() and np.isfinite(offset)):
             raise self.source.fault(self.first_line, "costs of one variable add up to more than the largest number")
         if not np.isfinite(entries.data).all():
