@@ -125,3 +125,10 @@ def test_instances_that_differ_in_one_thing_are_not_equal(changes):
         return Instance.from_arrays([[1.0], [2.0]], [[4.0], [5.0]], **more)
 
     assert equal(made(), made()) and not equal(made(), made(**changes))
+
+
+@pytest.mark.parametrize("off", [1e-6, 0.1, -1e-6, -0.1])
+def test_entitlements_sum_to_one(off):
+    assert Instance.from_arrays([[1.0], [1.0]], [[4.0]], entitlements=[0.4, 0.6]).entitlements.tolist() == [0.4, 0.6]
+    with pytest.raises(InstanceError, match="entitlements sum to"):
+        Instance.from_arrays([[1.0], [1.0]], [[4.0]], entitlements=[0.4, 0.6 + off])
