@@ -1,0 +1,156 @@
+"""Sweeps: the same as building and solving afresh for each value, from the last basis; the model stays as it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlp import Index, Model, log
+from fairlp.errors import ModelError, UnknownNameError
+from fairlp.models.notation import sweeps
+from profiles import many
+from random_models import same_bytes
+
+N, I = Index("n", ["ann", "bob", "cat"], "user"), Index("i", ["s1", "s2"], "server")  # noqa: E741
+
+
+def model(h=1.0, d=(1.0, 2.0, 3.0), integer=False, logs=False):
+    model = Model("m", indices=(N, I))
+    cap, demand = model.parameter("h", (), h), model.parameter("d", N, d)
+    c, w = model.parameter("c", I, [6, 9]), model.parameter("w", N, [1, 2, 1])
+    x = model.variable("x", N, I, integer=integer)
+    model.constraint("capacity", (demand * x).sum(N) <= c)
+    model.constraint("band", x.sum(I).between(0, 3 * cap))
+    model.constraint("least", x.sum(I) >= 0.1)
+    model.define("total", x.sum(I))
+    model.maximize((w * log(x.sum(I))).sum() if logs else (w * x.sum(I)).sum() + 1)
+    return model
+
+
+def afresh(one, name, value):
+    other = one.copy()
+    other[name].set(value)
+    other.changed()
+    return other.solve()
+
+
+@settings(max_examples=many(10), deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_every_step_is_what_solving_afresh_gives(seed):
+    rng = np.random.default_rng(seed)
+    one = model()
+    before = one.compile()
+    for name in ("h", "d", "c", "w"):
+        shape = one[name].values.shape
+        values = [np.where(rng.random(shape) < 0.3, 0.0, rng.uniform(0.05, 8, shape)) for _ in range(8)]
+        table = one.sweep(name, values)
+        for (_, row), value in zip(table.iterrows(), values, strict=True):
+            expected = afresh(one, name, value)
+            assert row["status"] == expected.status.termination.value
+            if expected.status.is_optimal:
+                assert row["objective"] == pytest.approx(expected.objective, rel=1e-9, abs=1e-9)
+            else:
+                assert np.isnan(row["objective"])
+        assert same_bytes(one.compile(), before) == []
+
+
+def test_a_thousand_values():
+    one = model()
+    values = np.linspace(0.05, 2, 1000)
+    table = one.sweep("h", values, read="total")
+    assert len(table) == 1000 and (table["status"] == "optimal").all() and table.index.name == "h"
+    for k in (0, 123, 500, 999):
+        assert table["objective"].iloc[k] == pytest.approx(afresh(one, "h", values[k]).objective)
+        assert table[["total[ann]", "total[bob]", "total[cat]"]].iloc[k].max() <= 3 * values[k] + 1e-9
+
+
+def test_values_duals_and_definitions_are_read_by_name():
+    one = model()
+    table = one.sweep(one["h"], {"low": 0.5, "high": 1}, read=["x", "capacity", "total"])
+    assert table.index.tolist() == ["low", "high"] and table.index.name == "h"
+    elements = [f"x[{n},{i}]" for n in N for i in I]
+    assert table.columns.tolist() == [
+        *("objective", "status", *elements),
+        *("capacity[s1]", "capacity[s2]", "total[ann]", "total[bob]", "total[cat]"),
+    ]
+    expected = afresh(one, "h", 1)
+    assert table.loc["high", elements].sum() == pytest.approx(np.asarray(expected.values["x"]).sum())
+    assert table.loc["high", ["capacity[s1]", "capacity[s2]"]].tolist() == pytest.approx(
+        expected.duals["capacity"].tolist()
+    )
+    own = one.sweep("h", [1], read=lambda solution: {"most": solution.values["x"].to_numpy().max()})
+    assert own.columns.tolist() == ["objective", "status", "most"]
+
+
+def test_a_step_without_an_optimum_is_a_row_that_says_so():
+    one = model()
+    table = one.sweep("h", [1, 0.01, 2], read=["x"])
+    assert table["status"].tolist() == ["optimal", "infeasible", "optimal"]
+    assert table.isna().sum(axis=1).tolist() == [0, 7, 0]
+    assert one.sweep("h", []).columns.tolist() == ["objective", "status"]
+
+
+def test_a_value_that_is_refused_leaves_the_model_as_it_was():
+    one = model()
+    before = one.compile()
+    with pytest.raises(ModelError, match=r"parameter d\[bob\] is nan"):
+        one.sweep("d", [[1, 2, 3], [1, np.nan, 3]])
+    with pytest.raises(ModelError, match=r"constraint band\[ann\]: the lower end 0 is above the upper end -3"):
+        one.sweep("h", [1, -1])
+    assert same_bytes(one.compile(), before) == [] and one["h"].values == 1
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "said"),
+    [
+        (lambda m: m.sweep("x", [1]), ModelError, "<Variable x.* is swept, and only a parameter can be"),
+        (lambda m: m.sweep("hh", [1]), UnknownNameError, "is called 'hh'; did you mean 'h'"),
+        (lambda m: m.sweep("h", 1), ModelError, "the values of parameter 'h' are one int; expected several"),
+        (lambda m: m.sweep("h", [1], read="d"), ModelError, "'d' is a parameter; variables, definitions and constr"),
+        (lambda m: m.sweep("h", [1], read=["capasity"]), UnknownNameError, "did you mean 'capacity'"),
+        (lambda m: m.sweep("h", [1], solver="nosuch"), UnknownNameError, "nosuch"),
+        (
+            lambda m: m.sweep("h", [1], timelimit=3),
+            UnknownNameError,
+            "has no option 'timelimit'; did you mean 'time_limit'",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said(act, error, said):
+    with pytest.raises(error, match=said):
+        act(model())
+
+
+@pytest.mark.parametrize("solver", ["highs-simplex", "highs-ipm", "scipy"])
+def test_any_back_end_sweeps(solver):
+    one = model()
+    expected = one.sweep("d", [[1, 2, 3], [0, 2, 1], [2, 2, 2]])["objective"]
+    found = one.sweep("d", [[1, 2, 3], [0, 2, 1], [2, 2, 2]], solver=solver)["objective"]
+    pd.testing.assert_series_equal(found, expected, rtol=1e-7)
+
+
+def test_integer_models_and_logarithms_sweep_too():
+    whole = model(integer=True)
+    table = whole.sweep("h", [0.9, 1, 2])
+    assert table["objective"].tolist() == [afresh(whole, "h", h).objective for h in (0.9, 1, 2)]
+    logs = model(logs=True)
+    values = [[1, 2, 1], [3, 0, 1]]
+    table = logs.sweep("w", values)
+    assert table["objective"].tolist() == pytest.approx([afresh(logs, "w", w).objective for w in values], abs=1e-6)
+
+
+def test_a_session_goes_on_from_the_last_basis(monkeypatch):
+    one = model()
+    restarts, own = [], sweeps._load
+    monkeypatch.setattr(sweeps, "_load", lambda *given: restarts.append(given) or own(*given))
+    one.sweep("h", np.linspace(0.5, 1, 5))
+    one.sweep("c", [[6, 9], [5, 5]])
+    one.sweep("w", [[6, 9, 1], [5, 5, 2]])
+    assert not restarts  # bounds and costs are changed in place, and so are coefficients of a few columns
+    one.sweep("d", [[1, 2, 3], [2, 2, 2]])
+    assert not restarts
+    one.sweep("d", [[1, 2, 3], [0, 2, 2]])  # an entry vanishes
+    assert len(restarts) == 1
