@@ -14,6 +14,7 @@ from ..mechanisms.table import TABLE
 from ..models.instances.instance import Instance
 from .findings import Case, Finding
 from .properties import DYNAMIC, PROPERTIES, Property, find, known, table
+from .tables import AuditTable
 
 if TYPE_CHECKING:
     from ..mechanisms.mechanism import Division
@@ -107,7 +108,7 @@ def audit(
             continue
         rows[one.name] = _judged(one, case)
     order = list(rows) if asked is None else [name for name in asked if name in rows]
-    frame = pd.DataFrame(
+    frame = AuditTable(
         [
             (rows[name].holds, rows[name].margin, rows[name].witness, rows[name].better, rows[name].misreport)
             for name in order

@@ -353,6 +353,11 @@ class Instance:
                 array.setflags(write=False)
         return self
 
+    def _repr_html_(self) -> str:
+        from .displays import html_of
+
+        return html_of(self)
+
     def __repr__(self) -> str:
         servers = self.n_servers
         rows = f" in {len(self.servers)} rows" if servers != len(self.servers) else ""

@@ -323,11 +323,11 @@ class Model(Tables):
 
         return lowering("cvxpy")(self)
 
-    def to_latex(self) -> str:
-        """Return the model as a LaTeX ``aligned`` block, for a paper."""
+    def to_latex(self, *, symbols: bool = False) -> str:
+        """Return the model as a LaTeX ``aligned`` block, for a paper; with what each symbol stands for, if asked."""
         from .render import model_latex
 
-        return model_latex(self)
+        return model_latex(self, symbols)
 
     def __str__(self) -> str:
         from .render import model_text
@@ -335,7 +335,7 @@ class Model(Tables):
         return model_text(self)
 
     def _repr_latex_(self) -> str:
-        return f"$$\n{self.to_latex()}\n$$"
+        return f"$$\n{self.to_latex(symbols=True)}\n$$"
 
     def __repr__(self) -> str:
         return f"<Model {self.name!r}: {len(self.variables)} variables, {len(self.constraints)} constraints>"

@@ -243,8 +243,8 @@ def model_text(model: Model) -> str:
     return "\n".join(lines)
 
 
-def model_latex(model: Model) -> str:
-    """Return a whole model as a LaTeX ``aligned`` block."""
+def model_latex(model: Model, symbols: bool = False) -> str:
+    """Return a whole model as a LaTeX ``aligned`` block, with a table of its symbols if asked."""
     subsets = _Subsets(model, True)
     rows = []
     if model.objective is not None:
@@ -263,5 +263,19 @@ def model_latex(model: Model) -> str:
     for name, subset in subsets.shown.items():
         rows.append(rf"{lead}{subsets.definition(name)} \quad \text{{({len(subset)} of {subset.full_size})}}")
         lead = "& "
+    if symbols:
+        rows += _symbol_table(model)
     body = " \\\\\n".join(rows)
     return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+
+
+def _symbol_table(model: Model) -> list[str]:
+    """Return what each symbol of a model stands for, as rows of LaTeX."""
+    entries = [(indexed(variable, True), variable.doc) for variable in model.variables.values() if variable.doc]
+    entries += [(indexed(parameter, True), parameter.doc or "given") for parameter in model.parameters.values()]
+    entries += [(index.symbol, f"{index.name} ({len(index)})") for index in model.indices]
+    leads = [r"\text{with}\quad & ", *["& "] * len(entries)]
+    return [
+        rf"{lead}{shown} \quad \text{{{_plain_tex(words)}}}"
+        for lead, (shown, words) in zip(leads, entries, strict=False)
+    ]

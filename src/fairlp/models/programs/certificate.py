@@ -41,6 +41,11 @@ class Verdict:
     def __str__(self) -> str:
         return self.message
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<p><b>{'proved' if self.proved else 'not proved'}</b>: {escape(self.message)}</p>"
+
 
 @dataclass(frozen=True)
 class Certificate:

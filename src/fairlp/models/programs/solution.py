@@ -231,12 +231,12 @@ class Solution:
     @property
     def objective(self) -> float:
         """Objective value, recomputed from the Program."""
-        return self.program.objective_value(self._point())
+        return self.program.objective_value(self.require_point())
 
     @property
     def values(self) -> BlockView:
         """Values of the variables by name: a float, Series, or DataFrame."""
-        return BlockView(self.program.columns, self._point())
+        return BlockView(self.program.columns, self.require_point())
 
     @property
     def duals(self) -> BlockView:
@@ -262,7 +262,7 @@ class Solution:
         """Return residuals and duality gap, computed from the Program alone."""
         from .certificate import certify
 
-        return certify(self.program, self._point(), self.row_duals, self.column_duals)
+        return certify(self.program, self.require_point(), self.row_duals, self.column_duals)
 
     def certify(self, exact: bool = False) -> Certificate | ExactCertificate:
         """Return whether the answer is optimal: by residuals and gap, or in rationals from the basis.
@@ -305,7 +305,8 @@ class Solution:
         """Return the same with the time of compiling."""
         return replace(self, times={"build": seconds, **self.times})
 
-    def _point(self) -> np.ndarray:
+    def require_point(self) -> np.ndarray:
+        """Return the column values, or raise NoSolutionError with the reason."""
         if self.x is None:
             raise NoSolutionError(f"{self.solver} gave no solution of {self.program.name!r}: {self.status}")
         return self.x
@@ -314,6 +315,17 @@ class Solution:
         if values is None:
             raise NoSolutionError(f"{self.solver} gave no duals of {self.program.name!r}: {self.status}")
         return values
+
+    def to_xarray(self) -> Any:
+        """Return the values as an ``xarray.Dataset`` whose coordinates are the labels; elements not there are NaN."""
+        from .displays import to_xarray
+
+        return to_xarray(self)
+
+    def _repr_html_(self) -> str:
+        from .displays import html_of
+
+        return html_of(self)
 
     def __repr__(self) -> str:
         value = f", objective {self.objective:.10g}" if self.x is not None else ""

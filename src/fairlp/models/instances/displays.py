@@ -1,0 +1,30 @@
+"""An instance for notebooks: what it is, demands and capacities as tables, all text escaped."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ..programs.displays import table
+
+if TYPE_CHECKING:
+    from .instance import Instance
+
+
+def html_of(instance: Instance) -> str:
+    """Return an Instance as HTML: its demands with weights and limits, and its capacities with counts."""
+    users = pd.DataFrame(instance.demands, index=list(instance.users), columns=list(instance.resources))
+    if instance.weights.ndim == 1 and (instance.weights != 1).any():
+        users["weight"] = instance.weights
+    if np.isfinite(instance.task_limits).any():
+        users["task limit"] = np.where(np.isfinite(instance.task_limits), instance.task_limits, np.nan)
+    servers = pd.DataFrame(instance.capacities, index=list(instance.servers), columns=list(instance.resources))
+    if (instance.counts != 1).any():
+        servers["count"] = instance.counts
+    return (
+        f"<p>{escape(repr(instance))}</p><p>demands of one task</p>{table(users)}"
+        f"<p>capacities of one server</p>{table(servers)}"
+    )

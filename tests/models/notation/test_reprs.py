@@ -1,0 +1,122 @@
+"""What objects say that they are, in a console and in a notebook; all text escaped, nothing cut off that matters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp import Index, Model, log
+from fairlp.models.programs.certificate import Verdict
+
+N, I = Index("n", ["ann", "<b>"], "user"), Index("i", ["s1", "s2", "s3"], "server")  # noqa: E741
+MASK = np.array([[True, True, False], [False, True, True]])
+
+
+def model():
+    model = Model("<m>", indices=(N, I))
+    d, h = model.parameter("d", (N, I), np.ones((2, 3)), "units & more"), model.parameter("h", (), 0.5)
+    g, t = model.variable("g", N, I, where=MASK), model.variable("t", upper=1)
+    model.constraint("capacity", (d * g).sum(N) <= h)
+    model.constraint("some", g.sum(I) >= t, where=[True, False])
+    model.maximize(t)
+    return model
+
+
+def reprs(m):
+    g, d, t = m["g"], m["d"], m["t"]
+    return {
+        "<Index n: 2 users ann, <b>>": N,
+        "<Index k: 6 labels 0, 1, 2, 3, …>": Index("k", range(6)),
+        "<Parameter d[n,i]: 2 users × 3 servers>": d,
+        "<Parameter h: 0.5>": m["h"],
+        "<Variable g[n,i] ≥ 0: 4 of 6 exist>": g,
+        "<Variable 0 ≤ t ≤ 1>": t,
+        "<Element g[ann,i] of a variable: 3 servers>": g["ann"],
+        "<Element d[ann,s2] of a parameter>": d["ann", "s2"],
+        "<Expression ∑_n d[n,i]·g[n,i] over i>": (d * g).sum(N),
+        "<Expression log(t)>": log(t),
+        "<Relation g[n,i] ≤ 3 ∀ n, i>": g <= 3,
+        "<Range 1 ≤ t ≤ 3>": t.between(1, 3),
+        "<Constraint capacity: ∑_n d[n,i]·g[n,i] ≤ h ∀ i: 3 rows>": m["capacity"],
+        "<Constraint some: ∑_i g[n,i] ≥ t ∀ n: 1 of 2 rows>": m["some"],
+        "<Model '<m>': 2 variables, 2 constraints>": m,
+    }
+
+
+@pytest.mark.parametrize("said", reprs(model()))
+def test_every_object_says_what_it_is(said):
+    assert repr(reprs(model())[said]) == said
+
+
+def test_a_long_formula_is_one_line():
+    t = model()["t"]
+    total = t + 1
+    for _ in range(60):
+        total = total + t
+    assert len(repr(total)) < 130 and "…" in repr(total) and repr(total <= 3).endswith("…>")
+
+
+def test_the_model_in_a_notebook_has_masks_and_a_table_of_symbols():
+    shown = model()._repr_latex_()
+    assert r"g_{n,i} \ge 0 \quad \forall\, (n,i) \in E\ \text{(0 elsewhere)}" in shown
+    assert r"E = \{(\text{ann},\text{s1}), (\text{ann},\text{s2}), (\text{<b>},\text{s2})" in shown
+    assert r"\quad \text{(4 of 6)}" in shown and r"\forall\, n \in E1" not in shown
+    assert r"d_{n,i} \quad \text{units \& more} \\" in shown and r"& h \quad \text{given} \\" in shown
+    assert r"& n \quad \text{user (2)} \\" in shown and shown.count(r"\text{with}") == 1
+    assert r"\text{with}" not in model().to_latex() and model().to_latex(symbols=True) in shown
+    assert model()["capacity"]._repr_latex_() == r"$\displaystyle \sum_{n} d_{n,i}\, g_{n,i} \le h$"
+
+
+def test_a_solution_as_html_is_escaped_and_says_what_there_is():
+    shown = model().solve()._repr_html_()
+    assert "&lt;Solution of &#x27;&lt;m&gt;&#x27; by highs: optimal, objective" in shown
+    assert "<b>" not in shown.replace("</b>", "") and "&lt;b&gt;" in shown and "<th>t</th>" in shown
+    wrong = model()
+    wrong.constraint("never", wrong["t"] >= 2)
+    assert "infeasible" in wrong.solve()._repr_html_() and "<table" not in wrong.solve()._repr_html_()
+
+
+def test_an_instance_a_verdict_and_an_audit_as_html():
+    instance = fairlp.Instance.from_arrays(
+        [[1, 4], [3, 1]],
+        [[9, 18]],
+        users=["<i>ann", "bob"],
+        resources=["cpu", "memory"],
+        task_limits=[None, 3],
+        name="<x>",
+    )
+    shown = instance._repr_html_()
+    assert "&lt;i&gt;ann" in shown and "<i>" not in shown and "&lt;x&gt;" in shown and "task limit" in shown
+    assert "inf" not in shown and "count" not in shown
+    assert Verdict(False, "1 < 2")._repr_html_() == "<p><b>not proved</b>: 1 &lt; 2</p>"
+    assert Verdict(True, "optimal")._repr_html_() == "<p><b>proved</b>: optimal</p>"
+    audit = fairlp.audit(instance, np.array([[0.5], [0.25]]))
+    assert isinstance(audit, pd.DataFrame) and audit["witness"].str.len().max() > 60
+    for part in (audit, audit.iloc[:3], audit[["holds", "witness"]]):
+        html = part._repr_html_()
+        for witness in part["witness"]:
+            assert witness.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") in html
+    assert "<i>" not in audit._repr_html_() and "None" not in audit._repr_html_()
+
+
+def test_answers_over_three_indices_are_a_series_and_a_dataset():
+    xarray = pytest.importorskip("xarray")
+    k = Index("k", [3, 1], "step")
+    one = Model("m", indices=(N, I, k))
+    weight = one.parameter("w", (N, I, k), np.arange(12.0).reshape(2, 3, 2))
+    x = one.variable("x", N, I, k, upper=weight.values)
+    one.variable("i", N, where=[True, False], upper=2)
+    one.maximize(x.sum() + one["i"].sum())
+    answer = one.solve()
+    series, dataset = answer.values["x"], answer.to_xarray()
+    assert isinstance(series.index, pd.MultiIndex) and series.loc[("<b>", "s2", 1)] == 9
+    assert isinstance(dataset, xarray.Dataset) and dataset["x"].dims == ("n", "i_", "k")  # "i" is a variable here
+    np.testing.assert_array_equal(dataset["x"].values, weight.values)
+    assert float(dataset["x"].sel(n="<b>", i_="s2", k=1)) == 9 and dataset.attrs["solver"] == "highs"
+    assert dataset["i"].sel(n="ann") == 2 and np.isnan(dataset["i"].sel(n="<b>"))
+    none = model()
+    none.constraint("never", none["t"] >= 2)
+    with pytest.raises(fairlp.errors.NoSolutionError, match="gave no solution"):
+        none.solve().to_xarray()
