@@ -24,6 +24,7 @@ from .mechanisms.allocation import Allocation as Allocation
 from .mechanisms.arrivals.online import Arrivals as Arrivals
 from .mechanisms.arrivals.result import DynamicAllocation as DynamicAllocation
 from .mechanisms.complaints import check as complaints  # noqa: F401
+from .mechanisms.own import mechanism as mechanism
 from .mechanisms.per_server import check as per_server  # noqa: F401
 from .mechanisms.validation import validate as validate
 from .mechanisms.whole_tasks import cycles as cycles

@@ -33,7 +33,7 @@ Oversized = Literal["divide", "drop", "error"]
 
 def allocate(
     instance: Instance,
-    mechanism: str,
+    mechanism: str | Mechanism,
     *,
     method: str = "auto",
     solver: str = "highs",
@@ -46,8 +46,8 @@ def allocate(
     Parameters
     ----------
     instance : Instance
-    mechanism : str
-        A name from :func:`fairlp.mechanisms`.
+    mechanism : str or Mechanism
+        A name from :func:`fairlp.mechanisms`, or one of your own (:func:`fairlp.mechanism`).
     method : str
         ``auto`` (the fastest that is exact), ``lp`` (the model through a solver), or another of the mechanism's.
     solver : str
@@ -91,7 +91,7 @@ def allocate(
     return _for(instance, notes, run(row, used, method=method, solver=solver, merge=merge, **options))
 
 
-def formulate(instance: Instance, mechanism: str, **options: Any) -> Model:
+def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) -> Model:
     """Return the mechanism's model: print it, solve it with any solver, write it as MPS.
 
     For a leximin this is the first round, whose optimum is the smallest level.
@@ -99,7 +99,7 @@ def formulate(instance: Instance, mechanism: str, **options: Any) -> Model:
     Parameters
     ----------
     instance : Instance
-    mechanism : str
+    mechanism : str or Mechanism
     **options
         Options of the formulation (none for the max-min family).
 
@@ -114,19 +114,19 @@ def formulate(instance: Instance, mechanism: str, **options: Any) -> Model:
     row = find_defined(mechanism, instance)
     if row.formulation is None:
         raise NotDefinedError(
-            f"{mechanism!r} is a procedure and has no model of its own; allocate runs it, and formulate gives the "
+            f"{row.name!r} is a procedure and has no model of its own; allocate runs it, and formulate gives the "
             "model of a mechanism that is an optimum, such as 'drfh' or 'drf-milp'"
         )
     known = list(inspect.signature(row.formulation).parameters)[1:]
     for name in options:
         if name not in known:
-            raise UnknownNameError(f"the formulation of {mechanism!r} has no option {name!r}; {nearest(name, known)}")
+            raise UnknownNameError(f"the formulation of {row.name!r} has no option {name!r}; {nearest(name, known)}")
     return row.formulation(instance, **options)
 
 
 def compare(
     instance: Instance,
-    mechanisms: Sequence[str] | None = None,
+    mechanisms: Sequence[str | Mechanism] | None = None,
     *,
     value: Literal["tasks", "shares", "utilization", "summary"] = "tasks",
     **options: Any,
@@ -136,7 +136,7 @@ def compare(
     Parameters
     ----------
     instance : Instance
-    mechanisms : sequence of str, optional
+    mechanisms : sequence of (str or Mechanism), optional
         By default all that are defined for the instance. One that is asked for and not defined becomes a column of
         NaN, with a SkippedMechanismWarning that says why.
     value : {"tasks", "shares", "utilization", "summary"}
@@ -154,7 +154,7 @@ def compare(
 
 def allocate_all(
     instance: Instance,
-    mechanisms: Sequence[str] | None = None,
+    mechanisms: Sequence[str | Mechanism] | None = None,
     *,
     method: str = "auto",
     solver: str = "highs",
@@ -167,7 +167,7 @@ def allocate_all(
     Parameters are those of :func:`compare`.
     """
     require_instance(instance)
-    if isinstance(mechanisms, str):
+    if isinstance(mechanisms, str | Mechanism):
         mechanisms = [mechanisms]
     if mechanisms is None:
         rows = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
@@ -182,6 +182,7 @@ def allocate_all(
             warnings.warn(f"{row.name} is left out: {reason}", SkippedMechanismWarning, stacklevel=3)
             found[row.name] = None
             continue
+        row = row.defined_for(instance)
         solves = any(one.solves for one in row.methods)
         known = set(row.options) | (set(options) - own if solves else set())
         taken = {key: value for key, value in options.items() if key in known}

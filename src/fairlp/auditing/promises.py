@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 
 from ..api import allocate
 from ..errors import FairlpError, UnknownNameError
+from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import TABLE
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.instance import Instance
@@ -47,7 +49,7 @@ def properties() -> pd.DataFrame:
     return table()
 
 
-def promises(audits: int = 0, *, seed: int = 0, mechanisms: list[str] | None = None) -> pd.DataFrame:
+def promises(audits: int = 0, *, seed: int = 0, mechanisms: Sequence[str | Mechanism] | None = None) -> pd.DataFrame:
     """Return which mechanism promises which property, and what shows it.
 
     Parameters
@@ -55,7 +57,7 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: list[str] | None = N
     audits : int
         Random instances to audit for each promise, now, all of which meet its condition; 0 reads the table only.
     seed : int
-    mechanisms : list of str, optional
+    mechanisms : sequence of (str or Mechanism), optional
         By default all that have promises or counterexamples.
 
     Returns
@@ -113,12 +115,13 @@ def _claim(mechanism: str, wanted: str) -> Claim | None:
     return row.get(wanted) or (Claim(wanted, source=source) if source else None)
 
 
-def counterexample(mechanism: str, property: str, *, search: bool = False, **how: Any) -> Instance | None:
+def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = False, **how: Any) -> Instance | None:
     """Return the smallest instance that we know on which the mechanism breaks the property, or search for one.
 
     Parameters
     ----------
-    mechanism, property : str
+    mechanism : str or Mechanism
+    property : str
         Names from :func:`fairlp.mechanisms` and :func:`fairlp.properties`.
     search : bool
         Look at random small instances instead of those that ship, and simplify what is found. None when nothing was
@@ -140,17 +143,16 @@ def counterexample(mechanism: str, property: str, *, search: bool = False, **how
     >>> len(instance.users), len(instance.servers), len(instance.resources)
     (2, 2, 2)
     """
+    mechanism = find_mechanism(mechanism).name
     if search:
         return Search.of(how).violation(mechanism, property)
-    key = (find_mechanism(mechanism).name, known(property))
+    key = (mechanism, known(property))
     shipped = _shipped()
     if key not in shipped:
         raise UnknownNameError(
             f"no instance is known on which {mechanism!r} breaks {property!r}; "
             f"fairlp.counterexample({mechanism!r}, {property!r}, search=True) searches for one"
         )
-    if how:
-        raise UnknownNameError(f"option {next(iter(how))!r} is one of the search; give search=True")
     if how:
         raise UnknownNameError(f"option {next(iter(how))!r} is one of the search; give search=True")
     loaded = _loaded(*key)

@@ -12,7 +12,7 @@ from .app import ExitCode, app
 from .groups import grouped
 from .inputs import load_instance
 from .output import Report, print_text, wrote
-from .parameters import ExtraOption, InstanceArgument, complete_mechanism, solver_options
+from .parameters import ExtraOption, InstanceArgument, complete_mechanism, own_mechanism, solver_options
 from .tables import report_table
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Subject:
             "--mechanism",
             "-m",
             metavar="NAME",
+            callback=own_mechanism,
             autocompletion=complete_mechanism,
             help="Audit what this mechanism does.",
         ),
@@ -139,7 +140,14 @@ def promises(
     seed: Annotated[int, typer.Option("--seed", help="Seed of those instances.")] = 0,
     mechanisms: Annotated[
         list[str] | None,
-        typer.Option("--mechanism", "-m", metavar="NAME", autocompletion=complete_mechanism, help="Only this one."),
+        typer.Option(
+            "--mechanism",
+            "-m",
+            metavar="NAME",
+            callback=own_mechanism,
+            autocompletion=complete_mechanism,
+            help="Only this one.",
+        ),
     ] = None,
     report: Report,
 ) -> None:
@@ -157,7 +165,9 @@ def promises(
 
 @app.command()
 def counterexample(
-    mechanism: Annotated[str, typer.Argument(metavar="MECHANISM", autocompletion=complete_mechanism)],
+    mechanism: Annotated[
+        str, typer.Argument(metavar="MECHANISM", callback=own_mechanism, autocompletion=complete_mechanism)
+    ],
     wanted: Annotated[str, typer.Argument(metavar="PROPERTY")],
     search: Annotated[bool, typer.Option("--search", help="Search for one, instead of the one that ships.")] = False,
     tries: Annotated[int, typer.Option("--tries", min=1, help="Instances that the search looks at.")] = 1000,

@@ -24,6 +24,7 @@ from .parameters import (
     TimeLimitOption,
     complete_mechanism,
     given_names,
+    own_mechanism,
     solver_options,
 )
 from .reports import Which, allocation_table, report_allocation, report_comparison
@@ -127,6 +128,7 @@ def compare(
             "-m",
             metavar="NAMES",
             show_default=False,
+            callback=own_mechanism,
             autocompletion=complete_mechanism,
             help="Names with commas between them, or repeated; by default all that are defined for the instance.",
         ),

@@ -28,6 +28,17 @@ def complete_mechanism(incomplete: str) -> list[tuple[str, str]]:
     return [(done + name, row.title) for name, row in TABLE.items() if name.startswith(last)]
 
 
+def own_mechanism(given: Any) -> Any:
+    """Return names of mechanisms; what is at ``module:function`` or ``file.py:function`` is loaded, and named."""
+    if isinstance(given, list):
+        return [own_mechanism(one) for one in given]
+    if not isinstance(given, str) or ":" not in given:
+        return given
+    from ..mechanisms.references import located
+
+    return ",".join(located(one).name if ":" in one else one for one in given.split(","))
+
+
 def complete_solver(incomplete: str) -> list[str]:
     """Return the solvers that begin so."""
     from ..models.programs.backends import backend_names
@@ -69,7 +80,12 @@ InstanceArgument = Annotated[
 MechanismOption = Annotated[
     str,
     typer.Option(
-        "--mechanism", "-m", metavar="NAME", autocompletion=complete_mechanism, help="See: fairlp mechanisms."
+        "--mechanism",
+        "-m",
+        metavar="NAME",
+        callback=own_mechanism,
+        autocompletion=complete_mechanism,
+        help="See: fairlp mechanisms; your own: package.module:function or file.py:function.",
     ),
 ]
 SolverOption = Annotated[

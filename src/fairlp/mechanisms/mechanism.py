@@ -91,7 +91,7 @@ class Mechanism:
     methods : tuple of Method
         Fastest first; ``auto`` takes the first that is exact.
     promises : tuple of str
-        Properties that the literature promises.
+        Properties that hold: "PROPERTY [if CONDITION [and CONDITION …]] [(ours)]".
     domain : tuple of Domain
         What the instance must be.
     options : tuple of str
@@ -143,7 +143,7 @@ class Mechanism:
         """Return the name of the method that is meant, "auto" among them, in any case."""
         return named(name, ["auto", *self.method_names], "method", f"mechanism {self.name!r}")
 
-    def method(self, name: str) -> Method:
+    def method_called(self, name: str) -> Method:
         """Return the method of that name, in any case."""
         wanted = named(name, self.method_names, "method", f"mechanism {self.name!r}")
         return next(method for method in self.methods if method.name == wanted)
@@ -173,6 +173,10 @@ class Mechanism:
             able = [other.name for other in self.methods if not other.lacks({lacking[0]: True})]
             where = f"method={able[0]!r}" if len(able) == 1 else f"methods {' and '.join(map(repr, able))}"
             raise UnknownNameError(f"method {method.name!r} has no option {lacking[0]!r}; it is one of {where}")
+
+    def defined_for(self, instance: Instance) -> Mechanism:
+        """Return the row as it is for an instance that it is defined for."""
+        return self
 
     def undefined(self, instance: Instance) -> str | None:
         """Return why the mechanism is not defined for the instance, or None when it is."""
@@ -293,7 +297,7 @@ def run(
     if method == "auto":
         chosen = mechanism.fastest(instance, parameters, solving=bool(of_solver) or solver != "highs")
     else:
-        chosen = mechanism.method(method)
+        chosen = mechanism.method_called(method)
         mechanism.refuse(chosen, parameters)
         if not chosen.is_exact_for(instance):
             raise NotDefinedError(

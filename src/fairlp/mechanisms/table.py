@@ -47,17 +47,33 @@ FAMILIES: dict[str, str] = {
 }
 
 
+#: Mechanisms of one's own, by name: what ``@fairlp.mechanism`` declared in this process.
+OWN: dict[str, Mechanism] = {}
+#: Packages that bring mechanisms name them in the group of entry points that is called like this room.
+ENTRY_POINT_GROUP = __name__.rpartition(".")[0]
+
+
 class _Table(Mapping[str, "Mechanism"]):
-    """name → row; a family is imported when a row of it is asked for."""
+    """name → row; a family is imported when a row of it is asked for. Ours first, then what others brought."""
 
     def __getitem__(self, name: str) -> Mechanism:
-        return _rows(FAMILIES[name])[name]
+        if name in FAMILIES:
+            return _rows(FAMILIES[name])[name]
+        if name not in OWN and name in _entry_points():
+            brought = _entry_points()[name].load()
+            if getattr(brought, "name", None) != name:
+                raise UnknownNameError(
+                    f"the package's entry point {name!r} leads to {brought!r}, which is no mechanism of that name; "
+                    "decorate the function with @fairlp.mechanism"
+                )
+            OWN[name] = brought
+        return OWN[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(FAMILIES)
+        return iter(dict.fromkeys((*FAMILIES, *OWN, *_entry_points())))
 
     def __len__(self) -> int:
-        return len(FAMILIES)
+        return sum(1 for _ in self)
 
 
 TABLE: Mapping[str, Mechanism] = _Table()
@@ -69,19 +85,45 @@ def _rows(family: str) -> dict[str, Mechanism]:
     return {row.name: row for row in importlib.import_module(family).ROWS}
 
 
-def find(name: str) -> Mechanism:
-    """Return the mechanism of that name, in any case."""
-    return TABLE[named(name, FAMILIES, "mechanism")]
+@cache
+def _entry_points() -> dict[str, Any]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP) if point.name not in FAMILIES}
 
 
-def find_defined(name: str, instance: Instance) -> Mechanism:
+def find(name: str | Mechanism) -> Mechanism:
+    """Return the mechanism of that name, in any case; a mechanism itself is known by its name from then on."""
+    from .mechanism import Mechanism
+
+    if isinstance(name, Mechanism):
+        if name.name not in FAMILIES:
+            OWN[name.name] = name
+        return name
+    if callable(name):
+        raise UnknownNameError(
+            f"{getattr(name, '__name__', name)!r} is a function, not a mechanism; decorate it with "
+            "@fairlp.mechanism('its-name')"
+        )
+    return TABLE[named(name, list(TABLE), "mechanism")]
+
+
+def refuse_name(name: object) -> None:
+    """Raise unless it may be the name of a mechanism of one's own."""
+    if not isinstance(name, str) or not name.strip() or set(name) & set(":,\n"):
+        raise UnknownNameError(f"a mechanism cannot be called {name!r}; expected text without ':' and ','")
+    if name.casefold() in FAMILIES:
+        raise UnknownNameError(f"{name!r} is one of fairlp's mechanisms; call yours something else")
+
+
+def find_defined(name: str | Mechanism, instance: Instance) -> Mechanism:
     """Return the mechanism of that name; raise, naming those that are defined, when it is not for the instance."""
     row = find(name)
     reason = row.undefined(instance)
     if reason:
         others = [other.name for other in TABLE.values() if other.undefined(instance) is None]
-        raise NotDefinedError(f"{name} is not defined here: {reason}; defined are: {', '.join(others)}")
-    return row
+        raise NotDefinedError(f"{row.name} is not defined here: {reason}; defined are: {', '.join(others)}")
+    return row.defined_for(instance)
 
 
 def refuse_options_of_others(row: Mechanism, options: Mapping[str, Any]) -> None:

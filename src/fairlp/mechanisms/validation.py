@@ -30,23 +30,23 @@ class Check:
     def allocate(self, mechanism: str | None = None, method: str = "auto", **parameters: Any) -> Allocation:
         """Run a method of this mechanism (with the options that it was asked with), or of another one."""
         row = self.mechanism if mechanism is None else find(mechanism)
-        solves = method != "auto" and row.method(method).solves
+        solves = method != "auto" and row.method_called(method).solves
         own = {name: value for name, value in self.options.items() if name in row.options}
         if method != "auto":
-            own = {name: value for name, value in own.items() if name not in row.method(method).lacks(own)}
+            own = {name: value for name, value in own.items() if name not in row.method_called(method).lacks(own)}
         of_solver = {name: value for name, value in self.options.items() if name not in self.mechanism.options}
         options = {**own, **(of_solver if solves else {}), **parameters}
         found: Allocation = run(row, self.instance, method=method, solver=self.solver if solves else "highs", **options)
         return found
 
 
-def validate(instance: Instance, mechanism: str, *, solver: str = "highs", **options: Any) -> pd.DataFrame:
+def validate(instance: Instance, mechanism: str | Mechanism, *, solver: str = "highs", **options: Any) -> pd.DataFrame:
     """Run every method of a mechanism that is exact for the instance and compare it with an independent result.
 
     Parameters
     ----------
     instance : Instance
-    mechanism : str
+    mechanism : str or Mechanism
     solver : str
     **options
         Options of the mechanism and of the solver.

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
 from ..errors import FileFormatError, StudyError, UnknownNameError, named
+from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.table import find
 from ..mechanisms.whole_tasks.placement import POLICIES, SLOTS
 from ..models.files.arrays import read_arrays, write_arrays
 from ..models.files.whole_files import home
@@ -42,7 +44,7 @@ SHORTEST, MOST_SAMPLES = 60.0, 1000
 def simulate(
     cluster: Instance,
     workload: Workload,
-    policy: str = "best-fit",
+    policy: str | Mechanism = "best-fit",
     *,
     until: float | None = None,
     every: float | None = None,
@@ -59,7 +61,7 @@ def simulate(
     cluster : Instance
         Its servers; its users are not used.
     workload : Workload
-    policy : str
+    policy : str or Mechanism
         Whole tasks by ``first-fit``, ``best-fit`` or ``slots``; or divisible tasks, shared anew at every event, by a
         static mechanism of :func:`fairlp.mechanisms` (``drfh``, ``c-drfh``, ``tsf``, ``psdsf-rdm``, …) or by servers
         on their own, ``psdsf-rdm-distributed`` and ``psdsf-tdm-distributed``. :func:`policies` lists them.
@@ -98,6 +100,7 @@ def simulate(
     """
     from ..progress import progress_bar
 
+    policy = find(policy).name if isinstance(policy, Mechanism) else policy
     if every is None:
         last = float(workload.jobs["arrival"].max()) if until is None else until
         every = max(SHORTEST, last / MOST_SAMPLES)

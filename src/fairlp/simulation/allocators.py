@@ -11,12 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import UnknownNameError, nearest
+from ..errors import SolverError, UnknownNameError, nearest
 from ..mechanisms.mechanism import run
 from ..mechanisms.per_server.clocks import CLOCK_OPTIONS, clocks_of
 from ..mechanisms.per_server.distributed import Network
 from ..mechanisms.per_server.market import Market
-from ..mechanisms.table import TABLE, find, find_defined
+from ..mechanisms.table import OWN, TABLE, find, find_defined
 from ..models.files.arrays import Arrays
 from ..models.instances.instance import Instance
 from ..tolerances import VERIFIED
@@ -29,8 +29,8 @@ MOST_KEPT = 1000
 
 
 def fluid_policies() -> tuple[str, ...]:
-    """Return the policies for divisible tasks: the static mechanisms of the table, and distributed PS-DSF."""
-    solved = [row.name for row in TABLE.values() if row.compared and not row.whole_tasks]
+    """Return the policies for divisible tasks: the table's static mechanisms, one's own, and distributed PS-DSF."""
+    solved = [name for name, row in TABLE.items() if (row.compared or name in OWN) and not row.whole_tasks]
     return (*solved, *DISTRIBUTED)
 
 
@@ -83,6 +83,13 @@ class Solved:
         moment = self.instance.select_users(requests).derived(task_limits=limits, weights=weights)
         # in one order in memory, for sums of the same numbers in another order differ in the last digit
         tasks = np.ascontiguousarray(run(find(self.mechanism), moment, **self.options).tasks_array)
+        over = tasks.sum(axis=1) > limits * (1 + VERIFIED)
+        if over.any():
+            request = moment.users[int(over.argmax())]
+            raise SolverError(
+                f"mechanism {self.mechanism!r} gave request {request!r} more than it asks for; in a simulation it must "
+                "keep instance.task_limits"
+            )
         self.solved += 1
         if len(self.kept) >= MOST_KEPT:
             del self.kept[next(iter(self.kept))]

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import StudyError, UnknownNameError, nearest
-from ..mechanisms.table import find as find_mechanism
+from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.own import OwnMechanism
+from ..mechanisms.references import located
 from ..models.programs.backends import find_backend
 from . import functions, statistics
 from .plain import plain, shown, words
@@ -63,9 +65,9 @@ def named(given: Named, registry: functions.Registry, kind: str) -> Named:
 
 def mechanisms_of(given: Any) -> dict[str, dict[str, Any]]:
     """Return label → arguments of ``allocate``; names that do not exist are errors."""
-    if isinstance(given, str):
+    if isinstance(given, str | Mechanism):
         given = [given]
-    table = plain(given, "mechanisms")
+    table = plain(_by_name(given), "mechanisms")
     if isinstance(table, list):
         if not all(isinstance(name, str) for name in table):
             raise StudyError(f"mechanisms are {table!r}; expected names, or label → arguments of allocate")
@@ -77,12 +79,29 @@ def mechanisms_of(given: Any) -> dict[str, dict[str, Any]]:
         how = {"mechanism": arguments} if isinstance(arguments, str) else arguments
         if not isinstance(how, dict) or not isinstance(how.get("mechanism"), str):
             raise StudyError(f"mechanisms.{label} is {arguments!r}; expected a name, or {{'mechanism': name, …}}")
-        row = find_mechanism(how["mechanism"])
+        row = located(how["mechanism"])
         row.method_name(how.get("method", "auto"))
         if "solver" in how:
             find_backend(str(how["solver"]))
         found[label] = how
     return found
+
+
+def _by_name(given: Any) -> Any:
+    """Return the same with mechanisms of one's own by what another process finds them by, or their name."""
+    if isinstance(given, OwnMechanism):
+        located(given)
+        return given.reference or given.name
+    if isinstance(given, Mechanism):
+        return given.name
+    if isinstance(given, list | tuple):
+        return [_by_name(one) for one in given]
+    if isinstance(given, Mapping):
+        return {
+            label: {**how, "mechanism": _by_name(how.get("mechanism"))} if isinstance(how, Mapping) else _by_name(how)
+            for label, how in given.items()
+        }
+    return given
 
 
 def statistics_of(given: Any, labels: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:

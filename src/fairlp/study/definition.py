@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..errors import FileFormatError, StudyError, UnknownNameError, nearest
+from ..mechanisms.own import OwnMechanism
+from ..mechanisms.references import located
 from . import functions, generators, statistics
 from .checks import Named, mechanisms_of, named, points_of, statistics_of, whole
 from .plain import key_of, plain, shown
@@ -169,7 +171,9 @@ class Study:
             for entry in self._entries
         ]
         generator = functions.find(self.generator, generators.REGISTRY, "generator")
-        return Work(generator, self.mechanisms, tuple(found), self.seed)
+        return Work(
+            generator, {label: self._ready(how) for label, how in self._labelled.items()}, tuple(found), self.seed
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the study as plain data; :meth:`from_dict` gives it back.
@@ -180,7 +184,8 @@ class Study:
             When a function is in no module, as a lambda or one of a notebook; it is named.
         """
         found = self.definition(recognised=False)
-        for part in (found["generator"], *(entry["name"] for entry in found["statistics"])):
+        used = (how["mechanism"] for how in found["mechanisms"].values())
+        for part in (found["generator"], *used, *(entry["name"] for entry in found["statistics"])):
             if isinstance(part, dict):
                 raise StudyError(
                     f"function {part['function']!r} is in no module that can be imported, so study {self.name!r} "
@@ -198,7 +203,29 @@ class Study:
 
         statistics = [{**entry, "name": name(entry["name"])} for entry in self._entries]
         found = {part: getattr(self, part) for part in _PARTS}
+        found["mechanisms"] = {label: self._recognised(how, recognised) for label, how in self._labelled.items()}
         return {**found, "generator": name(self.generator), "statistics": statistics}
+
+    @property
+    def _labelled(self) -> dict[str, dict[str, Any]]:
+        """Label → arguments of ``allocate``, as which the mechanisms are kept."""
+        return cast(dict[str, dict[str, Any]], self.mechanisms)
+
+    @staticmethod
+    def _ready(how: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of ``allocate``, with a mechanism of one's own as itself, so that it travels."""
+        row = located(how["mechanism"])
+        return {**how, "mechanism": row} if isinstance(row, OwnMechanism) else dict(how)
+
+    @staticmethod
+    def _recognised(how: Mapping[str, Any], recognised: bool) -> dict[str, Any]:
+        """Return arguments as they are written, with what a mechanism of one's own is recognised by, if wanted."""
+        row = located(how["mechanism"])
+        if not isinstance(row, OwnMechanism):
+            return dict(how)
+        if recognised:
+            return {**how, **functions.fingerprint(row.function)}
+        return dict(how) if row.reference else {**how, "mechanism": {"function": row.name}}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, allow_code: bool = False) -> Study:

@@ -57,13 +57,16 @@ def refuse_code(document: Mapping[str, Any]) -> None:
     given = document.get("statistics")
     entries = given if isinstance(given, list | tuple) else [given]
     names = [document.get("generator"), *(e.get("name") if isinstance(e, Mapping) else e for e in entries)]
+    mechanisms = document.get("mechanisms")
+    listed = mechanisms if isinstance(mechanisms, list | tuple) else [mechanisms]
+    names += mechanisms.values() if isinstance(mechanisms, Mapping) else listed
+    names = [name.get("mechanism") if isinstance(name, Mapping) else name for name in names]
     for name in names:
         if isinstance(name, str) and ":" in name:
             raise StudyError(
                 f"{name!r} is a function of a module, which would be run; if you trust the study and "
                 f"{name.partition(':')[0]!r}, allow it: allow_code=True, or fairlp study run --allow-code"
             )
-    mechanisms = document.get("mechanisms")
     for label, how in mechanisms.items() if isinstance(mechanisms, Mapping) else ():
         if isinstance(how, Mapping) and "extra" in how:
             raise StudyError(

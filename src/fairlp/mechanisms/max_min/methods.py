@@ -14,7 +14,8 @@ from ...models.instances.merging import identity, merge_servers, merge_users
 from ...models.notation.expressions import Index
 from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.rounds import LeximinResult, leximin
-from ...tolerances import AGREEMENT, ROUNDING
+from ...tolerances import AGREEMENT
+from ..capacity import within_capacity
 from ..mechanism import Asked, Method, Outcome, Tasks, through
 from .rounds import History
 
@@ -132,18 +133,6 @@ def _outcome(instance: Instance, result: LeximinResult) -> Tasks:
         unproved=_NO_DUALS if result.gap is None else "",
         times=result.times,
     )
-
-
-def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
-    """Return tasks of which no server is over its capacity beyond the rounding of a sum, scaled down where one is.
-
-    A solver keeps capacities within its tolerance, and which digits that leaves depends on the machine's arithmetic.
-    """
-    multiple = effort(instance)
-    used = (tasks if multiple is None else tasks * multiple).T @ instance.demands
-    capacity = instance.capacities * instance.counts[:, None]
-    over = np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0).max(axis=1)
-    return np.asarray(tasks / np.where(over > 1 + ROUNDING, over, 1.0))
 
 
 def _notes(result: LeximinResult) -> Iterable[str]:
