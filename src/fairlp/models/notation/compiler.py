@@ -111,7 +111,7 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
     coefficient = term.coefficient.over((*own, *extra))
     tail = tuple(len(index) for index in extra)
     rows: Any = _grid(tail, [strides[index.symbol] for index in extra])
-    columns, coordinates = _columns(variable)
+    columns, coordinates = _columns(variable, start)
     head = columns.shape
     if coordinates is None:
         inner = _grid(head, [strides.get(index.symbol, 0) for index in own])
@@ -126,7 +126,7 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
         if all(isinstance(place, int) for place in places):
             coefficient = coefficient[None]
     full = (*head, *tail)
-    columns = (columns + np.int32(start)).reshape((*head, *(1,) * len(tail)))
+    columns = columns.reshape((*head, *(1,) * len(tail)))
     rows, columns = np.broadcast_to(rows, full), np.broadcast_to(columns, full)
     values = np.broadcast_to(coefficient, full)
     if not coefficient.all():
@@ -159,24 +159,25 @@ def _grid(lengths: tuple[int, ...], steps: list[int]) -> np.ndarray:
     return found
 
 
-def _columns(node: Variable | Element) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
+def _columns(node: Variable | Element, start: int) -> tuple[np.ndarray, tuple[np.ndarray, ...] | None]:
     """Return the columns of a variable, or of some of its elements, and their coordinates (None: all of a grid)."""
     variable: Variable = node.base  # type: ignore[assignment]
-    places = node.places if isinstance(node, Element) else (None,) * len(variable.indices)
-    if variable.positions is None:
-        free = [k for k, place in enumerate(places) if place is None]
+    coordinates = None if variable.positions is None else np.unravel_index(variable.positions, variable.shape)
+    if not isinstance(node, Element):
+        shape = variable.shape if coordinates is None else (variable.size,)
+        return np.arange(start, start + variable.size, dtype=np.int32).reshape(shape), coordinates
+    if coordinates is None:
+        free = [k for k, place in enumerate(node.places) if place is None]
         steps = _steps(list(variable.shape))
-        first = sum(step * place for step, place in zip(steps, places, strict=True) if place is not None)
+        start += sum(step * place for step, place in zip(steps, node.places, strict=True) if place is not None)
         shape = tuple(variable.shape[k] for k in free)
-        grid = _grid(shape, [steps[k] for k in free])
-        return np.broadcast_to(grid, shape) + np.int32(first), None
-    coordinates = np.unravel_index(variable.positions, variable.shape)
+        return np.broadcast_to(_grid(shape, [steps[k] for k in free]), shape) + np.int32(start), None
     keep = np.ones(variable.size, dtype=bool)
-    for at, place in zip(coordinates, places, strict=True):
+    for at, place in zip(coordinates, node.places, strict=True):
         if place is not None:
             keep &= at == place
-    rest = tuple(at[keep] for at, place in zip(coordinates, places, strict=True) if place is None)
-    return np.flatnonzero(keep).astype(np.int32), rest
+    rest = tuple(at[keep] for at, place in zip(coordinates, node.places, strict=True) if place is None)
+    return (start + np.flatnonzero(keep)).astype(np.int32), rest
 
 
 def compile_rows(
