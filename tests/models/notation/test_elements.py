@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import fairlp
 from fairlp import Index, Model
 from fairlp.errors import ModelError, UnknownNameError
 from fairlp.models.notation.compiler import compile_rows
@@ -91,6 +92,22 @@ def test_elements_in_rows_sums_products_and_the_objective():
     assert r"g_{m,\text{s1}} - 2\, g_{\text{bob},\text{s2}} \ge d_{\text{ann},\text{s1},\text{2}}" in model.to_latex()
     model.define("own", g["bob", :] + 1)
     np.testing.assert_array_equal(model.evaluate("own", np.arange(22.0)), [2, 3])
+
+
+def test_elements_go_to_other_tools_and_to_a_leximin():
+    model, d, g, h = fresh(MASK)
+    model.constraint("one", g["bob", "s1"] + d["ann", "s1", 0] * h["ann", "s1", 2] + h[:, "s1", 2].sum() <= 4)
+    model.constraint("row", d["bob", :, 1] * g["bob"] <= 10)
+    model.constraint("rest", g.sum() + h.sum() <= 9)
+    model.maximize(g["bob"].sum() + 3 * h["ann", "s1", 2] + h.sum() / 2)
+    expected = model.solve()
+    built = model.to_pyomo()
+    import pyomo.environ as pyo
+
+    pyo.SolverFactory("appsi_highs").solve(built)
+    assert model.read_back(built).objective == pytest.approx(expected.objective)
+    answer = fairlp.leximin(model, levels=h["ann", :, 2])
+    assert answer.levels.tolist() == pytest.approx([2, 7])  # row "one" counts it twice: 2·h ≤ 4
 
 
 WRONG = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -120,3 +122,9 @@ def test_answers_over_three_indices_are_a_series_and_a_dataset():
     none.constraint("never", none["t"] >= 2)
     with pytest.raises(fairlp.errors.NoSolutionError, match="gave no solution"):
         none.solve().to_xarray()
+
+
+def test_without_xarray_the_remedy_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    with pytest.raises(fairlp.errors.UnsupportedError, match=r'pip install "fairlp\[xarray\]"'):
+        model().solve().to_xarray()

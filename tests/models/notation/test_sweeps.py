@@ -85,6 +85,15 @@ def test_values_duals_and_definitions_are_read_by_name():
     assert own.columns.tolist() == ["objective", "status", "most"]
 
 
+def test_the_rows_of_a_frame_are_values_with_labels():
+    one = model()
+    frame = pd.DataFrame({"cat": [1, 4], "ann": [3, 1], "bob": [2, 1]}, index=["today", "tomorrow"])
+    table = one.sweep("d", frame)
+    assert table.index.tolist() == ["today", "tomorrow"]
+    for label, row in zip(frame.index, ([3, 2, 1], [1, 1, 4]), strict=True):
+        assert table.loc[label, "objective"] == pytest.approx(afresh(one, "d", row).objective)
+
+
 def test_a_step_without_an_optimum_is_a_row_that_says_so():
     one = model()
     table = one.sweep("h", [1, 0.01, 2], read=["x"])

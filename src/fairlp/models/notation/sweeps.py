@@ -40,9 +40,9 @@ def sweep(
     model : Model
         It is as it was afterwards.
     parameter : str or Parameter
-    values : iterable, or mapping of label → value
-        Each as :meth:`.Parameter.set` takes it. The labels of a mapping are those of the rows; without labels, the
-        values of a parameter that is one number are, and else 0, 1, ….
+    values : iterable, mapping of label → value, or DataFrame
+        Each value as :meth:`.Parameter.set` takes it; of a frame, each row. The table's rows have the labels of the mapping
+        or frame; without labels, the values of a parameter that is one number, and else 0, 1, ….
     read : str, list of str, or callable
         What to keep of each solution: names of variables and definitions (their values) and of constraints (their
         duals), one column an element; or a function of the Solution that returns a mapping of column → number.
@@ -170,6 +170,8 @@ def _steps(parameter: Parameter, values: Any) -> tuple[list[Any], pd.Index[Any]]
     """Return the values and the labels of the rows."""
     if isinstance(values, Mapping):
         return list(values.values()), pd.Index(list(values), name=parameter.name)
+    if isinstance(values, pd.DataFrame):
+        return [row for _, row in values.iterrows()], values.index
     if not isinstance(values, Iterable) or isinstance(values, str):
         raise ModelError(
             f"the values of parameter {parameter.name!r} are one {type(values).__name__}; expected several"
