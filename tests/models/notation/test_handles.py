@@ -174,6 +174,15 @@ def test_a_copy_is_independent_in_both_directions(model, name, compiled):
     assert state(twin) == before and set(twin.definitions) == {"twice"}
 
 
+def test_a_copy_has_numbers_that_were_set_and_not_compiled_yet(model):
+    model.compile()
+    model["c"].set([5, 7])
+    model["x"].set(upper=2)
+    twin = model.copy()
+    assert twin.compile().row_upper.tolist()[:2] == [5, 7] and twin.compile().col_upper.tolist() == [2, 2, np.inf]
+    assert same_bytes(twin.compile(), model.compile()) == []
+
+
 def test_expressions_and_handles_of_the_original_are_not_valid_in_the_copy(model):
     twin = model.copy()
     x, d, row = model["x"], model["d"], model["capacity"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..programs.program import Program
 from .compiler import Triples, assemble, entries, linear, objective, sides
-from .trees import reach, uses
+from .trees import in_coefficients, uses
 
 if TYPE_CHECKING:
     from .model import Model
@@ -34,12 +34,10 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
     parts: dict[str, Any] = {}
     matrix = _Matrix(program.A)
     for row, block in zip(model.constraints.values(), program.rows, strict=True):
-        coefficients, constants = reach(numbers, row.relation.body)
-        ends = uses(numbers, *row.relation.parts)
-        if not (coefficients or constants or ends):
+        if not uses(numbers, *row.relation.parts):
             continue
         found = linear(row.relation.body)
-        if coefficients:
+        if in_coefficients(numbers, row.relation.body):
             batch = entries(row, found, starts, program.n_columns)
             matrix.replace(block.start, block.stop, assemble(batch, (len(block), program.n_columns), "csc"))
         for name, side in zip(("row_lower", "row_upper"), sides(row, found), strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ModelError
-from ..programs.backends import backend, solve_on
+from ..programs.backends import AnySolver, backend, solve_on
 from ..programs.program import Block, Program
 from ..programs.solution import Backend, Capability, Options, Session, Solution, Termination
 from .editing import handle
@@ -30,7 +30,7 @@ def sweep(
     values: Any,
     *,
     read: Any = (),
-    solver: str = "highs",
+    solver: AnySolver = "highs",
     options: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Solve a model for one value of a parameter after the other.
@@ -41,8 +41,8 @@ def sweep(
         It is as it was afterwards.
     parameter : str or Parameter
     values : iterable, mapping of label → value, or DataFrame
-        Each value as :meth:`.Parameter.set` takes it; of a frame, each row. The table's rows have the labels of the mapping
-        or frame; without labels, the values of a parameter that is one number, and else 0, 1, ….
+        Each value as :meth:`.Parameter.set` takes it; of a frame, each row. The result has the labels of the mapping or
+        frame; without labels, the values of a parameter that is one number, and else 0, 1, ….
     read : str, list of str, or callable
         What to keep of each solution: names of variables and definitions (their values) and of constraints (their
         duals), one column an element; or a function of the Solution that returns a mapping of column → number.

@@ -7,10 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 from .expressions import Element, Parameter, Variable
 from .nodes import Add, Expression, Log, Product, Quotient, Range, Relation, SumOver
 
-#: What a change of a name reaches: the coefficients of variables, and the numbers without one.
-Reach = tuple[bool, bool]
-_NOTHING: Reach = (False, False)
-
 
 def children(node: Expression) -> tuple[Expression, ...]:
     """Return the expressions that a node is made of."""
@@ -40,18 +36,15 @@ def uses(names: Collection[str], *expressions: Expression) -> bool:
     return any(leaf.name in names for leaf in named(*expressions))
 
 
-def reach(names: Collection[str], node: Expression) -> Reach:
-    """Return what of a linear expression changes with the parameters of these names."""
-    if node.degree == 0:
-        return False, uses(names, node)
+def in_coefficients(names: Collection[str], node: Expression) -> bool:
+    """Whether a parameter of one of these names stands before or below a variable of a linear expression."""
     match node:
-        case Product() | Quotient():
+        case Product() | Quotient() if node.degree:
             unknown, known = (node.left, node.right) if node.left.degree else (node.right, node.left)
-            return (True, True) if uses(names, known) else reach(names, unknown)
+            return uses(names, known) or in_coefficients(names, unknown)
         case Add() | SumOver():
-            found = [reach(names, child) for child in children(node)]
-            return any(one for one, _ in found), any(other for _, other in found)
-    return _NOTHING
+            return any(in_coefficients(names, child) for child in children(node))
+    return False
 
 
 def mapped(node: Expression, leaves: Mapping[str, Parameter | Variable]) -> Expression:
