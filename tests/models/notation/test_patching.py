@@ -94,7 +94,38 @@ def test_a_change_that_cannot_be_compiled_is_said_each_time_and_can_be_taken_bac
     before = m.compile()
     q.set([1, 0, 1])
     for _ in range(2):
-        with pytest.raises(ModelError, match="division by zero"):
+        with pytest.raises(ModelError, match="constraint 'shares': division by zero"):
             m.compile()
     q.set([1, 2, 4])
     assert same_bytes(m.compile(), before) == []
+
+
+def test_every_error_of_compiling_names_the_block():
+    one = N.alias("k")
+
+    def fresh():
+        m = Model("m", indices=(N,))
+        return m, m.parameter("q", N, [1, 0, 4]), m.variable("x", N)
+
+    m, q, x = fresh()
+    m.constraint("shares", x / q <= 1)
+    with pytest.raises(ModelError, match=r"constraint 'shares': division by zero: \(q\[n\]\) is 0 somewhere"):
+        m.compile()
+    m, q, x = fresh()
+    m.constraint("both", x.sum(N) <= q)
+    with pytest.raises(
+        ModelError, match="constraint 'both': 'x' is summed over 'n', which is also an index of the row"
+    ):
+        m.compile()
+    m, q, x = fresh()
+    with pytest.raises(ModelError, match="constraint 'ends': division by zero"):
+        m.constraint("ends", x.between(1 / q, None))
+    m.maximize((x / q).sum())
+    with pytest.raises(ModelError, match="the objective: division by zero"):
+        m.compile()
+    q.set([1, 2, 4])
+    m.constraint("alias", x[one].sum() <= q)
+    m.compile()
+    q.set([1, 0, 4])
+    with pytest.raises(ModelError, match="the objective: division by zero"):
+        m.compile()

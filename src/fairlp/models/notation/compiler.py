@@ -16,7 +16,7 @@ from ..programs.program import INTEGER, Block, LogTerms, Program
 from .expressions import Element, Variable
 from .indices import Index, union
 from .nodes import Add, Expression, Log, Product, Quotient, Range, SumOver
-from .numbers import Labelled, reciprocal, times
+from .numbers import Labelled, naming, reciprocal, times
 from .numbers import numbers as numbers
 
 if TYPE_CHECKING:
@@ -240,12 +240,19 @@ def linear(expression: Expression) -> list[Term]:
     return [term for term in terms(expression) if isinstance(term, Term)]
 
 
+def terms_of(row: Constraint) -> list[Term]:
+    """Return the terms of what the rows of a block are made of."""
+    with naming(f"constraint {row.name!r}"):
+        return linear(row.relation.body)
+
+
 def entries(row: Constraint, found: list[Term], starts: dict[str, int], n_columns: int) -> list[Triples]:
     """Return the triples of the rows of a block with these terms, counted from 0; no place occurs twice.
 
     Entries of one place are added here, block by block: the sum of floats must not depend on what else the matrix has.
     """
-    triples = _emitted(found, starts, row.over, row.positions)
+    with naming(f"constraint {row.name!r}"):
+        triples = _emitted(found, starts, row.over, row.positions)
     if len({term.variable.base.name for term in found if term.variable is not None}) == len(triples):
         return triples
     own = assemble(triples, (row.size, n_columns), "csc").tocoo()
@@ -285,7 +292,7 @@ def compile_model(model: Model) -> Program:
     upper: list[np.ndarray] = []
     stop = 0
     for row in model.constraints.values():
-        found = linear(row.relation.body)
+        found = terms_of(row)
         batch = entries(row, found, starts, n_columns)
         start, stop = stop, stop + row.size
         blocks.append(row.block(start))
@@ -293,7 +300,8 @@ def compile_model(model: Model) -> Program:
         low, high = sides(row, found)
         lower.append(low)
         upper.append(high)
-    cost, offset, logs = objective(model, starts, n_columns)
+    with naming("the objective"):
+        cost, offset, logs = objective(model, starts, n_columns)
     variables = list(model.variables.values())
     return Program(
         name=model.name,

@@ -11,7 +11,7 @@ from ..programs.program import Block
 from .indices import Fixed, Index
 from .labels import aligned, axes_text
 from .nodes import Range, Relation
-from .numbers import numbers
+from .numbers import naming, numbers
 
 
 class Editable(Protocol):
@@ -124,9 +124,11 @@ class Constraint(Fixed):
     def check(self) -> None:
         """Raise where an end of a range is above the other, with the labels."""
         ends = self.relation.ends if isinstance(self.relation, Range) else (None, None)
-        if ends[0] is None or ends[1] is None:
+        with naming(f"constraint {self.name!r}"):
+            found = [numbers(end).rows(self.over, self.positions) for end in ends if end is not None]
+        if len(found) < 2:
             return
-        low, high = (numbers(end).rows(self.over, self.positions) for end in ends if end is not None)
+        low, high = found
         wrong = np.flatnonzero(low > high)
         if wrong.size:
             row = self.block(0).name_of(int(wrong[0]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +36,15 @@ class Labelled:
         """Return one number for each row of a block over indices, kept where in ``positions``."""
         flat = np.broadcast_to(self.over(over), [len(index) for index in over]).reshape(-1)
         return flat if positions is None else flat[positions]
+
+
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Let errors of formulas say what they are of: ``constraint 'capacity': division by zero``."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(f"{what}: {error}") from None
 
 
 def numbers(node: Expression) -> Labelled:

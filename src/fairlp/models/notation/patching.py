@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..programs.program import Program
-from .compiler import Triples, assemble, entries, linear, objective, sides
+from .compiler import Triples, assemble, entries, objective, sides, terms_of
+from .numbers import naming
 from .trees import in_coefficients, uses
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
     for row, block in zip(model.constraints.values(), program.rows, strict=True):
         if not uses(numbers, *row.relation.parts):
             continue
-        found = linear(row.relation.body)
+        found = terms_of(row)
         if in_coefficients(numbers, row.relation.body):
             batch = entries(row, found, starts, program.n_columns)
             matrix.replace(block.start, block.stop, assemble(batch, (len(block), program.n_columns), "csc"))
@@ -45,7 +46,8 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
                 parts[name] = getattr(program, name).copy()
             parts[name][block.slice] = side
     if model.objective is not None and uses(numbers, model.objective):
-        parts["c"], parts["offset"], parts["logs"] = objective(model, starts, program.n_columns)
+        with naming("the objective"):
+            parts["c"], parts["offset"], parts["logs"] = objective(model, starts, program.n_columns)
     if len(numbers) < len(stale):
         parts["col_lower"] = np.concatenate([np.zeros(0), *(v.lower for v in model.variables.values())])
         parts["col_upper"] = np.concatenate([np.zeros(0), *(v.upper for v in model.variables.values())])
