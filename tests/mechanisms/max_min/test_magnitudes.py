@@ -21,6 +21,8 @@ from fairlp.tolerances import AGREEMENT, FEASIBILITY, ROUNDING
 
 #: 2,000 of these have been run; ``FAIRLP_MAGNITUDES=2000`` runs them all.
 RANDOM = int(os.environ.get("FAIRLP_MAGNITUDES", "48"))
+#: Seeds that failed once: HiGHS would not take columns that were to be added, and the part was left half changed.
+FOUND = (139,)
 PRINTED = {
     "demands": Instance.from_arrays(
         [[5.7e-8, 1119, 155094], [2.5e6, 0, 113.6], [0, 855, 0], [0.567, 0.642, 0]],
@@ -82,7 +84,7 @@ def test_wrong_answers_of_floats_are_settled_in_rationals(name, mechanism):
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize("seed", range(RANDOM))
+@pytest.mark.parametrize("seed", sorted({*range(RANDOM), *FOUND}))
 def test_levels_against_rationals(seed):
     check(random_instance(seed), ["drfh", "tsf", "asset"][seed % 3])
 

@@ -44,9 +44,7 @@ class PricingSession(ProgramSession):
         """Take the columns that matter at an optimum, and the basis that it suggests."""
         program = self.program
         assert start.x is not None and start.row_duals is not None
-        self.active = _likely(program, start)
-        self.columns = np.flatnonzero(self.active)
-        self.master = self._load()
+        self._see(_likely(program, start))
         activity = program.A @ start.x
         room = np.minimum(abs(activity - program.row_lower), abs(program.row_upper - activity))
         size = abs(program.A) @ abs(start.x)
@@ -104,9 +102,9 @@ class PricingSession(ProgramSession):
 
     def _add(self, columns: np.ndarray) -> None:
         """Let HiGHS see these columns too."""
-        self.active[columns] = True
-        self.columns = np.flatnonzero(self.active)
-        self.master = self._load()
+        active = self.active.copy()
+        active[columns] = True
+        self._see(active)
 
     def _wanted(self, duals: np.ndarray) -> np.ndarray:
         """Return columns left out that would help at these duals."""
@@ -126,8 +124,14 @@ class PricingSession(ProgramSession):
         most = _ADDED * self.program.n_rows
         return wanted if len(wanted) <= most else wanted[np.argpartition(-gain[wanted], most)[:most]]
 
-    def _load(self) -> HighsSession:
-        program, columns = self.program, self.columns
+    def _see(self, active: np.ndarray) -> None:
+        """Let HiGHS see these columns, or leave all as it is where it cannot take them."""
+        columns = np.flatnonzero(active)
+        self.master = self._load(columns)
+        self.active, self.columns = active, columns
+
+    def _load(self, columns: np.ndarray) -> HighsSession:
+        program = self.program
         part = program.replace(
             c=program.c[columns],
             A=program.A[:, columns].tocsc(),
