@@ -36,11 +36,14 @@ from .models.instances.instance import Instance as Instance
 from .models.notation.expressions import Index as Index
 from .models.notation.expressions import log as log
 from .models.notation.model import Model as Model
+from .models.programs.backends import register_solver as register_solver
 from .models.programs.program import Program as Program
 from .models.programs.solution import Capability as Capability
 from .models.programs.solution import Options as Options
 from .models.programs.solution import Solution as Solution
 from .models.programs.solution import Status as Status
 from .models.programs.solution import Termination as Termination
+from .solvers.backends.base import BaseBackend as Backend  # noqa: F401
+from .solvers.backends.base import Raw as Raw
 from .solvers.leximin.of_model import LeximinSolution as LeximinSolution
 from .solvers.leximin.of_model import leximin as leximin

@@ -27,6 +27,7 @@ from .models.instances.instance import Instance
 if TYPE_CHECKING:
     from .mechanisms.allocation import Allocation
     from .models.notation.model import Model
+    from .models.programs.backends import AnySolver
 
 Oversized = Literal["divide", "drop", "error"]
 
@@ -36,7 +37,7 @@ def allocate(
     mechanism: str | Mechanism,
     *,
     method: str = "auto",
-    solver: str = "highs",
+    solver: AnySolver = "highs",
     merge: bool = True,
     oversized: Oversized = "divide",
     **options: Any,
@@ -50,8 +51,9 @@ def allocate(
         A name from :func:`fairlp.mechanisms`, or one of your own (:func:`fairlp.mechanism`).
     method : str
         ``auto`` (the fastest that is exact), ``lp`` (the model through a solver), or another of the mechanism's.
-    solver : str
-        A name from :func:`fairlp.solvers`, for methods that solve a model.
+    solver : str, Backend or class
+        A name from :func:`fairlp.solvers`, or a back end of your own (:class:`fairlp.Backend`); for methods that solve
+        a model.
     merge : bool
         Merge identical servers and users with proportional demands before the LP (exact; undone in the answer).
     oversized : {"divide", "drop", "error"}
@@ -157,7 +159,7 @@ def allocate_all(
     mechanisms: Sequence[str | Mechanism] | None = None,
     *,
     method: str = "auto",
-    solver: str = "highs",
+    solver: AnySolver = "highs",
     merge: bool = True,
     oversized: Oversized = "divide",
     **options: Any,

@@ -39,6 +39,21 @@ def own_mechanism(given: Any) -> Any:
     return ",".join(located(one).name if ":" in one else one for one in given.split(","))
 
 
+def own_solver(given: Any) -> Any:
+    """Return names of solvers; what is at ``module:Class`` or ``file.py:Class`` is loaded and registered."""
+    if isinstance(given, list):
+        return [own_solver(one) for one in given]
+    if not isinstance(given, str) or ":" not in given:
+        return given
+    from ..models.programs.backends import is_reference
+
+    if not any(map(is_reference, given.split(","))):
+        return given
+    from ..mechanisms.references import load_solver
+
+    return ",".join(load_solver(one) if is_reference(one) else one for one in given.split(","))
+
+
 def complete_solver(incomplete: str) -> list[str]:
     """Return the solvers that begin so."""
     from ..models.programs.backends import backend_names
@@ -89,7 +104,14 @@ MechanismOption = Annotated[
     ),
 ]
 SolverOption = Annotated[
-    str, typer.Option("--solver", metavar="NAME", autocompletion=complete_solver, help="See: fairlp solvers.")
+    str,
+    typer.Option(
+        "--solver",
+        metavar="NAME",
+        callback=own_solver,
+        autocompletion=complete_solver,
+        help="See: fairlp solvers; your own: package.module:Class or file.py:Class.",
+    ),
 ]
 OversizedOption = Annotated[
     Oversized,

@@ -18,6 +18,7 @@ from .parameters import (
     TimeLimitOption,
     complete_solver,
     given_names,
+    own_solver,
     solver_options,
 )
 from .tables import report_table
@@ -46,6 +47,7 @@ def solve(
             "--compare",
             metavar="NAMES",
             show_default=False,
+            callback=own_solver,
             autocompletion=complete_solver,
             help="Solve by these too, names with commas between them or repeated, and compare.",
         ),
@@ -95,8 +97,9 @@ def conformance(
         typer.Argument(
             metavar="[SOLVER]...",
             show_default=False,
+            callback=own_solver,
             autocompletion=complete_solver,
-            help="Without it: all that are here.",
+            help="Without it: all that are here; your own: module:Class or file.py:Class.",
         ),
     ] = None,
     report: Report,

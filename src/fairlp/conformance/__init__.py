@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 OUTCOMES = ("passed", "failed", "undecided", "unable")
 
 
-def check(backend: str | Backend, cases: Iterable[Case] | None = None) -> pd.DataFrame:
+def check(backend: backends.AnySolver, cases: Iterable[Case] | None = None) -> pd.DataFrame:
     """Run the zoo on a back end.
 
     Parameters
     ----------
-    backend : str or Backend
-        A registered name, or a back end object.
+    backend : str, Backend or class
+        A registered name, or a back end of one's own (:class:`fairlp.Backend`), registered or not.
     cases : iterable of Case, optional
         The whole zoo by default.
 
@@ -45,7 +45,7 @@ def check(backend: str | Backend, cases: Iterable[Case] | None = None) -> pd.Dat
     """
     import pandas as pd
 
-    chosen = backends.backend(backend) if isinstance(backend, str) else backend
+    chosen = backends.backend(backend)
     rows = {}
     for case in zoo() if cases is None else cases:
         begin = perf_counter()
@@ -54,13 +54,15 @@ def check(backend: str | Backend, cases: Iterable[Case] | None = None) -> pd.Dat
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("case")
 
 
-def matrix(names: Iterable[str] | None = None) -> pd.DataFrame:
-    """Return outcomes of all cases (rows) for all back ends that are available here (columns)."""
+def matrix(names: Iterable[backends.AnySolver] | None = None) -> pd.DataFrame:
+    """Return outcomes of all cases (rows) for these back ends, or all that are available here (columns)."""
     import pandas as pd
 
     if names is None:
         names = [name for name in backends.backend_names() if backends.find_backend(name).available()[0]]
-    return pd.DataFrame({name: check(name)["outcome"] for name in names}).rename_axis("solver", axis=1)
+    return pd.DataFrame({str(backends.spelt(name)): check(name)["outcome"] for name in names}).rename_axis(
+        "solver", axis=1
+    )
 
 
 def _try(backend: Backend, case: Case) -> tuple[str, str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..models.instances.instance import Instance
     from ..models.notation.model import Model
+    from ..models.programs.backends import AnySolver
     from ..models.programs.certificate import Verdict
     from .validation import Check
 
@@ -257,7 +258,7 @@ class Tasks:
             instance=asked.instance,
             mechanism=asked.mechanism.name,
             method=asked.method.name,
-            solver=asked.solver if asked.method.solves else "",
+            solver=str(asked.solver) if asked.method.solves else "",
             tasks_array=self.tasks,
             gamma=gamma,
             entitled=entitled(asked.instance, gamma) if self.entitled is None else self.entitled,
@@ -279,7 +280,7 @@ def run(
     instance: Instance,
     *,
     method: str = "auto",
-    solver: str = "highs",
+    solver: AnySolver = "highs",
     merge: bool = True,
     **options: Any,
 ) -> Any:
@@ -289,13 +290,13 @@ def run(
     """
     from ..models.programs.backends import find_backend, spelt
 
-    solver = spelt(solver)
-    find_backend(solver)  # a name that does not exist ends it here, whatever the method
+    name_of_solver = spelt(solver)
+    find_backend(name_of_solver)  # a name that does not exist ends it here, whatever the method
     method = mechanism.method_name(method)
     parameters = {name: value for name, value in options.items() if name in mechanism.options}
     of_solver = {name: value for name, value in options.items() if name not in parameters}
     if method == "auto":
-        chosen = mechanism.fastest(instance, parameters, solving=bool(of_solver) or solver != "highs")
+        chosen = mechanism.fastest(instance, parameters, solving=bool(of_solver) or name_of_solver != "highs")
     else:
         chosen = mechanism.method_called(method)
         mechanism.refuse(chosen, parameters)
@@ -310,7 +311,7 @@ def run(
             f"method {chosen.name!r} of {mechanism.name!r} has no option {name!r}; "
             f"{nearest(name, ['merge', *mechanism.options])} (solver options go with a method that uses a solver)"
         )
-    return finish(Asked(instance, mechanism, chosen, solver, merge, of_solver, parameters))
+    return finish(Asked(instance, mechanism, chosen, name_of_solver, merge, of_solver, parameters))
 
 
 def finish(asked: Asked) -> Any:

@@ -1,4 +1,4 @@
-"""Where a mechanism of one's own is: ``package.module:function``, or ``file.py:function``; loading it runs its code."""
+"""Where something of one's own is: ``package.module:name``, or ``file.py:name``; loading it runs its code."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ..errors import UnknownNameError, nearest
+from ..models.programs.backends import register_solver, spelt
 from .mechanism import Mechanism
 from .own import OwnMechanism
 from .table import find
@@ -29,8 +30,7 @@ def load(reference: str) -> OwnMechanism:
     UnknownNameError
         When the file, module or function is not there, or the function is no mechanism.
     """
-    home, _, function = reference.rpartition(":")
-    module = _file(Path(home).expanduser(), reference) if home.endswith(".py") else _module(home, reference)
+    home, function, module = module_of(reference, "mechanism")
     there = {name: value for name, value in vars(module).items() if isinstance(value, OwnMechanism)}
     if function in there:
         return there[function]
@@ -41,17 +41,45 @@ def load(reference: str) -> OwnMechanism:
     raise UnknownNameError(f"{home!r} has no mechanism {function!r}; {nearest(function, there)}")
 
 
-def _module(name: str, reference: str) -> ModuleType:
+def load_solver(reference: str) -> str:
+    """Register the back end at ``package.module:Class`` or ``file.py:Class``, and return its name.
+
+    Raises
+    ------
+    UnknownNameError
+        When the file, module or class is not there.
+    UnsupportedError
+        When it is no back end; what it lacks is named.
+    """
+    home, wanted, module = module_of(reference, "solver")
+    if not hasattr(module, wanted):
+        there = [name for name, value in vars(module).items() if isinstance(value, type) and hasattr(value, "solve")]
+        raise UnknownNameError(f"{home!r} has no solver {wanted!r}; {nearest(wanted, there)}")
+    found = getattr(module, wanted)
+    name = str(spelt(found))
+    register_solver(name, found)
+    return name
+
+
+def module_of(reference: str, kind: str) -> tuple[str, str, ModuleType]:
+    """Return ``module`` and ``name`` of ``module:name`` (or ``file.py:name``), and the module, imported."""
+    home, _, name = reference.rpartition(":")
+    what = f"{kind} {reference!r}"
+    module = _file(Path(home).expanduser(), what) if home.endswith(".py") else _module(home, what)
+    return home, name, module
+
+
+def _module(name: str, what: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except (ImportError, ValueError) as error:
-        raise UnknownNameError(f"mechanism {reference!r}: cannot import {name!r} ({error})") from None
+        raise UnknownNameError(f"{what}: cannot import {name!r} ({error})") from None
 
 
-def _file(path: Path, reference: str) -> ModuleType:
+def _file(path: Path, what: str) -> ModuleType:
     """Import a file under its own name; what stands beside it can be imported by it, as if it were run."""
     if not path.is_file():
-        raise UnknownNameError(f"mechanism {reference!r}: there is no file {str(path)!r}")
+        raise UnknownNameError(f"{what}: there is no file {str(path)!r}")
     known = sys.modules.get(path.stem)
     if known is not None and getattr(known, "__file__", None) == str(path.resolve()):
         return known
@@ -67,9 +95,7 @@ def _file(path: Path, reference: str) -> ModuleType:
     except Exception as error:
         if sys.modules.get(path.stem) is module:
             del sys.modules[path.stem]
-        raise UnknownNameError(
-            f"mechanism {reference!r}: {path.name} failed: {type(error).__name__}: {error}"
-        ) from error
+        raise UnknownNameError(f"{what}: {path.name} failed: {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(beside)
     return module

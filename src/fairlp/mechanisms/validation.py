@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..models.instances.checks import require_instance
+from ..models.programs.backends import AnySolver, spelt
 from ..tolerances import AGREEMENT
 from .mechanism import Mechanism, run
 from .table import find, find_defined, refuse_options_of_others
@@ -40,14 +41,17 @@ class Check:
         return found
 
 
-def validate(instance: Instance, mechanism: str | Mechanism, *, solver: str = "highs", **options: Any) -> pd.DataFrame:
+def validate(
+    instance: Instance, mechanism: str | Mechanism, *, solver: AnySolver = "highs", **options: Any
+) -> pd.DataFrame:
     """Run every method of a mechanism that is exact for the instance and compare it with an independent result.
 
     Parameters
     ----------
     instance : Instance
     mechanism : str or Mechanism
-    solver : str
+    solver : str, Backend or class
+        As for :func:`fairlp.allocate`.
     **options
         Options of the mechanism and of the solver.
 
@@ -64,7 +68,7 @@ def validate(instance: Instance, mechanism: str | Mechanism, *, solver: str = "h
     row = find_defined(mechanism, instance)
     refuse_options_of_others(row, options)
     if row.validate is not None:
-        return row.validate(Check(instance, row, solver, options))
+        return row.validate(Check(instance, row, spelt(solver), options))
     reference = run(row, instance, method="lp", solver=solver, merge=False, **options)
     runs = {"lp": reference, "lp, merged": run(row, instance, method="lp", solver=solver, **options)}
     for method in row.methods:

@@ -67,6 +67,7 @@ def mechanisms_of(given: Any) -> dict[str, dict[str, Any]]:
     """Return label → arguments of ``allocate``; names that do not exist are errors."""
     if isinstance(given, str | Mechanism):
         given = [given]
+    _refuse_objects(given)
     table = plain(_by_name(given), "mechanisms")
     if isinstance(table, list):
         if not all(isinstance(name, str) for name in table):
@@ -82,9 +83,21 @@ def mechanisms_of(given: Any) -> dict[str, dict[str, Any]]:
         row = located(how["mechanism"])
         row.method_name(how.get("method", "auto"))
         if "solver" in how:
-            find_backend(str(how["solver"]))
+            find_backend(how["solver"])
         found[label] = how
     return found
+
+
+def _refuse_objects(given: Any) -> None:
+    """Raise for solvers that are no names: a study is data, and a file of it must say which solver it was."""
+    for label, how in given.items() if isinstance(given, Mapping) else ():
+        solver = how.get("solver", "") if isinstance(how, Mapping) else ""
+        if not isinstance(solver, str):
+            raise StudyError(
+                f"mechanisms.{label}.solver is {solver!r}; a study names its solvers: "
+                "fairlp.register_solver('its-name', …) here, or, for files of studies as well, an entry point of your "
+                "package in the group fairlp.solvers"
+            )
 
 
 def _by_name(given: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from ..errors import FileFormatError, StudyError, UnknownNameError, nearest
 from ..mechanisms.own import OwnMechanism
 from ..mechanisms.references import located
+from ..models.programs.backends import carried
 from . import functions, generators, statistics
 from .checks import Named, mechanisms_of, named, points_of, statistics_of, whole
 from .plain import key_of, plain, shown
@@ -213,9 +214,12 @@ class Study:
 
     @staticmethod
     def _ready(how: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of ``allocate``, with a mechanism of one's own as itself, so that it travels."""
+        """Return the arguments of ``allocate``, with what is one's own as itself, so that it travels."""
         row = located(how["mechanism"])
-        return {**how, "mechanism": row} if isinstance(row, OwnMechanism) else dict(how)
+        own: dict[str, Any] = {"mechanism": row} if isinstance(row, OwnMechanism) else {}
+        if "solver" in how:
+            own["solver"] = carried(how["solver"])
+        return {**how, **own}
 
     @staticmethod
     def _recognised(how: Mapping[str, Any], recognised: bool) -> dict[str, Any]:

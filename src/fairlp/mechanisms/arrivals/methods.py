@@ -99,7 +99,7 @@ class Steps:
             self.schedule,
             self.levels,
             self.first,
-            solver=asked.solver if asked.method.solves else "",
+            solver=str(asked.solver) if asked.method.solves else "",
             prices_array=self.prices,
             times=times,
             gap=self.gap,

@@ -14,6 +14,7 @@ from ...formulations.complaints import UTILIZATION, Criterion
 from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
 from ...models.instances.requests import Requests
+from ...models.programs.backends import AnySolver, spelt
 from ...tolerances import COMPLAINT, POLYTOPE_WIDTH
 from ..allocation import Allocation, tasks_by_user
 from ..mechanism import run
@@ -146,7 +147,7 @@ class FairAllocations:
         return f"<FairAllocations: {len(self)} of {self.candidates} candidate sets, dimension {self.dimension}>"
 
 
-def solutions(instance: Instance, *, solver: str = "highs", **options: Any) -> FairAllocations:
+def solutions(instance: Instance, *, solver: AnySolver = "highs", **options: Any) -> FairAllocations:
     """Return all allocations without justified complaints (``fairlp.complaints.solutions``).
 
     Parameters
@@ -187,12 +188,12 @@ def solutions(instance: Instance, *, solver: str = "highs", **options: Any) -> F
     require_instance(instance)
     find_defined("njc", instance)
     requests = Requests.of(instance)
-    found, candidates = all_fair(requests, solver, options)
+    found, candidates = all_fair(requests, spelt(solver), options)
     names = np.array(list(requests.resources), dtype=object)
     labels = [tuple(names[one.bottlenecks]) for one in found]
     sets = tuple(_fair_set(requests, one, labels, names) for one in found)
     count = 2 ** len(candidates.contended)
-    return FairAllocations(instance, sets, count, candidates.programs, candidates.seconds, solver)
+    return FairAllocations(instance, sets, count, candidates.programs, candidates.seconds, str(spelt(solver)))
 
 
 def _fair_set(requests: Requests, one: Polytope, labels: list[tuple[Any, ...]], names: np.ndarray) -> FairSet:

@@ -17,6 +17,7 @@ from .tables import Tables
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..programs.backends import AnySolver
     from ..programs.solution import Solution
 
 
@@ -248,8 +249,11 @@ class Model(Tables):
         self._stale.clear()
         return self._program
 
-    def solve(self, solver: str = "highs", **options: Any) -> Solution:
-        """Solve with the back end of that name; options are those of :class:`fairlp.Options`."""
+    def solve(self, solver: AnySolver = "highs", **options: Any) -> Solution:
+        """Solve with a back end: a name of :func:`fairlp.solvers`, or one's own (:class:`fairlp.Backend`).
+
+        Options are those of :class:`fairlp.Options`.
+        """
         from ..programs.backends import build_and_solve
 
         return build_and_solve(self.compile, solver, options)
@@ -260,7 +264,7 @@ class Model(Tables):
         values: Any,
         *,
         read: Any = (),
-        solver: str = "highs",
+        solver: AnySolver = "highs",
         **options: Any,
     ) -> pd.DataFrame:
         """Solve for one value of a parameter after the other, each from the last basis; the model stays as it was.
@@ -283,7 +287,7 @@ class Model(Tables):
 
         return reader(solved)(self, solved)
 
-    def explain(self, solver: str = "highs") -> pd.DataFrame:
+    def explain(self, solver: AnySolver = "highs") -> pd.DataFrame:
         """Return why the model is infeasible or unbounded, as a table in its own names.
 
         See :func:`fairlp.solvers.backends.explain.explain`; empty when there is an optimum.

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ModelError
-from ..programs.backends import AnySolver, backend, solve_on
+from ..programs.backends import AnySolver, backend, solve_on, spelt
 from ..programs.program import Block, Program
 from ..programs.solution import Backend, Capability, Options, Session, Solution, Termination
 from .editing import handle
@@ -75,7 +75,7 @@ def sweep(
         raise ModelError(f"{swept!r} is swept, and only a parameter can be")
     steps, labels = _steps(swept, values)
     reader = _reader(model, read)
-    chosen, parsed = backend(solver), Options.from_keywords(solver, dict(options or {}))
+    chosen, parsed = backend(solver), Options.from_keywords(spelt(solver), dict(options or {}))
     before = swept.values
     rows: list[dict[str, Any]] = []
     series: _Series | None = None

@@ -1,6 +1,7 @@
 """The registry of back ends: names and where to find them, never imported before they are used.
 
-A third party registers its own with an entry point in the group ``fairlp.solvers`` (name → ``module:Class``).
+A third party registers its own with an entry point in the group ``fairlp.solvers`` (name → ``module:Class``), or in a
+running process with :func:`register_solver`. Wherever a name is taken, an object or a class is as good.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from ...errors import SolverNotAvailableError, UnsupportedError, named, nearest
+from ...errors import (
+    FairlpError,
+    SolverError,
+    SolverNotAvailableError,
+    UnknownNameError,
+    UnsupportedError,
+    named,
+    nearest,
+)
 from .program import Program
 from .solution import Backend, Capability, Lowering, Options, Solution, Termination
 
@@ -23,6 +32,7 @@ _INTERIOR_POINT = "fairlp.solvers.interior_point.backend:InteriorPoint"
 _ORTOOLS = "fairlp.solvers.backends.ortools_backend:OrTools"
 _TANGENTS = "fairlp.solvers.backends.tangents:solve_with_logs"
 _EXPLAIN = "fairlp.solvers.backends.explain:explain"
+_BASE = "fairlp.solvers.backends.base:BaseBackend"
 
 #: name → ("module:Class", keyword arguments of the class)
 BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -58,16 +68,91 @@ _TOOLS = {"highspy": "highs", "pyomo": "pyomo", "cvxpy": "cvxpy"}
 
 ENTRY_POINT_GROUP = "fairlp.solvers"
 
+#: What is taken as ``solver=``: a registered name, an object, or a class that needs no arguments.
+AnySolver = str | Backend | type[Backend]
+
+#: Back ends of one's own, by name: what `register_solver` was given in this process.
+OWN: dict[str, Any] = {}
+
+#: What is called of any back end, so that one that was not made from ours must have it.
+_METHODS = ("available", "version", "solve", "session")
+
+
+class SolverName(str):
+    """The name of a back end that nobody registered, which carries it: it goes wherever a name goes."""
+
+    source: Any
+
+    def __new__(cls, name: str, source: Any) -> SolverName:
+        """Return the name of ``source``, a back end or a class of them."""
+        found = super().__new__(cls, name)
+        found.source = source
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SolverName, (str(self), self.source)
+
+
+def register_solver(name: str, backend: Any) -> None:
+    """Register a back end of one's own: its name is then taken wherever a solver's name is, in this process.
+
+    A package registers its own for every process, with an entry point in the group ``fairlp.solvers``.
+
+    Parameters
+    ----------
+    name : str
+        Not that of one of fairlp's. Registering one's own again replaces it.
+    backend : Backend, class or callable
+        An object, a class of them that needs no arguments, or a function that returns an object. Its answers have the
+        registered name.
+
+    Raises
+    ------
+    UnknownNameError
+        For a name that is one of fairlp's.
+    UnsupportedError
+        For an object that lacks something; what it lacks is named.
+
+    Examples
+    --------
+    >>> import fairlp
+    >>> from fairlp.solvers.backends.scipy_linprog import Scipy
+    >>> fairlp.register_solver("mine", lambda: Scipy())
+    >>> fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve("mine").solver
+    'mine'
+    """
+    if not isinstance(name, str) or not name.strip() or set(name) & set(":,\n"):
+        raise UnknownNameError(f"a solver cannot be called {name!r}; expected text without ':' and ','")
+    if name.casefold() in {other.casefold() for other in (*BACKENDS, *FAMILIES)}:
+        raise UnknownNameError(f"{name!r} is one of fairlp's solvers; call yours something else")
+    _made(backend, name)  # what it lacks is told here, not at its first use
+    OWN[name] = backend
+
+
+def is_reference(name: str) -> bool:
+    """Whether a name is ``module:Class`` or ``file.py:Class``, and not one whose prefix is ours (``cvxpy:…``)."""
+    home, colon, _ = name.rpartition(":")
+    ours = {other.partition(":")[0].casefold() for other in (*BACKENDS, *FAMILIES)}
+    return bool(colon) and home.casefold() not in ours and name not in _entry_points()
+
+
+def carried(name: str) -> str:
+    """Return a name as it travels to another process: one of one's own takes its back end along."""
+    name = spelt(name)
+    return SolverName(name, OWN[name]) if name in OWN else name
+
 
 def backend_names() -> list[str]:
     """Return the names of all registered back ends, built in first."""
     behind = [f"{prefix}:{name}" for prefix, family in FAMILIES.items() for name in _load(family).members]
-    return [*BACKENDS, *behind, *sorted(set(_entry_points()) - set(BACKENDS))]
+    return [*BACKENDS, *behind, *sorted({*_entry_points(), *OWN} - set(BACKENDS))]
 
 
-def find_backend(name: str) -> Backend:
-    """Return the back end of that name, in any case, whether it is installed or not."""
-    name = spelt(name)
+def find_backend(solver: AnySolver) -> Backend:
+    """Return the back end that is meant, by its name in any case or as it is, whether it is installed or not."""
+    name = spelt(solver)
+    if isinstance(name, SolverName):
+        return _made(name.source, str(name))
     if name in BACKENDS:
         target, keywords = BACKENDS[name]
         found: Backend = _load(target)(name=name, **keywords)
@@ -76,42 +161,50 @@ def find_backend(name: str) -> Backend:
     if prefix in FAMILIES and behind:
         member: Backend = _load(FAMILIES[prefix])(name)
         return member
+    if name in OWN:
+        return _made(OWN[name], name)
     entry_points = _entry_points()
     if name not in entry_points and name.upper() in _load(FAMILIES["cvxpy"]).members:
         return find_backend(f"cvxpy:{name.upper()}")  # clarabel, scs, gurobi, …
-    third_party: Backend = entry_points[named(name, [*backend_names()], "solver")].load()()
-    return third_party
+    name = named(name, [*backend_names()], "solver")
+    return _made(entry_points[name].load(), name)
 
 
-def spelt(name: object) -> str:
-    """Return a name as the registry spells it; what stands behind a prefix, and what is not there, stays as it is."""
-    if not isinstance(name, str):
-        return named(name, backend_names(), "solver")
-    registered = [*BACKENDS, *_entry_points()]
-    if name in registered:
-        return name
-    if sum(other.casefold() == name.casefold() for other in registered):
-        return named(name, registered, "solver")
-    prefix, colon, behind = name.partition(":")
-    return f"{prefix.lower()}{colon}{behind}" if prefix.lower() in FAMILIES else name
+def spelt(solver: object) -> str:
+    """Return a name as the registry spells it; what stands behind a prefix, and what is not there, stays as it is.
+
+    An object or a class becomes its name, which carries it.
+    """
+    if isinstance(solver, SolverName):
+        return solver
+    if not isinstance(solver, str):
+        return _name_of(solver)
+    registered = [*BACKENDS, *OWN, *_entry_points()]
+    if solver in registered:
+        return solver
+    if sum(other.casefold() == solver.casefold() for other in registered):
+        return named(solver, registered, "solver")
+    prefix, colon, behind = solver.partition(":")
+    return f"{prefix.lower()}{colon}{behind}" if prefix.lower() in FAMILIES else solver
 
 
-def backend(name: str) -> Backend:
-    """Return the back end of that name, ready to use; raise with the remedy when it is not installed."""
-    found = find_backend(name)
+def backend(solver: AnySolver) -> Backend:
+    """Return the back end that is meant, ready to use; raise with the remedy when it is not installed."""
+    found = find_backend(solver)
     there, reason = found.available()
     if not there:
-        raise SolverNotAvailableError(f"solver {name!r} is not available: {reason}")
+        raise SolverNotAvailableError(f"solver {str(spelt(solver))!r} is not available: {reason}")
     return found
 
 
-def solve(program: Program, name: str, options: Options) -> Solution:
-    """Solve a program by the back end of that name; logarithms by tangents where it has none."""
-    return solve_on(backend(name), program, options)
+def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
+    """Solve a program by the back end that is meant; logarithms by tangents where it has none."""
+    return solve_on(backend(solver), program, options)
 
 
-def build_and_solve(build: Callable[[], Program], name: str, options: dict[str, Any]) -> Solution:
-    """Build a program and solve it by the back end of that name; the answer has the time of both."""
+def build_and_solve(build: Callable[[], Program], solver: AnySolver, options: dict[str, Any]) -> Solution:
+    """Build a program and solve it by the back end that is meant; the answer has the time of both."""
+    name = spelt(solver)
     parsed = Options.from_keywords(name, options)
     begin = perf_counter()
     program = build()
@@ -133,9 +226,9 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
     return chosen.solve(program, options)
 
 
-def explain(program: Program, solver: str) -> pd.DataFrame:
+def explain(program: Program, solver: AnySolver) -> pd.DataFrame:
     """Return why a program has no optimum, as a table; see :func:`fairlp.solvers.backends.explain.explain`."""
-    frame: pd.DataFrame = _load(_EXPLAIN)(program, solver=solver)
+    frame: pd.DataFrame = _load(_EXPLAIN)(program, solver=spelt(solver))
     return frame
 
 
@@ -157,6 +250,47 @@ def reader(solved: object) -> Callable[[Any, Any], Solution]:
         )
     function: Callable[[Any, Any], Solution] = _load(f"{LOWERINGS[_TOOLS[top]]}:read_back")
     return function
+
+
+def _name_of(solver: Any) -> str:
+    """Return the name of an object or a class, which carries it; raise for what is no back end."""
+    own = solver if isinstance(solver, type) else type(solver)
+    if not any(callable(getattr(own, method, None)) for method in (*_METHODS, "run")):
+        return named(solver, backend_names(), "solver")  # None, 3, …: raises
+    return SolverName(_made(solver, "").name, solver)
+
+
+def _made(source: Any, name: str) -> Backend:
+    """Return the back end that is meant by an object, a class or a function, of that name where there is one."""
+    is_object = hasattr(source, "solve") and not isinstance(source, type)
+    what = getattr(source, "__name__", type(source).__name__)
+    try:
+        found = source if is_object or not callable(source) else source()
+    except FairlpError:
+        raise
+    except Exception as error:  # somebody else's constructor
+        raise SolverError(
+            f"solver {what} cannot be made: {type(error).__name__}: {error}; where it needs arguments, give an object"
+        ) from error
+    lacking = [method for method in _METHODS if not callable(getattr(found, method, None))]
+    base = _load(_BASE)
+    if isinstance(found, base) and type(found).run is base.run and type(found).solve is base.solve:
+        lacking = ["run"]
+    if not lacking and not _says_what_it_can_do(found):
+        lacking = ["capabilities, a set of fairlp.Capability"]
+    if lacking:
+        raise UnsupportedError(
+            f"solver {what} lacks {', '.join(lacking)}; a subclass of fairlp.Backend has all but run(program, options)"
+        )
+    wanted = name or getattr(found, "name", "") or type(found).__name__
+    if getattr(found, "name", None) != wanted:
+        found.name = wanted
+    return found  # type: ignore[no-any-return]
+
+
+def _says_what_it_can_do(found: Any) -> bool:
+    able = getattr(found, "capabilities", None)
+    return isinstance(able, set | frozenset) and all(isinstance(one, Capability) for one in able)
 
 
 def _load(target: str) -> Any:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from scipy.sparse import csc_array, csr_array
 
+    from .backends import AnySolver
     from .solution import Solution
 
 Sense = Literal["min", "max"]
@@ -213,14 +214,14 @@ class Program:
                 value += float(self.logs.weights @ np.log(self.logs.A @ x + self.logs.constant))
         return value
 
-    def solve(self, solver: str = "highs", **options: Any) -> Solution:
-        """Solve by the back end of that name; as :meth:`fairlp.Model.solve`."""
-        from .backends import solve
+    def solve(self, solver: AnySolver = "highs", **options: Any) -> Solution:
+        """Solve by a back end, by its name or as it is; as :meth:`fairlp.Model.solve`."""
+        from .backends import solve, spelt
         from .solution import Options
 
-        return solve(self, solver, Options.from_keywords(solver, options))
+        return solve(self, solver, Options.from_keywords(spelt(solver), options))
 
-    def explain(self, solver: str = "highs") -> pd.DataFrame:
+    def explain(self, solver: AnySolver = "highs") -> pd.DataFrame:
         """Return why the program is infeasible or unbounded, in its own names; as :meth:`fairlp.Model.explain`."""
         from .backends import explain
 

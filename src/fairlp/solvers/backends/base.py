@@ -20,10 +20,28 @@ from .scaling import Scaling, equilibrate
 
 @dataclass
 class Raw:
-    """A back end's answer to the scaled minimisation: why it stopped, a point, row duals ∂objective/∂rhs."""
+    """A back end's answer to the scaled minimisation.
+
+    Attributes
+    ----------
+    termination : Termination
+        Why it stopped.
+    message : str
+        The solver's own words.
+    x : ndarray or None
+        A value a column.
+    row_duals : ndarray or None
+        ∂objective/∂(right-hand side) a row: what the minimum grows by. None where there are none.
+    seconds : float
+        Time in the solver.
+    iterations : mapping
+        By kind, as far as the solver tells.
+    method : str
+        The algorithm that was used.
+    """
 
     termination: Termination
-    message: str
+    message: str = ""
     x: np.ndarray | None = None
     row_duals: np.ndarray | None = None
     seconds: float = 0.0
@@ -106,14 +124,41 @@ class ProgramSession:
 
 
 class BaseBackend:
-    """A back end in one file: a name, what it can do, the package it needs, and how it minimises a program.
+    """A back end in one class: a name, what it can do, the package it needs, and how it minimises a program.
 
-    Every back end is given a minimisation in numbers of about 1, so that absolute tolerances mean the same for all and
-    no solver's sign of a maximum's duals can be wrong.
+    Public as ``fairlp.Backend``. Every back end is given a minimisation in numbers of about 1, so that absolute
+    tolerances mean the same for all and no solver's sign of a maximum's duals can be wrong. A subclass says how it
+    solves that, in :meth:`run`; nothing is asked of its constructor.
+
+    Attributes
+    ----------
+    name : str
+        The name of the class where there is no other.
+    capabilities : frozenset of Capability
+        What it can do; by default linear programs, without duals.
+    package, install : str
+        What is imported, and the command that installs it; empty where nothing else is needed.
+    honours : frozenset of str
+        Names of :class:`fairlp.Options` that it heeds; the others are refused when they are given.
+    methods : tuple of str
+        What ``options.method`` may be, other than "auto".
+
+    Examples
+    --------
+    >>> import fairlp, numpy as np
+    >>> from scipy.optimize import Bounds, LinearConstraint, milp
+    >>> class Mine(fairlp.Backend):
+    ...     def run(self, program, options):
+    ...         rows = LinearConstraint(program.A, program.row_lower, program.row_upper)
+    ...         answer = milp(program.c, bounds=Bounds(program.col_lower, program.col_upper), constraints=rows)
+    ...         how = {0: fairlp.Termination.OPTIMAL, 2: fairlp.Termination.INFEASIBLE}
+    ...         return fairlp.Raw(how.get(answer.status, fairlp.Termination.UNKNOWN), answer.message, answer.x)
+    >>> fairlp.allocate(fairlp.examples.ghodsi(), "drf", solver=Mine()).totals.round(6).to_dict()
+    {'A': 3.0, 'B': 2.0}
     """
 
     name = ""
-    capabilities: frozenset[Capability] = frozenset()
+    capabilities: frozenset[Capability] = frozenset({Capability.LP})
     #: Import name of the package, and the command that installs it.
     package = ""
     install = ""
@@ -121,18 +166,30 @@ class BaseBackend:
     honours: frozenset[str] = frozenset()
     methods: tuple[str, ...] = ()
 
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "name" not in vars(cls) and cls.name in ("", *(base.__name__ for base in cls.__mro__[1:])):
+            cls.name = cls.__name__  # nobody gave it another
+
+    def __repr__(self) -> str:
+        return f"<Backend {self.name!r}>"
+
     def available(self) -> tuple[bool, str]:
         """Return whether the package is installed, without importing it."""
-        if not installed(self.package):
+        if self.package and not installed(self.package):
             return False, f"{self.package} is not installed; {self.install}"
         return True, ""
 
     def version(self) -> str:
-        """Return the version of the package."""
-        return importlib.metadata.version(self.package)
+        """Return the version of the package, empty where there is none."""
+        return importlib.metadata.version(self.package) if self.package else ""
 
     def run(self, program: Program, options: Options) -> Raw:
-        """Minimise a scaled program (``sense`` is always ``min``)."""
+        """Minimise a scaled program (``sense`` is always ``min``): what a subclass must say.
+
+        c·x least, where row_lower ≤ A·x ≤ row_upper and col_lower ≤ x ≤ col_upper (infinite where there is no bound),
+        and x whole where ``integrality`` is 1. Whatever is raised here becomes a SolverError.
+        """
         raise UnsupportedError(f"{self.name} does not say how it solves {program.name!r}")
 
     def session(self, program: Program, options: Options) -> ProgramSession:
@@ -146,7 +203,7 @@ class BaseBackend:
         scaling, data = equilibrate(program)
         scaled = minimisation(program, scaling, data)
         try:
-            raw = self.run(scaled, options)
+            raw = _of_right_form(self.run(scaled, options), scaled, self.name)
         except FairlpError:
             raise
         except Exception as error:  # the border to somebody else's code: whatever comes over it is a solver's failure
@@ -198,6 +255,23 @@ class BaseBackend:
         if options.method != "auto" and options.method not in self.methods:
             known = ", ".join(("auto", *self.methods))
             raise UnsupportedError(f"{self.name} has no method {options.method!r}; it has: {known}")
+
+
+def _of_right_form(raw: Any, program: Program, name: str) -> Raw:
+    """Return what a back end answered; raise where it is of another form."""
+    if not isinstance(raw, Raw):
+        raise SolverError(f"{name} returned {type(raw).__name__} for {program.name!r}; run is to return a fairlp.Raw")
+    if not isinstance(raw.termination, Termination):
+        raise SolverError(f"{name} stopped for {raw.termination!r}; expected one of fairlp.Termination")
+    for part, size, of in (("x", program.n_columns, "columns"), ("row_duals", program.n_rows, "rows")):
+        given = getattr(raw, part)
+        if given is None:
+            continue
+        given = np.asarray(given, dtype=float)
+        if given.shape != (size,):
+            raise SolverError(f"{name} gave {part} of shape {given.shape} for {program.name!r}, which has {size} {of}")
+        setattr(raw, part, given)
+    return raw
 
 
 def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Program:

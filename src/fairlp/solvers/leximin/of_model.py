@@ -13,10 +13,11 @@ from ...errors import NoSolutionError, UnsupportedError
 from ...models.instances.merging import identity
 from ...models.notation.expressions import Expression
 from ...models.notation.model import Model
+from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Verdict
 from ...models.programs.program import Program
-from ...models.programs.solution import BlockView, Capability, Options, Solution, Termination
+from ...models.programs.solution import Backend, BlockView, Capability, Options, Solution, Termination
 from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, SAME_LEVEL
 from .exact import ExactRounds
 from .levels import Levels, by_expression, by_rows
@@ -145,7 +146,7 @@ def leximin(
     levels: str | Expression = "fairness",
     *,
     weights: Any = None,
-    solver: str = "highs",
+    solver: AnySolver = "highs",
     **options: Any,
 ) -> LeximinSolution:
     """Return the lexicographic max-min of any linear model: the lowest level as high as can be, then the next.
@@ -159,7 +160,8 @@ def leximin(
         with an index: its elements are the levels, and the model's own objective plays no part.
     weights : array_like, Series or mapping, optional
         Of an expression's elements: a level is the element divided by its weight, above 0. A block has its own.
-    solver : str
+    solver : str, Backend or class
+        A name from :func:`fairlp.solvers`, or a back end of your own (:class:`fairlp.Backend`).
     **options
         Of the solver.
 
@@ -196,16 +198,16 @@ def leximin(
     the leximin, proved (in rationals, 2 rounds); levels agree to ...
     """
     problem = by_rows(model, levels, weights) if isinstance(levels, str) else by_expression(model, levels, weights)
-    backend = find_backend(solver)
-    parsed = Options.from_keywords(solver, options).tightened(backend)
+    backend, name = find_backend(solver), str(spelt(solver))
+    parsed = Options.from_keywords(name, options).tightened(backend)
     if problem.program.is_mip:
         x = ordered_outcomes(problem.program, problem.places, problem.t, backend, parsed)
         found = problem.of(x)
         return LeximinSolution(
-            problem.labelled(found), _table(problem, _by_value(found)), solver, None, _INTEGER, x, problem
+            problem.labelled(found), _table(problem, _by_value(found)), name, None, _INTEGER, x, problem
         )
     has_duals = Capability.DUALS in backend.capabilities
-    shift = _shift(problem, solver, parsed)
+    shift = _shift(problem, backend, parsed)
     everyone, weight = identity(len(problem.block)), problem.weights
     rounds = Rounds(
         backend.session(_shifted(problem, shift), parsed),
@@ -223,7 +225,7 @@ def leximin(
     return LeximinSolution(
         problem.labelled([_unshifted(level, shift) for level in rounds.level]),
         _table(problem, history),
-        solver,
+        name,
         rounds.gap if has_duals else None,
         "" if has_duals else _NO_DUALS,
         rounds.last,
@@ -232,13 +234,13 @@ def leximin(
     )
 
 
-def _shift(problem: Levels, solver: str, options: Options) -> float:
+def _shift(problem: Levels, backend: Backend, options: Options) -> float:
     """Return what levels are raised by, so that they are as large as what they are made of (0 where no terms cancel).
 
     A gap, and who is on the same level, is measured by that. The first round is solved for it; a model without a
     leximin ends here.
     """
-    solution = find_backend(solver).solve(problem.program, options)
+    solution = backend.solve(problem.program, options)
     kinds = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
     if solution.status.termination in kinds:
         raise NoSolutionError(

@@ -1,0 +1,263 @@
+"""``fairlp.Backend``: an object, a class or a registered name is taken wherever a solver is; what is wrong is named."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import fairlp
+from cli_runner import fairlp_in_a_shell, run
+from fairlp import study
+from fairlp.errors import NoSolutionError, SolverError, StudyError, UnknownNameError, UnsupportedError
+from fairlp.models.programs import backends
+from own_back_ends import LIES, Dual, Whole, liar
+from paths import ROOT
+
+INSTANCE = fairlp.examples.ghodsi()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays_registered(monkeypatch):
+    monkeypatch.setattr(backends, "OWN", {})
+
+
+@pytest.fixture(params=["object", "class", "name"])
+def solver(request):
+    if request.param == "name":
+        fairlp.register_solver("Dual", Dual)
+    return {"object": Dual(), "class": Dual, "name": "dual"}[request.param]
+
+
+def test_it_is_taken_wherever_a_solver_is(solver):
+    model = fairlp.formulate(INSTANCE, "drf")
+    found = fairlp.allocate(INSTANCE, "drf", solver=solver)
+    assert found.totals.to_dict() == pytest.approx({"A": 3.0, "B": 2.0})
+    assert (found.method, found.solver, type(found.solver)) == ("lp", "Dual", str) and found.unproved == ""
+    for solution in (model.solve(solver), model.compile().solve(solver)):
+        assert solution.solver == "Dual" and solution.verify().is_optimal
+    leximin = fairlp.leximin(model, solver=solver)
+    assert leximin.solver == "Dual" and type(leximin.solver) is str and leximin.certify().proved
+    assert leximin.prices["capacity"].sum().sum() > 0
+    assert model.explain(solver).empty
+    assert fairlp.validate(INSTANCE, "drf", solver=solver)["agrees"].all()
+    table = fairlp.compare(INSTANCE, ["drf", "tsf"], solver=solver)
+    assert table["drf"].to_dict() == pytest.approx({"A": 3.0, "B": 2.0})
+    swept = model.sweep("c", [model["c"].values, 2 * np.asarray(model["c"].values)], solver=solver)
+    assert swept["objective"].tolist() == pytest.approx([2 / 3, 4 / 3])
+    assert fairlp.audit(INSTANCE, found, ["Pareto-optimal"])["holds"].all()
+
+
+def test_an_infeasible_model_is_explained(solver):
+    model = fairlp.formulate(INSTANCE, "drf")
+    model.constraint("too-much", model["x"].sum() >= 100)
+    assert "too-much" in str(model.explain(solver).to_dict()) and not model.solve(solver).status.is_optimal
+
+
+def test_conformance_of_an_object_a_class_and_a_name(solver):
+    table = fairlp.conformance.check(solver)
+    counts = fairlp.conformance.summary(table)
+    assert counts["failed"] == counts["undecided"] == 0 and counts["passed"] > 30 and counts["unable"] > 0
+    assert list(fairlp.conformance.matrix([solver, "highs"]).columns) == ["Dual", "highs"]
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "tsf", "njc", "ceei", "dynamic-drf"])
+def test_an_object_goes_to_every_family(mechanism):
+    instance = fairlp.examples.ghodsi()
+    kind = {"method": "milp"} if mechanism == "njc" else {"method": "lp"}
+    own = Whole(0.0, licence="x") if mechanism == "njc" else Dual()
+    found = fairlp.allocate(instance, mechanism, solver=own, **({} if mechanism == "ceei" else kind))
+    expected = fairlp.allocate(instance, mechanism, **({} if mechanism == "ceei" else kind))
+    np.testing.assert_allclose(found.totals, expected.totals, rtol=1e-6)
+    assert found.solver == own.name and type(found.solver) is str
+
+
+def test_an_object_with_its_own_constructor_solves_whole_tasks():
+    own = Whole(0.0, licence="mine")
+    found = fairlp.allocate(INSTANCE, "drf-milp", solver=own)
+    assert found.totals.tolist() == fairlp.allocate(INSTANCE, "drf-milp").totals.tolist() and found.solver == "whole"
+    assert "no duals" in fairlp.allocate(INSTANCE, "drf", solver=own).unproved
+    with pytest.raises(UnsupportedError, match="needs integer|MILP"):
+        fairlp.allocate(INSTANCE, "drf-milp", solver=Dual())
+    with pytest.raises(SolverError, match=r"Whole cannot be made: TypeError.*give an object"):
+        fairlp.allocate(INSTANCE, "drf", solver=Whole)
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_back_end_that_lies_is_caught(lie):
+    Liar = liar(LIES[lie])
+    with pytest.raises((SolverError, NoSolutionError), match="liar"):
+        fairlp.allocate(INSTANCE, "drf", solver=Liar())
+    with pytest.raises((SolverError, NoSolutionError), match="liar"):
+        fairlp.leximin(fairlp.formulate(INSTANCE, "drf"), solver=Liar)
+    assert not fairlp.formulate(INSTANCE, "drf").solve(Liar).verify().is_optimal
+    assert fairlp.conformance.summary(fairlp.conformance.check(Liar()))["failed"] > 0
+
+
+WRONG_FORMS = {
+    "no Raw": (lambda raw: raw.x, "run is to return a fairlp.Raw"),
+    "no word of why": (lambda raw: fairlp.Raw("fine", "", raw.x), "expected one of fairlp.Termination"),
+    "a point too short": (lambda raw: fairlp.Raw(raw.termination, "", raw.x[1:]), r"x of shape \(2,\)"),
+    "duals too long": (lambda raw: fairlp.Raw(raw.termination, "", raw.x, np.zeros(99)), r"row_duals of shape \(99,\)"),
+    "an exception": (lambda raw: 1 / 0, "ZeroDivisionError"),
+}
+
+
+@pytest.mark.parametrize("form", WRONG_FORMS)
+def test_answers_of_another_form(form):
+    answer, message = WRONG_FORMS[form]
+    with pytest.raises(SolverError, match=message):
+        fairlp.formulate(INSTANCE, "drf").solve(liar(answer)())
+
+
+class Nothing(fairlp.Backend):
+    name = "nothing"
+
+
+class Alone:
+    """Not made from ours: it has a method only."""
+
+    def solve(self, program, options):
+        raise AssertionError
+
+
+class Vague(Dual):
+    capabilities = {"everything"}  # noqa: RUF012
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (Nothing(), "Nothing lacks run;"),
+        (Nothing, "Nothing lacks run;"),
+        (fairlp.Backend, "lacks run;"),
+        (Alone(), "Alone lacks available, version, session;"),
+        (Vague(), "Vague lacks capabilities, a set of fairlp.Capability"),
+    ],
+)
+def test_what_an_object_lacks_is_named(given, message):
+    for use in (
+        lambda: fairlp.allocate(INSTANCE, "drf", solver=given),
+        lambda: fairlp.formulate(INSTANCE, "drf").solve(given),
+        lambda: fairlp.conformance.check(given),
+        lambda: fairlp.register_solver("mine", given),
+    ):
+        with pytest.raises(UnsupportedError, match=message):
+            use()
+    assert "mine" not in backends.backend_names()
+
+
+@pytest.mark.parametrize("given", [None, 3, ["highs"], len])
+def test_what_is_no_back_end_at_all(given):
+    with pytest.raises(UnknownNameError, match="a solver is asked for by name"):
+        fairlp.allocate(INSTANCE, "drf", solver=given)
+
+
+def test_a_package_that_is_missing_is_named():
+    class Missing(Dual):
+        package, install = "no_such_package", "pip install it"
+
+    with pytest.raises(
+        fairlp.errors.SolverNotAvailableError, match="'Missing' is not available: no_such_package is not"
+    ):
+        fairlp.allocate(INSTANCE, "drf", solver=Missing())
+    fairlp.register_solver("missing", Missing)
+    assert not fairlp.solvers().loc["missing", "available"]
+
+
+def test_options_are_heeded_or_refused():
+    seen = []
+
+    class Heeds(Dual):
+        honours = frozenset({"threads"})
+
+        def run(self, program, options):
+            seen.append(options.threads)
+            return super().run(program, options)
+
+    fairlp.formulate(INSTANCE, "drf").solve(Heeds(), threads=3)
+    assert seen == [3]
+    with pytest.raises(UnsupportedError, match="Heeds cannot honour the option 'seed'; it honours: threads"):
+        fairlp.allocate(INSTANCE, "drf", solver=Heeds(), seed=1)
+    with pytest.raises(UnknownNameError, match="solver 'Heeds' has no option 'treads'"):
+        fairlp.formulate(INSTANCE, "drf").solve(Heeds(), treads=1)
+
+
+def test_registering_an_object_a_class_and_a_function():
+    for what in (Dual(), Dual, lambda: Dual(), lambda: Whole(0.0, licence="x")):
+        fairlp.register_solver("cbc", what)  # one's own is replaced
+        assert fairlp.solvers().loc["cbc", "available"] and backends.spelt("CBC") == "cbc"
+        assert fairlp.allocate(INSTANCE, "drf", solver="cbc").solver == "cbc"
+        assert fairlp.formulate(INSTANCE, "drf").solve("Cbc").solver == "cbc"
+    with pytest.raises(UnknownNameError, match="did you mean 'cbc'"):
+        fairlp.allocate(INSTANCE, "drf", solver="cbbc")
+
+
+@pytest.mark.parametrize("name", ["highs", "HiGHS", "ortools:GLOP", "cvxpy", "cvxpy:MINE", "a,b", "", " ", None, 3])
+def test_names_that_cannot_be_registered(name):
+    with pytest.raises(UnknownNameError, match="one of fairlp's|cannot be called"):
+        fairlp.register_solver(name, Dual)
+    assert backends.OWN == {}
+
+
+def test_two_objects_of_one_name_are_not_mixed_up():
+    lazy, right = liar(LIES["too little"], "same")(), liar(lambda raw: raw, "same")()
+    model = fairlp.formulate(INSTANCE, "drf")
+    assert model.solve(right).verify().is_optimal and not model.solve(lazy).verify().is_optimal
+    assert fairlp.allocate(INSTANCE, "drf", solver=right).solver == "same"
+
+
+def test_the_name_that_carries_an_object_travels():
+    name = pickle.loads(pickle.dumps(backends.spelt(Dual())))
+    assert name == "Dual" and fairlp.formulate(INSTANCE, "drf").solve(name).verify().is_optimal
+
+
+def experiment(solver):
+    how = {"mechanism": "drf", "method": "lp", "solver": solver}
+    return study.Study(
+        "s", "uniform-integers", {"users": [3], "resources": [2]}, {"own": how, "theirs": "drf"}, ["summary"], runs=2
+    )
+
+
+def test_a_study_takes_registered_names_into_its_workers():
+    fairlp.register_solver("travelling", Dual)
+    found = experiment("travelling").run(workers=2, progress=False).frame
+    assert len(found) == 2
+    assert experiment("travelling").allocations()["own"].solver == "travelling"
+
+
+def test_a_study_refuses_objects():
+    for given in (Dual(), Dual):
+        with pytest.raises(StudyError, match=r"mechanisms\.own\.solver is .*register_solver"):
+            experiment(given)
+
+
+def test_the_command_line_takes_files_and_modules(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "tests" / "support" / "own_back_ends.py").read_text(encoding="utf-8")
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    for where in ("mine.py:Dual", "own_back_ends:Dual"):
+        result = run("allocate", "ghodsi", "-m", "drf", "--solver", where, "--json")
+        assert result.exit_code == 0 and json.loads(result.stdout)["solver"] == "Dual", result.output
+    fairlp.formulate(INSTANCE, "drf").write("drf.mps")
+    result = run("solve", "drf.mps", "--compare", "mine.py:Dual,scipy", "--json")
+    assert result.exit_code == 0 and "Dual" in result.stdout, result.output
+    assert run("conformance", "mine.py:Dual").exit_code == 0
+    for wrong, expected in {
+        "mine.py:Duel": "did you mean 'Dual'",
+        "nothing.py:Dual": "there is no file",
+        "no_such_module:Dual": "cannot import",
+        "cvxpy:CLARABELL": "did you mean 'CLARABEL'",
+        "mine.py:LIES": "a solver is asked for by name",
+    }.items():
+        assert expected in run("allocate", "ghodsi", "-m", "drf", "--solver", wrong, code=3).stderr
+
+
+def test_a_class_of_a_script_in_a_new_process(tmp_path):
+    """`module:Class` by the installed command's own entry, in a process that knows nothing of it."""
+    text = (ROOT / "tests" / "support" / "own_back_ends.py").read_text(encoding="utf-8")
+    (tmp_path / "mine.py").write_text(text, encoding="utf-8")
+    done = fairlp_in_a_shell("allocate", "ghodsi", "-m", "drf", "--solver", f"{tmp_path}/mine.py:Dual", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["solver"] == "Dual", done.stderr
