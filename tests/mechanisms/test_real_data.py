@@ -159,7 +159,7 @@ def test_merged_equals_unmerged_users(constrained):
         np.testing.assert_allclose(merged.totals, plain.totals, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("load", [1.5, 2, 2.5, 3, 4, 6])
+@pytest.mark.parametrize("load", [1.5, 2.5, 4])
 @pytest.mark.parametrize("conditions", [True, False])
 def test_any_load_of_the_real_cluster(constrained, load, conditions):
     """Many rounds, with entries set to zero on the way: a basis that misleads must not end the series."""

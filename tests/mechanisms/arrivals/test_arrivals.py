@@ -13,6 +13,7 @@ from arrival_instances import exact_shares, exact_twins, linprog_shares, normali
 from fairlp import Instance, examples
 from fairlp.mechanisms.arrivals.algorithms import LevelStack, cautious_closed_form, linear, stack, water_filling
 from fairlp.mechanisms.arrivals.validation import step_difference
+from profiles import many
 
 DRF = fairlp.mechanisms.find("dynamic-drf")
 CAUTIOUS = fairlp.mechanisms.find("cautious-lp")
@@ -82,7 +83,7 @@ def test_static_drf_of_the_competitive_table_is_drf():
 # every method, against the others and against what shares no code with them
 
 
-@pytest.mark.parametrize("seed", range(360))
+@pytest.mark.parametrize("seed", range(many(120)))
 def test_methods_equal_each_other_and_an_exact_reference(seed):
     demands, capacities, weights = random_arrivals(seed)
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
@@ -93,14 +94,14 @@ def test_methods_equal_each_other_and_an_exact_reference(seed):
         assert result.residual <= 1e-9
 
 
-@pytest.mark.parametrize("seed", range(90))
+@pytest.mark.parametrize("seed", range(many(45)))
 def test_dynamic_drf_equals_its_program_in_scipy(seed):
     demands, capacities, weights = random_arrivals(seed + 1000)
     instance = Instance.from_arrays(demands, [capacities], weights=weights)
     agree(rows_of(fairlp.allocate(instance, "dynamic-drf")), linprog_shares(demands, capacities, weights), 1e-6)
 
 
-@pytest.mark.parametrize("seed", range(90))
+@pytest.mark.parametrize("seed", range(many(45)))
 def test_cautious_lp_equals_its_program_in_scipy(seed):
     demands, capacities, weights = random_arrivals(seed + 2000)
     instance = Instance.from_arrays(demands, [capacities], weights=weights)

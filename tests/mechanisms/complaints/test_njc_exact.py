@@ -11,6 +11,7 @@ import fairlp
 from fairlp import complaints, examples
 from fairlp.models.instances.requests import Requests
 from njc_oracle import all_sets, complains, dimension, least, random_rationals
+from profiles import many
 
 
 def instance_of(r, e):
@@ -24,7 +25,7 @@ def used(r):
     return [j for j in range(len(r[0])) if any(row[j] for row in r)]
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(many(40)))
 def test_the_list_of_polytopes_is_the_exact_one(seed):
     r, e = random_rationals(seed)
     r = [[row[j] for j in used(r)] for row in r]
@@ -62,7 +63,7 @@ def belongs(r, e, bottlenecks, x):
     return saturated and all(v >= low for v, low in zip(x, least(r, e, sorted(bottlenecks)), strict=True))
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(many(40)))
 def test_the_best_is_the_best_vertex(seed):
     r, e = random_rationals(seed)
     r = [[row[j] for j in used(r)] for row in r]
@@ -84,7 +85,7 @@ def test_the_best_is_the_best_vertex(seed):
         assert value >= max(float(min(x[n] for n in asking)) for x in points) - 1e-9
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(many(50)))
 def test_the_check_agrees_with_rationals(seed):
     """On vertices of the feasible region and on random points, fair or not."""
     r, e = random_rationals(seed, zeros=True)

@@ -9,6 +9,7 @@ import fairlp
 from fairlp import complaints
 from fairlp.tolerances import COMPLAINT, CONVEX_COMPLAINT, MARKET, PATH_LIMIT
 from instances import random_instance
+from profiles import many
 
 
 def contested(seed, users=8, resources=5, entitled=True):
@@ -31,7 +32,7 @@ def contested(seed, users=8, resources=5, entitled=True):
     return fairlp.Instance.from_arrays(table, [np.ones(m)], task_limits=limits, entitlements=e)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(many(24)))
 def test_every_method_is_fair_and_the_single_ones_agree(seed):
     instance = contested(seed)
     exact = fairlp.allocate(instance, "njc")

@@ -11,6 +11,7 @@ import per_server_oracle as oracle
 from fairlp import Instance, examples
 from fairlp.mechanisms.per_server.fixed_point import fixed_point
 from instances import random_instance
+from profiles import many
 
 DIVISIONS = ("rdm", "tdm")
 METHODS = {division: fairlp.mechanisms.TABLE[f"psdsf-{division}"].method_names for division in DIVISIONS}
@@ -186,7 +187,7 @@ def test_task_limits_leave_the_totals_open(division):
 
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_best_responses_satisfy_the_theorem(division):
-    for seed in range(300):
+    for seed in range(many(120)):
         instance = awkward(seed)
         allocation = allocate(instance, division)
         assert oracle.holds(instance, allocation.tasks_array, division), seed
@@ -209,7 +210,7 @@ def test_every_method_satisfies_the_theorem(division, method):
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_nobody_could_gain_by_definition_5(division):
     methods = [method for method in METHODS[division] if method != "milp"]
-    for seed in range(60):
+    for seed in range(many(24)):
         instance = awkward(2000 + seed)
         most = instance.gamma().sum(axis=1)
         allocation = allocate(instance, division, methods[seed % len(methods)])
@@ -226,7 +227,7 @@ def test_nobody_could_gain_by_definition_5(division):
 def test_the_certificate_agrees_with_linear_programs_elsewhere(division):
     """On allocations that are not fixed points: who could gain, and how much in all, through SciPy."""
     differing = 0
-    for seed in range(120):
+    for seed in range(many(48)):
         rng = np.random.default_rng(seed)
         instance = random_instance(3000 + seed, integers=seed % 2 == 0)
         tasks = allocate(instance, division).tasks_array * rng.uniform(0.5, 1, (len(instance.users), 1))
@@ -238,12 +239,12 @@ def test_the_certificate_agrees_with_linear_programs_elsewhere(division):
             expected = min(float(gains.get(user, 0.0)), room)
             assert oracle.gain(instance, tasks, n, division) == pytest.approx(expected, rel=1e-6, abs=1e-7), seed
         differing += not verdict
-    assert differing > 60
+    assert differing > 24
 
 
 def test_methods_agree_on_totals_under_time_division():
     """The totals are the unique optimum of a market (without task limits)."""
-    for seed in range(80):
+    for seed in range(many(32)):
         instance = awkward(4000 + seed, limits=False)
         reference = allocate(instance, "tdm").totals.to_numpy()
         for method in METHODS["tdm"]:
@@ -254,7 +255,7 @@ def test_methods_agree_on_totals_under_time_division():
 
 
 def test_time_division_is_pareto_optimal():
-    for seed in range(150):
+    for seed in range(many(60)):
         instance = random_instance(5000 + seed, limits=False)
         tasks = allocate(instance, "tdm").tasks_array
         gamma = instance.gamma()
@@ -272,7 +273,7 @@ def test_time_division_is_pareto_optimal():
 
 @pytest.mark.parametrize("method", [method for method in METHODS["rdm"] if method != "milp"])
 def test_one_server_is_drf(method):
-    for seed in range(100):
+    for seed in range(many(40)):
         instance = awkward(6000 + seed, servers=1)
         expected = fairlp.allocate(instance, "drf").totals.to_numpy()
         assert allocate(instance, "rdm", method).totals.to_numpy() == pytest.approx(expected, rel=1e-9), seed
@@ -281,7 +282,7 @@ def test_one_server_is_drf(method):
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_one_resource_is_constrained_max_min_fairness(division):
     """γ[n,i] = c[i]/d[n], so all servers order the users alike. Without task limits: see the test of these above."""
-    for seed in range(150):
+    for seed in range(many(60)):
         rng = np.random.default_rng(seed)
         n, k = rng.integers(1, 7), rng.integers(1, 5)
         eligible = rng.random((n, k)) < 0.6
@@ -296,7 +297,7 @@ def test_one_resource_is_constrained_max_min_fairness(division):
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_bottleneck_fairness(division):
     """Where every user has the same dominant resource on every server, that resource is shared by max-min fairness."""
-    for seed in range(100):
+    for seed in range(many(40)):
         rng = np.random.default_rng(seed)
         n, k, r = rng.integers(2, 7), rng.integers(1, 5), rng.integers(2, 4)
         capacities = rng.integers(5, 40, (k, r)).astype(float)
@@ -314,7 +315,7 @@ def test_bottleneck_fairness(division):
 
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_sharing_incentive_and_envy_freeness(division):
-    for seed in range(300):
+    for seed in range(many(120)):
         instance = awkward(7000 + seed)
         tasks = allocate(instance, division).tasks_array
         totals, phi = tasks.sum(axis=1), instance.weights

@@ -14,6 +14,7 @@ from fairlp.mechanisms.per_server.clocks import Clocks
 from fairlp.mechanisms.per_server.distributed import Network
 from fairlp.mechanisms.per_server.market import Market
 from instances import random_instance
+from profiles import many
 
 DIVISIONS = ("rdm", "tdm")
 
@@ -26,7 +27,7 @@ def allocate(instance, division, method="auto", **options):
 
 
 def test_algorithm_1_starts_with_drf_on_each_server():
-    for seed in range(60):
+    for seed in range(many(24)):
         instance = random_instance(seed)
         expected = fairlp.allocate(instance, "naive-drf", merge=False).tasks_array
         assert separate_start(Market.of(instance, "rdm")) == pytest.approx(expected, rel=1e-9, abs=1e-12), seed
@@ -35,7 +36,7 @@ def test_algorithm_1_starts_with_drf_on_each_server():
 def test_the_server_procedure_keeps_capacities_and_raises_the_lowest_level():
     """From any state of one server; a holder chosen for two resources gives its tasks once."""
     updates = 0
-    for seed in range(200):
+    for seed in range(many(80)):
         rng = np.random.default_rng(seed)
         instance = random_instance(seed, integers=False)
         market = Market.of(instance, "rdm")
@@ -59,7 +60,7 @@ def test_the_server_procedure_keeps_capacities_and_raises_the_lowest_level():
 
 def test_algorithm_1_converged_on_every_random_instance():
     for division in DIVISIONS:
-        for seed in range(150):
+        for seed in range(many(60)):
             instance = random_instance(20_000 + seed, integers=seed % 2 == 0)
             allocation = allocate(instance, division, "algorithm-1")
             assert allocation.certificate and oracle.holds(instance, allocation.tasks_array, division), seed
@@ -83,7 +84,7 @@ def test_one_user_that_holds_two_saturated_resources():
 @pytest.mark.parametrize("procedure", ["best-response", "algorithm-1"])
 @pytest.mark.parametrize("delay", [0, 0.4, 2])
 def test_distributed_servers_reach_a_fixed_point(division, procedure, delay):
-    for seed in range(20):
+    for seed in range(many(8)):
         instance = random_instance(30_000 + seed, integers=seed % 2 == 0)
         allocation = allocate(instance, division, "distributed", procedure=procedure, delay=delay, clock_seed=seed)
         assert oracle.holds(instance, allocation.tasks_array, division), seed
@@ -242,7 +243,7 @@ def test_figure_4_wireless_channels(division, method):
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_rates_scale_demands(division):
     """Rates that equal the computed γ change nothing; others satisfy the theorem with the scaled demands."""
-    for seed in range(100):
+    for seed in range(many(40)):
         plain = random_instance(50_000 + seed, integers=seed % 2 == 0)
         per_server = plain.gamma() / plain.counts
         same = plain.replace(rates=per_server)

@@ -13,6 +13,7 @@ from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError, Unk
 from fairlp.models.instances.merging import merge_servers
 from fairlp.models.programs.solution import Termination
 from instances import random_instance
+from profiles import many
 
 DIVISIONS = ("rdm", "tdm")
 
@@ -28,7 +29,7 @@ def allocate(instance, division, method="auto", **options):
 def test_merged_servers_split_in_proportion_are_a_fixed_point(division):
     """Checked on the unmerged instance, by the certificate and by the book."""
     merged = 0
-    for seed in range(200):
+    for seed in range(many(100)):
         rng = np.random.default_rng(seed)
         few = random_instance(seed, servers=rng.integers(1, 4))
         copies = np.repeat(np.arange(len(few.servers)), rng.integers(1, 4, len(few.servers)))
@@ -44,7 +45,7 @@ def test_merged_servers_split_in_proportion_are_a_fixed_point(division):
         merged += any("merged" in note for note in allocation.notes)
         assert fairlp.per_server.check(instance, allocation, division), seed
         assert oracle.holds(instance, allocation.tasks_array, division), seed
-    assert merged > 100
+    assert merged > 50
 
 
 def test_the_converse_fails_under_resource_division():
@@ -61,7 +62,7 @@ def test_the_converse_fails_under_resource_division():
 
 def test_the_converse_holds_under_time_division():
     """All copies are used by the lowest levels, so their sum is; the totals are the same."""
-    for seed in range(100):
+    for seed in range(many(50)):
         instance = random_instance(seed, limits=False)
         doubled = Instance.from_arrays(
             instance.demands,
@@ -82,7 +83,7 @@ def test_proportional_users_have_equal_levels(division):
 
     Without task limits. With limits that are not in proportion they may not be: one is full before the other.
     """
-    for seed in range(150):
+    for seed in range(many(75)):
         rng = np.random.default_rng(seed)
         instance = random_instance(seed, limits=False, duplicates=False)
         times, phi = rng.integers(1, 5), rng.integers(1, 4)
@@ -132,7 +133,7 @@ def given(seed, division, limits=False):
 
 
 def test_theorem_1_with_given_bottlenecks_is_feasible_and_its_points_are_fixed_points(tmp_path):
-    for seed in range(60):
+    for seed in range(many(30)):
         instance, tasks, support, table = given(seed, "rdm")
         model = fairlp.formulate(instance, "psdsf-rdm", bottlenecks=table, support=support)
         solution = model.solve().require_optimal()
@@ -150,7 +151,7 @@ def test_theorem_1_with_given_bottlenecks_is_feasible_and_its_points_are_fixed_p
 
 
 def test_theorem_2_with_a_given_support_is_feasible_and_unique(tmp_path):
-    for seed in range(60):
+    for seed in range(many(30)):
         instance, tasks, support, _ = given(seed, "tdm")
         model = fairlp.formulate(instance, "psdsf-tdm", support=support)
         solution = model.solve().require_optimal()
@@ -285,7 +286,7 @@ def test_validate_runs_every_method(mechanism):
 
 
 def test_results_do_not_depend_on_units():
-    for seed in range(60):
+    for seed in range(many(30)):
         instance = random_instance(seed, limits=False)
         unit = 10.0 ** np.random.default_rng(seed).integers(-6, 7, instance.demands.shape[1])
         scaled = instance.replace(demands=instance.demands * unit, capacities=instance.capacities * unit)

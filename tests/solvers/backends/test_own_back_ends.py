@@ -79,7 +79,7 @@ def test_an_object_with_its_own_constructor_solves_whole_tasks():
     found = fairlp.allocate(INSTANCE, "drf-milp", solver=own)
     assert found.totals.tolist() == fairlp.allocate(INSTANCE, "drf-milp").totals.tolist() and found.solver == "whole"
     assert "no duals" in fairlp.allocate(INSTANCE, "drf", solver=own).unproved
-    with pytest.raises(UnsupportedError, match="needs integer|MILP"):
+    with pytest.raises(UnsupportedError, match="needs MILP"):
         fairlp.allocate(INSTANCE, "drf-milp", solver=Dual())
     with pytest.raises(SolverError, match=r"Whole cannot be made: TypeError.*give an object"):
         fairlp.allocate(INSTANCE, "drf", solver=Whole)
@@ -197,7 +197,7 @@ def test_registering_an_object_a_class_and_a_function():
 
 @pytest.mark.parametrize("name", ["highs", "HiGHS", "ortools:GLOP", "cvxpy", "cvxpy:MINE", "a,b", "", " ", None, 3])
 def test_names_that_cannot_be_registered(name):
-    with pytest.raises(UnknownNameError, match="one of fairlp's|cannot be called"):
+    with pytest.raises(UnknownNameError, match=r"one of fairlp's|cannot be called"):
         fairlp.register_solver(name, Dual)
     assert backends.OWN == {}
 

@@ -13,7 +13,7 @@ from fairlp.errors import OversizedTaskWarning
 from fairlp.tolerances import COMPLAINT, SAME_LEVEL, SOLVER_TIGHTEST
 from instances import random_instance
 from paths import REAL_DATA
-from profiles import PROFILE
+from profiles import PROFILE, many
 
 TRACE = REAL_DATA / "alibaba-gpu-v2023"
 MAX_MIN = ["drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf"]
@@ -112,7 +112,7 @@ def check_equal(instance, mechanism, **how):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mechanism", MAX_MIN)
 def test_equal_to_highs(mechanism, kind):
-    for seed in range(5):
+    for seed in range(many(2)):
         instance = suited(draw(kind, seed), mechanism)
         for merge in (True, False):
             check_equal(instance, mechanism, merge=merge)
@@ -120,7 +120,7 @@ def test_equal_to_highs(mechanism, kind):
 
 @pytest.mark.parametrize("mechanism", MAX_MIN)
 def test_equal_to_highs_on_awkward_little_instances(mechanism):
-    for seed in range(60):
+    for seed in range(many(30)):
         instance = random_instance(seed, servers=1 if mechanism in ONE_SERVER else None, magnitudes=seed % 3 == 0)
         check_equal(suited(instance, mechanism), mechanism, merge=seed % 2 == 0)
 

@@ -13,6 +13,7 @@ import fairlp
 from fairlp.errors import OversizedTaskWarning
 from fairlp.tolerances import VERIFIED
 from instances import random_instance, seeds
+from profiles import many
 
 SERVERS = ["asset", "drfh", "c-drfh", "cdrf", "tsf"]
 
@@ -49,7 +50,7 @@ def check(instance, mechanism, **how):
 
 @pytest.mark.parametrize("mechanism", ["drf", "edrf"])
 @pytest.mark.parametrize("method", ["lp", "rounds"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(24), deadline=None)
 @given(seed=seeds)
 def test_one_server_against_one_lp_a_user(mechanism, method, seed):
     check(random_instance(seed, servers=1), mechanism, method=method)
@@ -57,7 +58,7 @@ def test_one_server_against_one_lp_a_user(mechanism, method, seed):
 
 @pytest.mark.parametrize("mechanism", SERVERS)
 @pytest.mark.parametrize("merge", [True, False])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(24), deadline=None)
 @given(seed=seeds)
 def test_many_servers_against_one_lp_a_user(mechanism, merge, seed):
     instance = random_instance(seed, constraints=mechanism != "cdrf")
@@ -65,7 +66,7 @@ def test_many_servers_against_one_lp_a_user(mechanism, merge, seed):
 
 
 @pytest.mark.parametrize("mechanism", SERVERS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=many(16), deadline=None)
 @given(seed=seeds)
 def test_magnitudes_from_a_millionth_to_a_billion(mechanism, seed):
     instance = random_instance(seed, constraints=mechanism != "cdrf", magnitudes=True, integers=False)
@@ -73,7 +74,7 @@ def test_magnitudes_from_a_millionth_to_a_billion(mechanism, seed):
 
 
 @pytest.mark.parametrize("mechanism", [*SERVERS, "naive-drf"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=many(16), deadline=None)
 @given(seed=seeds)
 def test_merging_changes_nothing(mechanism, seed):
     instance = random_instance(seed, constraints=mechanism != "cdrf")
@@ -84,7 +85,7 @@ def test_merging_changes_nothing(mechanism, seed):
 
 
 @pytest.mark.parametrize("mechanism", ["drf", "edrf", *SERVERS, "naive-drf"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=many(12), deadline=None)
 @given(seed=seeds)
 def test_every_method_agrees_with_the_unmerged_lp(mechanism, seed):
     one = mechanism in ("drf", "edrf") or seed % 3 == 0
@@ -93,7 +94,7 @@ def test_every_method_agrees_with_the_unmerged_lp(mechanism, seed):
     assert table["agrees"].all(), table
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=many(16), deadline=None)
 @given(seed=seeds)
 def test_users_like_the_answer_in_any_order(seed):
     """Symmetry: permuting users and servers permutes the answer."""
