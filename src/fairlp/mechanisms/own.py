@@ -65,6 +65,11 @@ class OwnMechanism(Mechanism):
             return None
         return f"{home}:{path}" if importlib.util.find_spec(str(home)) is not None else None
 
+    @property
+    def faster(self) -> dict[str, Callable[[Instance], Any]]:
+        """The functions of the methods that were added, by name."""
+        return {one.name: one.run.function for one in self.methods[:-1] if isinstance(one.run, _Procedure)}
+
     def __repr__(self) -> str:
         return f"<Mechanism {self.name!r}: {', '.join(self.method_names)}>"
 
@@ -93,6 +98,12 @@ class OwnMechanism(Mechanism):
             return function
 
         return add
+
+    def method_name(self, name: str) -> str:
+        """Return the name of the method that is meant; of a function that was never asked, of either kind."""
+        if self.methods[-1].name == UNKNOWN and name in (MODEL, PROCEDURE):
+            return name
+        return super().method_name(name)
 
     def defined_for(self, instance: Instance) -> OwnMechanism:
         """Return self, knowing whether the function returns a model or tasks: it is asked once, with this instance."""

@@ -228,7 +228,8 @@ class Study:
         if not isinstance(row, OwnMechanism):
             return dict(how)
         if recognised:
-            return {**how, **functions.fingerprint(row.function)}
+            faster = {name: functions.fingerprint(function)["code"] for name, function in row.faster.items()}
+            return {**how, **functions.fingerprint(row.function), **({"methods": faster} if faster else {})}
         return dict(how) if row.reference else {**how, "mechanism": {"function": row.name}}
 
     @classmethod
