@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..errors import InstanceError
 from ..models.instances.instance import Instance, tasks_alone
 
 #: Instance → a number of tasks for each user, shape (N,)
@@ -43,12 +44,25 @@ def asset(instance: Instance) -> np.ndarray:
 def entitled(instance: Instance, gamma: np.ndarray) -> np.ndarray:
     """Return the tasks at level 1: φ[n]·Γ[n], or min_r w[n,r]·C[r]/d[n,r] with weights per resource."""
     if instance.weights.ndim == 1:
-        return np.asarray(instance.weights * gamma)
+        return weighted(instance, instance.weights, gamma)
     due = np.full(len(instance.demands), np.inf)
     for r, total in enumerate(instance.pool):
         users = instance.demands[:, r] > 0
         due[users] = np.minimum(due[users], instance.weights[users, r] * total / instance.demands[users, r])
     return due
+
+
+def weighted(instance: Instance, weights: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+    """Return φ[n]·Γ[n], one weight a user; raise where floats cannot hold it."""
+    with np.errstate(over="ignore"):
+        each = np.asarray(weights * gamma)
+    if not np.isfinite(each).all():
+        n = int(np.isfinite(each).argmin())
+        raise InstanceError(
+            f"the tasks at level 1 of user {instance.users[n]!r}, its weight {weights[n]:g} times {gamma[n]:g}, are "
+            "beyond floats; expected smaller weights (only their ratios matter)"
+        )
+    return each
 
 
 def entitled_by(gamma: Normaliser) -> Normaliser:

@@ -311,3 +311,17 @@ def test_integer_programs_of_weights_of_several_orders_of_magnitude():
 @pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm", "njc", "ceei"])
 def test_validate_with_task_limits(name, mechanism):
     assert fairlp.validate(examples.load(name), mechanism).agrees.all()
+
+
+@pytest.mark.parametrize("division", DIVISIONS)
+@pytest.mark.parametrize("weights", [[1e308, 1, 1], [1e-320, 1, 1], [1e308, 1e-320, 1], [1e300, 1e-300, 1]])
+def test_weights_beyond_floats_are_answered_or_refused_soon(division, weights):
+    """They went round for ever: a level that is no number freezes nobody."""
+    instance = Instance.from_arrays([[1, 2], [3, 1], [1, 1]], [[9, 18], [4, 4]], weights=weights)
+    with np.errstate(all="ignore"):
+        try:
+            found = allocate(instance, division)
+        except fairlp.errors.SolverError as error:
+            assert len(str(error)) < 1000
+        else:
+            assert fairlp.per_server.check(instance, found, division)

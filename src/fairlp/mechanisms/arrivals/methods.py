@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...formulations import arrivals as formulations
-from ...formulations.normalisers import normalised_demands
+from ...formulations.normalisers import normalised_demands, weighted
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ..mechanism import Asked
@@ -93,6 +93,7 @@ class Steps:
 
     def answer(self, asked: Asked, times: dict[str, float]) -> DynamicAllocation:
         """Return the DynamicAllocation."""
+        weighted(asked.instance, asked.instance.user_weights, asked.mechanism.gamma(asked.instance))  # or refuse
         return self.rule.result(
             asked.instance,
             asked.method.name,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import NotDefinedError, TooLargeError, UnknownNameError, nearest
-from ...formulations.normalisers import dominant, normalised_demands
+from ...formulations.normalisers import dominant, normalised_demands, weighted
 from ...models.instances.instance import Instance
 from ...models.programs.certificate import Verdict
 from ..allocation import Allocation, Answer
@@ -159,7 +159,7 @@ class DynamicAllocation(Answer):
         levels = np.full(len(self.instance.users), np.nan)
         levels[self.schedule.order[:k]] = self.levels_at(k)
         here = np.flatnonzero(~np.isnan(levels))
-        entitled = (self.instance.user_weights * self.gamma)[here]
+        entitled = weighted(self.instance, self.instance.user_weights, self.gamma)[here]
         return Allocation(
             instance=self.instance if k == len(levels) else self.instance.select_users(here),
             mechanism=self.mechanism,
@@ -226,7 +226,8 @@ class DynamicAllocation(Answer):
         # a user who is first of its group at some steps has had the level of the last of these before
         order = np.argsort(self.first_array, kind="stable")
         first, level = self.first_array[order], self.level_array[order]
-        lost = (1 - level[1:] / level[:-1])[first[1:] == first[:-1]]
+        kept = np.divide(level[1:], level[:-1], out=np.ones(len(level) - 1), where=level[:-1] > 0)
+        lost = (1 - kept)[first[1:] == first[:-1]]
         return max(over, float(lost.max(initial=0.0)), 0.0)
 
     def certify(self) -> Verdict:

@@ -127,7 +127,8 @@ class _Problem:
 
         With q = p/e, a user with a limit takes the root of x·q + τ·x/(1−x) = 1 (without one, x·q = 1).
         """
-        q = (self.r @ price) / self.e
+        with np.errstate(over="ignore"):  # infinitely dear for whom next to nothing is entitled
+            q = (self.r @ price) / self.e
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             turn = tau + 1.0 - q
             root = np.sqrt(turn * turn + 4.0 * tau * q)

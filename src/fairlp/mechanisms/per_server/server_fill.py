@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...errors import NotConvergedError
 from ...tolerances import SATURATED
 
 #: A user who is at its task limit, or whom no resource stopped, belongs to no group.
@@ -83,6 +84,11 @@ def fill_server(
         saturated = levels <= level * (1 + SATURATED)
         full = stop[going] <= level
         frozen = (demands[going][:, saturated] > 0).any(axis=1) | full
+        if not frozen.any():
+            raise NotConvergedError(
+                "levels of the users of a server cannot be told apart: their weights or demands span more than floats "
+                f"hold (tasks at level 1 from {rate.min():.3g} to {rate.max():.3g}); scale them"
+            )
         here = going[frozen]
         amounts = np.maximum(rate[here] * np.minimum(level, stop[here]) - base[here], 0.0)
         tasks[here] = np.where(full[frozen], most[here], amounts)

@@ -1,7 +1,7 @@
 """A few simplex pivots in rationals: from a basis that a solver found optimal in floats to one that is.
 
 Where an optimum is degenerate to within rounding (equal users, equal servers), a solver's last basis may be off by a
-pivot or two. Costs are shifted so that the duals are right, and the dual simplex method mends the vertex; with the costs
+pivot or two. Costs are shifted so that the duals are right, and the dual simplex method mends the vertex; with costs
 as they are, the primal simplex method mends the duals. Bland's rule, so that it ends.
 """
 
