@@ -176,3 +176,14 @@ def test_a_back_end_without_integers_says_so():
     model, levels, weights = random_model(1, integer=True)
     with pytest.raises(UnsupportedError, match="solves no integer programs"):
         fairlp.leximin(model, levels, weights=weights, solver="highs-ipm")
+
+
+def test_a_published_case():
+    """The example of cvxpy_leximin: goods worth 5, 3, 0, 0 and 2, 4, 9, 0 to two agents end at 8 and 9."""
+    a, g = Index("a", ["Alice", "George"]), Index("g", range(4))
+    model = Model("goods", indices=(a, g))
+    x = model.variable("x", a, g)
+    model.constraint("whole", x.sum(a) <= 1)
+    value = model.parameter("v", (a, g), [[5, 3, 0, 0], [2, 4, 9, 0]])
+    answer = fairlp.leximin(model, (value * x).sum(g))
+    assert answer.levels.to_dict() == pytest.approx({"Alice": 8.0, "George": 9.0})
