@@ -15,7 +15,7 @@ from .app import app
 from .groups import grouped
 from .inputs import load_instance
 from .output import DrawnReport, check_folder, wrote
-from .parameters import InstanceArgument, ProgressFlag, given_names, solver_options
+from .parameters import InstanceArgument, ProgressFlag, given_names, own_mechanism, solver_options
 from .tables import report_table
 
 if TYPE_CHECKING:
@@ -103,10 +103,11 @@ class Runs:
             "--policy",
             "-p",
             metavar="NAME",
+            callback=own_mechanism,
             autocompletion=complete_policy,
             show_default=False,
             help="best-fit (default), first-fit, slots; or a mechanism for divisible tasks: drfh, tsf, psdsf-rdm, "
-            "psdsf-rdm-distributed, … May be repeated, to compare.",
+            "psdsf-rdm-distributed, … Your own: module:function or file.py:function. May be repeated, to compare.",
         ),
     ] = None
     until: Annotated[
