@@ -187,3 +187,21 @@ def test_a_published_case():
     value = model.parameter("v", (a, g), [[5, 3, 0, 0], [2, 4, 9, 0]])
     answer = fairlp.leximin(model, (value * x).sum(g))
     assert answer.levels.to_dict() == pytest.approx({"Alice": 8.0, "George": 9.0})
+
+
+def test_rows_of_a_file_that_another_tool_wrote(tmp_path):
+    pytest.importorskip("pyomo.environ")
+    instance = fairlp.examples.load("wang-figure-1")
+    model = fairlp.formulate(instance, "drfh")
+    path = tmp_path / "theirs.mps"
+    model.to_pyomo().write(str(path), io_options={"symbolic_solver_labels": True})
+    program = fairlp.read_program(path)
+    names = [name for block in program.rows for (name,) in block.labels() if "fairness" in name]
+    answer = fairlp.leximin(program, names)
+    assert answer.levels.index.tolist() == names
+    np.testing.assert_allclose(answer.levels, fairlp.leximin(model).levels, rtol=AGREEMENT)
+    assert answer.certify(exact=True)
+    with pytest.raises(ModelError, match="no row 'fairnes' to be a level"):
+        fairlp.leximin(program, ["fairnes"])
+    with pytest.raises(ModelError, match="named once each"):
+        fairlp.leximin(program, [names[0], names[0]])

@@ -105,7 +105,34 @@ def by_rows(model: Model | Program, name: str, weights: Any) -> Levels:
     return Levels(raised, block, t, program.columns, tuple(b for b in program.rows if b is not block))
 
 
-def by_expression(model: Model | Program, levels: Expression, weights: Any) -> Levels:
+def by_names(program: Model | Program, names: Sequence[str], weights: Any) -> Levels:
+    """Return the levels of rows … ≥ w·t that are named one by one, as in a file that somebody else wrote."""
+    program = program if isinstance(program, Program) else program.compile()
+    labels = [str(one[-1]) if len(one) == 1 else block.name for block in program.rows for one in block.labels()]
+    known = {name: row for found in (labels, program.row_names) for row, name in enumerate(found)}
+    for name in names:
+        if name not in known:
+            raise ModelError(f"model {program.name!r} has no row {name!r} to be a level; {nearest(str(name), known)}")
+    chosen = np.array([known[name] for name in names], dtype=np.intp)
+    if len(np.unique(chosen)) < len(chosen) or not len(chosen):
+        raise ModelError(f"rows of levels are named once each; expected at least one, found {list(names)}")
+    rest = np.setdiff1d(np.arange(program.n_rows), chosen)
+    order = np.concatenate([rest, chosen])
+    kept = pd.Index([program.row_names[row] for row in rest])
+    blocks = (
+        Block("row", (("row", kept),), 0, len(rest)),
+        Block("levels", (("row", pd.Index(list(names))),), len(rest), len(order)),
+    )
+    moved = program.replace(
+        A=sp.csc_array(program.A.tocsr()[order]),
+        row_lower=program.row_lower[order],
+        row_upper=program.row_upper[order],
+        rows=blocks,
+    )
+    return by_rows(moved, "levels", weights)
+
+
+def by_expression(model: Model | Program, levels: Any, weights: Any) -> Levels:
     """Return the model's feasible points with a column t, and rows (element k) − (weight k)·t ≥ 0."""
     if not isinstance(model, Model) or not isinstance(levels, Expression):
         raise ModelError(f"levels are {type(levels).__name__}; expected the name of rows, or an expression of a Model")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from ...models.programs.program import Program
 from ...models.programs.solution import Backend, BlockView, Capability, Options, Solution, Termination
 from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, SAME_LEVEL
 from .exact import ExactRounds
-from .levels import Levels, by_expression, by_rows
+from .levels import Levels, by_expression, by_names, by_rows
 from .ordered import ordered_outcomes
 from .rounds import Rounds
 
@@ -143,7 +144,7 @@ class LeximinSolution:
 
 def leximin(
     model: Model | Program,
-    levels: str | Expression = "fairness",
+    levels: str | Sequence[str] | Expression = "fairness",
     *,
     weights: Any = None,
     solver: AnySolver = "highs",
@@ -154,10 +155,12 @@ def leximin(
     Parameters
     ----------
     model : Model or Program
-        Ours, edited or your own; a file, a Pyomo or a CVXPY model comes as a Program (:func:`fairlp.read_program`).
-    levels : str or Expression
+        Ours, edited or your own; what Pyomo or another tool wrote as a file comes as a Program
+        (:func:`fairlp.read_program`).
+    levels : str, sequence of str, or Expression
         A block of rows ``… ≥ w·t`` where the model maximises t (the mechanisms call it ``fairness``), or an expression
-        with an index: its elements are the levels, and the model's own objective plays no part.
+        with an index: its elements are the levels, and the model's own objective plays no part. Several names are those
+        of single rows, as a file has them.
     weights : array_like, Series or mapping, optional
         Of an expression's elements: a level is the element divided by its weight, above 0. A block has its own.
     solver : str, Backend or class
@@ -197,7 +200,12 @@ def leximin(
     >>> print(answer.certify(exact=True))
     the leximin, proved (in rationals, 2 rounds); levels agree to ...
     """
-    problem = by_rows(model, levels, weights) if isinstance(levels, str) else by_expression(model, levels, weights)
+    if isinstance(levels, str):
+        problem = by_rows(model, levels, weights)
+    elif isinstance(levels, list | tuple) and all(isinstance(name, str) for name in levels):
+        problem = by_names(model, levels, weights)
+    else:
+        problem = by_expression(model, levels, weights)
     backend, name = find_backend(solver), str(spelt(solver))
     parsed = Options.from_keywords(name, options).tightened(backend)
     if problem.program.is_mip:
