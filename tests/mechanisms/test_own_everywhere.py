@@ -341,3 +341,43 @@ def test_every_command_takes_a_file(tmp_path, monkeypatch):
     assert "Pareto-optimal" in run("promises", "-m", own).stdout
     found = run("counterexample", "loose_rules.py:own_part", "Pareto-optimal", "--search", "-o", "broken.json").stdout
     assert "users" in found and (tmp_path / "broken.json").exists()
+    jobs = "user,arrival,tasks,duration,cpu,memory\nann,0,4,60,1,1\nbob,0,4,60,1,2\n"
+    (tmp_path / "jobs.csv").write_text(jobs, encoding="utf-8")
+    simulated = run(
+        "simulate", "ghodsi", "jobs.csv", "-p", f"{own},loose_rules.py:own_part,drfh", "--no-progress", "--csv"
+    )
+    assert [line.split(",")[0] for line in simulated.stdout.splitlines()[1:]] == ["memory-first", "own-part", "drfh"]
+
+
+def test_a_broken_package_does_not_break_the_rest(tmp_path):
+    info = tmp_path / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n", encoding="utf-8")
+    points = (
+        "[fairlp.mechanisms]\nlost-rule = no_such_module:f\nno-rule = json:dumps\n"
+        "[fairlp.solvers]\nlost-solver = no_such_module:C\nno-solver = json:dumps\n"
+    )
+    (info / "entry_points.txt").write_text(points, encoding="utf-8")
+    code = """
+import warnings, fairlp
+i = fairlp.examples.ghodsi()
+print(fairlp.allocate(i, "drf").totals.tolist())
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    print(fairlp.compare(i, ["drf"]).shape, "no-rule" in fairlp.mechanisms().index, len(told))
+print(fairlp.solvers().loc[["lost-solver", "no-solver"], "available"].tolist())
+for how in ({"mechanism": "lost-rule"}, {"mechanism": "no-rule"}, {"solver": "lost-solver"}, {"solver": "no-solver"}):
+    try:
+        fairlp.allocate(i, **({"mechanism": "drf"} | how))
+    except fairlp.FairlpError as error:
+        print(type(error).__name__, error)
+"""
+    lines = shell(tmp_path, "-c", code).stdout.splitlines()
+    assert lines[:3] == ["[3.0, 2.0]", "(2, 1) False 2", "[False, False]"], lines
+    assert [line.split()[0] for line in lines[3:]] == [
+        "UnknownNameError",
+        "UnknownNameError",
+        "SolverNotAvailableError",
+        "SolverError",
+    ]
+    assert "No module named 'no_such_module'" in lines[3] and "No module named 'no_such_module'" in lines[5]

@@ -59,7 +59,7 @@ def matrix(names: Iterable[backends.AnySolver] | None = None) -> pd.DataFrame:
     import pandas as pd
 
     if names is None:
-        names = [name for name in backends.backend_names() if backends.find_backend(name).available()[0]]
+        names = backends.available_backends()
     return pd.DataFrame({str(backends.spelt(name)): check(name)["outcome"] for name in names}).rename_axis(
         "solver", axis=1
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..errors import NotDefinedError, UnknownNameError, named
+from ..errors import FairlpWarning, NotDefinedError, UnknownNameError, named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,13 +55,21 @@ ENTRY_POINT_GROUP = __name__.rpartition(".")[0]
 
 
 class _Table(Mapping[str, "Mechanism"]):
-    """name → row; a family is imported when a row of it is asked for. Ours first, then what others brought."""
+    """name → row; a family is imported when a row of it is asked for. Ours first, then what others brought.
+
+    What a package brings and cannot be loaded is left out, with a warning; asked for by name, it is an error.
+    """
 
     def __getitem__(self, name: str) -> Mechanism:
         if name in FAMILIES:
             return _rows(FAMILIES[name])[name]
         if name not in OWN and name in _entry_points():
-            brought = _entry_points()[name].load()
+            try:
+                brought = _entry_points()[name].load()
+            except Exception as error:  # somebody else's package
+                raise UnknownNameError(
+                    f"mechanism {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
+                ) from error
             if getattr(brought, "name", None) != name:
                 raise UnknownNameError(
                     f"the package's entry point {name!r} leads to {brought!r}, which is no mechanism of that name; "
@@ -70,7 +79,7 @@ class _Table(Mapping[str, "Mechanism"]):
         return OWN[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*FAMILIES, *OWN, *_entry_points())))
+        return (name for name in _names() if name in FAMILIES or name in OWN or _loads(name))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -83,6 +92,21 @@ TABLE: Mapping[str, Mechanism] = _Table()
 def _rows(family: str) -> dict[str, Mechanism]:
     """Return the rows of a family by name."""
     return {row.name: row for row in importlib.import_module(family).ROWS}
+
+
+def _names() -> list[str]:
+    """Return all names, without loading what others brought."""
+    return list(dict.fromkeys((*FAMILIES, *OWN, *_entry_points())))
+
+
+@cache
+def _loads(name: str) -> bool:
+    """Whether what a package brought can be loaded; a warning says why not, once."""
+    try:
+        return TABLE[name] is not None
+    except UnknownNameError as error:
+        warnings.warn(f"left out: {error}", FairlpWarning, stacklevel=4)
+        return False
 
 
 @cache
@@ -105,7 +129,7 @@ def find(name: str | Mechanism) -> Mechanism:
             f"{getattr(name, '__name__', name)!r} is a function, not a mechanism; decorate it with "
             "@fairlp.mechanism('its-name')"
         )
-    return TABLE[named(name, list(TABLE), "mechanism")]
+    return TABLE[named(name, _names(), "mechanism")]
 
 
 def refuse_name(name: object) -> None:

@@ -15,11 +15,16 @@ def table() -> pd.DataFrame:
     """Return every back end as a DataFrame indexed by name: available, version, capabilities, and what to do if not."""
     import pandas as pd
 
+    from ..errors import FairlpError
     from ..models.programs.backends import backend_names, find_backend
 
     rows = {}
     for name in backend_names():
-        found = find_backend(name)
+        try:
+            found = find_backend(name)
+        except FairlpError as error:  # somebody else's package
+            rows[name] = {"available": False, "version": "", "capabilities": "", "install": "", "remedy": str(error)}
+            continue
         there, reason = found.available()
         rows[name] = {
             "available": there,

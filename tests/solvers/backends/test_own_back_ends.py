@@ -85,6 +85,14 @@ def test_an_object_with_its_own_constructor_solves_whole_tasks():
         fairlp.allocate(INSTANCE, "drf", solver=Whole)
 
 
+def test_an_integer_leximin_by_an_object():
+    model = fairlp.formulate(INSTANCE, "drf")
+    n = model["x"].indices[0]
+    model.constraint("whole", model["x"] == model.variable("whole-tasks", n, integer=True))
+    found = fairlp.leximin(model, solver=Whole(0.0, licence="x"))
+    assert found.solver == "whole" and found["x"].tolist() == pytest.approx([3, 2])
+
+
 @pytest.mark.parametrize("lie", LIES)
 def test_a_back_end_that_lies_is_caught(lie):
     Liar = liar(LIES[lie])

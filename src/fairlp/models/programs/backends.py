@@ -167,7 +167,27 @@ def find_backend(solver: AnySolver) -> Backend:
     if name not in entry_points and name.upper() in _load(FAMILIES["cvxpy"]).members:
         return find_backend(f"cvxpy:{name.upper()}")  # clarabel, scs, gurobi, …
     name = named(name, [*backend_names()], "solver")
-    return _made(entry_points[name].load(), name)
+    try:
+        brought = entry_points[name].load()
+    except Exception as error:  # somebody else's package
+        raise SolverNotAvailableError(
+            f"solver {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+    return _made(brought, name)
+
+
+def available_backends() -> list[str]:
+    """Return the names of the back ends that can be used here."""
+    return [name for name in backend_names() if not why_not(name)]
+
+
+def why_not(name: str) -> str:
+    """Return why a back end cannot be used here, and what to do; empty where it can."""
+    try:
+        there, reason = find_backend(name).available()
+    except FairlpError as error:
+        return str(error)
+    return "" if there else reason
 
 
 def spelt(solver: object) -> str:
