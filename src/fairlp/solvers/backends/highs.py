@@ -27,6 +27,9 @@ INTERIOR_POINT_FROM, INTERIOR_POINT_IN_SERIES_FROM, HIPO_FROM = 8_000, 60_000, 5
 _NARROW = 100.0
 #: Seconds, and times the longest solve so far, that a second opinion by another method may take.
 _PATIENCE = 5.0
+#: Steps of an interior point after which none will help: where coefficients lie orders of magnitude apart it may stand
+#: still for ever (HiGHS has no limit of its own; programs of any size take some 20 to 100).
+_MOST_STEPS = 1_000
 
 _thread_lock = threading.Lock()
 _threads_in_use: int | None = None
@@ -120,6 +123,8 @@ class HighsSession(ProgramSession):
         self.method = backend.choose(program, options, series)
         self._sign = sign(program)
         self._highs = configured(options, METHODS[self.method])
+        if "ipm_iteration_limit" not in options.extra:
+            _set(self._highs, "ipm_iteration_limit", _MOST_STEPS)
         self._longest = 0.0
         self.restart()
         self._passed = perf_counter() - begin
