@@ -18,6 +18,7 @@ from time import perf_counter
 
 import fairlp
 from fairlp.auditing import audit
+from fairlp.auditing.claims import claims
 from fairlp.auditing.promises import COLUMNS, as_entry, count_broken
 from fairlp.auditing.properties import DYNAMIC
 from fairlp.mechanisms.table import TABLE
@@ -43,7 +44,7 @@ def main() -> None:
             if (wanted in DYNAMIC) != ("horizon" in TABLE[name].options):
                 continue
             begin = perf_counter()
-            promised = wanted in TABLE[name].promises
+            promised = wanted in claims(TABLE[name])
             said = ""
             broken = 0
             if promised:
