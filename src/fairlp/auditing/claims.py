@@ -75,5 +75,8 @@ class Claim:
 
 def claims(row: Mechanism) -> dict[str, Claim]:
     """Return property → claim of a row of the table."""
-    made = [Claim.of(text, row.source) for text in row.promises]
+    try:
+        made = [Claim.of(text, row.source) for text in row.promises]
+    except UnknownNameError as error:
+        raise UnknownNameError(f"promises of mechanism {row.name!r}: {error}") from None
     return {claim.wanted: claim for claim in made}

@@ -133,6 +133,10 @@ def main() -> None:
     except Exception as error:
         for line in "".join(traceback.format_exception(error)).splitlines():
             print(bounded(line), file=sys.stderr)
+        whose = getattr(error, "__notes__", ())
+        if whose:  # it is the caller's own function that raised it
+            tell("error", f"{type(error).__name__}, {whose[-1]}: {error}")
+            raise SystemExit(ExitCode.INPUT) from None
         tell("error", f"unexpected {type(error).__name__}; this is a bug in fairlp, please report it with the above")
         raise SystemExit(ExitCode.BUG) from None
 

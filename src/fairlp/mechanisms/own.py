@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InstanceError, ModelError, NotDefinedError, UnknownNameError
+from ..errors import FairlpError, InstanceError, ModelError, NotDefinedError, UnknownNameError
 from ..formulations import normalisers
 from ..models.notation.labels import aligned
 from .capacity import overuse
@@ -108,7 +108,7 @@ class OwnMechanism(Mechanism):
     def defined_for(self, instance: Instance) -> OwnMechanism:
         """Return self, knowing whether the function returns a model or tasks: it is asked once, with this instance."""
         if self.methods[-1].name == UNKNOWN:
-            _settle(self, _is_model(self.function(instance), self.name))
+            _settle(self, _is_model(_returned(self.function, instance, self.name), self.name))
         return self
 
 
@@ -120,7 +120,7 @@ class _Procedure:
 
     def __call__(self, asked: Asked) -> Tasks:
         name = asked.mechanism.name
-        tasks = tasks_of(self.function(asked.instance), asked.instance, name)
+        tasks = tasks_of(_returned(self.function, asked.instance, name), asked.instance, name)
         over = _over(asked.instance, tasks)
         return Tasks(tasks, notes=() if over is None else (f"{name!r} gave out more than there is: {over}",))
 
@@ -222,12 +222,28 @@ def mechanism(
     return declare
 
 
+def _returned(function: Callable[[Instance], Any], instance: Instance, name: str) -> Any:
+    """Return what somebody's function returns; an error of its own says whose it is."""
+    try:
+        return function(instance)
+    except FairlpError:
+        raise
+    except Exception as error:
+        error.add_note(f"raised by the function of mechanism {name!r}")
+        raise
+
+
 def tasks_of(found: Any, instance: Instance, name: str) -> np.ndarray:
     """Return what a procedure returned as users × servers; raise where it is of another form."""
     whole = (len(instance.users), len(instance.servers))
-    given = np.asarray(
-        aligned(found, (instance.users, instance.servers), f"what {name!r} returned", InstanceError), dtype=float
-    )
+    ordered = aligned(found, (instance.users, instance.servers), f"what {name!r} returned", InstanceError)
+    try:
+        given = np.asarray(ordered, dtype=float)
+    except (TypeError, ValueError):
+        raise InstanceError(
+            f"{name!r} returned {type(found).__name__}; expected a Model, or tasks: "
+            f"{whole[0]} users × {whole[1]} servers"
+        ) from None
     if given.shape == whole[:1] and whole[1] == 1:
         given = given[:, None]
     if given.shape != whole:
@@ -282,7 +298,7 @@ class _Formulation:
     function: Callable[[Instance], Any]
 
     def __call__(self, instance: Instance) -> Model:
-        found = self.function(instance)
+        found = _returned(self.function, instance, self.name)
         if not _is_model(found, self.name):
             raise ModelError(f"mechanism {self.name!r} is a formulation and returned {type(found).__name__}, no Model")
         model: Model = found

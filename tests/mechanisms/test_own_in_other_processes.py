@@ -1,0 +1,217 @@
+"""Mechanisms of one's own in other processes: studies and their workers, installed packages, files, commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cli_runner import run
+from fairlp import study
+from fairlp.errors import StudyError
+from own_mechanisms import EVERY
+from paths import ROOT
+
+
+def experiment(mechanisms, **changes):
+    parts = {"users": [4], "resources": [2], "demands": [[1, 5]], "reserves": [[20, 40]]}
+    how = {"generator": "uniform-integers", "grid": parts, "statistics": ["summary"], "runs": 3}
+    return study.Study(name="own", mechanisms=mechanisms, **(how | changes))
+
+
+ALL = {row.name: row for row in EVERY}
+
+
+def test_a_study_in_other_processes_is_the_same_by_reference(tmp_path):
+    one, two = (experiment(ALL).run(workers=n, progress=False).frame for n in (1, 2))
+    assert one.equals(two) and len(one) == 3
+    document = experiment(ALL).to_dict()
+    assert document["mechanisms"]["own-part"]["mechanism"] == "own_mechanisms:own_part"
+    with pytest.raises(StudyError, match=r"'own_mechanisms:memory_first' is a function of a module.*allow_code"):
+        study.Study.from_dict(document)
+    assert study.Study.from_dict(document, allow_code=True).run(progress=False).frame.equals(one)
+    file = experiment(ALL).write(tmp_path / "own.yaml")
+    with pytest.raises(StudyError, match="--allow-code"):
+        study.Study.read(file)
+    assert "--allow-code" in run("study", "run", file, "-o", tmp_path / "r.parquet", code=3).stderr
+    run("study", "run", file, "-o", tmp_path / "r.parquet", "--allow-code", "--no-progress")
+    assert (tmp_path / "r.parquet").exists()
+
+
+def test_a_study_on_a_cluster_of_dask():
+    distributed = pytest.importorskip("distributed")
+    expected = experiment(ALL).run(progress=False).frame
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+    ):
+        assert experiment(ALL).run(backend="dask", progress=False).frame.equals(expected)
+
+
+SCRIPT = """
+import fairlp
+from fairlp import study
+
+@fairlp.mechanism("equal-tasks", source="a script")
+def equal_tasks(instance):
+    n, i, r = instance.users, instance.servers, instance.resources
+    model = fairlp.Model("Equal tasks", indices=(n, i, r))
+    x, t = model.variable("x", n, i), model.variable("t")
+    d = model.parameter("d", (n, r), instance.demands)
+    c = model.parameter("c", (i, r), instance.capacities)
+    model.constraint("capacity", (d * x).sum(n) <= c)
+    model.constraint("fairness", x.sum(i) >= {level} * t)
+    model.maximize(t)
+    model.define("tasks", x)
+    return model
+
+@equal_tasks.method("division")
+def division(instance):
+    return {times} * (instance.pool / instance.demands.sum(axis=0)).min() * (instance.demands[:, :1] * 0 + 1)
+
+if __name__ == "__main__":
+    import sys
+    grid = {{"users": [3], "resources": [1], "demands": [[1, 5]], "reserves": [[20, 40]]}}
+    mechanisms = {{"own": {{"mechanism": equal_tasks, "method": sys.argv[1]}}}}
+    made = study.Study("s", "uniform-integers", grid, mechanisms, ["summary"], runs=4)
+    one = made.run(workers=1, progress=False).frame
+    two = made.run(sys.argv[2] if len(sys.argv) > 2 else None, workers=2, progress=False).frame
+    print(one.equals(two), len(two), "error" in two)
+"""
+
+
+def script(path, *arguments, level="1", times="1"):
+    path.write_text(SCRIPT.format(level=level, times=times), encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, str(path), *map(str, arguments)], capture_output=True, text=True, cwd=path.parent, timeout=120
+    )
+
+
+@pytest.mark.parametrize("method", ["lp", "division"])
+def test_a_study_takes_a_mechanism_of_a_script_into_its_workers(tmp_path, method):
+    done = script(tmp_path / "own_script.py", method)
+    assert done.stdout.split() == ["True", "4", "False"], done.stderr
+
+
+def test_a_study_does_not_go_on_with_another_function(tmp_path):
+    assert script(tmp_path / "own_script.py", "lp", "r.parquet").returncode == 0
+    again = script(tmp_path / "own_script.py", "lp", "r.parquet")
+    assert again.returncode == 0, "the same function goes on"
+    unknown = script(tmp_path / "own_script.py", "procedure")
+    assert unknown.returncode != 0 and "mechanism 'equal-tasks' has no method 'procedure'" in unknown.stderr
+    for change in ({"level": "2"}, {"times": "0.5"}):
+        changed = script(tmp_path / "own_script.py", "lp", "r.parquet", **change)
+        assert changed.returncode != 0 and "StudyError" in changed.stderr and "another study" in changed.stderr
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """An installed package with an entry point, and a folder with a file: environment for a new process."""
+    home = tmp_path_factory.mktemp("installed")
+    text = (ROOT / "tests" / "support" / "own_mechanisms.py").read_text(encoding="utf-8")
+    (home / "their_package").mkdir()
+    (home / "their_package" / "__init__.py").write_text("", encoding="utf-8")
+    (home / "their_package" / "rules.py").write_text(text, encoding="utf-8")
+    info = home / "their_package-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n", encoding="utf-8")
+    lines = ["[fairlp.mechanisms]", *(f"{row.name} = their_package.rules:{row.function.__name__}" for row in EVERY)]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (home / "loose.py").write_text(text, encoding="utf-8")
+    return home
+
+
+def shell(home, *arguments):
+    environment = {**os.environ, "PYTHONPATH": str(home), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=home, timeout=120)
+
+
+def typed(home, *arguments):
+    return shell(home, "-c", "from fairlp.cli import main; main()", *arguments)
+
+
+def test_an_installed_package_brings_mechanisms(package):
+    code = (
+        "import fairlp; i = fairlp.examples.ghodsi();"
+        "print(fairlp.mechanisms().index[-5:].tolist(), fairlp.allocate(i, 'own-part').totals.tolist(),"
+        "fairlp.allocate(i, 'memory-first').method, fairlp.compare(i, ['half-guaranteed', 'drf']).shape)"
+    )
+    done = shell(package, "-c", code)
+    assert done.stdout.split("]")[0][1:].replace("'", "").split(", ") == [row.name for row in EVERY], done.stderr
+    assert "[2.25, 1.5] filling (2, 2)" in done.stdout
+    assert "one-by-one" in typed(package, "mechanisms", "--json").stdout
+
+
+@pytest.mark.parametrize("name", ["memory-first", "their_package.rules:memory_first", "loose.py:memory_first"])
+def test_the_command_line_takes_a_name_a_module_or_a_file(package, name):
+    done = typed(package, "allocate", "ghodsi", "-m", name, "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 0 and found["mechanism"] == "memory-first" and found["method"] == "filling", done.stderr
+
+
+def test_every_command_takes_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "tests" / "support" / "own_mechanisms.py").read_text(encoding="utf-8")
+    (tmp_path / "loose_rules.py").write_text(text, encoding="utf-8")
+    own = "loose_rules.py:memory_first"
+    assert "fairness" in run("show", "ghodsi", "-m", own).stdout
+    run("export", "ghodsi", "-m", own, "-o", "own.mps")
+    assert (tmp_path / "own.mps").exists()
+    assert "filling" in run("validate", "ghodsi", "-m", own).stdout
+    assert "memory-first" in run("compare", "ghodsi", "-m", f"{own},drf").stdout
+    assert "envy-free" in run("audit", "ghodsi", "-m", own, "-p", "feasible", "-p", "envy-free").stdout
+    assert "Pareto-optimal" in run("promises", "-m", own).stdout
+    found = run("counterexample", "loose_rules.py:own_part", "Pareto-optimal", "--search", "-o", "broken.json").stdout
+    assert "users" in found and (tmp_path / "broken.json").exists()
+    jobs = "user,arrival,tasks,duration,cpu,memory\nann,0,4,60,1,1\nbob,0,4,60,1,2\n"
+    (tmp_path / "jobs.csv").write_text(jobs, encoding="utf-8")
+    simulated = run(
+        "simulate", "ghodsi", "jobs.csv", "-p", f"{own},loose_rules.py:own_part,drfh", "--no-progress", "--csv"
+    )
+    assert [line.split(",")[0] for line in simulated.stdout.splitlines()[1:]] == ["memory-first", "own-part", "drfh"]
+
+
+def test_a_broken_package_does_not_break_the_rest(tmp_path):
+    info = tmp_path / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n", encoding="utf-8")
+    points = (
+        "[fairlp.mechanisms]\nlost-rule = no_such_module:f\nno-rule = json:dumps\n"
+        "[fairlp.solvers]\nlost-solver = no_such_module:C\nno-solver = json:dumps\n"
+    )
+    (info / "entry_points.txt").write_text(points, encoding="utf-8")
+    code = """
+import warnings, fairlp
+i = fairlp.examples.ghodsi()
+print(fairlp.allocate(i, "drf").totals.tolist())
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    print(fairlp.compare(i, ["drf"]).shape, "no-rule" in fairlp.mechanisms().index, len(told))
+print(fairlp.solvers().loc[["lost-solver", "no-solver"], "available"].tolist())
+for how in ({"mechanism": "lost-rule"}, {"mechanism": "no-rule"}, {"solver": "lost-solver"}, {"solver": "no-solver"}):
+    try:
+        fairlp.allocate(i, **({"mechanism": "drf"} | how))
+    except fairlp.FairlpError as error:
+        print(type(error).__name__, error)
+"""
+    lines = shell(tmp_path, "-c", code).stdout.splitlines()
+    assert lines[:3] == ["[3.0, 2.0]", "(2, 1) False 2", "[False, False]"], lines
+    assert [line.split()[0] for line in lines[3:]] == [
+        "UnknownNameError",
+        "UnknownNameError",
+        "SolverNotAvailableError",
+        "SolverError",
+    ]
+    assert "No module named 'no_such_module'" in lines[3] and "No module named 'no_such_module'" in lines[5]
+
+
+def test_an_error_in_somebody_elses_function_is_no_bug_of_ours(tmp_path):
+    text = "import fairlp\n@fairlp.mechanism('careless')\ndef careless(instance):\n    return 1 / 0\n"
+    (tmp_path / "rules.py").write_text(text, encoding="utf-8")
+    told = typed(tmp_path, "allocate", "ghodsi", "-m", "rules.py:careless")
+    assert told.returncode == 3 and "bug in fairlp" not in told.stderr
+    assert "raised by the function of mechanism 'careless'" in told.stderr.splitlines()[-1]
