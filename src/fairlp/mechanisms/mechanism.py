@@ -288,7 +288,7 @@ def run(
 
     Parameters are those of :func:`fairlp.allocate`. Returns an Allocation, or a DynamicAllocation where users arrive.
     """
-    from ..models.programs.backends import find_backend, spelt
+    from ..models.programs.backends import find_backend, is_default, spelt
 
     name_of_solver = spelt(solver)
     find_backend(name_of_solver)  # a name that does not exist ends it here, whatever the method
@@ -296,7 +296,7 @@ def run(
     parameters = {name: value for name, value in options.items() if name in mechanism.options}
     of_solver = {name: value for name, value in options.items() if name not in parameters}
     if method == "auto":
-        chosen = mechanism.fastest(instance, parameters, solving=bool(of_solver) or name_of_solver != "highs")
+        chosen = mechanism.fastest(instance, parameters, solving=bool(of_solver) or not is_default(name_of_solver))
     else:
         chosen = mechanism.method_called(method)
         mechanism.refuse(chosen, parameters)

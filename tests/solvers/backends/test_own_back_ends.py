@@ -217,6 +217,20 @@ def test_two_objects_of_one_name_are_not_mixed_up():
     assert fairlp.allocate(INSTANCE, "drf", solver=right).solver == "same"
 
 
+def test_an_object_called_as_ours_is_used_and_not_ours():
+    used = []
+
+    class Ours(Dual):
+        name = "highs"
+
+        def run(self, program, options):
+            used.append(program.name)
+            return super().run(program, options)
+
+    found = fairlp.allocate(INSTANCE, "drf", solver=Ours())
+    assert used and found.method == "lp" and fairlp.allocate(INSTANCE, "drf").method != "lp"
+
+
 def test_the_name_that_carries_an_object_travels():
     name = pickle.loads(pickle.dumps(backends.spelt(Dual())))
     assert name == "Dual" and fairlp.formulate(INSTANCE, "drf").solve(name).verify().is_optimal

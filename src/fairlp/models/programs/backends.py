@@ -136,6 +136,11 @@ def is_reference(name: str) -> bool:
     return bool(colon) and home.casefold() not in ours and name not in _entry_points()
 
 
+def is_default(name: str) -> bool:
+    """Whether a name is what is taken where nobody names a solver; an object of that name is not."""
+    return name == "highs" and not isinstance(name, SolverName)
+
+
 def carried(name: str) -> str:
     """Return a name as it travels to another process: one of one's own takes its back end along."""
     name = spelt(name)
