@@ -216,7 +216,7 @@ def test_what_is_not_finite_is_not_there(wrong):
 
 def test_points_are_within_bounds_and_whole_where_they_are_to_be():
     assert Planted(x=(3.0, -1e-9)).solve(plain(), Options()).x.tolist() == [3, 0]
-    found = Planted(x=(1 + 1e-9, 1 - 1e-9)).solve(whole(), Options())
+    found = Planted(x=(1 + 1e-9, 1 - 1e-9), duals=(-1.0,)).solve(whole(), Options())
     assert found.x.tolist() == [1, 1] and found.row_duals is None
 
 

@@ -238,9 +238,7 @@ def test_columns_that_would_help_are_added_and_fixed_ones_are_not(sense):
     bounds = [(0, INF), (0, 0), (0, INF), (0, INF)]
     p = program([[1.0] * 4], [(-INF, 4.0)], bounds, [sign, sign * 9, sign * 1.01, -sign], sense)
     started = session(p, ([4.0, 0, 0, 0], [sign]))
-    started.active[:] = [True, False, False, False]
-    started.columns = np.flatnonzero(started.active)
-    started.master = started._load()
+    started._see(np.array([True, False, False, False]))
     found = started.solve()
     assert found.x.tolist() == pytest.approx([0, 0, 4, 0]) and found.verify().is_optimal
     assert not started.active[1]
@@ -250,9 +248,7 @@ def test_a_part_that_is_infeasible_takes_the_columns_that_relieve_it():
     p = program([[1.0, 1.0, 0.0]], [(2.0, INF)], [(0, 1), (0, INF), (0, INF)], [-1.0, -3.0, -1.0])
     for ray in (True, False):
         started = session(p, ([1.0, 0, 0], [-1.0]))
-        started.active[:] = [True, False, False]
-        started.columns = np.flatnonzero(started.active)
-        started.master = started._load()
+        started._see(np.array([True, False, False]))
         if not ray:
             honest = started.master.solve
             started.master.solve = lambda honest=honest: dataclasses.replace(honest(), row_ray=None)
@@ -263,9 +259,7 @@ def test_a_part_that_is_infeasible_takes_the_columns_that_relieve_it():
 def test_bounds_of_columns_change_at_their_own_places():
     p = program([[1.0, 1.0, 1.0]], [(-INF, 4.0)], [(0, INF)] * 3, [1.0, 2.0, 3.0])
     started = session(p, ([0, 0, 4.0], [3.0]))
-    started.active[:] = [False, False, True]
-    started.columns = np.flatnonzero(started.active)
-    started.master = started._load()
+    started._see(np.array([False, False, True]))
     at = np.array([0, 2])
     started.change(columns=(at, np.zeros(2), np.array([5.0, 1.0])))
     found = started.solve()

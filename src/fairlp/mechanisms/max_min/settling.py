@@ -48,21 +48,29 @@ def orders_of_magnitude(instance: Instance, due: np.ndarray) -> float:
     return spread
 
 
+def _given_spread(instance: Instance) -> float:
+    """Return the ratio of the largest to the smallest number of one kind as it was given, whatever it decides."""
+    parts = (part[part > 0] for part in (instance.demands, instance.capacities, instance.weights))
+    return max(float(part.max() / part.min()) if part.size else 1.0 for part in parts)
+
+
 def settled(method: Callable[[Asked], Tasks], *, rationals: bool = True) -> Callable[[Asked], Tasks]:
     """Return the method, with its answer settled in rationals where floats cannot decide (or just said to be open)."""
 
     def settle(asked: Asked) -> Tasks:
         due = entitled(asked.instance, asked.mechanism.gamma(asked.instance))
         spread = orders_of_magnitude(asked.instance, due)
-        if spread <= 1 / DELICATE:
-            return method(asked)
         outcome, failure = None, None
         try:
             outcome = method(asked)
         except SolverNotAvailableError:
             raise  # no rounding, and no answer that was asked for
         except SolverError as error:
+            if spread <= 1 / DELICATE and _given_spread(asked.instance) <= 1 / DELICATE:
+                raise
             failure = error
+        if spread <= 1 / DELICATE and outcome is not None:
+            return outcome
         verdict, tasks = _in_rationals(asked) if rationals else (Verdict(False, "servers are shared one by one"), due)
         if verdict.proved:
             return _of_rationals(asked.instance, outcome, due, verdict, tasks)
