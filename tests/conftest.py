@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
+from fairlp.mechanisms.table import OWN
 from profiles import PROFILE, many
 
 settings.register_profile("quick", max_examples=50)
 settings.register_profile("nightly", max_examples=many(50))
 settings.load_profile(PROFILE)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the notebooks, the longest tests: at the end one of them would be waited for by all other workers."""
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/test_notebooks"))
+
+
+@pytest.fixture(autouse=True)
+def gone_with_the_test() -> Iterator[None]:
+    """Mechanisms that a test declares are not there for the others."""
+    before = dict(OWN)
+    yield
+    OWN.clear()
+    OWN.update(before)

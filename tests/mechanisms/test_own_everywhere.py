@@ -8,7 +8,7 @@ import pytest
 
 import fairlp
 from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError, UnsupportedError
-from fairlp.mechanisms.table import OWN
+from fairlp.mechanisms.table import OWN, find
 from own_mechanisms import EVERY, WITH_MODEL, half_guaranteed, memory_first, most_tasks, one_by_one, own_part
 
 #: cyd needs no memory: what counts is its share of the CPU
@@ -31,6 +31,12 @@ TASKS = {
 }
 every = pytest.mark.parametrize("row", EVERY, ids=lambda row: row.name)
 with_model = pytest.mark.parametrize("row", WITH_MODEL, ids=lambda row: row.name)
+
+
+@pytest.fixture(autouse=True)
+def declared():
+    for row in EVERY:
+        find(row)
 
 
 @every

@@ -12,8 +12,15 @@ import pytest
 from cli_runner import run
 from fairlp import study
 from fairlp.errors import StudyError
+from fairlp.mechanisms.table import find
 from own_mechanisms import EVERY
 from paths import ROOT
+
+
+@pytest.fixture(autouse=True)
+def declared():
+    for row in EVERY:
+        find(row)
 
 
 def experiment(mechanisms, **changes):
@@ -53,6 +60,7 @@ def test_a_study_on_a_cluster_of_dask():
 
 SCRIPT = """
 import fairlp
+from fairlp.mechanisms.table import find
 from fairlp import study
 
 @fairlp.mechanism("equal-tasks", source="a script")
