@@ -14,12 +14,11 @@ from ..api import allocate
 from ..errors import FairlpError
 from ..tolerances import AUDIT
 from .findings import Finding, amount
+from .lying import FACTORS, in_words, nearby, none_found, own_use
 
 if TYPE_CHECKING:
     from ..mechanisms.arrivals.result import DynamicAllocation
     from ..models.instances.instance import Instance
-
-_FACTORS = (2.0, 0.5, 1.1, 0.9, 4.0, 0.25, 10.0)
 
 
 @dataclass(frozen=True)
@@ -68,8 +67,7 @@ def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
             break
         found.sort(key=lambda one: -one.gain)
         best = found[int(rng.integers(0, min(5, len(found))))]
-        changed = best.demand * np.exp(rng.normal(0, 0.3, len(best.demand)) * (rng.random(len(best.demand)) < 0.7))
-        found.append(_tried(result, best.user, best.user, changed))
+        found.append(_tried(result, best.user, best.user, nearby(best.demand, rng)))
     return _judged(result, found)
 
 
@@ -113,7 +111,7 @@ def _demands(
     resources = true.shape[1]
     rounds: list[Callable[[int], np.ndarray]] = [
         lambda n, r=r, f=f: true[n] * np.where(np.arange(resources) == r, f, 1.0)  # type: ignore[misc]
-        for f in _FACTORS
+        for f in FACTORS
         for r in range(resources)
     ]
     rounds += [lambda n, m=m: true[m] for m in range(len(true))]  # type: ignore[misc]
@@ -143,8 +141,7 @@ def _tried(result: DynamicAllocation, user: int, place: int, demand: np.ndarray)
             answer = cast("DynamicAllocation", allocate(told, result.mechanism, horizon=result.schedule.horizon))
     except FairlpError:
         return _Lie(-np.inf, 0, user, place, demand, told)
-    some = true > 0
-    use = float((demand[some] / true[some]).min())
+    use = own_use(true, demand)
     alone = float(instance.gamma()[user].sum())
     # from the step on at which it is there either way
     lying = answer.tasks.to_numpy()[place:, place] * use
@@ -157,7 +154,7 @@ def _tried(result: DynamicAllocation, user: int, place: int, demand: np.ndarray)
 def _judged(result: DynamicAllocation, found: list[_Lie]) -> Finding:
     best = max(found, key=lambda one: one.gain, default=None)
     if best is None or best.gain <= AUDIT:
-        return Finding(None, 0.0, f"no lie that pays was found in {len(found)} tries, which proves nothing")
+        return none_found(len(found))
     instance = result.instance.select_users(result.schedule.order)
     name = repr(instance.users[best.user])
     true = instance.demands[best.user]
@@ -165,8 +162,7 @@ def _judged(result: DynamicAllocation, found: list[_Lie]) -> Finding:
     if best.place != best.user:
         ways.append(f"by coming at step {best.place + 1} instead of {best.user + 1}")
     if not np.array_equal(best.demand, true):
-        told = ", ".join(f"{r} {amount(v)}" for r, v in zip(instance.resources, best.demand, strict=True))
-        ways.append(f"by claiming to need {told}")
+        ways.append(in_words(instance, best.demand))
     more = amount(best.gain * float(instance.gamma()[best.user].sum()))
     witness = f"step {best.step}: {name} would run {more} more tasks of its own {' and '.join(ways)}"
     return Finding(False, -best.gain, witness, misreport=best.instance)

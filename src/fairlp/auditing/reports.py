@@ -10,6 +10,7 @@ from ..errors import FairlpError
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
+from .lying import FACTORS, in_words, nearby, none_found, own_use
 
 _NEEDS_MECHANISM = "it takes the mechanism that made the allocation, to run it again; none is known"
 
@@ -64,20 +65,19 @@ def strategy_proof(case: Case) -> Finding:
     while tried < case.tries and pool:
         pool.sort(key=lambda lie: -lie[0])
         _, user, demand, eligible = pool[int(rng.integers(0, min(5, len(pool))))]
-        changed = demand * np.exp(rng.normal(0, 0.3, len(demand)) * (rng.random(len(demand)) < 0.7))
+        changed = nearby(demand, rng)
         tried += 1
         gain = _gain(case, user, changed, eligible)
         pool.append((gain, user, changed, eligible))
     if not pool:
         return Finding.vacuous("there is no other demand or server to claim")
     if max(pool, key=lambda lie: lie[0])[0] <= AUDIT:
-        return Finding(None, 0.0, f"no lie that pays was found in {tried} tries, which proves nothing")
+        return none_found(tried)
     best_gain, user, demand, eligible = max(pool, key=lambda lie: lie[0])
     lie = _lying(case.instance, user, demand, eligible)
-    told = ", ".join(f"{r} {amount(v)}" for r, v in zip(case.instance.resources, demand, strict=True))
     where = "" if (eligible == case.instance.eligible[user]).all() else " and of where it may run"
     more = amount(best_gain * case.alone[user])
-    witness = f"{case.name(user)} would run {more} more tasks of its own by claiming to need {told}{where}"
+    witness = f"{case.name(user)} would run {more} more tasks of its own {in_words(case.instance, demand)}{where}"
     return Finding(False, -best_gain, witness, misreport=lie)
 
 
@@ -86,13 +86,12 @@ def _structured(
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield lies that have paid somewhere: one resource scaled, another user's demand, fewer servers."""
     users = rng.permutation(len(instance.users)).tolist()
-    factors = (2.0, 0.5, 1.1, 0.9, 4.0, 0.25, 10.0)
     eligible = instance.eligible
     per_user: list[list[tuple[np.ndarray, np.ndarray]]] = []
     for n in users:
         true, where = instance.demands[n], eligible[n]
         lies: list[tuple[np.ndarray, np.ndarray]] = []
-        for factor in factors:
+        for factor in FACTORS:
             for r in range(len(true)):
                 if true[r] > 0:
                     demand = true.copy()
@@ -140,8 +139,7 @@ def _gain(case: Case, user: int, demand: np.ndarray, eligible: np.ndarray) -> fl
     except FairlpError:
         return -np.inf
     gamma = instance.gamma()[user]
-    some = true > 0
-    use = np.where(gamma > 0, given * (demand[some] / true[some]).min(), 0.0)
+    use = np.where(gamma > 0, given * own_use(true, demand), 0.0)
     if case.whole:
         use = np.floor(use * (1 + AUDIT))
     useful = min(float(use.sum()), float(instance.task_limits[user]))

@@ -12,7 +12,14 @@ from .app import ExitCode, app
 from .groups import grouped
 from .inputs import load_instance
 from .output import Report, print_text, wrote
-from .parameters import ExtraOption, InstanceArgument, complete_mechanism, own_mechanism, solver_options
+from .parameters import (
+    ExtraOption,
+    InstanceArgument,
+    complete_mechanism,
+    mechanism_option,
+    own_mechanism,
+    solver_options,
+)
 from .tables import report_table
 
 if TYPE_CHECKING:
@@ -33,17 +40,7 @@ class Subject:
             help="CSV of what a scheduler did: user and a column for each server, or user, server, tasks.",
         ),
     ] = None
-    mechanism: Annotated[
-        str | None,
-        typer.Option(
-            "--mechanism",
-            "-m",
-            metavar="NAME",
-            callback=own_mechanism,
-            autocompletion=complete_mechanism,
-            help="Audit what this mechanism does.",
-        ),
-    ] = None
+    mechanism: Annotated[str | None, mechanism_option("Audit what this mechanism does.")] = None
 
     def __post_init__(self) -> None:
         if (self.allocation is None) == (self.mechanism is None):
@@ -138,17 +135,7 @@ def promises(
         int, typer.Option("--audits", min=0, help="Random instances to audit for each promise, now.")
     ] = 0,
     seed: Annotated[int, typer.Option("--seed", help="Seed of those instances.")] = 0,
-    mechanisms: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mechanism",
-            "-m",
-            metavar="NAME",
-            callback=own_mechanism,
-            autocompletion=complete_mechanism,
-            help="Only this one.",
-        ),
-    ] = None,
+    mechanisms: Annotated[list[str] | None, mechanism_option("Only this one.")] = None,
     report: Report,
 ) -> None:
     """Which mechanism promises which property, and the smallest instances that break the others.

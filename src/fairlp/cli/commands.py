@@ -22,9 +22,8 @@ from .parameters import (
     OversizedOption,
     SolverOption,
     TimeLimitOption,
-    complete_mechanism,
     given_names,
-    own_mechanism,
+    mechanism_option,
     solver_options,
 )
 from .reports import Which, allocation_table, report_allocation, report_comparison
@@ -123,14 +122,10 @@ def compare(
     instance: InstanceArgument,
     mechanism: Annotated[
         list[str] | None,
-        typer.Option(
-            "--mechanism",
-            "-m",
-            metavar="NAMES",
+        mechanism_option(
+            "Names with commas between them, or repeated; by default all that are defined for the instance.",
+            "NAMES",
             show_default=False,
-            callback=own_mechanism,
-            autocompletion=complete_mechanism,
-            help="Names with commas between them, or repeated; by default all that are defined for the instance.",
         ),
     ] = None,
     value: Annotated[

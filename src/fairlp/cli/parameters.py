@@ -82,6 +82,19 @@ def complete_instance(incomplete: str) -> list[tuple[str, str]]:
     return found if prefix else [*found, *complete_example(incomplete)]
 
 
+def mechanism_option(what: str, metavar: str = "NAME", **how: Any) -> Any:
+    """Return the option that names a mechanism, or several; ``what`` is its help."""
+    return typer.Option(
+        "--mechanism",
+        "-m",
+        metavar=metavar,
+        callback=own_mechanism,
+        autocompletion=complete_mechanism,
+        help=what,
+        **how,
+    )
+
+
 InstanceArgument = Annotated[
     str,
     typer.Argument(
@@ -93,15 +106,7 @@ InstanceArgument = Annotated[
     ),
 ]
 MechanismOption = Annotated[
-    str,
-    typer.Option(
-        "--mechanism",
-        "-m",
-        metavar="NAME",
-        callback=own_mechanism,
-        autocompletion=complete_mechanism,
-        help="See: fairlp mechanisms; your own: package.module:function or file.py:function.",
-    ),
+    str, mechanism_option("See: fairlp mechanisms; your own: package.module:function or file.py:function.")
 ]
 SolverOption = Annotated[
     str,

@@ -16,19 +16,12 @@ def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     A solver keeps capacities within its tolerance, and which digits that leaves depends on the machine's arithmetic.
     """
     used = _used(instance, tasks)
-    rows = np.flatnonzero(_largest(used) > 1 + ROUNDING)
-    if not rows.size:
-        return tasks
     within, needs = tasks.copy(), instance.demands > 0
-    for i in rows:  # only whoever takes of what is used too much gives some of it back
+    # Only whoever takes of what is used too much gives some of it back.
+    for i in np.flatnonzero(used.max(axis=1) > 1 + ROUNDING):
         over = np.where(used[i] > 1 + ROUNDING, used[i], 1.0)
         within[:, i] /= np.where(needs, over, 1.0).max(axis=1)
     return within
-
-
-def _largest(used: np.ndarray) -> np.ndarray:
-    """Return the use of each server's most used resource."""
-    return np.asarray(used.max(axis=1))
 
 
 def overuse(instance: Instance, tasks: np.ndarray) -> tuple[Any, Any, float] | None:

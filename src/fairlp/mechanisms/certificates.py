@@ -12,6 +12,7 @@ from ..tolerances import AGREEMENT, VERIFIED
 from .allocation import Allocation
 from .mechanism import run
 from .table import find
+from .validation import differences
 
 
 def by_rounds(allocation: Allocation, exact: bool = False) -> Verdict:
@@ -38,8 +39,7 @@ def _agreement(
 ) -> Verdict:
     """Return the verdict on levels that ought to be the expected ones."""
     own = allocation.levels.to_numpy()
-    larger = np.maximum(abs(own), abs(expected))
-    difference = abs(own - expected) / np.where(larger > 0, larger, 1.0)
+    difference = differences(own, expected)
     worst = int(difference.argmax())
     most = float(difference[worst])
     if most > AGREEMENT:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import FairlpError, InstanceError, ModelError, NotDefinedError, UnknownNameError
+from ..errors import FairlpError, InstanceError, ModelError, NotDefinedError, UnknownNameError, require_own_name
 from ..formulations import normalisers
 from ..models.notation.labels import aligned
 from .capacity import overuse
@@ -20,7 +20,7 @@ from .domains import Domain
 from .mechanism import Asked, Mechanism, Method, Tasks
 from .own_models import solve_model
 from .own_proofs import compare_methods, prove
-from .table import OWN, refuse_name
+from .table import FAMILIES, OWN
 
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
@@ -199,7 +199,7 @@ def mechanism(
     def declare(function: Callable[[Instance], Any]) -> OwnMechanism:
         if not callable(function):
             raise UnknownNameError(f"mechanism {name!r} is to be a function of an Instance, not {function!r}")
-        refuse_name(name)
+        require_own_name(name, FAMILIES, "mechanism")
         row = OwnMechanism(
             name,
             title or inspect.getdoc(function) or name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -66,9 +66,8 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
     sizes = [len(index) for index in indices]
     users, servers = len(instance.users), len(instance.servers)
     found = [list(index.labels) for index in indices]
-    both = {0, 1} if _is(found, instance.users) and _is(found, instance.servers) and len(found) == 2 else set()
-    alone = len(found) == 1 and _is(found, instance.users) and servers == 1
-    if not both and not alone:
+    wanted = [list(instance.users), list(instance.servers)]
+    if found not in (wanted, wanted[::-1]) and not (found == wanted[:1] and servers == 1):
         raise ModelError(
             f"the formulation of {name!r} defines 'tasks' over ({', '.join(i.symbol for i in indices)}), of sizes "
             f"{sizes}; expected users and servers, {users} and {servers}"
@@ -82,10 +81,6 @@ def tasks_at(model: Model, x: np.ndarray, instance: Instance) -> np.ndarray:
     if len(indices) == 2 and list(indices[0].labels) != list(instance.users):
         values = values.T
     return np.asarray(np.maximum(values.reshape(len(instance.users), -1), 0.0))
-
-
-def _is(found: list[list[Any]], index: Any) -> bool:
-    return list(index) in found
 
 
 def _prices(answer: LeximinSolution | Solution, instance: Instance) -> np.ndarray | None:

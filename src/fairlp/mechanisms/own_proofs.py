@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from ..errors import NotDefinedError
-from ..models.programs.certificate import Verdict
+from ..models.programs.certificate import Certificate, Verdict
 from ..solvers.leximin.of_model import leximin
 from ..tolerances import AGREEMENT, VERIFIED
 from .allocation import Allocation
 from .own_models import is_leximin, tasks_at
 from .table import find
-from .validation import Check, agreement
+from .validation import Check, agreement, differences
 
 #: A back end that shares no code with the first, to compare with.
 _SECOND = {"highs": "scipy"}
@@ -38,15 +37,14 @@ def prove(allocation: Allocation, exact: bool = False) -> Verdict:
     else:
         solution = model.solve().require_optimal()
         certificate = solution.certify(exact=exact)
-        proved = bool(getattr(certificate, "proved", False) or getattr(certificate, "is_optimal", False))
+        proved = certificate.is_optimal if isinstance(certificate, Certificate) else certificate.proved
         verdict = Verdict(proved, str(certificate))
         assert solution.x is not None
         x = solution.x
     if not verdict.proved:
         return verdict
     ours, expected = allocation.totals.to_numpy(), tasks_at(model, x, instance).sum(axis=1)
-    larger = np.maximum(abs(ours), abs(expected))
-    difference = abs(ours - expected) / np.where(larger > 0, larger, 1.0)
+    difference = differences(ours, expected)
     worst = int(difference.argmax())
     if difference[worst] > AGREEMENT:
         wrong = f"user {instance.users[worst]!r} has {ours[worst]:.12g} tasks, and an optimum {expected[worst]:.12g}"

@@ -132,14 +132,6 @@ def find(name: str | Mechanism) -> Mechanism:
     return TABLE[named(name, _names(), "mechanism")]
 
 
-def refuse_name(name: object) -> None:
-    """Raise unless it may be the name of a mechanism of one's own."""
-    if not isinstance(name, str) or not name.strip() or set(name) & set(":,\n"):
-        raise UnknownNameError(f"a mechanism cannot be called {name!r}; expected text without ':' and ','")
-    if name.casefold() in FAMILIES:
-        raise UnknownNameError(f"{name!r} is one of fairlp's mechanisms; call yours something else")
-
-
 def find_defined(name: str | Mechanism, instance: Instance) -> Mechanism:
     """Return the mechanism of that name; raise, naming those that are defined, when it is not for the instance."""
     row = find(name)

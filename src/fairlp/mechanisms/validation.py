@@ -78,11 +78,16 @@ def validate(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
 
+def differences(ours: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return how far numbers are apart, each relative to the larger of the two."""
+    larger = np.maximum(abs(ours), abs(expected))
+    return np.asarray(abs(ours - expected) / np.where(larger > 0, larger, 1.0))
+
+
 def agreement(instance: Instance, found: Allocation, reference: Allocation) -> dict[str, Any]:
     """Return one row of :func:`validate`: how far an allocation is from the reference, user by user."""
     ours, expected = found.totals.to_numpy(), reference.totals.to_numpy()
-    larger = np.maximum(abs(ours), abs(expected))
-    difference = abs(ours - expected) / np.where(larger > 0, larger, 1.0)
+    difference = differences(ours, expected)
     worst = int(difference.argmax())
     return {
         "agrees": bool(difference[worst] <= AGREEMENT),
@@ -93,4 +98,4 @@ def agreement(instance: Instance, found: Allocation, reference: Allocation) -> d
     }
 
 
-__all__ = ["Check", "agreement", "validate"]
+__all__ = ["Check", "agreement", "differences", "validate"]

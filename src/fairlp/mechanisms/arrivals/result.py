@@ -243,7 +243,12 @@ class DynamicAllocation(Answer):
 
     def properties(self, steps: Sequence[int] | None = None) -> pd.DataFrame:
         """Return which properties hold at each step; see :func:`fairlp.mechanisms.arrivals.properties.properties`."""
-        return by_step.properties(self, steps)
+        return self._of_every_step.copy() if steps is None else by_step.properties(self, steps)
+
+    @cached_property
+    def _of_every_step(self) -> pd.DataFrame:
+        """The properties of all steps: each audit of them asks for one."""
+        return by_step.properties(self)
 
     def model(self, step: int) -> Model:
         """Return the linear program of one step, with what users had before it in this answer."""

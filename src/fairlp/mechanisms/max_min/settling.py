@@ -22,6 +22,7 @@ from ...models.programs.certificate import Verdict
 from ...solvers.leximin.exact import exact_leximin
 from ...tolerances import AGREEMENT, DELICATE
 from ..mechanism import Asked, Tasks
+from ..validation import differences
 from .methods import rounds_table
 
 #: More pairs of user and server than this are not solved in rationals unasked.
@@ -103,8 +104,7 @@ def _of_rationals(
     tasks = tasks * np.divide(totals, there, out=np.zeros(len(due)), where=there > 0)[:, None]
     if outcome is not None:
         own = np.divide(outcome.tasks.sum(axis=1), due, out=np.zeros(len(due)), where=due > 0)
-        larger = np.maximum(abs(own), levels)
-        off = float((abs(own - levels) / np.where(larger > 0, larger, 1.0)).max())
+        off = float(differences(own, levels).max())
         if off <= AGREEMENT:
             return replace(outcome, tasks=tasks)
     history = [(float(level), np.flatnonzero(levels == level)) for level in np.unique(levels[levels > 0])]

@@ -104,9 +104,8 @@ def _of(model: Model, name: Any) -> tuple[str, str, Any]:
     """Return what a name or a handle stands for in a model: its kind, its name and itself."""
     if isinstance(name, str):
         return (*model.kind_of(name), model[name])
-    found: Any = (
-        name.base if isinstance(name, (Parameter, Variable)) else name
-    )  # the one over other symbols is the same
+    # the one over other symbols is the same
+    found: Any = name.base if isinstance(name, (Parameter, Variable)) else name
     if not isinstance(found, (Constraint, Parameter, Variable, Subset)):
         kind = type(name).__name__
         raise ModelError(f"a {kind} is no handle; expected a name, or a constraint, variable, parameter or subset")

@@ -16,10 +16,10 @@ from ...errors import (
     FairlpError,
     SolverError,
     SolverNotAvailableError,
-    UnknownNameError,
     UnsupportedError,
     named,
     nearest,
+    require_own_name,
 )
 from .program import Program
 from .solution import Backend, Capability, Lowering, Options, Solution, Termination
@@ -121,10 +121,7 @@ def register_solver(name: str, backend: Any) -> None:
     >>> fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve("mine").solver
     'mine'
     """
-    if not isinstance(name, str) or not name.strip() or set(name) & set(":,\n"):
-        raise UnknownNameError(f"a solver cannot be called {name!r}; expected text without ':' and ','")
-    if name.casefold() in {other.casefold() for other in (*BACKENDS, *FAMILIES)}:
-        raise UnknownNameError(f"{name!r} is one of fairlp's solvers; call yours something else")
+    require_own_name(name, (*BACKENDS, *FAMILIES), "solver")
     _made(backend, name)  # what it lacks is told here, not at its first use
     OWN[name] = backend
 

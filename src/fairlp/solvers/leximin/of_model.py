@@ -108,23 +108,30 @@ class LeximinSolution:
             if not found.proved:
                 return found
             return self._agreement(np.array([float(level) for level in found.levels if level is not None]), found)
-        reached = np.array([self._most(k, solver) for k in range(len(self.levels))])
+        rows = self.problem.program.A.tolil(copy=True)
+        rows[self.problem.places, self.problem.t] = 0.0
+        without_t = sp.csc_array(rows)
+        without_t.eliminate_zeros()
+        reached = np.array([self._most(k, without_t, solver) for k in range(len(self.levels))])
         return self._agreement(reached, Verdict(True, "one program a level"))
 
-    def _most(self, k: int, solver: str) -> float:
-        """Return how high a level goes while those that are no higher keep theirs, and nobody falls below it."""
+    def _most(self, k: int, rows: sp.csc_array[Any], solver: str) -> float:
+        """Return how high a level goes while those that are no higher keep theirs, and nobody falls below it.
+
+        ``rows`` are the program's without t: the level itself is what is raised.
+        """
         problem, mine = self.problem, self.levels.to_numpy(dtype=float)
-        A = problem.program.A.tolil(copy=True)
-        A[np.delete(problem.places, k), problem.t] = 0.0
+        place = problem.places[k]
+        cost = rows[[place]].toarray()[0] / problem.weights[k]
         for less in (0.0, LEVEL_ROUNDING):  # levels are rounded: to the last digit all may be too much to ask
             floors = np.minimum(mine, mine[k]) - less * abs(mine).max()
             lower = problem.program.row_lower.copy()
             lower[problem.places] += floors * problem.weights
-            lower[problem.places[k]] = problem.program.row_lower[problem.places[k]]
-            solution = problem.program.replace(A=sp.csc_array(A), row_lower=lower).solve(solver)
+            lower[place] = -np.inf
+            solution = problem.program.replace(A=rows, row_lower=lower, c=cost).solve(solver)
             if solution.status.is_optimal:
                 break
-        return solution.require_optimal().objective
+        return solution.require_optimal().objective - float(problem.program.row_lower[place] / problem.weights[k])
 
     def _agreement(self, expected: np.ndarray, how: Verdict) -> Verdict:
         mine = self.levels.to_numpy(dtype=float)

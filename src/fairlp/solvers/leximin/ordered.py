@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from ...errors import SolverError, UnsupportedError
@@ -74,7 +75,6 @@ class _Stages:
         self.level = sp.csr_array(self.level)
         self.upper = program.row_upper.copy()
         self.columns = program.n_columns
-        self.sums: list[tuple[np.ndarray, float]] = []
 
     def levels(self, x: np.ndarray) -> np.ndarray:
         """Return the levels at a point."""
@@ -117,12 +117,6 @@ class _Stages:
             col_lower=np.append(given.col_lower, free),
             col_upper=np.append(given.col_upper, np.full(more, np.inf)),
             integrality=np.append(given.integrality, np.full(more, CONTINUOUS, dtype=np.uint8)),
-            rows=(Block("row", (("row", _numbers(rows)),), 0, rows),),
-            columns=(Block("column", (("column", _numbers(columns)),), 0, columns),),
+            rows=(Block("row", (("row", pd.RangeIndex(1, rows + 1)),), 0, rows),),
+            columns=(Block("column", (("column", pd.RangeIndex(1, columns + 1)),), 0, columns),),
         )
-
-
-def _numbers(size: int) -> Any:
-    import pandas as pd
-
-    return pd.RangeIndex(1, size + 1)
