@@ -1,4 +1,7 @@
-"""The notebooks run from top to bottom, with and without the trace, and what they store is clean and small."""
+"""The notebooks run from top to bottom, with and without the trace, and what they store is clean and small.
+
+Cells with the tag ``nightly``, long measurements that no other cell waits for, run at night only.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from profiles import PROFILE
+
 pytest.importorskip("matplotlib")
 pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
@@ -19,6 +24,7 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 TRACE = FOLDER / "../../shared/data/alibaba-gpu-v2023"
 LARGEST = 300_000
 SECONDS_PER_CELL = 600
+NIGHTLY = "nightly"
 
 #: what tells where, or by whom, a notebook was executed
 PERSONAL = {
@@ -69,6 +75,8 @@ def execute(path, folder, monkeypatch):
         notebook = nbformat.read(copy, as_version=4)
         nbformat.validate(notebook)
         how = {"timeout": SECONDS_PER_CELL, "kernel_name": "python3", "resources": {"metadata": {"path": str(folder)}}}
+        if PROFILE != NIGHTLY:
+            how["skip_cells_with_tag"] = NIGHTLY
         try:
             NotebookClient(notebook, **how).execute()
         except RuntimeError:  # no kernel: another process may have taken its port in between; once more
@@ -84,6 +92,12 @@ def check_no_errors(notebook):
 
 def test_there_are_notebooks():
     assert [path.name for path in NOTEBOOKS][:2] == ["01-quickstart.ipynb", "02-drfh.ipynb"]
+
+
+def test_most_cells_run_by_day():
+    cells = [cell for path in NOTEBOOKS for cell in code_cells(load(path))]
+    by_night = [cell for cell in cells if NIGHTLY in cell["metadata"].get("tags", [])]
+    assert 0 < len(by_night) < len(cells) / 10
 
 
 @quiet_jupyter
