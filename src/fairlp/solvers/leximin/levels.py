@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,24 @@ import scipy.sparse as sp
 from ...errors import ModelError, nearest
 from ...models.notation.compiler import assemble, compile_rows
 from ...models.notation.entries import parameter_values
-from ...models.notation.expressions import Expression
+from ...models.notation.expressions import Expression, Index
 from ...models.notation.model import Model
 from ...models.programs.program import CONTINUOUS, Block, Program
 
 
 @dataclass(frozen=True)
 class Levels:
-    """A program whose column ``t`` is the lowest level: rows (level k)·(weight k) − (weight k)·t ≥ 0 in one block."""
+    """A program whose column ``t`` is the lowest level: rows (level k)·(weight k) − (weight k)·t ≥ 0 in one block.
+
+    ``hand_back`` writes a point into the variables of the CVXPY problem or Pyomo model that it was read from.
+    """
 
     program: Program
     block: Block
     t: int
     columns: tuple[Block, ...]
     rows: tuple[Block, ...]
+    hand_back: Callable[[np.ndarray], None] | None = None
 
     @property
     def places(self) -> np.ndarray:
@@ -142,16 +146,28 @@ def by_expression(model: Model | Program, levels: Any, weights: Any) -> Levels:
     over = levels.indices
     starts = {block.name: block.start for block in base.columns}
     triples, constant = compile_rows(levels, starts, over, None)
-    weight = np.ones(len(constant))
-    if weights is not None:
-        weight = parameter_values(weights, over, "weights").reshape(-1)
-        if not (weight > 0).all():
-            raise ModelError(f"weights of levels are above 0; found {weight.min():g}")
-    size, t = len(constant), base.n_columns
-    rows = sp.hstack([assemble(triples, (size, t), "csc"), sp.csc_array(-weight[:, None])])
-    matrix = sp.vstack([sp.hstack([base.A, sp.csc_array((base.n_rows, 1))]), rows]).tocsc()
+    slopes = assemble(triples, (len(constant), base.n_columns), "csc")
     axes = tuple((index.symbol, index.labels) for index in over)
-    block = Block(_unused("levels", base.rows), axes, base.n_rows, base.n_rows + size)
+    block = Block("levels", axes, base.n_rows, base.n_rows + len(constant))
+    return with_levels(base, slopes, constant, block, checked_weights(weights, over))
+
+
+def checked_weights(weights: Any, over: tuple[Index, ...]) -> np.ndarray:
+    """Return the weight of each level, 1 where none are given."""
+    if weights is None:
+        return np.ones(int(np.prod([len(index) for index in over])))
+    weight = parameter_values(weights, over, "weights").reshape(-1)
+    if not (weight > 0).all():
+        raise ModelError(f"weights of levels are above 0; found {weight.min():g}")
+    return weight
+
+
+def with_levels(base: Program, slopes: Any, constant: np.ndarray, block: Block, weight: np.ndarray) -> Levels:
+    """Return a program's feasible points with a column t, and rows slopes·x + constant − weight·t ≥ 0 as the block."""
+    size, t = slopes.shape
+    rows = sp.hstack([slopes, sp.csc_array(-weight[:, None])])
+    matrix = sp.vstack([sp.hstack([base.A, sp.csc_array((base.n_rows, 1))]), rows]).tocsc()
+    block = replace(block, name=unused(block.name, base.rows))
     program = Program(
         name=base.name,
         sense="max",
@@ -164,13 +180,13 @@ def by_expression(model: Model | Program, levels: Any, weights: Any) -> Levels:
         col_upper=np.append(base.col_upper, np.inf),
         integrality=np.append(base.integrality, np.uint8(CONTINUOUS)),
         rows=(*base.rows, block),
-        columns=(*base.columns, Block(_unused("level", base.columns), (), t, t + 1)),
+        columns=(*base.columns, Block(unused("level", base.columns), (), t, t + 1)),
         source=base.source,
     )
     return Levels(program, block, t, base.columns, base.rows)
 
 
-def _unused(name: str, blocks: tuple[Block, ...]) -> str:
+def unused(name: str, blocks: Sequence[Block]) -> str:
     """Return a name that no block has."""
     while name in {block.name for block in blocks}:
         name += "_"

@@ -150,8 +150,8 @@ class LeximinSolution:
 
 
 def leximin(
-    model: Model | Program,
-    levels: str | Sequence[str] | Expression = "fairness",
+    model: Model | Program | Any,
+    levels: str | Sequence[str] | Expression | Any = "fairness",
     *,
     weights: Any = None,
     solver: AnySolver = "highs",
@@ -161,13 +161,15 @@ def leximin(
 
     Parameters
     ----------
-    model : Model or Program
-        Ours, edited or your own; what Pyomo or another tool wrote as a file comes as a Program
-        (:func:`fairlp.read_program`).
-    levels : str, sequence of str, or Expression
+    model : Model, Program, cvxpy.Problem or Pyomo model
+        Ours, edited or your own; what another tool wrote as a file comes as a Program (:func:`fairlp.read_program`).
+        CVXPY's and Pyomo's variables are given the values of the answer.
+    levels : str, sequence of str, Expression, or what CVXPY or Pyomo has for it
         A block of rows ``… ≥ w·t`` where the model maximises t (the mechanisms call it ``fairness``), or an expression
         with an index: its elements are the levels, and the model's own objective plays no part. Several names are those
-        of single rows, as a file has them.
+        of single rows, as a file has them. Of a CVXPY problem: an affine expression, a list of them (numbered through,
+        each in C order), or a dict by label. Of a Pyomo model: constraints ``… ≥ w·t``, or linear expressions (an
+        indexed component, a list, or a dict by label).
     weights : array_like, Series or mapping, optional
         Of an expression's elements: a level is the element divided by its weight, above 0. A block has its own.
     solver : str, Backend or class
@@ -207,12 +209,33 @@ def leximin(
     >>> print(answer.certify(exact=True))
     the leximin, proved (in rationals, 2 rounds); levels agree to ...
     """
+    problem = _levels(model, levels, weights)
+    found = _solved(problem, solver, options)
+    if problem.hand_back is not None:
+        problem.hand_back(found.x)
+    return found
+
+
+def _levels(model: Any, levels: Any, weights: Any) -> Levels:
+    """Return the levels of a model of ours or of another tool, which is imported for its own models only."""
+    tools = {base.__module__.partition(".")[0] for base in type(model).__mro__}
+    if "cvxpy" in tools:
+        from .of_cvxpy import by_cvxpy
+
+        return by_cvxpy(model, levels, weights)
+    if "pyomo" in tools:
+        from .of_pyomo import by_pyomo
+
+        return by_pyomo(model, levels, weights)
     if isinstance(levels, str):
-        problem = by_rows(model, levels, weights)
-    elif isinstance(levels, list | tuple) and all(isinstance(name, str) for name in levels):
-        problem = by_names(model, levels, weights)
-    else:
-        problem = by_expression(model, levels, weights)
+        return by_rows(model, levels, weights)
+    if isinstance(levels, list | tuple) and all(isinstance(name, str) for name in levels):
+        return by_names(model, levels, weights)
+    return by_expression(model, levels, weights)
+
+
+def _solved(problem: Levels, solver: AnySolver, options: dict[str, Any]) -> LeximinSolution:
+    """Return the leximin, by rounds or by ordered outcomes."""
     backend, name = find_backend(solver), str(spelt(solver))
     parsed = Options.from_keywords(name, options).tightened(backend)
     if problem.program.is_mip:
@@ -259,8 +282,9 @@ def _shift(problem: Levels, backend: Backend, options: Options) -> float:
     kinds = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
     if solution.status.termination in kinds:
         raise NoSolutionError(
-            f"{problem.program.name!r} has no leximin: {solution.status}; infeasible: no point keeps all rows "
-            "(model.explain() names them); unbounded: all levels can be raised without end"
+            f"{problem.program.name!r} has no leximin: {solution.status}; infeasible: no point keeps all rows"
+            f"{'' if problem.hand_back else ' (model.explain() names them)'}; unbounded: all levels can be raised "
+            "without end"
         )
     x = solution.require_optimal().x
     assert x is not None
