@@ -10,7 +10,7 @@ import pytest
 
 import fairlp
 from any_leximin import by_enumeration, matrix_of, random_model
-from fairlp.errors import ModelError, NoSolutionError
+from fairlp.errors import ModelError, NoSolutionError, UnsupportedError
 from fairlp.tolerances import AGREEMENT
 from profiles import many
 
@@ -52,6 +52,14 @@ def test_random_integer_problems_against_enumeration(seed):
     answer = fairlp.leximin(problem, levels)
     np.testing.assert_allclose(np.sort(answer.levels), expected, rtol=AGREEMENT, atol=AGREEMENT)
     assert answer.problem.program.is_mip
+
+
+def test_some_elements_are_integer():
+    x = cp.Variable((1, 3), integer=np.nonzero([[1, 0, 1]]), name="x")
+    answer = fairlp.leximin(cp.Problem(cp.Minimize(0), [cp.sum(x) <= 8.5, x[0, 0] <= 2.7]), x)
+    assert answer.levels.tolist() == pytest.approx([2.0, 3.5, 3.0])
+    with pytest.raises(UnsupportedError, match="integers"):
+        answer.certify(exact=True)
 
 
 def shares(**attributes):
