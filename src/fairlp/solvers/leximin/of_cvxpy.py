@@ -47,11 +47,10 @@ def by_cvxpy(problem: Any, levels: Any, weights: Any) -> Levels:
 
 def _named(cp: Any, levels: Any) -> tuple[list[Any], list[Any]]:
     """Return the label of every level, and the expressions that hold them in that order (C order within each)."""
-    given = (
-        levels
-        if isinstance(levels, dict)
-        else dict(enumerate(levels if isinstance(levels, list | tuple) else [levels]))
-    )
+    if isinstance(levels, dict):
+        given = levels
+    else:
+        given = dict(enumerate(levels if isinstance(levels, list | tuple) else [levels]))
     for label, one in given.items():
         if not isinstance(one, cp.Expression):
             raise ModelError(
@@ -63,10 +62,11 @@ def _named(cp: Any, levels: Any) -> tuple[list[Any], list[Any]]:
                 f"level {label!r} is not affine: {one}; a concave one can be a variable v of its own with v <= {one} "
                 "among the constraints (where that is linear), and v as the level"
             )
-    if not sum(one.size for one in given.values()):
+    count = sum(one.size for one in given.values())
+    if not count:
         raise ModelError("there are no levels; expected at least one expression")
     if not isinstance(levels, dict):
-        return list(range(sum(one.size for one in given.values()))), list(given.values())
+        return list(range(count)), list(given.values())
     labels: list[Any] = []
     for label, one in given.items():
         places = [",".join(map(str, place)) for place in np.ndindex(one.shape)]
@@ -111,22 +111,18 @@ def _levels(data: dict[str, Any], variables: Sequence[Any], labels: list[Any], w
     own = np.empty(len(reads), dtype=np.intp)  # the row that says what each is
     own[at.col], size = at.row, np.empty(len(reads))
     size[at.col] = at.data
-    others = np.setdiff1d(np.arange(len(cost)), reads)
-    expression = sp.csr_array(sp.diags_array(-1.0 / size) @ A.tocsr()[own][:, others])
+    without_reads = A @ sp.diags_array((cost == 0).astype(float))
+    expression = sp.csr_array(sp.diags_array(-1.0 / size) @ without_reads.tocsr()[own])
     expression.eliminate_zeros()
     constant = b[own] / size
     first = len(reads) - len(labels)
     column = _same_column(expression[:first], constant[:first])
-    kept = column < 0  # variables that are no column of the form: of a symmetric matrix, say
-    place = np.where(kept, reads[:first], others[column])
-    rest = np.setdiff1d(others, place)
-    order = np.concatenate([place, rest])
-    rows = np.setdiff1d(np.arange(len(b)), np.concatenate([own[:first][~kept], own[first:]]))
+    same = column >= 0  # not so for an element of a symmetric matrix, say: it stays, with its row
+    place = np.where(same, column, reads[:first])
+    order = np.concatenate([place, np.setdiff1d(np.flatnonzero(cost == 0), place)])
+    rows = np.setdiff1d(np.arange(len(b)), np.concatenate([own[:first][same], own[first:]]))
     base = _program(data, order, rows, variables)
-    where = np.full(len(cost), -1)
-    where[order] = np.arange(len(order))
-    slopes = expression[first:].tocoo()
-    slopes = sp.csc_array((slopes.data, (slopes.row, where[others[slopes.col]])), shape=(len(labels), len(order)))
+    slopes = sp.csc_array(expression[first:].tocsc()[:, order])
     index = pd.Index(labels, tupleize_cols=False)
     block = Block("levels", (("level", index),), base.n_rows, base.n_rows + len(labels))
     weight = checked_weights(weights, (Index("level", index),))

@@ -169,7 +169,7 @@ def leximin(
         with an index: its elements are the levels, and the model's own objective plays no part. Several names are those
         of single rows, as a file has them. Of a CVXPY problem: an affine expression, a list of them (numbered through,
         each in C order), or a dict by label. Of a Pyomo model: constraints ``… ≥ w·t``, or linear expressions (an
-        indexed component, a list, or a dict by label).
+        indexed component, a list, or a dict by label). With expressions, the objective plays no part.
     weights : array_like, Series or mapping, optional
         Of an expression's elements: a level is the element divided by its weight, above 0. A block has its own.
     solver : str, Backend or class
