@@ -25,6 +25,7 @@ FLOORS = [
     {"_lazy", "models.programs"},
     {"models.notation"},
     {"models.instances"},
+    {"models.trees"},
     {"models.files", "formulations", "examples", "solvers.backends"},
     {"solvers", "solvers.interior_point", "solvers.leximin"},
     {"mechanisms", "conformance"},

@@ -16,12 +16,13 @@ from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Variable
 from ..models.notation.model import Model
 from . import normalisers, region
+from .limits_of_queues import limited
 from .region import able_users, task_limits, where_able, where_runs
 
 LIMIT = "limit of n (its number of tasks, in units of the variable)"
 
 
-def drf(instance: Instance) -> Model:
+def drf(instance: Instance, count: str = "total") -> Model:
     """DRF on one server (Ghodsi et al., NSDI 2011): maximise the smallest weighted dominant share x[n]/(φ[n]Γ[n])."""
     n, r = instance.users, instance.resources
     model = Model("DRF", "Ghodsi et al., NSDI 2011", (n, r))
@@ -31,14 +32,16 @@ def drf(instance: Instance) -> Model:
     x = model.variable("x", n, doc="tasks of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x >= due * t, where=where_able(model, instance))
+    able = where_able(model, instance)
+    risen = limited(model, instance, x, due * t, able, count=count)
+    model.constraint("fairness", x >= risen, where=able)
     task_limits(model, instance, x, LIMIT)
     model.define("tasks", x)
     model.maximize(t)
     return model
 
 
-def edrf(instance: Instance) -> Model:
+def edrf(instance: Instance, count: str = "total") -> Model:
     """EDRF on one server (Parkes et al., EC 2012), in weighted dominant shares; per-resource weights, zero demands."""
     n, r = instance.users, instance.resources
     model = Model("EDRF", "Parkes, Procaccia and Shah, EC 2012", (n, r))
@@ -49,7 +52,9 @@ def edrf(instance: Instance) -> Model:
     s = model.variable("s", n, doc="weighted dominant share of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * s).sum(n) <= 1)
-    model.constraint("fairness", s >= t, where=where_able(model, instance))
+    able = where_able(model, instance)
+    risen = limited(model, instance, s, t, able, unit=scale, count=count)
+    model.constraint("fairness", s >= risen, where=able)
     task_limits(model, instance, s, LIMIT, unit=scale)
     model.define("tasks", gamma * s)
     model.define("capacity_unit", c)
@@ -57,7 +62,7 @@ def edrf(instance: Instance) -> Model:
     return model
 
 
-def drfh(instance: Instance) -> Model:
+def drfh(instance: Instance, count: str = "total") -> Model:
     """DRFH (Wang, Li and Liang, eq. 7): maximise the smallest global dominant share; C-DRFH with constraints."""
     n, i, r = instance.users, instance.servers, instance.resources
     name = "C-DRFH" if instance.has_constraints else "DRFH"
@@ -74,7 +79,9 @@ def drfh(instance: Instance) -> Model:
     g = model.variable("g", n, i, where=where_runs(model, instance), doc="global dominant share of n on i")
     t = _level(model, instance, "smallest weighted global dominant share")
     model.constraint("capacity", (d * g).sum(n) <= c)
-    model.constraint("fairness", g.sum(i) >= phi * t, where=where_able(model, instance))
+    able = where_able(model, instance)
+    risen = limited(model, instance, g.sum(i), phi * t, able, unit=alone, count=count)
+    model.constraint("fairness", g.sum(i) >= risen, where=able)
     task_limits(model, instance, g.sum(i), LIMIT, unit=alone)
     model.define("tasks", gamma * g)
     model.define("capacity_unit", pool)
@@ -82,22 +89,24 @@ def drfh(instance: Instance) -> Model:
     return model
 
 
-def asset(instance: Instance) -> Model:
+def asset(instance: Instance, count: str = "total") -> Model:
     """Asset fairness (Ghodsi et al., §4.1): maximise the smallest sum of a user's shares of all resources."""
     source = "Ghodsi et al., NSDI 2011, §4.1"
-    return max_min(instance, "asset fairness", source, normalisers.asset(instance), "tasks whose shares sum to 1")
+    return max_min(
+        instance, "asset fairness", source, normalisers.asset(instance), "tasks whose shares sum to 1", count
+    )
 
 
-def cdrf(instance: Instance) -> Model:
+def cdrf(instance: Instance, count: str = "total") -> Model:
     """CDRF (Friedman, Ghodsi and Psomas, EC 2014): maximise the smallest x[n]/(φ[n]·Σ_i γ[n,i]); no constraints."""
     source = "Friedman, Ghodsi and Psomas, EC 2014"
-    return max_min(instance, "CDRF", source, normalisers.containerized(instance), "tasks n could run alone")
+    return max_min(instance, "CDRF", source, normalisers.containerized(instance), "tasks n could run alone", count)
 
 
-def tsf(instance: Instance) -> Model:
+def tsf(instance: Instance, count: str = "total") -> Model:
     """TSF (Wang et al., SC 2016): CDRF's normaliser as if nobody were constrained, allocation under constraints."""
     note = "tasks n could run alone, were there no constraints"
-    return max_min(instance, "TSF", "Wang et al., SC 2016", normalisers.task_share(instance), note)
+    return max_min(instance, "TSF", "Wang et al., SC 2016", normalisers.task_share(instance), note, count)
 
 
 def naive_drf(instance: Instance) -> Model:
@@ -136,7 +145,7 @@ def separate_limits(instance: Instance) -> np.ndarray:
     return np.where(np.isfinite(limits), np.where(np.isfinite(limits), limits, 0.0) * part, np.inf)
 
 
-def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meaning: str) -> Model:
+def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meaning: str, count: str = "total") -> Model:
     """Return the max-min program over tasks x[n,i] on all servers, for any normaliser Γ."""
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model(name, source, (n, i, r))
@@ -146,14 +155,16 @@ def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meani
     x = model.variable("x", n, i, where=where_runs(model, instance), doc="tasks of n on i")
     t = _level(model, instance, "smallest level x[n]/(φ[n]Γ[n])")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x.sum(i) >= due * t, where=where_able(model, instance))
+    able = where_able(model, instance)
+    risen = limited(model, instance, x.sum(i), due * t, able, count=count)
+    model.constraint("fairness", x.sum(i) >= risen, where=able)
     task_limits(model, instance, x.sum(i), LIMIT)
     model.define("tasks", x)
     model.maximize(t)
     return model
 
 
-def in_tasks(normaliser: normalisers.Normaliser) -> Callable[[Instance], Model]:
+def in_tasks(normaliser: normalisers.Normaliser, count: str = "total") -> Callable[[Instance], Model]:
     """Return Instance → the max-min program over tasks, for exact proofs, whatever unit a mechanism's own program has.
 
     Its coefficients are the demands and capacities as they are given. Those of a program in shares are quotients,
@@ -161,7 +172,7 @@ def in_tasks(normaliser: normalisers.Normaliser) -> Callable[[Instance], Model]:
     leaves a choice of servers leaves none.
     """
     return lambda instance: max_min(
-        instance, "max-min", "in tasks", normaliser(instance), "tasks that count as a share of 1"
+        instance, "max-min", "in tasks", normaliser(instance), "tasks that count as a share of 1", count
     )
 
 

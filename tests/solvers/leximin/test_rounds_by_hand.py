@@ -121,7 +121,7 @@ def test_unused_rows_of_planted_prices_have_none():
     model = max_min.tsf(instance)
     solution = model.solve()
     planted = dataclasses.replace(solution, row_duals=np.ones_like(solution.row_duals))
-    assert rounds._prices(model, planted, rounds.identity(2)).tolist() == [[1, 1], [0, 0]]
+    assert rounds.prices_of(model, planted, rounds.identity(2)).tolist() == [[1, 1], [0, 0]]
 
 
 def test_whoever_can_run_nothing_does_not_hold_the_others():

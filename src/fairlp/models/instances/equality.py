@@ -16,6 +16,10 @@ def equal(one: Instance, other: Instance) -> bool:
     arrays = ("demands", "capacities", "counts", "weights", "task_limits", "rates", "entitlements", "eligible")
     if not all(_same(getattr(one, name), getattr(other, name)) for name in arrays):
         return False
+    if (one.queues is None) != (other.queues is None):
+        return False
+    if one.queues is not None and other.queues is not None and not one.queues.equals(other.queues):
+        return False
     frames = ("server_attributes", "user_attributes")
     if any(not _same_frame(getattr(one, name), getattr(other, name)) for name in frames):
         return False

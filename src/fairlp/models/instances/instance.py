@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,9 @@ from ...errors import InstanceError, UnknownNameError, nearest
 from ..notation.expressions import Index
 from ..notation.labels import labels_on
 from . import checks
+
+if TYPE_CHECKING:
+    from .queues import Queues
 
 #: Stands for a mask that is True everywhere, and takes no memory.
 EVERYWHERE = np.array(True)
@@ -47,6 +50,8 @@ class Instance:
         Tasks that a user could run alone on one server of each row, where given instead of computed (γ[n,i]).
     entitlements : ndarray, shape (N,), or None
         Fractions of the whole that users are entitled to; they sum to 1.
+    queues : Queues or None
+        The tree of queues that users stand in, with weights, guarantees and caps.
     units : dict
         Unit of each resource.
     server_attributes, user_attributes : DataFrame
@@ -67,6 +72,7 @@ class Instance:
     eligible: np.ndarray = field(default_factory=lambda: EVERYWHERE)
     rates: np.ndarray | None = None
     entitlements: np.ndarray | None = None
+    queues: Queues | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     server_attributes: pd.DataFrame = field(default_factory=pd.DataFrame)
     user_attributes: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -88,6 +94,8 @@ class Instance:
         counts: Any = None,
         rates: Any = None,
         entitlements: Any = None,
+        queue: Any = None,
+        queues: Any = None,
         units: Mapping[str, str] | None = None,
         server_attributes: pd.DataFrame | None = None,
         user_attributes: pd.DataFrame | None = None,
@@ -120,6 +128,11 @@ class Instance:
             γ[n,i], given instead of computed; 0 where a server lacks what the user's tasks need.
         entitlements : array_like, shape (N,), optional
             They sum to 1.
+        queue : sequence, Series or mapping of str, optional
+            Path of each user's queue (``"org/team"``), the root where None; users of one queue are its leaves.
+        queues : mapping or DataFrame, optional
+            By path: a weight, or a mapping with ``weight`` (default 1), ``guarantee`` and ``cap`` (mappings from
+            resources to amounts); a table has columns ``weight``, ``guarantee:<resource>``, ``cap:<resource>``.
         units : mapping, optional
             Unit of each resource.
         server_attributes, user_attributes : DataFrame, optional
@@ -138,6 +151,7 @@ class Instance:
         <Instance: 2 users, 1 server, resources cpu, memory>
         """
         from .eligibility import resolve
+        from .queues import resolve as tree_of
         from .tables import indices_and_tables
 
         n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
@@ -162,6 +176,7 @@ class Instance:
             task_limits=checks.task_limits(task_limits, n),
             eligible=EVERYWHERE if allowed is None else allowed,
             entitlements=checks.entitlements(entitlements, n),
+            queues=tree_of(queue, queues, n, r),
             server_attributes=described,
             user_attributes=checks.attributes(user_attributes, n),
             conditions=conditions,
@@ -192,6 +207,11 @@ class Instance:
     def has_constraints(self) -> bool:
         """Whether some user may not run on some server."""
         return self.eligible.strides != (0, 0) and not bool(self.eligible.all())
+
+    @property
+    def queue(self) -> tuple[str, ...] | None:
+        """Path of each user's queue; None where there are no queues."""
+        return None if self.queues is None else self.queues.names()
 
     @property
     def n_servers(self) -> int:
@@ -244,27 +264,9 @@ class Instance:
         DataFrame
             Indexed by user: ``server`` that comes nearest, ``fraction`` of a task that fits there, ``resource`` short.
         """
-        from .merging import merge_servers
+        from .oversized import users_without_a_server
 
-        merged, groups = merge_servers(self)
-        alone = merged.gamma() / merged.counts
-        where, best = alone.argmax(axis=1), alone.max(axis=1)
-        short = np.flatnonzero(best < 1)
-        rows = []
-        for user in short:
-            server = int(where[user])
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = np.where(self.demands[user] > 0, merged.capacities[server] / self.demands[user], np.inf)
-            rows.append(
-                {
-                    "user": self.users[int(user)],
-                    "server": self.servers[int(groups.first[server])],
-                    "fraction": float(best[user]),
-                    "resource": self.resources[int(ratio.argmin())],
-                }
-            )
-        frame = pd.DataFrame(rows, columns=["user", "server", "fraction", "resource"])
-        return frame.set_index("user")
+        return users_without_a_server(self)
 
     def pooled(self) -> Instance:
         """Return the same users with all servers summed into one (placement constraints and rates are dropped)."""
@@ -290,6 +292,7 @@ class Instance:
             eligible=self.eligible[positions] if self.has_constraints else EVERYWHERE,
             rates=None if self.rates is None else self.rates[positions],
             entitlements=None,
+            queues=None if self.queues is None else self.queues.select(positions),
             user_attributes=self.user_attributes.iloc[positions],
             conditions=tuple(self.conditions[k] for k in positions) if self.conditions else (),
         )._frozen()
@@ -307,6 +310,8 @@ class Instance:
         for name in changes:
             if name not in given:
                 raise UnknownNameError(f"an instance has no {name!r} to replace; {nearest(name, given)}")
+        if changes.get("queues", 0) is None:
+            given["queue"] = None  # no tree, nowhere to stand
         made = Instance.from_arrays(**(given | self._attributes_of(changes) | changes))
         kept = "eligible" not in changes and len(made.users) == len(self.users)
         return made.derived(conditions=self.conditions) if kept else made
@@ -338,16 +343,8 @@ class Instance:
             object.__setattr__(self, "eligible", everywhere)
 
     def _frozen(self) -> Instance:
-        for name in (
-            "demands",
-            "capacities",
-            "counts",
-            "weights",
-            "task_limits",
-            "eligible",
-            "rates",
-            "entitlements",
-        ):
+        arrays = ("demands", "capacities", "counts", "weights", "task_limits", "eligible", "rates", "entitlements")
+        for name in arrays:
             array = getattr(self, name)
             if array is not None:
                 array.setflags(write=False)
@@ -362,9 +359,10 @@ class Instance:
         servers = self.n_servers
         rows = f" in {len(self.servers)} rows" if servers != len(self.servers) else ""
         constrained = ", placement constraints" if self.has_constraints else ""
+        queued = "" if self.queues is None else f", {_plural(len(self.queues) - 1, 'queue')}"
         return (
             f"<Instance{' ' + repr(self.name) if self.name else ''}: {_plural(len(self.users), 'user')}, "
-            f"{_plural(servers, 'server')}{rows}, resources {', '.join(map(str, self.resources))}{constrained}>"
+            f"{_plural(servers, 'server')}{rows}, resources {', '.join(map(str, self.resources))}{constrained}{queued}>"
         )
 
 

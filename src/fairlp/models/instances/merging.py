@@ -98,6 +98,7 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
         eligible=instance.eligible[keep] if instance.has_constraints else EVERYWHERE,
         rates=None if instance.rates is None else instance.rates[keep],
         entitlements=None,
+        queues=None if instance.queues is None else instance.queues.select(keep),
         user_attributes=instance.user_attributes.iloc[keep],
         conditions=(),
     )

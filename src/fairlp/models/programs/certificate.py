@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...tolerances import NEGLIGIBLE, SOLVER_TIGHTEST, VERIFIED
+from ...tolerances import NEGLIGIBLE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
 from .program import Program
 
 if TYPE_CHECKING:
@@ -138,7 +138,9 @@ def certify(
     primal_value, dual_value = float(sign * cost @ x), float(row_part.sum() + column_part.sum())
     slack = np.minimum(abs(activity - program.row_lower), abs(program.row_upper - activity))
     complementarity = float((abs(y) * np.where(np.isfinite(slack), slack, 0.0)).max(initial=0.0))
-    if total == 0:
+    bound = np.where(np.isfinite(program.col_upper), abs(program.col_upper), 0.0)
+    noise = ROUNDING * float((size_of_cost + magnitude.T @ abs(y)) @ np.maximum(bound, abs(x)))
+    if total <= noise:  # nothing but the rounding of reduced costs, at an optimum of 0
         return Certificate(primal, fraction, dual, complementarity, 0.0)
     return Certificate(primal, fraction, dual, complementarity / total, abs(primal_value - dual_value) / total)
 

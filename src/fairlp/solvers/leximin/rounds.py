@@ -23,14 +23,15 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import NoSolutionError, SolverError
+from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.instances.merging import Groups, identity, merge_servers, merge_users
 from ...models.notation.compiler import numbers
 from ...models.notation.model import Model
 from ...models.programs.backends import backend as find_backend
-from ...models.programs.solution import Capability, Options, Session, Solution, Termination
-from ...tolerances import BLOCKED_PRICE, FIRST_ORDER, FLOOR_RELAXATIONS, ROUNDING, SAME_LEVEL, UNPRICED_LEVEL
+from ...models.programs.solution import Capability, Options, Session, Solution
+from ...tolerances import BLOCKED_PRICE, FIRST_ORDER
+from .floored import Floored
 
 Formulation = Callable[[Instance], Model]
 Entitled = Callable[[Instance], np.ndarray]
@@ -113,7 +114,7 @@ def leximin(
     result.levels[who] = rounds.level
     result.rounds = [(level, who[frozen]) for level, frozen in rounds.history]
     if rounds.priced is not None and rounds.priced.row_duals is not None:
-        result.prices = _prices(model, rounds.priced, servers)
+        result.prices = prices_of(model, rounds.priced, servers)
     result.gap = rounds.gap if has_duals else None
     result.programs, result.relaxed = rounds.programs, rounds.relaxed
     grouped = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
@@ -130,7 +131,7 @@ def leximin(
     return result
 
 
-class Rounds:
+class Rounds(Floored):
     """The rounds of any program: ``level[m]`` of each member is its level once frozen; groups are rows of the program.
 
     A row says (what its group has) − (what is due to it)·t ≥ a constant, and t, a column, is maximised; it is above 0.
@@ -147,9 +148,9 @@ class Rounds:
         weights: np.ndarray,
         has_duals: bool,
     ) -> None:
+        super().__init__(session, rows, has_duals)
         program = session.program
-        self.session, self.name, self.users, self.due = session, program.name, users, due
-        self.rows, self.t = rows, t
+        self.users, self.due, self.t = users, due, t
         self.cap = limit / due  # the level at which a member has all its tasks
         self.level = np.zeros(len(due))
         self.active = np.ones(len(due), dtype=bool)
@@ -162,12 +163,6 @@ class Rounds:
         self.history: list[tuple[float, np.ndarray]] = []
         self.priced: Solution | None = None
         self.last: np.ndarray | None = None
-        self.gap, self.programs, self.seconds = 0.0, 0, 0.0
-        self.proved = 0.0  # the gap of the last program
-        self.floor, self.measure, self.relaxed = np.zeros(len(self.rows)), np.zeros(len(self.rows)), 0.0
-        self.limited = session.options.time_limit is not None
-        self.has_duals = has_duals
-        self.same = SAME_LEVEL if has_duals else max(UNPRICED_LEVEL, 4 * FIRST_ORDER * len(self.rows))
 
     def run(self) -> None:
         """Run rounds until nobody is active."""
@@ -203,7 +198,7 @@ class Rounds:
             if not (self.active & ~limited).any():
                 return level, None
             self._load(self.active & ~limited, np.where(limited, self.cap, self.level))
-            solution = self._solve()
+            solution = self.solve()
             assert solution.x is not None
             self.last = solution.x
             level = max(level, float(solution.x[self.t]))
@@ -227,53 +222,7 @@ class Rounds:
         changed = now[np.searchsorted(rows_now, self.rows)] != -slope
         if changed.any():
             self.session.change(coefficients=(self.rows[changed], self.t, -slope[changed]))
-        self.floor, self.measure = self.base + fixed * unit, abs(self.base) + abs(fixed * unit)
-        self.floor[abs(self.floor) <= ROUNDING * self.measure] = 0.0  # where both cancel, nothing is left but rounding
-        self.session.change(rows=(self.rows, self.floor, np.full(len(self.rows), np.inf)))
-
-    def _solve(self) -> Solution:
-        """Solve what is loaded; where that fails, begin afresh, and then give the floors of the others a little way.
-
-        What the others have is known to rounding only, and what one of them has more by rounding may be what another
-        needs: the last digits decide whether all floors can be kept at once.
-        """
-        solution, failure = self._attempt()
-        attempts = ((relax, other) for relax in FLOOR_RELAXATIONS for other in (True, False))
-        while failure is not None:
-            relax, other = next(attempts, (None, False))
-            if relax is None:
-                raise failure
-            lower = self.floor - relax * self.measure
-            self.session.change(rows=(self.rows, lower, np.full(len(self.rows), np.inf)))
-            self.session.restart(other)
-            self.relaxed = max(self.relaxed, relax)
-            solution, failure = self._attempt()
-        assert solution is not None
-        return solution
-
-    def _attempt(self) -> tuple[Solution | None, SolverError | None]:
-        """Solve what is loaded; return the certified answer, or what was wrong. A limit that is reached is raised."""
-        try:
-            solution = self.session.solve()
-        except SolverError as error:
-            return None, error
-        self.programs += 1
-        self.seconds += solution.times.get("solve", 0.0)
-        if solution.status.termination is Termination.TIME_LIMIT and self.limited:
-            solution.require_optimal()
-        if solution.status.termination is Termination.UNBOUNDED:
-            raise NoSolutionError(
-                f"{self.name!r} has no leximin: after {len(self.history)} rounds all levels that are left can be "
-                "raised without end; bound them"
-            )
-        if not solution.status.is_optimal:
-            return None, SolverError(f"{solution.solver} did not solve {self.name!r}: {solution.status}")
-        certificate = solution.verify()
-        if not (certificate.is_optimal if self.has_duals else certificate.is_feasible):
-            return None, SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
-        self.proved = certificate.gap or 0.0
-        self.gap = max(self.gap, self.proved)
-        return solution, None
+        self.raise_floors(self.base + fixed * unit, abs(self.base) + abs(fixed * unit))
 
     def _priced(self, solution: Solution) -> np.ndarray:
         """Return the groups whose row has a positive price for raising them, in the unit of a share."""
@@ -302,7 +251,7 @@ class Rounds:
             cost = rows.T @ weight
             cost[self.t] = 0.0
             self.session.change(costs=cost)
-            solution = self._solve()
+            solution = self.solve()
             gain = (rows @ solution.x - self.session.program.row_lower[self.rows]) / self.full
             gain = gain[waiting]
             raised = gain > self.same * max(level, float(gain.max()))
@@ -325,7 +274,7 @@ def _split(grouped: np.ndarray, members: np.ndarray, users: Groups, servers: Gro
     return np.asarray(tasks[:, servers.of] * servers.factor)
 
 
-def _prices(model: Model, solution: Solution, servers: Groups) -> np.ndarray:
+def prices_of(model: Model, solution: Solution, servers: Groups) -> np.ndarray:
     """Return the duals of the capacity rows per unit of resource, servers × resources."""
     assert solution.row_duals is not None
     block = solution.program.row_block("capacity")

@@ -1,0 +1,1 @@
+"""Sharing along a tree of queues: rates of leaves, how they rise together, what a guarantee comes to."""

@@ -1,0 +1,215 @@
+"""The leximin along a tree, with guarantees and caps: rounds of one linear program, with new rates after each.
+
+Rows ``fairness`` say what an active leaf has at level t, rows ``guarantee`` what everybody has by now. A round raises t
+as far as the region allows. A leaf that cannot be raised leaves: its price says so, or a program that tries to raise
+whoever has none; and the rates of the others are computed anew (:mod:`fairlp.models.trees`). Leaves that have all their
+tasks need no round of their own: where nothing else ends, everybody's way is known beforehand, and the last point of it
+that is feasible is found by bisection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ...errors import SolverError
+from ...models.instances.instance import Instance
+from ...models.instances.merging import identity, merge_servers
+from ...models.notation.model import Model
+from ...models.programs.backends import backend as find_backend
+from ...models.programs.program import Program
+from ...models.programs.solution import Capability, Options, Session, Solution
+from ...models.trees.climbing import Stretch
+from ...models.trees.rates import Rates
+from ...tolerances import BLOCKED_PRICE, FIRST_ORDER, SOLVER_TIGHTEST
+from .floored import Floored
+from .rounds import LeximinResult, prices_of
+
+
+def climb(
+    instance: Instance,
+    formulation: Callable[[Instance], Model],
+    rates: Rates,
+    first: Stretch,
+    *,
+    solver: str = "highs",
+    merge: bool = True,
+    options: dict[str, Any] | None = None,
+) -> LeximinResult:
+    """Return the allocation where leaves rise at these rates, from the first stretch on.
+
+    Parameters
+    ----------
+    instance : Instance
+    formulation : callable
+        Instance → Model with variable ``t``, rows ``fairness`` and ``guarantee`` (users who can run), definition
+        ``tasks``, and rows ``capacity``.
+    rates : callable
+        Active leaves → tasks at level 1.
+    first : Stretch
+        All of the instance's users.
+    solver, merge, options
+        As for :func:`~fairlp.solvers.leximin.rounds.leximin`; only identical servers are merged.
+    """
+    begin = perf_counter()
+    result = LeximinResult(np.zeros((len(instance.users), len(instance.servers))), np.zeros(len(instance.users)))
+    if not first.active.any() and not first.has.any():
+        return result
+    small, servers = merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
+    model = formulation(small)
+    program = model.compile()
+    prepared = perf_counter()
+    backend = find_backend(solver)
+    session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))
+    rounds = Climb(session, program, rates, first, Capability.DUALS in backend.capabilities)
+    rounds.run()
+    solved = perf_counter()
+    result.rounds, result.programs, result.relaxed = rounds.history, rounds.programs, rounds.relaxed
+    result.merged = (len(small.users), len(small.servers))
+    result.before = (len(instance.users), len(instance.servers))
+    result.gap = rounds.gap if rounds.has_duals else None
+    if rounds.priced is not None and rounds.priced.row_duals is not None:
+        result.prices = prices_of(model, rounds.priced, servers)
+    tasks = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
+    total = tasks.sum(axis=1)
+    wanted = rounds.stretch.has
+    tasks *= np.divide(wanted, total, out=np.zeros(len(total)), where=total > 0)[:, None]  # rows are inequalities
+    result.tasks = tasks[:, servers.of] * servers.factor
+    solve = rounds.seconds
+    result.times = {
+        "build": prepared - begin,
+        "solve": solve,
+        "rounds": solved - prepared - solve,
+        "read": perf_counter() - solved,
+    }
+    return result
+
+
+class Climb(Floored):
+    """The rounds: ``stretch.has`` is what everybody has at the end, ``last`` a point of the program that gives it."""
+
+    def __init__(self, session: Session, program: Program, rates: Rates, first: Stretch, has_duals: bool) -> None:
+        fairness, kept = program.row_block("fairness"), program.row_block("guarantee")
+        super().__init__(session, np.r_[fairness.slice, kept.slice], has_duals)
+        self.users = np.arange(len(fairness)) if fairness.positions is None else fairness.positions
+        self.fairness, self.t = np.arange(fairness.start, fairness.stop), program.column_block("t").start
+        self.rates, self.stretch = rates, first
+        column = program.A[:, [self.t]].toarray()[self.fairness, 0]
+        self.unit = -column / first.rate[self.users]  # of a row, for one task
+        self.bounds = program.col_lower[[self.t]], program.col_upper[[self.t]]
+        self.held = bool(first.has.any())  # by guarantees: somebody may be unable to rise before anybody rose
+        self.priced: Solution | None = None
+        self.last = np.zeros(program.n_columns)
+
+    def run(self) -> None:
+        """Run rounds until nobody rises any more."""
+        while True:
+            if not self.held:
+                self._farthest()
+            if not self.stretch.active.any():
+                self.last = self._keep(self.stretch)
+                return
+            level, solution = self._highest(self.stretch)
+            self.last = self._point(solution)
+            stops = self.stretch.full(level)
+            if not stops.any() or self.held:
+                self.priced = self.priced or (None if stops.any() else solution)
+                stops |= self._blocked(solution, level)
+                self.held = False
+            if not stops.any():
+                raise SolverError(f"{self.name!r}: a round stopped nobody; no user's row has a price above rounding")
+            self.history.append((level, np.flatnonzero(stops)))
+            self.stretch = self.stretch.after(level, stops, self.rates)
+
+    def _farthest(self) -> None:
+        """Pass whole stretches that end because somebody has all its tasks: by doubling, and then by bisection."""
+        path, passed, step = [self.stretch], 0, 1
+        while np.isfinite(path[-1].end):
+            while len(path) <= passed + step and np.isfinite(path[-1].end):
+                path.append(path[-1].next(self.rates))
+            tried = min(passed + step, len(path) - 1)
+            if tried == passed:
+                break
+            if self._reaches(path[tried]):
+                passed, step = tried, 2 * step
+            elif step == 1:
+                break
+            else:
+                step //= 2
+                path = path[: tried + 1]
+        for one in path[:passed]:
+            self.history.append((one.end, np.flatnonzero(one.full(one.end))))
+        self.stretch = path[passed]
+
+    def _reaches(self, ahead: Stretch) -> bool:
+        """Whether everybody can have what it has where a stretch further on begins."""
+        self._load(self.stretch.has, self.stretch.has, ahead.has - self.stretch.has, 1.0)
+        found = self.solve().x
+        assert found is not None
+        return bool(found[self.t] >= 1 - (SOLVER_TIGHTEST if self.has_duals else FIRST_ORDER))
+
+    def _highest(self, stretch: Stretch) -> tuple[float, Solution]:
+        """Return the highest level of a stretch and the solution that has it; its end where it is not below that."""
+        end = stretch.end
+        self._load(stretch.has, np.where(stretch.active, stretch.base, stretch.has), stretch.rate, end)
+        solution = self.solve()
+        level = float(self._point(solution)[self.t])
+        return (end if level >= end * (1 - SOLVER_TIGHTEST) else level), solution
+
+    def _keep(self, stretch: Stretch) -> np.ndarray:
+        """Return a point where everybody has what it has."""
+        self._load(stretch.has, stretch.has, np.zeros(len(stretch.has)), 0.0)
+        return self._point(self.solve())
+
+    def _load(self, has: np.ndarray, base: np.ndarray, rate: np.ndarray, end: float) -> None:
+        """Put rows Σ x >= has and Σ x >= base + rate·t into the program, with t at most ``end``."""
+        n = self.users
+        self.session.change(coefficients=(self.fairness, self.t, -self.unit * rate[n]))
+        self.session.change(columns=(np.array([self.t]), np.zeros(1), np.array([end])))
+        floor = np.concatenate([self.unit * base[n], self.unit * has[n]])
+        self.raise_floors(floor, abs(floor))
+
+    def _point(self, solution: Solution) -> np.ndarray:
+        assert solution.x is not None
+        return solution.x
+
+    def _blocked(self, solution: Solution, level: float) -> np.ndarray:
+        """Return who cannot be raised above this level while nobody falls below what it has. Bool, of all users."""
+        n, active = self.users, self.stretch.active
+        speed = self.unit * self.stretch.rate[n]
+        blocked = np.zeros(len(n), dtype=bool)
+        if solution.row_duals is not None:
+            price = np.where(active[n], abs(solution.row_duals[self.fairness]) * speed, 0.0)
+            blocked = (price >= BLOCKED_PRICE * price.max(initial=0.0)) & (price > 0)
+        blocked |= self._stuck(level, active[n] & ~blocked)
+        everyone = np.zeros(len(active), dtype=bool)
+        everyone[n[blocked]] = True
+        return np.asarray(everyone & active)
+
+    def _stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:
+        """Return the candidates that no program raises: each maximises the sum of those that are left."""
+        program, n = self.session.program, self.users
+        kept = self.stretch.asked(level)
+        self._load(kept, kept, np.zeros(len(kept)), 0.0)
+        rows = program.A[self.fairness].tocsr()
+        waiting = np.flatnonzero(candidates)
+        speed = self.unit * self.stretch.rate[n]
+        while waiting.size:
+            weight = np.zeros(len(n))
+            weight[waiting] = 1.0 / speed[waiting]
+            cost = rows.T @ weight
+            cost[self.t] = 0.0
+            self.session.change(costs=cost)
+            gain = (rows @ self._point(self.solve()) - self.floor[: len(n)])[waiting] / speed[waiting]
+            has = (self.unit * kept[n])[waiting] / speed[waiting]
+            raised = gain > self.same * np.maximum(has, float(gain.max()))
+            if not raised.any():
+                break
+            waiting = waiting[~raised]
+        self.session.change(costs=program.c)
+        stuck = np.zeros(len(n), dtype=bool)
+        stuck[waiting] = True
+        return stuck

@@ -1,0 +1,86 @@
+"""A loaded program whose rows have floors, solved and certified again with others.
+
+Where floors contradict each other by rounding, they give way a little, and the answer says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import NoSolutionError, SolverError
+from ...models.programs.solution import Session, Solution, Termination
+from ...tolerances import FIRST_ORDER, FLOOR_RELAXATIONS, ROUNDING, SAME_LEVEL, UNPRICED_LEVEL
+
+
+class Floored:
+    """A program that is solved again with other floors: ``rows`` are >= ``floor``.
+
+    Attributes
+    ----------
+    floor, measure : ndarray
+        Of each row, and the size of the numbers that the floor is made of.
+    gap, programs, seconds, relaxed
+        The largest certified gap, how many programs were solved, in what time, and by how much floors gave way.
+    same : float
+        Levels that differ by less than this part are one.
+    """
+
+    def __init__(self, session: Session, rows: np.ndarray, has_duals: bool) -> None:
+        self.session, self.name, self.rows, self.has_duals = session, session.program.name, rows, has_duals
+        self.history: list[Any] = []
+        self.gap, self.programs, self.seconds = 0.0, 0, 0.0
+        self.proved = 0.0  # the gap of the last program
+        self.floor, self.measure, self.relaxed = np.zeros(len(rows)), np.zeros(len(rows)), 0.0
+        self.limited = session.options.time_limit is not None
+        self.same = SAME_LEVEL if has_duals else max(UNPRICED_LEVEL, 4 * FIRST_ORDER * len(rows))
+
+    def raise_floors(self, floor: np.ndarray, measure: np.ndarray) -> None:
+        """Put floors into the program; what is only rounding beside the numbers that it is made of is 0."""
+        self.floor, self.measure = np.where(abs(floor) <= ROUNDING * measure, 0.0, floor), measure
+        self.session.change(rows=(self.rows, self.floor, np.full(len(self.rows), np.inf)))
+
+    def solve(self) -> Solution:
+        """Solve what is loaded; where that fails, begin afresh, and then give the floors of the others a little way.
+
+        What the others have is known to rounding only, and what one of them has more by rounding may be what another
+        needs: the last digits decide whether all floors can be kept at once.
+        """
+        solution, failure = self._attempt()
+        attempts = ((relax, other) for relax in FLOOR_RELAXATIONS for other in (True, False))
+        while failure is not None:
+            relax, other = next(attempts, (None, False))
+            if relax is None:
+                raise failure
+            lower = self.floor - relax * self.measure
+            self.session.change(rows=(self.rows, lower, np.full(len(self.rows), np.inf)))
+            self.session.restart(other)
+            self.relaxed = max(self.relaxed, relax)
+            solution, failure = self._attempt()
+        assert solution is not None
+        return solution
+
+    def _attempt(self) -> tuple[Solution | None, SolverError | None]:
+        """Solve what is loaded; return the certified answer, or what was wrong. A limit that is reached is raised."""
+        try:
+            solution = self.session.solve()
+        except SolverError as error:
+            return None, error
+        self.programs += 1
+        self.seconds += solution.times.get("solve", 0.0)
+        if solution.status.termination is Termination.TIME_LIMIT and self.limited:
+            solution.require_optimal()
+        if solution.status.termination is Termination.UNBOUNDED:
+            raise NoSolutionError(
+                f"{self.name!r} has no leximin: after {len(self.history)} rounds all levels that are left can be "
+                "raised without end; bound them"
+            )
+        if not solution.status.is_optimal:
+            return None, SolverError(f"{solution.solver} did not solve {self.name!r}: {solution.status}")
+        certificate = solution.verify()
+        if not (certificate.is_optimal if self.has_duals else certificate.is_feasible):
+            return None, SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
+        self.proved = certificate.gap or 0.0
+        self.gap = max(self.gap, self.proved)
+        return solution, None
