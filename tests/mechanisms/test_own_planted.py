@@ -1,0 +1,211 @@
+"""Mechanisms of one's own with planted mistakes: names that are taken, tasks of another form, wrong answers."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp.errors import InstanceError, ModelError, NotDefinedError, UnknownNameError
+from fairlp.mechanisms import own_proofs
+from fairlp.mechanisms.own_models import tasks_at
+from fairlp.mechanisms.table import OWN
+from own_mechanisms import memory_first, most_tasks, own_part
+
+ONE = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], users=["ann", "bob"], resources=["cpu", "memory"])
+#: as many servers as users, so that a number a user could be one a server
+TWO = fairlp.Instance.from_arrays([[1, 1], [2, 1]], [[4, 4], [6, 2]], users=["ann", "bob"])
+
+
+def by_model(build):
+    """A mechanism whose model has x over users and servers, and what ``build`` adds."""
+
+    def function(instance):
+        n, i, r = instance.users, instance.servers, instance.resources
+        model = fairlp.Model("planted", indices=(n, i, r))
+        x = model.variable("x", n, i)
+        d, c = model.parameter("d", (n, r), instance.demands), model.parameter("c", (i, r), instance.capacities)
+        model.constraint("capacity", (d * x).sum(n) <= c)
+        model.maximize(x.sum())
+        build(model, x, instance)
+        return model
+
+    return fairlp.mechanism("planted")(function)
+
+
+# names
+
+
+@pytest.mark.parametrize("name", ["drf", "DRFH", ""])
+def test_names_of_ours_are_not_given_away(name):
+    with pytest.raises(UnknownNameError):
+        fairlp.mechanism(name)(lambda instance: None)
+    assert name not in OWN
+
+
+@pytest.mark.parametrize("name", ["auto", "lp", "procedure", "own", "", 3])
+def test_methods_have_names_of_their_own(name):
+    row = fairlp.mechanism("planted")(lambda instance: np.zeros(2))
+    with pytest.raises(UnknownNameError, match="a method of 'planted' cannot be called"):
+        row.method(name)
+
+
+def test_only_functions_are_mechanisms():
+    with pytest.raises(UnknownNameError, match="to be a function of an Instance, not 3"):
+        fairlp.mechanism("planted")(3)
+    assert "planted" not in OWN
+
+
+def test_an_annotation_says_what_a_function_returns_before_it_is_asked():
+    def modelled(instance) -> fairlp.Model:
+        return None
+
+    row = fairlp.mechanism("planted")(modelled)
+    assert row.method_names == ("lp",) and row.formulation is not None
+    with pytest.raises(ModelError, match="returned nothing"):
+        fairlp.formulate(ONE, row)
+
+
+def test_a_function_that_was_never_asked_knows_neither_kind():
+    row = fairlp.mechanism("planted")(lambda instance: np.zeros(2))
+    assert (row.method_name("lp"), row.method_name("procedure")) == ("lp", "procedure")
+    with pytest.raises(UnknownNameError):
+        row.method_name("filling")
+    with pytest.raises(NotDefinedError, match="never asked what it returns"):
+        row.methods[-1].run(dataclasses.make_dataclass("Asked", ["mechanism"])(row))
+
+
+# what functions return
+
+
+@pytest.mark.parametrize("tasks", [[1.0, np.nan], [np.inf, 1.0], [1.0, -1e-6]])
+def test_tasks_are_numbers_from_zero_up(tasks):
+    row = fairlp.mechanism("planted")(lambda instance: tasks)
+    with pytest.raises(InstanceError, match="expected numbers >= 0"):
+        fairlp.allocate(ONE, row)
+
+
+def test_one_number_a_user_is_not_enough_on_several_servers():
+    row = fairlp.mechanism("planted")(lambda instance: np.ones(2))
+    with pytest.raises(InstanceError, match=r"tasks of shape \(2,\); expected \(2, 2\)"):
+        fairlp.allocate(TWO, row)
+    assert fairlp.allocate(ONE, row).totals.tolist() == [1, 1]
+
+
+def test_who_gives_out_too_much_is_told_where():
+    row = fairlp.mechanism("planted")(lambda instance: np.full((2, 2), 2.0))
+    found = fairlp.allocate(TWO, row)
+    assert found.notes[0].startswith("'planted' gave out more than there is: server 'server2' uses 2 times its")
+    assert fairlp.allocate(TWO, fairlp.mechanism("planted")(lambda instance: np.ones((2, 2)))).notes == ()
+
+
+def test_nothing_is_neither_a_model_nor_tasks():
+    with pytest.raises(ModelError, match="returned nothing; expected a Model, or tasks"):
+        fairlp.allocate(ONE, fairlp.mechanism("planted")(lambda instance: None))
+
+
+def test_a_formulation_returns_a_model_every_time():
+    returned = []
+
+    def once(instance):
+        returned.append(None)
+        return own_part(instance) if len(returned) > 1 else memory_first(instance)
+
+    row = fairlp.mechanism("planted")(once)
+    row.defined_for(ONE)
+    with pytest.raises(ModelError, match="is a formulation and returned ndarray, no Model"):
+        fairlp.formulate(ONE, row)
+
+
+# what models say their tasks are
+
+
+def test_tasks_must_be_defined_over_users_and_servers():
+    with pytest.raises(ModelError, match="does not say what its tasks are"):
+        fairlp.allocate(TWO, by_model(lambda model, x, instance: None))
+    with pytest.raises(ModelError, match=r"defines 'tasks' over \(n\), of sizes \[2\]; expected users and servers"):
+        fairlp.allocate(TWO, by_model(lambda model, x, instance: model.define("tasks", x.sum(instance.servers))))
+    one = by_model(lambda model, x, instance: model.define("tasks", x.sum(instance.servers)))
+    assert fairlp.allocate(ONE, one).tasks.shape == (2, 1)
+
+
+def test_tasks_by_server_and_user_are_turned_and_rounding_below_zero_is_zero():
+    model = fairlp.Model("turned", indices=(TWO.servers, TWO.users))
+    x = model.variable("x", TWO.servers, TWO.users)
+    model.define("tasks", x)
+    assert tasks_at(model, np.array([1.0, 2.0, 3.0, -1e-17]), TWO).tolist() == [[1, 3], [2, 0]]
+
+
+def test_who_has_all_its_tasks_is_satisfied():
+    limited = ONE.replace(task_limits=[0.5, np.inf])
+    found = fairlp.allocate(limited, memory_first, method="lp")
+    assert found.totals.iloc[0] == 0.5 and found.rounds["satisfied"].sum() == ["ann"]
+
+
+def test_prices_are_those_of_capacity_if_the_rows_are_its():
+    instance = ONE.select_users([0])
+
+    def other(model, x, instance):
+        model.define("tasks", x)
+        model.remove("capacity")
+        model.constraint("together", x.sum() <= 4)
+
+    found = fairlp.allocate(instance, by_model(other))
+    assert found.prices is None and found.gap == pytest.approx(0) and found.totals.tolist() == [4]
+
+    def fewer(model, x, instance):
+        other(model, x, instance)
+        model.constraint("capacity", x.sum() <= 3)
+
+    found = fairlp.allocate(instance, by_model(fewer))
+    assert found.prices is None and found.totals.tolist() == [3]
+
+
+# proofs
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_wrong_allocations_are_not_proved(exact):
+    right = fairlp.allocate(ONE, memory_first)
+    assert right.certify(exact=exact).proved
+    more = dataclasses.replace(right, tasks_array=right.tasks_array * (1 + 1e-5))
+    verdict = more.certify(exact=exact)
+    assert not verdict.proved and verdict.message.startswith("infeasible: a capacity, limit or placement is violated")
+    for factors, off in (([1 - 1e-5, 1], 1e-5), ([1, 0.5], 0.5)):
+        less = dataclasses.replace(right, tasks_array=right.tasks_array * np.array(factors)[:, None])
+        verdict = less.certify(exact=exact)
+        user = "ann" if off < 0.1 else "bob"
+        assert not verdict.proved and f"user {user!r} has" in verdict.message and "as good" not in verdict.message
+        assert verdict.difference == pytest.approx(off, rel=1e-3)
+
+
+def test_other_totals_of_a_program_that_is_solved_once_may_be_as_good():
+    def most(model, x, instance):
+        model.define("tasks", x)
+
+    instance = fairlp.Instance.from_arrays([[1], [1]], [[4]])
+    found = fairlp.allocate(instance, by_model(most))
+    assert found.certify().proved and found.certify(exact=True).proved
+    other = dataclasses.replace(found, tasks_array=found.tasks_array[::-1])
+    verdict = other.certify()
+    assert not verdict.proved and verdict.message.endswith("; other totals may be as good")
+
+
+def test_a_model_that_is_not_proved_proves_nothing():
+    verdict = fairlp.allocate(ONE, most_tasks).certify()
+    assert not verdict.proved and verdict.message.endswith("gap —")
+    with pytest.raises(NotDefinedError, match="'own-part' is a procedure: nothing says what it ought to be"):
+        own_proofs.prove(fairlp.allocate(ONE, own_part))
+
+
+def test_a_method_is_compared_where_it_applies_only():
+    row = fairlp.mechanism("planted")(lambda instance: np.ones(len(instance.users)))
+    row.method("twice", applies=lambda instance: len(instance.users) > 2)(lambda instance: 2 * np.ones(2))
+    assert list(fairlp.validate(ONE, row).index) == ["procedure"]
+    row.method("twice")(lambda instance: 2 * np.ones(2))
+    table = fairlp.validate(ONE, row)
+    assert table["agrees"].to_dict() == {"procedure": True, "twice": False}
+    assert row.method_names == ("twice", "procedure") and list(row.faster) == ["twice"]
+    assert repr(row) == "<Mechanism 'planted': twice, procedure>"
