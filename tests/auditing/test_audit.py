@@ -16,6 +16,7 @@ from fairlp.errors import FileFormatError, InstanceError, UnknownNameError
 from fairlp.models.files.tasks import read_tasks
 from fairlp.tolerances import AUDIT
 from instances import random_instance
+from profiles import many
 
 SELF = ["feasible", "non-wasteful", "Pareto-optimal", "envy-free", "sharing incentive"]
 
@@ -56,7 +57,7 @@ def best_gain(instance, tasks):
     return best
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 @given(st.integers(0, 10**9))
 def test_pareto_agrees_with_one_program_a_user(seed):
     rng = np.random.default_rng(seed)
@@ -73,7 +74,7 @@ def test_pareto_agrees_with_one_program_a_user(seed):
             assert (better >= -1e-6).all() and better.max() > 0 and found.better.residual <= 1e-6
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=many(80), deadline=None)
 @given(st.integers(0, 10**9))
 def test_envy_and_sharing_incentive_agree_with_plain_loops(seed):
     rng = np.random.default_rng(seed)
@@ -103,7 +104,7 @@ def test_envy_and_sharing_incentive_agree_with_plain_loops(seed):
         assert found.margin["sharing incentive"] == pytest.approx(worst_part, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 @given(st.integers(0, 10**9))
 def test_planted_violations_are_found_and_optima_pass(seed):
     instance = random_instance(seed, limits=False)
@@ -117,7 +118,7 @@ def test_planted_violations_are_found_and_optima_pass(seed):
     assert less.holds.tolist() == [True, False, False, False]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=many(30), deadline=None)
 @given(st.integers(0, 10**9))
 def test_best_responses_pass_and_a_moved_task_fails(seed):
     instance = random_instance(seed, limits=False)

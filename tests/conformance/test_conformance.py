@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import subprocess
 import sys
@@ -31,11 +32,15 @@ def installed(name):
     return name
 
 
+@functools.cache
+def checked(name):
+    cases = [case for family in SLOW.get(name, FAMILIES) for case in FAMILIES[family]()]
+    return conformance.check(name, cases)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_available_back_end_passes(name):
-    installed(name)
-    cases = [case for family in SLOW.get(name, FAMILIES) for case in FAMILIES[family]()]
-    table = conformance.check(name, cases)
+    table = checked(installed(name))
     failed = table[table["outcome"] == "failed"]
     assert failed.empty, failed["detail"].to_dict()
     counts = conformance.summary(table)
@@ -45,7 +50,7 @@ def test_every_available_back_end_passes(name):
 
 @pytest.mark.parametrize("name", ["highs", "scipy", "glpk", "cvxpy:HIGHS", "pyomo:highs"])
 def test_the_exact_back_ends_decide_everything(name):
-    table = conformance.check(installed(name))
+    table = checked(installed(name))
     assert set(table["outcome"]) == {"passed"}, table[table["outcome"] != "passed"]["detail"].to_dict()
 
 

@@ -20,7 +20,7 @@ from fairlp.mechanisms.table import find
 from fairlp.tolerances import AGREEMENT, FEASIBILITY, ROUNDING
 
 #: 2,000 of these have been run; ``FAIRLP_MAGNITUDES=2000`` runs them all.
-RANDOM = int(os.environ.get("FAIRLP_MAGNITUDES", "48"))
+RANDOM = int(os.environ.get("FAIRLP_MAGNITUDES", "24"))
 #: Seeds that failed once: columns that HiGHS would not take, and the part was left half changed; an interior point of
 #: HiGHS that stood still (three minutes); somebody scaled down with the others for a resource that it does not take;
 #: a program that HiGHS gets wrong, though what decides spans little.

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import fairlp
 from fairlp.mechanisms.max_min.rounds import fill
+from profiles import many
 
 
 def exactly(demands, capacity, rate, limits):
@@ -39,7 +40,7 @@ def exactly(demands, capacity, rate, limits):
     return [float(value) for value in level]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200), deadline=None)
 @given(st.data())
 def test_levels_equal_exact_rationals(data):
     n, m = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 4))
@@ -60,7 +61,7 @@ def test_levels_equal_exact_rationals(data):
     assert sorted(int(u) for _, frozen in rounds for u in frozen) == list(range(n))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=many(50), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_closed_form_equals_rounds_where_it_applies(seed):
     rng = np.random.default_rng(seed)

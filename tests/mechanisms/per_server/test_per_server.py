@@ -197,7 +197,7 @@ def test_best_responses_satisfy_the_theorem(division):
 
 @pytest.mark.parametrize(("division", "method"), [pair for pair in EVERY if pair[1] != "best-response"])
 def test_every_method_satisfies_the_theorem(division, method):
-    for seed in range(1000, 1120 if method != "milp" else 1060):
+    for seed in range(1000, 1000 + many(120)):
         instance = awkward(seed)
         if method == "milp" and instance.gamma().astype(bool).sum() > 8:
             continue
@@ -239,7 +239,7 @@ def test_the_certificate_agrees_with_linear_programs_elsewhere(division):
             expected = min(float(gains.get(user, 0.0)), room)
             assert oracle.gain(instance, tasks, n, division) == pytest.approx(expected, rel=1e-6, abs=1e-7), seed
         differing += not verdict
-    assert differing > 24
+    assert differing > many(48) / 2
 
 
 def test_methods_agree_on_totals_under_time_division():

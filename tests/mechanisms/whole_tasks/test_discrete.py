@@ -15,6 +15,7 @@ from fairlp.mechanisms.whole_tasks import filling
 from fairlp.mechanisms.whole_tasks.filling import Filling
 from fairlp.mechanisms.whole_tasks.picking import pick_by_pick
 from fairlp.mechanisms.whole_tasks.shares import TIES, Pool
+from profiles import many
 
 RULES = [("exclude", 0), ("stop", 0), ("exclude", 1)]
 
@@ -85,7 +86,7 @@ def awkward(rng, most_users=9, kinds=6):
     return demands, capacity, weights, limits
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=many(300), deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from([1, 3, 64]), st.sampled_from([1, 2, 64]))
 def test_fast_equals_loop_equals_rationals(seed, window, chunk):
     demands, capacity, weights, limits = awkward(np.random.default_rng(seed))
@@ -124,7 +125,7 @@ def test_fast_equals_loop_on_many_users(seed):
         assert (fast == pick_by_pick(pool, rule=rule, ties=ties, offset=offset)).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 @given(st.integers(0, 10**9))
 def test_every_rule_is_one_of_all_orders(seed):
     rng = np.random.default_rng(seed)
@@ -137,7 +138,7 @@ def test_every_rule_is_one_of_all_orders(seed):
             assert tuple(Filling(Pool.of(instance), offset, ties, rule).run().astype(int)) in possible
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=many(150), deadline=None)
 @given(st.integers(0, 10**9))
 def test_nothing_is_over_capacity_and_nothing_more_fits(seed):
     demands, capacity, weights, limits = awkward(np.random.default_rng(seed))
@@ -162,7 +163,7 @@ def test_sequential_minmax_is_not_envy_free_up_to_one_task_here():
     assert fairlp.allocate(found.instance, "drf-discrete").totals.to_dict() == {"A": 1, "B": 1}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200), deadline=None)
 @given(st.integers(0, 10**9))
 def test_filling_leaves_no_envy_by_more_than_one_task(seed):
     """Equal weights; proved in notebook 04."""
@@ -230,7 +231,7 @@ def test_validate_compares_with_loop_programs_and_bounds():
     assert fairlp.validate(examples.load("cycles"), "sequential-minmax").agrees.all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=many(40), deadline=None)
 @given(st.integers(0, 10**9))
 def test_validate_agrees_on_random_instances(seed):
     """The smallest level equals the integer program's, and the gap to divisible DRF stays within its bound."""

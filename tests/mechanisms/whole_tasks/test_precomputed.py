@@ -17,9 +17,10 @@ from fairlp.errors import UnknownNameError
 from fairlp.mechanisms.whole_tasks import precomputed
 from fairlp.mechanisms.whole_tasks.leximin import discrete_leximin
 from fairlp.mechanisms.whole_tasks.shares import Pool
+from profiles import many
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(300), deadline=None)
 @given(st.integers(0, 10**9))
 def test_precomputed_equals_the_formula_in_rationals(seed):
     demands, capacity, weights, limits = awkward(np.random.default_rng(seed))
@@ -29,7 +30,7 @@ def test_precomputed_equals_the_formula_in_rationals(seed):
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=many(100), deadline=None)
 @given(st.integers(0, 10**9))
 def test_floating_point_and_lp_differ_at_whole_numbers_only(seed):
     demands, capacity, weights, limits = awkward(np.random.default_rng(seed))
@@ -102,7 +103,7 @@ def test_cycles_are_where_all_shares_meet(seed):
         assert any((end / divisor) % share for share in shares)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=many(150), deadline=None)
 @given(st.integers(0, 10**9))
 def test_repairs_and_higher_cycles_stay_within_capacity_and_repairs_are_maximal(seed):
     demands, capacity, weights, limits = awkward(np.random.default_rng(seed))
@@ -119,7 +120,7 @@ def test_repairs_and_higher_cycles_stay_within_capacity_and_repairs_are_maximal(
                 assert not able or found.iloc[i] == plain.limit[i] or not plain.fits(left, i)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=many(100), deadline=None)
 @given(st.integers(0, 10**9))
 def test_ascending_repair_is_pass_after_pass(seed):
     demands, capacity, _, limits = awkward(np.random.default_rng(seed))
@@ -139,7 +140,7 @@ def test_ascending_repair_is_pass_after_pass(seed):
     assert fairlp.allocate(instance, "pdrf", repair="ascending").totals.astype(int).tolist() == tasks
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=many(150), deadline=None)
 @given(st.integers(0, 10**9))
 def test_how_far_floors_are_from_filling(seed):
     """At most one task behind ``stop``; ahead of either rule by less than ds*/ds[n] tasks."""

@@ -16,6 +16,7 @@ from fairlp.errors import FileFormatError
 from fairlp.models.files.lp_writer import write_lp
 from fairlp.models.files.mps_writer import write_mps
 from fairlp.models.files.programs import read_program
+from profiles import many
 
 GOOD = """\
 NAME t{free}
@@ -275,7 +276,7 @@ def check(path):
     assert p.A.has_canonical_format and (p.A.data != 0).all()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=many(200))
 @given(data=st.data(), suffix=st.sampled_from([".mps", ".lp"]))
 def test_mutations_of_valid_files(data, suffix, tmp_path_factory):
     text = data.draw(st.sampled_from(VALID[suffix]))

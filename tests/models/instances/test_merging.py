@@ -9,6 +9,7 @@ from hypothesis import given, settings
 import fairlp
 from fairlp.models.instances.merging import merge_servers, merge_users
 from instances import random_instance, seeds
+from profiles import many
 
 
 def test_identical_servers_become_one_with_a_count():
@@ -55,7 +56,7 @@ def test_rates_must_be_proportional_too():
 
 
 @pytest.mark.parametrize("mechanism", ["drfh", "tsf", "asset"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=many(40), deadline=None)
 @given(seed=seeds)
 def test_with_rates_and_many_equals(mechanism, seed):
     rng = np.random.default_rng(seed)
@@ -87,7 +88,7 @@ def test_with_rates_and_many_equals(mechanism, seed):
         np.testing.assert_allclose(per_server, per_server[:, [0]] * np.ones(len(members)), rtol=1e-12, atol=1e-14)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=many(30), deadline=None)
 @given(seed=seeds)
 def test_merging_twice_merges_nothing_more(seed):
     instance = random_instance(seed)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fairlp import Index, Model, log
 from fairlp.errors import ModelError, UnknownNameError
+from profiles import many
 
 
 def indices():
@@ -48,7 +49,7 @@ def by_notation(n, i, r, d, c, mask):
     return model
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_compiles_to_what_loops_would_write(seed):
     rng = np.random.default_rng(seed)

@@ -17,6 +17,7 @@ from fairlp.formulations import max_min
 from fairlp.models.programs.exact_certificate import prove_basis
 from fairlp.models.programs.exact_simplex import optimal_from
 from instances import random_instance
+from profiles import many
 
 pytest.importorskip("flint")
 
@@ -53,7 +54,7 @@ def by_hand(program, proof):
     assert bound == sign * own and own + Fraction(float(program.offset)) == proof.objective
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=many(60), deadline=None)
 @given(st.integers(0, 10**9))
 def test_a_proved_basis_is_optimal_by_hand(seed):
     instance = random_instance(seed, integers=seed % 2 == 0)
@@ -98,7 +99,7 @@ def test_pivots_mend_a_basis_from_anywhere():
     assert proof.proved and pivots > 0 and proof.objective == solution.certify(exact=True).objective
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=many(50), deadline=None)
 @given(st.integers(0, 10**9))
 def test_allocations_are_proved_and_changed_ones_are_not(seed):
     instance = random_instance(seed)

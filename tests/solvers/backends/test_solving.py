@@ -15,6 +15,7 @@ from fairlp.models.programs import backends
 from fairlp.models.programs.program import Program
 from fairlp.models.programs.solution import Capability, Point, Termination
 from instances import random_instance, seeds
+from profiles import many
 
 METHODS = ["highs", "highs-simplex", "highs-ipm", "highs-hipo", "highs-pdlp"]
 
@@ -66,7 +67,7 @@ def test_a_cluster_where_nobody_can_run_has_level_0(mechanism):
     assert fairlp.allocate(instance, mechanism, method="lp").totals.tolist() == [0, 0]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=many(25), deadline=None)
 @given(seed=seeds)
 def test_dual_of_every_capacity_row_is_the_finite_difference(seed):
     """The optimum is concave in a right-hand side, so a dual lies between the two one-sided differences."""
@@ -214,7 +215,7 @@ def test_a_third_party_back_end_is_found_by_entry_point(monkeypatch):
     assert Capability.LP in backends.find_backend("mine").capabilities
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=many(30), deadline=None)
 @given(seed=seeds)
 def test_a_certificate_believes_nobody(seed):
     """The true answer passes; a point or dual that is moved fails."""

@@ -166,20 +166,20 @@ def steps(allocation):
 
 @pytest.mark.parametrize("mechanism", ["c-drfh", "tsf"])
 def test_rounds_are_those_of_the_linear_programs(mechanism):
-    several = 0
-    for seed in range(40):
+    several, seeds = 0, many(40)
+    for seed in range(seeds):
         instance = draw(["sparse", "zeros", "integers", "equal"][seed % 4], seed + 100, limits=False)
         one, other = (steps(found) for found in check_equal(instance, mechanism))
         assert [users for _, users in other] == [users for _, users in one]
         assert [level for level, _ in other] == pytest.approx([level for level, _ in one], rel=EQUAL)
         several += len(one) > 1
-    assert several >= 10  # or there was nothing to compare
+    assert several >= seeds / 4  # or there was nothing to compare
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_answers_carry_certificates(kind):
-    solved = 0
-    for seed in range(10):
+    solved, seeds = 0, many(10)
+    for seed in range(seeds):
         for mechanism in ("drfh", "tsf", "asset", "edrf"):
             instance = suited(draw(kind, seed), mechanism)
             if not (instance.runnable().any(axis=1) & (instance.task_limits > 0)).any():
@@ -188,7 +188,7 @@ def test_answers_carry_certificates(kind):
             proof = solution.verify()
             assert max(proof.primal_residual, proof.dual_residual, proof.gap) <= EQUAL, (seed, mechanism, proof)
             solved += solution.method == "interior point"
-    assert solved >= 20
+    assert solved >= 2 * seeds
 
 
 @pytest.mark.parametrize("mechanism", ["drf", "drfh", "tsf"])
