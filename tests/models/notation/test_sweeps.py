@@ -163,3 +163,23 @@ def test_a_session_goes_on_from_the_last_basis(monkeypatch):
     assert not restarts
     one.sweep("d", [[1, 2, 3], [0, 2, 2]])  # an entry vanishes
     assert len(restarts) == 1
+
+
+def test_a_session_is_told_of_every_change(monkeypatch):
+    """Were it not, its answers would not be proved by the program that they are for, and all be solved twice."""
+    proved, own = [], sweeps._proved
+    monkeypatch.setattr(sweeps, "_proved", lambda solution: proved.append(own(solution)) or proved[-1])
+    for name, values in (("d", [[1, 2, 3], [2, 2, 3]]), ("w", [[1, 2, 1], [3, 1, 1]]), ("h", [1.0, 0.2])):
+        model().sweep(name, values)
+    assert proved == [True] * 6
+
+
+def test_an_answer_to_another_program_is_not_taken(monkeypatch):
+    """A session that changes nothing of what it holds: its optimum is that of the step before."""
+
+    def left_behind(session, program):
+        session.program = program
+
+    monkeypatch.setattr(sweeps, "move", left_behind)
+    table = model().sweep("h", [0.5, 1.0, 0.2])
+    assert table["objective"].tolist() == pytest.approx([afresh(model(), "h", h).objective for h in (0.5, 1.0, 0.2)])

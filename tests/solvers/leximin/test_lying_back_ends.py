@@ -11,9 +11,11 @@ import fairlp
 from fairlp.errors import NoSolutionError, SolverError
 from fairlp.formulations import max_min, normalisers
 from fairlp.models.programs.backends import find_backend
-from fairlp.models.programs.solution import Capability, Point, Status, Termination
+from fairlp.models.programs.solution import Capability, Options, Point, Status, Termination
 from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.leximin import rounds
+from fairlp.solvers.leximin.levels import by_expression
+from fairlp.solvers.leximin.ordered import ordered_outcomes
 from fairlp.tolerances import FLOOR_RELAXATIONS, VERIFIED
 
 
@@ -199,3 +201,36 @@ def test_a_price_that_is_noise_freezes_nobody(monkeypatch):
 
     found, session = run(monkeypatch, noisy)
     assert session.restarts == [] and found.levels == pytest.approx(LEVELS)
+
+
+class LyingAboutIntegers:
+    """HiGHS, whose point is taken back to 0 where the model's own columns are."""
+
+    name = "lying"
+    capabilities = frozenset({Capability.LP, Capability.MILP})
+
+    def __init__(self, own):
+        self.own, self.calls = own, 0
+
+    def solve(self, program, options):
+        self.calls += 1
+        solution = find_backend("highs").solve(program, options)
+        if self.calls < 2:
+            return solution
+        x = solution.x.copy()
+        x[: self.own] = 0.0
+        return dataclasses.replace(solution, x=x)
+
+
+def test_sums_of_levels_that_a_point_does_not_have():
+    i = fairlp.Index("i", ["a", "b"])
+    model = fairlp.Model("whole", indices=(i,))
+    x = model.variable("x", i, upper=[3, 5], integer=True)
+    assert fairlp.leximin(model, x).levels.to_dict() == {"a": 3, "b": 5}
+    with pytest.raises(SolverError, match="whose 2 lowest levels add up to 0, not to 8 as it says"):
+        ordered_outcomes(*program_of(model, x), LyingAboutIntegers(3), Options())
+
+
+def program_of(model, x):
+    problem = by_expression(model, x, None)
+    return problem.program, problem.places, problem.t

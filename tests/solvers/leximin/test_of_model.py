@@ -210,3 +210,14 @@ def test_rows_of_a_file_that_another_tool_wrote(tmp_path):
         fairlp.leximin(program, ["fairnes"])
     with pytest.raises(ModelError, match="named once each"):
         fairlp.leximin(program, [names[0], names[0]])
+
+
+def test_an_upper_bound_of_t_holds_for_levels_that_cancel():
+    """Levels are raised by what they are made of, here some 256, and so is what bounds t."""
+    i = Index("i", ["a", "b"])
+    model = Model("cancels", indices=(i,))
+    x, t = model.variable("x", i, upper=[100, 104]), model.variable("t", upper=5)
+    model.constraint("fairness", x - 100 >= t)
+    model.maximize(t)
+    answer = fairlp.leximin(model)
+    assert answer.levels.to_dict() == pytest.approx({"a": 0.0, "b": 4.0}, abs=AGREEMENT)

@@ -115,14 +115,13 @@ class _Series:
 
 
 def move(session: Session, program: Program) -> None:
-    """Bring a session to another program of the same rows and columns, and keep its basis where it can."""
+    """Bring a session to another program of the same rows, columns and bounds of these; keep its basis where it can."""
     old = session.program
     changes: dict[str, Any] = {}
-    for what, side in (("rows", "row"), ("columns", "col")):
-        low, high = (getattr(program, f"{side}_{end}") for end in ("lower", "upper"))
-        at = np.flatnonzero((low != getattr(old, f"{side}_lower")) | (high != getattr(old, f"{side}_upper")))
-        if at.size:
-            changes[what] = (at, low[at], high[at])
+    low, high = program.row_lower, program.row_upper
+    at = np.flatnonzero((low != old.row_lower) | (high != old.row_upper))
+    if at.size:
+        changes["rows"] = (at, low[at], high[at])
     if not np.array_equal(program.c, old.c):
         changes["costs"] = program.c
     columns = _columns_to_change(old, program)
