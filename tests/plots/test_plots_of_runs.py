@@ -162,6 +162,18 @@ def test_groups_of_bars_stand_at_their_names():
     assert centres.mean(axis=0) == pytest.approx([0, 1]) and (np.diff(centres, axis=0) > 0).all()
 
 
+def test_bars_stand_on_each_other():
+    found = fairlp.allocate(fairlp.examples.load("khamse-ashari-table-3"), "tsf")
+    for axis in plots.plot_allocation(found).axes:
+        first, *layers = axis.containers
+        assert first.get_label() == "not in use"
+        top = np.zeros(len(first))
+        for layer in layers:
+            assert [bar.get_y() for bar in layer] == pytest.approx(top.tolist())
+            top += [bar.get_height() for bar in layer]
+        assert (top > 0).any() and (top <= 1 + 1e-9).all()
+
+
 def test_equal_curves_show_through_each_other():
     looks = [style.line(k)["linestyle"] for k in range(len(style.DASHES))]
     assert looks[0] == "-" and len({str(look) for look in looks}) == len(style.DASHES)

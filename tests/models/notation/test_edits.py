@@ -133,3 +133,14 @@ def test_a_name_is_in_the_next_program_and_a_copy_is_another_model(model):
     twin = copy.deepcopy(model)
     twin.parameters["phi"].set([2, 1])
     assert level(twin) == pytest.approx(4) and level(model) == pytest.approx(6)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_copy_is_solved_with_its_own_numbers(model, compiled):
+    if compiled:
+        model.compile()
+    twin = model.copy()
+    twin["phi"].set([2, 1])
+    assert level(twin) == pytest.approx(4) and level(model) == pytest.approx(6)
+    model["phi"].set([5, 1])
+    assert level(twin) == pytest.approx(4) and level(model) == pytest.approx(2)

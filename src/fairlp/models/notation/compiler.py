@@ -226,9 +226,7 @@ def assemble(triples: list[Triples], shape: tuple[int, int], layout: str) -> Any
     else:
         rows = columns = np.zeros(0, dtype=np.int32)
         values = np.zeros(0)
-    matrix = coo_array((values, (rows, columns)), shape=shape).asformat(layout)
-    if not matrix.has_canonical_format:
-        matrix.sum_duplicates()
+    matrix = coo_array((values, (rows, columns)), shape=shape).asformat(layout)  # which sums duplicates
     matrix.sort_indices()
     if not matrix.data.all():
         matrix.eliminate_zeros()
