@@ -58,9 +58,33 @@ def attributes(draw, size, names=TEXT):
     )
 
 
+#: Names of queues: any text without a slash, and odd ones that files could take for something else.
+NAMES = st.one_of(TEXT.map(lambda text: text.replace("/", "|")), st.sampled_from(["root", "queue", "007", ",", "a:b"]))
+PATHS = st.lists(NAMES, max_size=3).map("/".join)
+
+
+@st.composite
+def trees(draw, n_users, resources):
+    """What `from_arrays` takes of queues: the path of each user's, and weights, guarantees and caps; often neither."""
+    if draw(st.booleans()):
+        return {}
+    amounts = st.dictionaries(st.sampled_from(resources), st.tuples(AMOUNTS, AMOUNTS).map(sorted), max_size=3)
+    queues = {}
+    for path in draw(st.lists(PATHS, max_size=4, unique=True)):
+        limits = draw(amounts)
+        guarantee = {r: low for r, (low, _) in limits.items() if draw(st.booleans())}
+        cap = {r: high for r, (_, high) in limits.items() if draw(st.booleans())}
+        weight = draw(st.just(1.0) | POSITIVE)
+        queues[path] = {"weight": weight, "guarantee": guarantee, "cap": cap}
+    if not queues:
+        return {"queue": draw(st.lists(PATHS, min_size=n_users, max_size=n_users))}
+    listed = st.sampled_from(sorted(queues))  # one that is nearly a listed one is refused
+    return {"queue": draw(st.lists(listed, min_size=n_users, max_size=n_users)), "queues": queues}
+
+
 @st.composite
 def instances(draw):
-    """An instance with any of: odd labels, all weights, limits, counts, rates, conditions, lists, attributes."""
+    """An instance with any of: odd labels, all weights, limits, counts, rates, conditions, lists, queues."""
     n_users, n_servers, n_resources = (draw(st.integers(1, 4)) for _ in range(3))
 
     def table(rows, columns, entries):
@@ -102,6 +126,7 @@ def instances(draw):
         counts=draw(st.none() | st.lists(st.integers(1, 10**6), min_size=n_servers, max_size=n_servers)),
         rates=draw(st.one_of(st.none(), st.just(table(n_users, n_servers, AMOUNTS) * fits))),
         entitlements=entitlements,
+        **draw(trees(n_users, resources)),
         units=units,
         server_attributes=server_attributes,
         user_attributes=draw(attributes(n_users)),
@@ -111,6 +136,7 @@ def instances(draw):
 
 def full_instance(**changes):
     """An instance with everything that all formats hold."""
+    cpu, memory = changes.get("resources", ["cpu", "memory size"])
     given = {
         "demands": [[1, 4], [3, 1e-05], [0.1, 0]],
         "capacities": [[9, 18], [1 / 3, 64]],
@@ -123,6 +149,12 @@ def full_instance(**changes):
         "counts": [5, 1],
         "rates": [[1, 2.5], [0, 1 / 3], [0, 0]],
         "entitlements": [0.2, 0.3, 0.5],
+        "queue": ["org/team, 1", 'org/"x"', ""],
+        "queues": {
+            "": {"cap": {cpu: 1e3}},
+            "org": {"weight": 2.5, "guarantee": {cpu: 1 / 3}, "cap": {cpu: 40}},
+            "idle/007": {"guarantee": {memory: 1}},
+        },
         "units": {"cpu": "1/1000 core", "memory size": "GiB"},
         "server_attributes": pd.DataFrame({"gpu_model": ["T4", None], "ssd": [True, False], "zip": ["007", "1"]}),
         "user_attributes": pd.DataFrame({"arrival": [0, 3.5, None], "priority": [1, 2, 3], "team": ["a", None, "b"]}),

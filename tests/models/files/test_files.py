@@ -98,12 +98,21 @@ def test_the_schema_is_valid_and_finds_what_reading_finds(tmp_path):
     good = document()
     validator.validate(good)
     for place, value in [
-        (("fairlp",), 2),
+        (("fairlp",), 3),
+        (("fairlp",), 1),
         (("extra",), 1),
         (("users", 0, "weigth"), 2),
         (("users", 0, "weight"), "2"),
         (("users", 0, "demand"), [1, 4]),
         (("users", 0, "demand", "cpu"), -1),
+        (("users", 0, "queue"), 5),
+        (("users", 0, "queue"), "a//b"),
+        (("queues", 0, "wieght"), 5),
+        (("queues", 0, "weight"), 0),
+        (("queues", 0, "cap"), 7),
+        (("queues", 0, "guarantee", "cpu"), -1),
+        (("queues", 0), {"weight": 2}),
+        (("queues",), {}),
         (("users", 0, "eligible"), 5),
         (("users", 0, "user"), 1.5),
         (("servers", 0, "count"), 1.5),
@@ -126,11 +135,12 @@ def test_the_examples_of_the_documentation(tmp_path):
     (by_hand,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     instance = read_text(tmp_path, by_hand)
     assert (len(instance.users), instance.n_servers, instance.units) == (2, 6, {"cpu": "cores", "memory": "GiB"})
-    users, servers = re.findall(r"```csv\n(.*?)```", text, re.DOTALL)
+    users, servers, queues = re.findall(r"```csv\n(.*?)```", text, re.DOTALL)
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "users.csv").write_text(users, encoding="utf-8")
     (folder / "servers.csv").write_text(servers, encoding="utf-8")
+    (folder / "queues.csv").write_text(queues, encoding="utf-8")
     assert files.read(folder).replace(name=instance.name).equals(instance)
     (conditions,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
     attributes = pd.DataFrame({"gpu_model": ["T4"], "zone": ["eu-3"], "disk type": ["ssd"], "has_ssd": [True]})
@@ -147,7 +157,7 @@ def test_the_examples_of_the_documentation(tmp_path):
 def test_defaults_are_left_out_and_whole_numbers_stay_whole(tmp_path):
     path = written(tmp_path, ".json", Instance.from_arrays([[1, 0]], [[9, 2.5]]))
     assert json.loads(path.read_text()) == {
-        "fairlp": 1,
+        "fairlp": 2,
         "resources": [{"name": "resource1"}, {"name": "resource2"}],
         "users": [{"user": "user1", "demand": {"resource1": 1}}],
         "servers": [{"server": "server1", "capacity": {"resource1": 9, "resource2": 2.5}}],

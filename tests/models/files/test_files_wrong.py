@@ -159,6 +159,7 @@ def test_a_csv_cut_off_anywhere_is_refused(tmp_path):
         "servers.csv",
         "eligible.csv",
         "rates.csv",
+        "queues.csv",
         "fairlp.json",
     }
     for file in sorted(path.iterdir()):
@@ -220,7 +221,7 @@ USERS, SERVERS = "user,cpu,memory\nann,1,4\nbob,3,1\n", "server,cpu,memory\ns1,9
             {"users.csv": "user,cpu,memory,eligible\nann,1,1,cpu > 1\n", "eligible.csv": "user,server\nann,s1\n"},
             "user 'ann' also has a condition in users.csv",
         ),
-        ({"fairlp.json": '{"fairlp": 2}'}, "fairlp.json: the schema is version 2"),
+        ({"fairlp.json": '{"fairlp": 3}'}, "fairlp.json: the schema is version 3; this fairlp reads 1 and 2"),
         ({"fairlp.json": '{"name": "x"}'}, "fairlp.json has no schema version"),
         ({"fairlp.json": '{"fairlp": 1, "nme": "x"}'}, "unknown key 'nme'; did you mean 'name'"),
         ({"fairlp.json": '{"fairlp": 1, "name": 3}'}, "'name' is 3; expected str"),

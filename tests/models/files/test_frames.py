@@ -167,7 +167,8 @@ def test_labels_that_differ_only_in_type_are_refused():
 @settings(deadline=None)
 @given(instances())
 def test_tables_give_the_same_instance_back(instance):
-    assert from_frames(*to_frames(instance), name=instance.name).equals(instance)
+    queues = None if instance.queues is None else instance.queues.table(instance.resources)
+    assert from_frames(*to_frames(instance), queues=queues, name=instance.name).equals(instance)
 
 
 def test_names_that_mean_something_else_survive():

@@ -11,6 +11,8 @@ import fairlp
 from fairlp import Index, Model, examples, log
 from fairlp.errors import ModelError, UnsupportedError
 from fairlp.models.programs.solution import Point
+from fairlp.solvers.backends.cvxpy_model import build
+from small_programs import INF, program
 
 CASES = [
     (name, mechanism)
@@ -163,3 +165,18 @@ def test_integer_and_free_variables_survive():
     highs.run()
     for solved in (built, problem, highs):
         assert model.read_back(solved).objective == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_block_that_mixes_whole_and_divisible_columns():
+    """Maximise x0 + x1 + x2 + x3 with each at most 1.5, the first, third and last whole: 1 + 1.5 + 1 + 1."""
+    whole = np.array([1, 0, 1, 1], dtype=np.uint8)
+    mixed = program(np.eye(4), [(-INF, 1.5)] * 4, [(0, INF)] * 4, c=np.ones(4), integrality=whole)
+    problem = build(mixed).problem
+    (variable,) = problem.variables()
+    assert problem.solve() == pytest.approx(4.5)
+    assert variable.value == pytest.approx([1, 1.5, 1, 1])
+    model = Model("square")
+    table = model.variable("x", Index("i", range(2)), Index("j", range(2)), upper=1.5)
+    model.maximize(table.sum())
+    square = model.compile().replace(integrality=whole)
+    assert build(square).problem.solve() == pytest.approx(4.5)

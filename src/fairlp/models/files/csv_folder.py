@@ -1,8 +1,9 @@
 """An instance as a folder of CSV files: ``users.csv`` and ``servers.csv``, each as :mod:`.frames` takes it.
 
-Beside them may lie ``eligible.csv`` (lists of servers), ``rates.csv``, and ``fairlp.json`` (schema version, name, and
-numbers of rows, which show when a file was cut off). Types of attributes are inferred; the mark ``:int`` in the header
-of labels says that they are whole numbers, and ``:text`` that an attribute is text although it looks otherwise.
+Beside them may lie ``eligible.csv`` (lists of servers), ``rates.csv``, ``queues.csv``, and ``fairlp.json`` (schema
+version, name, and numbers of rows, which show when a file was cut off). Types of attributes are inferred; the mark
+``:int`` in the header of labels says that they are whole numbers, and ``:text`` that an attribute is text although it
+looks otherwise.
 """
 
 from __future__ import annotations
@@ -21,17 +22,19 @@ import pandas as pd
 from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
-from .documents import VERSION, column_of, plain, short
-from .frames import FAMILIES, from_frames, to_frames
+from ..instances.queues import ROOT, Queues
+from .documents import READ, VERSION, VERSIONS, column_of, plain, short
+from .frames import ATTRIBUTE, FAMILIES, RESOURCE, from_frames, split_unit, to_frames
 from .whole_files import draft_folder, read_text, require_folder, utf8
 
-USERS, SERVERS, ELIGIBLE, RATES, ABOUT = "users.csv", "servers.csv", "eligible.csv", "rates.csv", "fairlp.json"
+USERS, SERVERS, ELIGIBLE, RATES = "users.csv", "servers.csv", "eligible.csv", "rates.csv"
+QUEUES, ABOUT = "queues.csv", "fairlp.json"
 #: All files of a folder; the first two are required.
-FILES = (USERS, SERVERS, ELIGIBLE, RATES, ABOUT)
+FILES = (USERS, SERVERS, ELIGIBLE, RATES, QUEUES, ABOUT)
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _NUMERIC = {"user": frozenset({"weight", "task_limit", "entitlement"}), "server": frozenset({"count"})}
-_TEXT = {"user": frozenset({"eligible"}), "server": frozenset[str]()}
+_TEXT = {"user": frozenset({"eligible", "queue"}), "server": frozenset[str]()}
 
 
 def read_folder(folder: Path) -> Instance:
@@ -48,6 +51,9 @@ def read_folder(folder: Path) -> Instance:
     for name in about["rows"]:
         if name not in tables:
             raise FileFormatError(f"{folder} has no {name}, which {ABOUT} lists; restore it, or correct {ABOUT}")
+    if about["fairlp"] == 1:  # it knows no queues, and a file of that name is not one of it
+        tables.pop(QUEUES, None)
+        tables[USERS].rename_queue(tables[SERVERS].headers)
     users, servers = tables[USERS].frame("user"), tables[SERVERS].frame("server")
     labels = {"user": users["user"].tolist(), "server": servers["server"].tolist()}
     if ELIGIBLE in tables:
@@ -57,8 +63,9 @@ def read_folder(folder: Path) -> Instance:
         rates = np.zeros((len(users), len(servers)))
         for user, server, rate in tables[RATES].pairs(labels, "rate"):
             rates[user, server] = rate
+    queues = tables[QUEUES].queues() if QUEUES in tables else None
     try:
-        return from_frames(users, servers, rates=rates, name=about["name"])
+        return from_frames(users, servers, rates=rates, queues=queues, name=about["name"])
     except InstanceError as error:
         raise InstanceError(f"{folder}: {error}") from None
 
@@ -100,6 +107,8 @@ def _texts(instance: Instance, folder: Path) -> dict[str, str]:
         at = np.argwhere(instance.rates > 0).tolist()
         rates = [(instance.users[n], instance.servers[i], short(instance.rates[n, i])) for n, i in at]
         tables[RATES] = ([marks["user"], marks["server"], "rate"], [*rates])
+    if instance.queues is not None:
+        tables[QUEUES] = _queue_table(instance.queues, instance)
     texts = {
         USERS: _csv(*_columns(users, marks["user"], instance.user_attributes.shape[1])),
         SERVERS: _csv(*_columns(servers, marks["server"], instance.server_attributes.shape[1])),
@@ -109,6 +118,18 @@ def _texts(instance: Instance, folder: Path) -> dict[str, str]:
     about = {"fairlp": VERSION, **({"name": instance.name} if instance.name else {}), "rows": sizes}
     texts[ABOUT] = json.dumps(about, ensure_ascii=False) + "\n"
     return texts
+
+
+def _queue_table(queues: Queues, instance: Instance) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Return headers and rows of the queues; the root is there where it is not as any root."""
+    table = queues.table(instance.resources)
+    usual = [np.inf if str(column).startswith("cap:") else float(column == "weight") for column in table.columns]
+    rows = [
+        (path, *(None if value == np.inf else short(value) for value in row))
+        for path, *row in table.itertuples()
+        if path != ROOT or row != usual
+    ]
+    return ["queue", *map(str, table.columns)], rows
 
 
 def _label_header(what: str, labels: Iterable[Any], folder: Path) -> str:
@@ -189,7 +210,7 @@ def _is_true(cell: str) -> bool:
 def _about(folder: Path) -> dict[str, Any]:
     """Return what ``fairlp.json`` says, or what holds without it."""
     path = folder / ABOUT
-    found: dict[str, Any] = {"name": "", "rows": {}}
+    found: dict[str, Any] = {"fairlp": VERSION, "name": "", "rows": {}}
     if not path.is_file():
         return found
     try:
@@ -200,8 +221,8 @@ def _about(folder: Path) -> dict[str, Any]:
         raise FileFormatError(f"{path}: {error}; is the file cut off?") from None
     if not isinstance(given, dict) or type(given.get("fairlp")) is not int:
         raise FileFormatError(f"{path} has no schema version; expected 'fairlp': {VERSION}")
-    if given["fairlp"] != VERSION:
-        raise FileFormatError(f"{path}: the schema is version {given['fairlp']}; this fairlp reads {VERSION}")
+    if given["fairlp"] not in VERSIONS:
+        raise FileFormatError(f"{path}: the schema is version {given['fairlp']}; this fairlp reads {READ}")
     for key, value in given.items():
         known = {"fairlp": int, "name": str, "rows": dict}
         if key not in known:
@@ -307,6 +328,25 @@ class _Csv:
             else:
                 columns[name] = column_of(inferred(self.column(header)))
         return pd.DataFrame(columns)
+
+    def rename_queue(self, others: Iterable[str]) -> None:
+        """Call the column ``queue`` what it was before there were queues: a resource if servers have it, or free."""
+        resource = any(split_unit(header.removeprefix(RESOURCE))[0] == "queue" for header in others)
+        for k, header in enumerate(self.headers):
+            if header.removesuffix(":text") == "queue":
+                self.headers[k] = f"{RESOURCE if resource else ATTRIBUTE}{header}"
+
+    def queues(self) -> pd.DataFrame:
+        """Return weights, guarantees and caps of queues, by path."""
+        if "queue" not in self.headers:
+            self.fail(1, f"there is no column 'queue'; {nearest('queue', self.headers)}")
+        columns = {
+            header: self.numbers(header) if header != "queue" else [cell or ROOT for cell in self.column(header)]
+            for header in self.headers
+        }
+        if len(columns) < len(self.headers):
+            self.fail(1, "a column occurs twice; expected each once")
+        return pd.DataFrame({header: pd.Series(values, dtype=object) for header, values in columns.items()})
 
     def pairs(self, labels: dict[str, list[Any]], value: str | None) -> list[tuple[int, int, float]]:
         """Return positions of user and server (and the value) of each row; unknown and repeated ones are errors."""

@@ -1,10 +1,10 @@
-"""An instance as one document of plain lists and mappings: what JSON and YAML files hold (schema version 1)."""
+"""An instance as one document of plain lists and mappings: what JSON and YAML files hold (schema version 2)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -13,10 +13,16 @@ from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from .frames import eligible_entries
+from .queue_records import path_of, queue_records, queues_of
 
-#: The schema version that is written, and the only one that is read.
-VERSION = 1
-_USER = ("weight", "task_limit", "entitlement", "eligible", "attributes")
+#: The schema version that is written; version 1 has no queues, and is read as before.
+VERSION = 2
+VERSIONS: Final = (1, VERSION)
+#: How an error names them.
+READ: Final = " and ".join(map(str, VERSIONS))
+_TOP: Final = {1: ("name", "rates"), VERSION: ("name", "queues", "rates")}
+_USER_1: Final = ("weight", "task_limit", "entitlement", "eligible", "attributes")
+_USER: Final = {1: _USER_1, VERSION: (*_USER_1, "queue")}
 
 
 def plain(value: Any, where: str) -> str | int | float | bool | None:
@@ -65,6 +71,8 @@ def to_document(instance: Instance) -> dict[str, Any]:
         for r in instance.resources
     ]
     document["users"] = _user_records(instance)
+    if instance.queues is not None:
+        document["queues"] = queue_records(instance.queues, instance.resources)
     document["servers"] = _server_records(instance)
     if instance.rates is not None:
         document["rates"] = [
@@ -77,6 +85,7 @@ def to_document(instance: Instance) -> dict[str, Any]:
 def _user_records(instance: Instance) -> list[dict[str, Any]]:
     names = list(map(str, instance.resources))
     places = eligible_entries(instance)
+    stood_in = instance.queue or ("",) * len(instance.users)
     attributes = _attribute_records(instance.user_attributes, instance.users, "user")
     records = []
     for n, user in enumerate(instance.users):
@@ -89,6 +98,8 @@ def _user_records(instance: Instance) -> list[dict[str, Any]]:
             record["task_limit"] = short(instance.task_limits[n])
         if instance.entitlements is not None:
             record["entitlement"] = short(instance.entitlements[n])
+        if stood_in[n]:
+            record["queue"] = stood_in[n]
         if places[n] is not None:
             record["eligible"] = places[n]
         records.append(record | attributes[n])
@@ -149,7 +160,7 @@ def from_document(document: Any, file: str) -> Instance:
     Raises
     ------
     FileFormatError
-        When the document is not of schema version 1.
+        When the document is of no schema version that is read.
     InstanceError
         When it is, and does not describe an allocation problem.
     """
@@ -172,11 +183,10 @@ class _Document:
             )
         if isinstance(version, bool) or not isinstance(version, int):
             self.fail("fairlp", f"the schema version is {_shown(version)}; expected {VERSION}")
-        if version != VERSION:
-            self.fail(
-                "fairlp", f"the schema is version {version}; this fairlp reads {VERSION} (another fairlp wrote it)"
-            )
-        self.document = self.record(document, "", ("fairlp", "resources", "users", "servers"), ("name", "rates"))
+        if version not in VERSIONS:
+            self.fail("fairlp", f"the schema is version {version}; this fairlp reads {READ} (another fairlp wrote it)")
+        self.version = version
+        self.document = self.record(document, "", ("fairlp", "resources", "users", "servers"), _TOP[version])
         self.resources: list[Any] = []
         self.units: dict[Any, str] = {}
         self.position: dict[str, int] = {}
@@ -265,6 +275,7 @@ class _Document:
                 **servers,
                 resources=self.resources,
                 rates=self.rates(users["users"], servers["servers"]),
+                queues=queues_of(self),
                 units=self.units,
                 name=name,
             )
@@ -272,11 +283,11 @@ class _Document:
             raise InstanceError(f"{self.file}: {error}") from None
 
     def users(self) -> dict[str, Any]:
-        labels, demands, weights, limits, entitlements, eligible, attributes = [], [], [], [], [], [], []
+        labels, demands, weights, limits, entitlements, queue, eligible, attributes = [], [], [], [], [], [], [], []
         rows = self.records("users")
         entitled = any(isinstance(row, dict) and "entitlement" in row for row in rows)
         for k, entry in enumerate(rows):
-            record = self.record(entry, f"users[{k}]", ("user", "demand"), _USER)
+            record = self.record(entry, f"users[{k}]", ("user", "demand"), _USER[self.version])
             labels.append(self.label(record["user"], f"users[{k}].user"))
             where = f"users[{k}] ({labels[-1]!r})"
             demands.append(self.row(record["demand"], f"{where}.demand"))
@@ -288,6 +299,7 @@ class _Document:
                 entitlements.append(self.number(record["entitlement"], f"{where}.entitlement"))
             elif entitled:
                 self.fail(where, "has no entitlement but others have; expected one for each user, or none")
+            queue.append(path_of(self, record.get("queue"), f"{where}.queue"))
             eligible.append(self.places(record.get("eligible"), f"{where}.eligible"))
             attributes.append(self.attributes(record, where))
         by_resource = any(isinstance(row, dict) and isinstance(row.get("weight"), dict) for row in rows)
@@ -297,6 +309,7 @@ class _Document:
             "weights": np.array(weights) if by_resource else [row[0] for row in weights] if self.resources else None,
             "task_limits": limits,
             "entitlements": entitlements or None,
+            "queue": queue if any(queue) else None,
             "eligible": eligible if any(entry is not None for entry in eligible) else None,
             "user_attributes": table_of(attributes, labels),
         }

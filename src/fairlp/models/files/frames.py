@@ -1,8 +1,8 @@
 """Instances from a table of users and a table of servers, and back.
 
 A column is a resource when both tables have it; its header may carry the unit (``cpu [cores]``). Users may also have
-``weight`` or ``weight:<resource>``, ``task_limit``, ``entitlement``, ``eligible`` and ``rate:<server>``, servers
-``count``. Other columns are free attributes. A prefix settles what a name leaves open: ``resource:count`` is a
+``weight`` or ``weight:<resource>``, ``task_limit``, ``entitlement``, ``queue``, ``eligible`` and ``rate:<server>``,
+servers ``count``. Other columns are free attributes. A prefix settles what a name leaves open: ``resource:count`` is a
 resource, ``attribute:cpu`` an attribute.
 """
 
@@ -20,7 +20,7 @@ from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 
 RESERVED: dict[str, frozenset[str]] = {
-    "user": frozenset({"user", "weight", "task_limit", "entitlement", "eligible"}),
+    "user": frozenset({"user", "weight", "task_limit", "entitlement", "queue", "eligible"}),
     "server": frozenset({"server", "count"}),
 }
 #: Columns that belong to a label: a weight for one resource, a rate on one server.
@@ -39,6 +39,7 @@ def from_frames(
     units: Mapping[Any, str] | None = None,
     eligible: Any = None,
     rates: Any = None,
+    queues: Any = None,
     name: str = "",
 ) -> Instance:
     """Return an instance from a table of users and a table of servers.
@@ -48,7 +49,8 @@ def from_frames(
     users : DataFrame
         One row for each user, labelled by a column ``user`` or else by the index: what one task demands of each
         resource, and optionally ``weight`` (or ``weight:<resource>``), ``task_limit`` (blank: none), ``entitlement``,
-        ``eligible`` (a condition on servers, or a list of them), ``rate:<server>`` and free columns.
+        ``queue`` (its path; blank: the root), ``eligible`` (a condition on servers, or a list of them),
+        ``rate:<server>`` and free columns.
     servers : DataFrame
         One row for each server (or each ``count`` identical ones), labelled by a column ``server`` or else by the
         index: its capacity of each resource, and free columns that conditions may name.
@@ -58,6 +60,8 @@ def from_frames(
         Unit of each resource, where no header carries it.
     eligible, rates : optional
         As :meth:`Instance.from_arrays` takes them, instead of columns.
+    queues : DataFrame or mapping, optional
+        Weights, guarantees and caps of queues, as :meth:`Instance.from_arrays` takes them.
     name : str
 
     Raises
@@ -97,6 +101,8 @@ def from_frames(
         counts=i.entries("count"),
         rates=by_server if rates is None else rates,
         entitlements=n.entries("entitlement"),
+        queue=_queue(n),
+        queues=queues,
         units=_units(n, i, chosen, resources if isinstance(resources, Mapping) else {}, units or {}),
         server_attributes=i.attributes(chosen),
         user_attributes=n.attributes(chosen),
@@ -107,7 +113,8 @@ def from_frames(
 def to_frames(instance: Instance) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the table of users and the table of servers; :func:`from_frames` gives the instance back.
 
-    Columns that hold nothing but defaults are left out. The name of the instance is in neither table.
+    Columns that hold nothing but defaults are left out. The name of the instance is in neither table, and what queues
+    have is in a third, ``instance.queues.table(instance.resources)``, which ``queues=`` takes back.
 
     >>> instance = Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], weights=[1, 2], task_limits=[5, None])
     >>> users, servers = to_frames(instance)
@@ -307,6 +314,11 @@ def _limits(n: _Table) -> list[Any] | None:
     return [np.inf if is_missing(entry) or entry == "" else entry for entry in entries]
 
 
+def _queue(n: _Table) -> list[Any] | None:
+    entries = n.entries("queue")
+    return None if entries is None else [None if is_missing(entry) else entry for entry in entries]
+
+
 def _units(
     n: _Table, i: _Table, resources: list[Any], with_names: Mapping[Any, str | None], given: Mapping[Any, str]
 ) -> dict[Any, str]:
@@ -340,6 +352,8 @@ def _user_columns(instance: Instance) -> dict[Any, Any]:
         users["task_limit"] = instance.task_limits
     if instance.entitlements is not None:
         users["entitlement"] = instance.entitlements
+    if instance.queue is not None:
+        users["queue"] = pd.Series(instance.queue, dtype=object).to_numpy()
     places = eligible_entries(instance)
     if any(entry is not None for entry in places):
         users["eligible"] = pd.Series(places, dtype=object).to_numpy()

@@ -123,7 +123,7 @@ def schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of ``.json`` and ``.yaml`` files.
 
     >>> schema()["properties"]["fairlp"]
-    {'description': 'Schema version.', 'const': 1}
+    {'description': 'Schema version; version 1 has no queues.', 'enum': [1, 2]}
     """
     text = resources.files(__package__).joinpath("instance.schema.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
@@ -158,6 +158,11 @@ def differences(a: Instance, b: Instance) -> list[str]:
         found += [f"{what} {n!r}" for n in left.columns if n not in right or _listed(left[n]) != _listed(right[n])]
         if list(left.columns) != list(right.columns) and not any(what in entry for entry in found):
             found.append(f"the order of {what}s")
+    if a.queue is not None and b.queue is not None and a.queue != b.queue:
+        moved = next(user for user, p, q in zip(a.users, a.queue, b.queue, strict=False) if p != q)
+        found.append(f"the queue of user {moved!r}")
+    elif not a.derived(queues=b.queues).equals(a):
+        found.append("queues")
     changed = [user for user, p, q in zip(a.users, _conditions(a), _conditions(b), strict=False) if p != q]
     if changed:
         found.append(f"the condition of user {changed[0]!r}")

@@ -133,7 +133,7 @@ def _variable(cp: Any, block: Block, program: Program) -> Any:
     shape: tuple[int, ...] = (len(block),) if block.positions is not None or not block.axes else block.shape
     whole = program.integrality[block.slice] > 0
     if whole.any() and not whole.all():  # a block of a file may be mixed
-        return cp.Variable(shape, name=block.name, integer=list(zip(*np.nonzero(whole.reshape(shape)), strict=True)))
+        return cp.Variable(shape, name=block.name, integer=np.nonzero(whole.reshape(shape)))
     return cp.Variable(shape, name=block.name, integer=bool(whole.any()))
 
 

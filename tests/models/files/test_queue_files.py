@@ -1,0 +1,240 @@
+"""Queues on disk and in tables: whole round trips, files of version 1, and what is wrong in a file, with its place."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from fairlp import Instance
+from fairlp.errors import FileFormatError, InstanceError
+from fairlp.models.files import instances as files
+from fairlp.models.files.frames import from_frames, to_frames
+from instance_strategies import SUFFIXES, document, full_instance, read_text, written
+
+
+def queued(**changes):
+    """Three users in a small tree."""
+    given = {
+        "demands": [[1, 2], [2, 1], [1, 1]],
+        "capacities": [[30, 30]],
+        "users": ["ann", "bob", "cy"],
+        "resources": ["cpu", "memory"],
+        "queue": ["org/a", "org/b", None],
+        "queues": {"org": {"weight": 2, "guarantee": {"cpu": 3}, "cap": {"memory": 9}}, "idle": 4},
+    }
+    return Instance.from_arrays(**(given | changes))
+
+
+HOSTILE = ["a b/ c ", 'q"q/x,y', "ß é/漢", "-/'", "no/null", "1e3/007", "=1+1", "#x", "a\nb/c\td", "{}/[0]", "~", "🦊"]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_names_of_queues_are_text_whatever_they_look_like(tmp_path, suffix):
+    instance = Instance.from_arrays(np.ones((len(HOSTILE), 1)), [[9]], queue=HOSTILE, queues=dict.fromkeys(HOSTILE, 2))
+    back = files.read(written(tmp_path, suffix, instance))
+    assert back.queue == tuple(HOSTILE) and back.equals(instance)
+    assert set(HOSTILE) <= set(back.queues.paths)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"queue": ["", "", ""], "queues": None},
+        {"queue": None, "queues": {}},
+        {"queue": None, "queues": {"": {"cap": {"cpu": 0}}}},
+        {"queue": None, "queues": {"": 3}},
+        {"queue": ["a", "a/b", ""], "queues": None},
+        {"queue": ["a", "a", "a"], "queues": {"a": {"guarantee": {"cpu": 2}, "cap": {"cpu": 2}}, "b/c": 0.1}},
+    ],
+)
+def test_any_tree_comes_back_also_one_that_says_nothing(tmp_path, suffix, tree):
+    instance = queued(**tree)
+    back = files.read(written(tmp_path, suffix, instance))
+    assert back.queues is not None and back.equals(instance) and back.queue == instance.queue
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_no_tree_stays_no_tree(tmp_path, suffix):
+    back = files.read(written(tmp_path, suffix, queued(queue=None, queues=None)))
+    assert back.queues is None
+
+
+def test_defaults_are_left_out_of_a_document(tmp_path):
+    found = json.loads(written(tmp_path, ".json", queued()).read_text(encoding="utf-8"))
+    assert found["fairlp"] == 2
+    assert found["queues"] == [
+        {"queue": "org", "weight": 2, "guarantee": {"cpu": 3}, "cap": {"memory": 9}},
+        {"queue": "org/a"},
+        {"queue": "org/b"},
+        {"queue": "idle", "weight": 4},
+    ]
+    assert [user.get("queue") for user in found["users"]] == ["org/a", "org/b", None]
+
+
+def test_a_folder_has_a_third_table(tmp_path):
+    folder = written(tmp_path, "", queued())
+    assert (folder / "queues.csv").read_text(encoding="utf-8").splitlines() == [
+        "queue,weight,guarantee:cpu,cap:memory",
+        "org,2,3,9",
+        "org/a,1,0,",
+        "org/b,1,0,",
+        "idle,4,0,",
+    ]
+    assert json.loads((folder / "fairlp.json").read_text())["rows"] == {
+        "users.csv": 3,
+        "servers.csv": 1,
+        "queues.csv": 4,
+    }
+
+
+def test_three_frames_are_an_instance():
+    instance = queued()
+    users, servers = to_frames(instance)
+    assert users["queue"].tolist() == ["org/a", "org/b", ""]
+    table = instance.queues.table(instance.resources)
+    assert from_frames(users, servers, queues=table).equals(instance)
+    assert from_frames(users, servers, queues=table.reset_index()).equals(instance)
+    alone = from_frames(users, servers)  # two tables know where users stand, not what queues have
+    assert alone.queue == instance.queue and not alone.queues.has_limits
+    blank = users.assign(queue=[None, np.nan, pd.NA])
+    assert from_frames(blank, servers, queues={"org": 2}).queue == ("", "", "")
+
+
+def test_queue_is_reserved_and_an_attribute_of_that_name_has_its_prefix():
+    instance = queued(user_attributes=pd.DataFrame({"queue": ["x", "y", "z"]}))
+    users, servers = to_frames(instance)
+    assert users["attribute:queue"].tolist() == ["x", "y", "z"]
+    back = from_frames(users, servers, queues=instance.queues.table(instance.resources))
+    assert back.equals(instance) and list(back.user_attributes) == ["queue"]
+
+
+WRONG = [
+    ({"wieght": 1}, r"queues\[0\]: unknown key 'wieght'; did you mean 'weight'"),
+    ({"weight": 0}, r"queues\[0\] \('org'\)\.weight: it is 0; expected a number > 0"),
+    ({"weight": -2}, r"queues\[0\] \('org'\)\.weight: it is -2; expected a number > 0"),
+    ({"weight": "2"}, r"queues\[0\] \('org'\)\.weight: '2' \(text\) is not a finite number"),
+    ({"guarantee": {"cpu": 3}, "cap": {"cpu": 2}}, "guarantee of queue 'org', resource 'cpu', is 3; .* its cap, 2"),
+    ({"cap": {"cpus": 2}}, r"queues\[0\] \('org'\)\.cap: 'cpus' is no resource; did you mean 'cpu'"),
+    ({"cap": {"cpu": None}}, r"queues\[0\] \('org'\)\.cap\.cpu: nothing is not a finite number"),
+    ({"cap": {"cpu": -1}}, "cap of queue 'org', resource 'cpu', is -1; expected a number >= 0"),
+    ({"guarantee": [1]}, r"queues\[0\] \('org'\)\.guarantee: expected a mapping from resources to numbers"),
+    ({"queue": 5}, r"queues\[0\]\.queue: queue 5 is int; expected a path"),
+    ({"queue": ["a"]}, r"queues\[0\]\.queue: queue \['a'\] is list; expected a path"),
+    ({"queue": "a//b"}, r"queues\[0\]\.queue: queue 'a//b' has an empty name between two slashes"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), WRONG)
+def test_a_wrong_queue_is_an_error_with_its_place(tmp_path, change, said):
+    wrong = document()
+    wrong["queues"] = [{"queue": "org"} | change]
+    with pytest.raises((FileFormatError, InstanceError), match=f"hand.json: {said}"):
+        read_text(tmp_path, json.dumps(wrong), ".json")
+
+
+@pytest.mark.parametrize(
+    ("queues", "said"),
+    [
+        ({}, "queues: expected a list, found a mapping"),
+        ([3], r"queues\[0\]: expected a mapping, found 3"),
+        ([{}], r"queues\[0\]: 'queue' is missing"),
+        ([{"queue": "a"}, {"queue": "/a/"}], r"queues\[1\] \('a'\): this queue occurs twice"),
+        ([{"queue": "scienc"}], "user 'bob' stands in queue 'science', which is not in queues; did you mean 'scienc'"),
+    ],
+)
+def test_a_wrong_list_of_queues(tmp_path, queues, said):
+    wrong = document() | {"queues": queues}
+    with pytest.raises((FileFormatError, InstanceError), match=f"hand.yaml: {said}"):
+        read_text(tmp_path, yaml.safe_dump(wrong))
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [(5, "queue 5 is int"), ("a//b", "queue .* an empty name"), ([], "queue .. is list")]
+)
+def test_a_wrong_queue_of_a_user(tmp_path, path, said):
+    wrong = document()
+    wrong["users"][1]["queue"] = path
+    with pytest.raises(FileFormatError, match=rf"hand.yaml: users\[1\] \('bob'\)\.queue: {said}"):
+        read_text(tmp_path, yaml.safe_dump(wrong))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("quue,weight\norg,2\n", "queues.csv, line 1: there is no column 'queue'; did you mean 'quue'"),
+        ("queue,weight,weight\norg,2,2\n", "queues.csv, line 1: a column occurs twice"),
+        ("queue,weight\norg,x\n", "queues.csv, line 2: column 'weight' is 'x'; expected a number"),
+        ("queue,weight\norg\n", "queues.csv, line 2: has 1 cells; expected 2"),
+        ("queue,wieght\norg,2\n", "a column 'wieght'; did you mean 'weight'"),
+        ("queue,cap:gpu\norg,2\n", "a column 'cap:gpu'; did you mean 'cap:cpu'"),
+        ("queue,weight\norg,0\n", "weight of queue 'org' is 0; expected a finite number > 0"),
+        ("queue,weight\na//b,1\n", "queue 'a//b' has an empty name"),
+        ("queue,weight\na,1\na,1\n", "queue 'a' occurs twice"),
+        ("queue,guarantee:cpu,cap:cpu\norg,5,1\n", "guarantee of queue 'org', resource 'cpu', is 5"),
+    ],
+)
+def test_a_wrong_table_of_queues(tmp_path, text, said):
+    folder = written(tmp_path, "", queued())
+    (folder / "fairlp.json").unlink()
+    (folder / "queues.csv").write_text(text, encoding="utf-8")
+    with pytest.raises((FileFormatError, InstanceError), match=re.escape(said)):
+        files.read(folder)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_files_of_version_1_are_read_as_before(tmp_path, suffix):
+    instance = full_instance(queue=None, queues=None)
+    path = written(tmp_path, suffix, instance)
+    about = path / "fairlp.json" if path.is_dir() else path
+    text = about.read_text(encoding="utf-8")
+    old = re.sub(r'("?fairlp"?: )2', r"\g<1>1", text, count=1)
+    assert old != text
+    about.write_text(old, encoding="utf-8")
+    assert files.read(path).equals(instance)
+
+
+@pytest.mark.parametrize("change", [{"queues": []}, {"users": [{"user": "ann", "demand": {"cpu": 1}, "queue": "a"}]}])
+def test_version_1_knows_no_queues(tmp_path, change):
+    old = document() | {"fairlp": 1}
+    del old["queues"]
+    for user in old["users"]:
+        del user["queue"]
+    assert read_text(tmp_path, yaml.safe_dump(old)).queues is None
+    with pytest.raises(FileFormatError, match="unknown key 'queue"):
+        read_text(tmp_path, yaml.safe_dump(old | change))
+
+
+@pytest.mark.parametrize("header", ["queue", "queue:text"])
+def test_a_column_queue_of_version_1_is_what_it_was(tmp_path, header):
+    (tmp_path / "fairlp.json").write_text('{"fairlp": 1}', encoding="utf-8")
+    (tmp_path / "users.csv").write_text(f"user,cpu,{header}\nann,1,a//b\nbob,2,7\n", encoding="utf-8")
+    (tmp_path / "servers.csv").write_text("server,cpu\ns,9\n", encoding="utf-8")
+    instance = files.read(tmp_path)
+    assert instance.queues is None and instance.user_attributes["queue"].tolist() == ["a//b", "7"]
+    if header == "queue":
+        (tmp_path / "users.csv").write_text("user,cpu,queue\nann,1,3\n", encoding="utf-8")
+        (tmp_path / "servers.csv").write_text("server,cpu,queue [jobs]\ns,9,8\n", encoding="utf-8")
+        instance = files.read(tmp_path)
+        assert list(instance.resources) == ["cpu", "queue"] and instance.demands.tolist() == [[1, 3]]
+        assert files.read(written(tmp_path, "", instance)).equals(instance)
+
+
+def test_what_differs_is_named():
+    one = queued()
+    assert files.differences(one, queued(queues={"org": 2, "idle": 4})) == ["queues"]
+    assert files.differences(one, queued(queue=None, queues=None)) == ["queues"]
+    moved = queued(queue=["org/a", "org", None])
+    assert files.differences(one, moved) == ["the queue of user 'bob'"]
+
+
+def test_a_notebook_shows_queues_with_their_names_as_text():
+    shown = queued(queue=["<b>x</b>", "org", ""], queues={"org": 2, "<i>": 1})._repr_html_()
+    assert "&lt;b&gt;x&lt;/b&gt;" in shown and "<b>x" not in shown
+    assert "queues</p>" in shown and "&lt;i&gt;" in shown and "weight" in shown
+    assert "queue" not in Instance.from_arrays([[1]], [[2]])._repr_html_()
