@@ -77,6 +77,18 @@ def test_a_function_that_was_never_asked_knows_neither_kind():
         row.methods[-1].run(dataclasses.make_dataclass("Asked", ["mechanism"])(row))
 
 
+def test_what_travels_as_it_is_has_its_name_where_it_arrives():
+    """As a worker of a study gets it: a function without a module of its own, and the methods that were added."""
+    row = fairlp.mechanism("planted")(lambda instance: np.ones(2))
+    row.method("twice")(lambda instance: 2 * np.ones(2))
+    assert row.reference is None and memory_first.reference == "own_mechanisms:memory_first"
+    made, state = row.__reduce__()
+    del OWN["planted"]
+    arrived = made(*state)
+    assert arrived is not row and OWN["planted"] is arrived and arrived.method_names == row.method_names
+    assert fairlp.allocate(ONE, "planted").totals.tolist() == [2, 2]
+
+
 # what functions return
 
 
