@@ -99,8 +99,8 @@ def _simplex(glp: Any, problem: Any, program: Program, options: Options, begin: 
         glp.GLP_INFEAS: Termination.UNKNOWN,
         glp.GLP_UNBND: Termination.UNBOUNDED,
     }.get(status, Termination.UNKNOWN)
-    if code in (glp.GLP_ETMLIM, glp.GLP_EITLIM):
-        termination = Termination.TIME_LIMIT if code == glp.GLP_ETMLIM else Termination.ITERATION_LIMIT
+    if code == glp.GLP_ETMLIM:
+        termination = Termination.TIME_LIMIT
     elif code != 0:
         raise SolverError(f"GLPK's simplex failed with code {code}; solve with verbose=True to see its log")
     raw = Raw(termination, f"GLPK status {status}", method="simplex")
