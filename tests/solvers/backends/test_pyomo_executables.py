@@ -1,0 +1,75 @@
+"""Executables behind Pyomo, by the CBC that PuLP brings: optima, duals, infeasible and whole programs, failures."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+
+import fairlp
+from fairlp import Index, Model
+from fairlp.errors import SolverError, SolverNotAvailableError
+from fairlp.models.programs.solution import Termination
+
+pytest.importorskip("pyomo.environ")
+fileutils = pytest.importorskip("pyomo.common.fileutils")
+pulp = pytest.importorskip("pulp")
+
+
+@pytest.fixture
+def cbc(tmp_path, monkeypatch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        command = Path(pulp.PULP_CBC_CMD().path)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "cbc").symlink_to(command.resolve())
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    found = fileutils.Executable("cbc")
+    found.rehash()  # Pyomo remembers where it found it
+    yield "pyomo:cbc"
+    monkeypatch.undo()
+    found.rehash()
+
+
+def test_it_is_there_where_its_executable_is(cbc, monkeypatch):
+    assert fairlp.solvers().available[cbc]
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SolverNotAvailableError, match="an executable 'cbc' on the PATH for cbc; install cbc"):
+        fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(cbc)
+
+
+def test_a_linear_program_is_proved_by_its_duals(cbc):
+    solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(cbc)
+    assert solution.objective == pytest.approx(2 / 3, rel=1e-6) and solution.method == "cbc"
+    proof = solution.verify()
+    assert max(proof.primal_residual, proof.dual_residual, proof.gap) < 1e-6
+
+
+def test_no_answer_is_no_point(cbc):
+    model = fairlp.formulate(fairlp.examples.ghodsi(), "drf")
+    model.constraint("too-much", model["x"].sum() >= 100)
+    solution = model.solve(cbc)
+    assert not solution.status.is_optimal and solution.x is None
+    assert solution.status.termination in (Termination.INFEASIBLE, Termination.UNKNOWN)
+
+
+def test_whole_variables(cbc):
+    i = Index("i", ["a", "b"])
+    model = Model("whole", indices=(i,))
+    x = model.variable("x", i, upper=4, integer=True)
+    model.constraint("even", (2 * x).sum(i) <= 7)
+    model.maximize(x.sum(i))
+    solution = model.solve(cbc, time_limit=60)
+    assert solution.objective == 3 and solution.row_duals is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a script stands for the executable")
+def test_a_program_that_fails_is_named(cbc, tmp_path):
+    executable = tmp_path / "bin" / "cbc"
+    executable.unlink()
+    executable.write_text("#!/bin/sh\necho broken\nexit 3\n", encoding="utf-8")
+    executable.chmod(0o755)
+    with pytest.raises(SolverError, match="pyomo:cbc"):
+        fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve(cbc).require_optimal()
