@@ -50,6 +50,15 @@ def test_every_counterexample_has_a_cell():
     assert set(_shipped()) == set(EVERY.index[EVERY.counterexample != ""])
 
 
+def test_counterexamples_are_kept_as_they_are_found():
+    from fairlp.auditing.promises import _shipped, as_entry
+
+    for mechanism, wanted in _shipped():
+        entry = as_entry(mechanism, wanted, fairlp.counterexample(mechanism, wanted))
+        assert (entry.pop("mechanism"), entry.pop("property")) == (mechanism, wanted)
+        assert entry == _shipped()[mechanism, wanted]
+
+
 def test_every_promise_of_every_row_has_a_cell():
     stated = {(name, wanted) for name, row in TABLE.items() for wanted in claims(row)}
     assert stated == set(EVERY.index[EVERY.standing.str.startswith("stands")])

@@ -284,3 +284,16 @@ def test_an_installed_third_party_is_found_by_its_entry_point(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     assert done.stdout.split() == ["mine", "True", "mine"]
+
+
+def test_the_module_prints_the_tables_of_the_documentation():
+    """As ``python -m fairlp.conformance scipy pyomo:xpress``; who is not there is left out."""
+    command = [sys.executable, "-m", "fairlp.conformance", "scipy", "pyomo:xpress"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    declared, outcomes = (part.splitlines() for part in said.strip().split("\n\n"))
+    assert [line.split("`")[1] for line in declared[2:]] == NAMES
+    assert outcomes[0] == "| solver | version | passed | failed | undecided | unable | seconds |"
+    rows = {line.split("`")[1]: [part.strip() for part in line.split("|")[2:8]] for line in outcomes[2:]}
+    counts = conformance.summary(checked("scipy"))
+    assert list(rows) == ["scipy"] or SOLVERS.loc["pyomo:xpress", "available"]
+    assert rows["scipy"][1:5] == [str(counts[kind]) for kind in ("passed", "failed", "undecided", "unable")]
