@@ -1,0 +1,94 @@
+"""The linear programs of the steps on a back end that fails or lies: another start, another method, or an error."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+import fairlp
+from fairlp.errors import NoSolutionError, SolverError
+from fairlp.mechanisms.arrivals import steps_lp
+from fairlp.models.programs.backends import find_backend
+from fairlp.models.programs.solution import Termination
+from fairlp.solvers.backends.base import ProgramSession
+
+INSTANCE = fairlp.Instance.from_arrays([[1, 4], [3, 1], [2, 2]], [[9, 18]])
+
+
+class Lying(ProgramSession):
+    """HiGHS, whose answers to some calls are changed."""
+
+    def __init__(self, program, options, lie, calls):
+        super().__init__(find_backend("highs"), program, options)
+        self.lie, self.calls, self.count, self.restarts = lie, calls, 0, []
+
+    def solve(self):
+        self.count += 1
+        solution = super().solve()
+        return self.lie(solution) if self.calls(self.count) else solution
+
+    def restart(self, other_method=False):
+        self.restarts.append(other_method)
+
+
+def fails(solution):
+    raise SolverError("planted")
+
+
+def loses_a_dual(solution):
+    return dataclasses.replace(solution, row_duals=0.0 * solution.row_duals)
+
+
+def out_of_time(solution):
+    return dataclasses.replace(
+        solution, status=dataclasses.replace(solution.status, termination=Termination.TIME_LIMIT)
+    )
+
+
+@pytest.fixture
+def lying(monkeypatch):
+    def plant(lie, calls):
+        made = []
+
+        class Backend:
+            name = "lying"
+            capabilities = find_backend("highs").capabilities
+
+            def session(self, program, options):
+                made.append(Lying(program, options, lie, calls))
+                return made[-1]
+
+        monkeypatch.setattr(steps_lp, "find_backend", lambda solver: Backend())
+        return made
+
+    return plant
+
+
+def allocate(**options):
+    return fairlp.allocate(INSTANCE, "dynamic-drf", method="lp", **options)
+
+
+@pytest.mark.parametrize("lie", [fails, loses_a_dual, out_of_time])
+@pytest.mark.parametrize("bad", [1, 2])
+def test_what_is_not_certified_is_solved_afresh_and_then_otherwise(lying, lie, bad):
+    expected = fairlp.allocate(INSTANCE, "dynamic-drf").steps
+    made = lying(lie, lambda call: 2 <= call < 2 + bad)  # at the second step
+    found = allocate()
+    assert made[0].restarts == [False, True][:bad]
+    assert found.steps.to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize(("lie", "said"), [(fails, "planted"), (loses_a_dual, "did not solve .*step 2: .*gap")])
+def test_what_is_never_certified_is_an_error(lying, lie, said):
+    made = lying(lie, lambda call: call >= 2)
+    with pytest.raises(SolverError, match=said):
+        allocate()
+    assert made[0].restarts == [False, True]
+
+
+def test_a_limit_of_time_is_not_tried_again(lying):
+    made = lying(out_of_time, lambda call: call >= 2)
+    with pytest.raises((NoSolutionError, SolverError), match="time limit"):
+        allocate(time_limit=60)
+    assert made[0].restarts == []
