@@ -11,6 +11,7 @@ from ..models.instances.instance import Instance
 from ..models.notation.model import Model
 from ..tolerances import FEASIBILITY
 from . import region
+from .limits_of_queues import caps
 from .max_min import max_min
 from .region import able_users, inverse, server_needs, task_limits, time_shares
 
@@ -78,6 +79,7 @@ def feasible_region(model: Model, instance: Instance, y: Any, division: str, hel
             taken = np.maximum(np.einsum("ni,nir->ir", held, server_needs(instance, gamma)), c.values)
             c = model.parameter("taken", (i, r), taken, "capacity of i, or what the allocation takes of it")
         model.constraint("capacity", (d * y).sum(n) <= c)
+        caps(model, instance, y.sum(i))
     task_limits(model, instance, y.sum(i), who=able_users(instance, runs))
 
 

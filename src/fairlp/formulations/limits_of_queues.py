@@ -10,6 +10,8 @@ from ..models.notation.entries import Subset
 from ..models.notation.expressions import Expression, Index
 from ..models.notation.model import Model
 from ..models.trees.guarantees import floors
+from . import region
+from .normalisers import dominant
 
 #: What a level counts: everything, or what a user has beyond its guarantee.
 COUNTS = ("total", "borrowed")
@@ -83,6 +85,23 @@ def caps(model: Model, instance: Instance, total: Expression, unit: np.ndarray |
     y = model.variable("y", n, doc="what n has on all servers")
     model.constraint("total", y == total)
     model.constraint("cap", (below * use * y).sum(n) <= limit, over=(v, r), where=there)
+
+
+def shortfall(instance: Instance, tasks: np.ndarray) -> Model:
+    """Return the program that asks how far guarantees miss: tasks that have no place, in dominant shares, at least."""
+    n, i, r = instance.users, instance.servers, instance.resources
+    model = Model("do all guarantees fit?", "the elastic relaxation of the rows guarantee", (n, i, r))
+    d, c = region.needs(model, instance), region.capacities(model, instance)
+    worth = model.parameter("w", n, region.inverse(dominant(instance)), "dominant share of one task of n")
+    kept = model.parameter("F", n, tasks, "tasks that queues guarantee to n")
+    x = model.variable("x", n, i, where=region.where_runs(model, instance), doc="tasks of n on i")
+    missing = model.variable("z", n, doc="guaranteed tasks of n that have no place")
+    model.constraint("capacity", (d * x).sum(n) <= c)
+    model.constraint("guarantee", x.sum(i) + missing >= kept)
+    caps(model, instance, x.sum(i))
+    model.define("missing", 1 * missing)
+    model.minimize((worth * missing).sum(n))
+    return model
 
 
 def require_count(count: str) -> None:

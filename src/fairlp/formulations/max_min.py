@@ -64,9 +64,24 @@ def edrf(instance: Instance, count: str = "total") -> Model:
 
 def drfh(instance: Instance, count: str = "total") -> Model:
     """DRFH (Wang, Li and Liang, eq. 7): maximise the smallest global dominant share; C-DRFH with constraints."""
-    n, i, r = instance.users, instance.servers, instance.resources
     name = "C-DRFH" if instance.has_constraints else "DRFH"
-    model = Model(name, "Wang, Li and Liang, INFOCOM 2014, eq. (7)", (n, i, r))
+    model = Model(
+        name, "Wang, Li and Liang, INFOCOM 2014, eq. (7)", (instance.users, instance.servers, instance.resources)
+    )
+    alone = normalisers.dominant(instance)
+    weight = normalisers.entitled(instance, alone) / alone
+    meaning = "weight of n (on the resource that binds it, with weights per resource)"
+    return in_global_shares(model, instance, ("phi", weight, meaning), "smallest weighted global dominant share", count)
+
+
+def in_global_shares(
+    model: Model, instance: Instance, due: tuple[str, np.ndarray, str], level: str, count: str = "total"
+) -> Model:
+    """Complete a model whose variables are global dominant shares on servers.
+
+    ``due`` is the parameter (name, values, meaning) of what a user has at t = 1, ``level`` what t is.
+    """
+    n, i, r = instance.users, instance.servers, instance.resources
     alone = normalisers.dominant(instance)
     share = normalisers.normalised_demands(instance)
     available = instance.capacities * instance.counts[:, None] / instance.pool
@@ -74,10 +89,10 @@ def drfh(instance: Instance, count: str = "total") -> Model:
     c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
     pool = model.parameter("C", r, instance.pool, "capacity of the pool")
     gamma = model.parameter("Gamma", n, alone, "tasks n could run alone on the pool")
-    weight = normalisers.entitled(instance, alone) / alone
-    phi = model.parameter("phi", n, weight, "weight of n (on the resource that binds it, with weights per resource)")
+    name, values, meaning = due
+    phi = model.parameter(name, n, values, meaning)
     g = model.variable("g", n, i, where=where_runs(model, instance), doc="global dominant share of n on i")
-    t = _level(model, instance, "smallest weighted global dominant share")
+    t = _level(model, instance, level)
     model.constraint("capacity", (d * g).sum(n) <= c)
     able = where_able(model, instance)
     risen = limited(model, instance, g.sum(i), phi * t, able, unit=alone, count=count)

@@ -19,7 +19,8 @@ def able_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray
     ``runs`` is where each user can run, bool, shape (N, K); by default `Instance.runnable`.
     """
     where = instance.runnable() if runs is None else runs
-    return np.asarray(where.any(axis=1) & (instance.task_limits > 0))
+    able = where.any(axis=1) & (instance.task_limits > 0)
+    return np.asarray(able if instance.queues is None else able & ~instance.queues.barred(instance.demands))
 
 
 def where_able(model: Model, instance: Instance) -> Subset:

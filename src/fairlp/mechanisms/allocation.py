@@ -101,6 +101,8 @@ class Allocation(Answer):
         What a careful reader should know (merged servers, tasks that fit nowhere).
     unproved : str
         What of the answer nothing proves, and why; empty where all of it is as the method promises. It is a note, too.
+    parameters : mapping
+        Options of the mechanism that were asked for.
     """
 
     instance: Instance
@@ -120,6 +122,7 @@ class Allocation(Answer):
     prove: Callable[[Allocation, bool], Verdict] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     unproved: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def tasks(self) -> pd.DataFrame:
@@ -178,6 +181,8 @@ class Allocation(Answer):
         finite = np.isfinite(limits)
         beyond = (totals[finite] - limits[finite]) / np.where(limits[finite] > 0, limits[finite], 1.0)
         worst = max(worst, float(beyond.max(initial=0.0)), float((-self.tasks_array).max(initial=0.0)))
+        if self.instance.queues is not None:
+            worst = max(worst, self.instance.queues.over_caps(totals, self.instance.demands)[0])
         if self.instance.has_constraints:
             worst = max(worst, float(self.tasks_array[~self.instance.eligible].max(initial=0.0)))
         return worst
@@ -213,6 +218,37 @@ class Allocation(Answer):
         """Return one row for each user: tasks, share, weight-adjusted level, servers used."""
         used = (self.tasks_array > 0).sum(axis=1)
         return pd.DataFrame({"tasks": self.totals, "share": self.shares, "level": self.levels, "server_rows": used})
+
+    def by_queue(self, level: int | None = None) -> pd.DataFrame:
+        """Return what the users below each queue have together.
+
+        Parameters
+        ----------
+        level : int, optional
+            Queues at this depth (1: the root's children); a user who stands higher counts with its own queue. By
+            default all queues of the tree, each with everything below it.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by the path of the queue (``""`` is the root): ``users``, ``tasks``, ``share`` (dominant share of
+            all that they have) and the amount of each resource.
+
+        Raises
+        ------
+        InstanceError
+            Where the instance has no queues.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> queued = fairlp.Instance.from_arrays([[1, 0], [0, 1]], [[4, 4]], queue=["a", "a"])
+        >>> fairlp.allocate(queued, "h-drf").by_queue(1)["share"].tolist()
+        [1.0]
+        """
+        from .by_queue import totals_by_queue
+
+        return totals_by_queue(self, level)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: method, totals, shares, the nonzero tasks, utilisation, notes."""

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
-from ..formulations.max_min import in_tasks
+from ..models.instances.instance import Instance
 from ..models.programs.certificate import Verdict
-from ..tolerances import AGREEMENT, VERIFIED
+from ..tolerances import AGREEMENT, ROUNDING, VERIFIED
 from .allocation import Allocation
-from .mechanism import run
+from .mechanism import Mechanism, run
 from .table import find
 from .validation import differences
 
+#: (mechanism, instance, count) → the verdict with the exact levels, and tasks (N×K) of a point that has them.
+Rationals = Callable[[Mechanism, Instance, str], tuple[Verdict, np.ndarray]]
 
-def by_rounds(allocation: Allocation, exact: bool = False) -> Verdict:
+
+def by_rounds(allocation: Allocation, exact: bool = False, *, rationals: Rationals) -> Verdict:
     """Return whether a max-min allocation has the levels of the leximin, by linear programs or in rationals."""
     if allocation.residual > VERIFIED:
         return Verdict(False, f"infeasible: a capacity, limit or placement is violated by {allocation.residual:.3g}")
     mechanism = find(allocation.mechanism)
     if exact:
-        from ..solvers.leximin.exact import exact_levels
-
-        found = exact_levels(allocation.instance, in_tasks(mechanism.gamma))
+        found, _ = rationals(mechanism, allocation.instance, str(allocation.parameters.get("count") or "total"))
         if not found.proved:
             return Verdict(False, f"not proved: {found.message}", levels=found.levels)
         expected = np.array([0.0 if level is None else float(level) for level in found.levels])
         return _agreement(allocation, expected, found.message, found.levels)
-    reference = run(mechanism, allocation.instance, method="lp")
+    reference = run(mechanism, allocation.instance, method="lp", **allocation.parameters)
     if reference.unproved:
         return Verdict(False, reference.unproved)
     return _agreement(allocation, reference.levels.to_numpy(), f"by linear programs, gap {reference.gap or 0:.1e}")
@@ -40,6 +42,10 @@ def _agreement(
     """Return the verdict on levels that ought to be the expected ones."""
     own = allocation.levels.to_numpy()
     difference = differences(own, expected)
+    queues = allocation.instance.queues
+    if queues is not None and queues.guarantees.any():  # what they come to is rounded to a float
+        apart = abs(own - expected) * allocation.entitled
+        difference[apart <= ROUNDING * allocation.instance.gamma().sum(axis=1)] = 0.0
     worst = int(difference.argmax())
     most = float(difference[worst])
     if most > AGREEMENT:

@@ -52,8 +52,18 @@ def _weights_by_resource(instance: Instance) -> str | None:
     return None if instance.weights.ndim == 1 else "it takes one weight for each user, not one for each resource"
 
 
+def _limits_of_queues(instance: Instance) -> str | None:
+    queues = instance.queues
+    if queues is None or not queues.has_limits:
+        return None
+    v = int((queues.guarantees.any(axis=1) | queues.capped.any(axis=1)).argmax())
+    which = "a guarantee" if queues.guarantees[v].any() else "a cap"
+    return f"it knows no guarantees and caps of queues, and queue {queues.paths[v]!r} has {which}"
+
+
 ONE_SERVER = Domain("one server", _several_servers)
 NO_CONSTRAINTS = Domain("no placement constraints", _constraints)
 NO_RATES = Domain("no rates", _rates)
 NO_LIMITS = Domain("no task limits", _limits)
 ONE_WEIGHT = Domain("one weight a user", _weights_by_resource)
+NO_QUEUE_LIMITS = Domain("no guarantees or caps of queues", _limits_of_queues)

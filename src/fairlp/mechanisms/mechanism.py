@@ -101,6 +101,10 @@ class Mechanism:
         Check → rows of ``validate``, in place of comparing the methods with the LP.
     prove : callable or None
         (Allocation, exact) → Verdict: whether it is what the mechanism says, proved without the method that made it.
+    at_level_1 : callable or None
+        Instance → tasks of each user at level 1 (None: φΓ).
+    along_tree : bool
+        Whether it shares along the tree of queues (the others know their guarantees and caps at most).
     compared : bool
         Whether ``compare`` takes it when it is asked for nothing in particular.
     whole_tasks : bool
@@ -124,6 +128,8 @@ class Mechanism:
     options: tuple[str, ...] = ()
     validate: Callable[[Check], pd.DataFrame] | None = None
     prove: Callable[[Allocation, bool], Verdict] | None = None
+    at_level_1: Callable[[Instance], np.ndarray] | None = None
+    along_tree: bool = False
     compared: bool = True
     whole_tasks: bool = False
     division: Division = "rdm"
@@ -174,6 +180,10 @@ class Mechanism:
             able = [other.name for other in self.methods if not other.lacks({lacking[0]: True})]
             where = f"method={able[0]!r}" if len(able) == 1 else f"methods {' and '.join(map(repr, able))}"
             raise UnknownNameError(f"method {method.name!r} has no option {lacking[0]!r}; it is one of {where}")
+
+    def due(self, instance: Instance) -> np.ndarray:
+        """Return the tasks of each user at level 1, shape (N,)."""
+        return entitled(instance, self.gamma(instance)) if self.at_level_1 is None else self.at_level_1(instance)
 
     def defined_for(self, instance: Instance) -> Mechanism:
         """Return the row as it is for an instance that it is defined for."""
@@ -261,7 +271,7 @@ class Tasks:
             solver=str(asked.solver) if asked.method.solves else "",
             tasks_array=self.tasks,
             gamma=gamma,
-            entitled=entitled(asked.instance, gamma) if self.entitled is None else self.entitled,
+            entitled=asked.mechanism.due(asked.instance) if self.entitled is None else self.entitled,
             prices_array=self.prices,
             times=times,
             rounds=self.rounds,
@@ -272,6 +282,7 @@ class Tasks:
             prove=asked.mechanism.prove,
             notes=(*self.notes, self.unproved) if self.unproved else self.notes,
             unproved=self.unproved,
+            parameters=asked.parameters,
         )
 
 

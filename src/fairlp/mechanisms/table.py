@@ -32,6 +32,8 @@ FAMILIES: dict[str, str] = {
     "cdrf": _MAX_MIN,
     "tsf": _MAX_MIN,
     "naive-drf": _MAX_MIN,
+    "h-drf": _MAX_MIN,
+    "h-drf-collapsed": _MAX_MIN,
     "psdsf-rdm": _PER_SERVER,
     "psdsf-tdm": _PER_SERVER,
     "njc": _COMPLAINTS,

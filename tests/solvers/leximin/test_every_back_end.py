@@ -22,7 +22,7 @@ MAX_MIN = [name for name, row in TABLE.items() if "lp" in row.method_names and n
 
 def test_there_is_something_to_test():
     assert "scip" in SOLVERS and len(SOLVERS) > 10
-    assert MAX_MIN == ["drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf", "naive-drf"]
+    assert MAX_MIN == ["drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf", "naive-drf", "h-drf", "h-drf-collapsed"]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

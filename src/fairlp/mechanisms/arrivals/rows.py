@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ...formulations import normalisers
-from ..domains import NO_CONSTRAINTS, NO_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
+from ..domains import NO_CONSTRAINTS, NO_LIMITS, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
 from ..mechanism import Mechanism, Method
 from . import algorithms
 from .methods import CAUTIOUS, DYNAMIC_DRF, by_lp, combinatorial, in_parts
@@ -22,7 +22,7 @@ DRF_LP = Method("lp", by_lp(DYNAMIC_DRF), cost="one LP a step", solves=True)
 CLOSED_FORM = Method("closed-form", combinatorial(CAUTIOUS, CAUTIOUS.levels), cost="O(NR) for all steps")
 CAUTIOUS_LP = Method("lp", by_lp(CAUTIOUS), cost="one LP a step", solves=True)
 
-_IN_TURN = (ONE_SERVER, NO_CONSTRAINTS, NO_RATES, NO_LIMITS, ONE_WEIGHT)
+_IN_TURN = (ONE_SERVER, NO_CONSTRAINTS, NO_RATES, NO_LIMITS, ONE_WEIGHT, NO_QUEUE_LIMITS)
 
 ROWS = (
     Mechanism(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...formulations import complaints, normalisers, proportional
-from ..domains import NO_RATES, ONE_SERVER, ONE_WEIGHT
+from ..domains import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
 from ..max_min.methods import by_interior_points
 from ..max_min.rounds import is_one_server
 from ..mechanism import Mechanism, Method
@@ -39,7 +39,7 @@ ROWS = (
         normalisers.dominant,
         (EISENBERG_GALE, INTERIOR_POINT, CONVEX, BEST_FAIR, CANDIDATES, TRAJECTORY, NEWTON),
         _MARKET,
-        (ONE_SERVER, NO_RATES, ONE_WEIGHT),
+        (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=("criterion",),
         validate=check_njc,
         limits="always",  # a request is a limit
@@ -56,7 +56,7 @@ ROWS = (
             replace(CONVEX, run=ceei.convex),
         ),
         _MARKET,
-        (NO_RATES, ONE_WEIGHT),
+        (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         validate=check_ceei,
     ),
 )

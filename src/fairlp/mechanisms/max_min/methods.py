@@ -36,7 +36,7 @@ def combinatorial(filling: Filling) -> Callable[[Asked], Tasks]:
 
     def method(asked: Asked) -> Tasks:
         instance = asked.instance
-        tasks, _, history = filling(instance, normalisers.entitled(instance, asked.mechanism.gamma(instance)))
+        tasks, _, history = filling(instance, asked.mechanism.due(instance))
         return Tasks(tasks, rounds=rounds_table(instance, history, tasks))
 
     return method
@@ -49,12 +49,12 @@ def leximin_lp(asked: Asked) -> Tasks:
     result = leximin(
         asked.instance,
         mechanism.formulation,
-        normalisers.entitled_by(mechanism.gamma),
+        mechanism.due,
         solver=asked.solver,
         merge=asked.merge,
         options=asked.options,
     )
-    return _outcome(asked.instance, result)
+    return outcome(asked.instance, result)
 
 
 def separate_lp(asked: Asked) -> Tasks:
@@ -80,7 +80,7 @@ def separate_lp(asked: Asked) -> Tasks:
     everyone = len(instance.users)
     found.tasks, found.prices = tasks[:, servers.of] * servers.factor, prices[servers.of]
     found.merged, found.before = (everyone, len(merged.servers)), (everyone, len(instance.servers))
-    return _outcome(instance, found)
+    return outcome(instance, found)
 
 
 def pays(instance: Instance) -> bool:
@@ -122,7 +122,8 @@ def _one_server(instance: Instance, server: int, users: np.ndarray, resources: n
     )
 
 
-def _outcome(instance: Instance, result: LeximinResult) -> Tasks:
+def outcome(instance: Instance, result: LeximinResult) -> Tasks:
+    """Return the outcome of rounds of linear programs."""
     tasks = within_capacity(instance, result.tasks)
     return Tasks(
         tasks,

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from ...formulations import max_min, normalisers
+from functools import partial
+
+from ...formulations import hierarchical, max_min, normalisers
 from ..certificates import by_rounds
-from ..domains import NO_CONSTRAINTS, NO_RATES, ONE_SERVER, ONE_WEIGHT
+from ..domains import NO_CONSTRAINTS, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
 from ..mechanism import Mechanism, Method
 from . import rounds
 from .methods import by_interior_points, combinatorial, leximin_lp, separate_lp
+from .rationals import of_leximin, of_tree
 from .settling import settled
+from .trees import along_tree, either, fill_tree, fill_with_limits, with_limits
 
-LP = Method("lp", settled(leximin_lp), cost="one LP a round", solves=True)
-INTERIOR_POINT = by_interior_points(settled(leximin_lp))
+_LP = settled(either(leximin_lp, with_limits))
+LP = Method("lp", _LP, cost="one LP a round", solves=True)
+INTERIOR_POINT = by_interior_points(_LP)
 ROUNDS = Method(
     "rounds",
-    settled(combinatorial(rounds.edrf_rounds)),
+    settled(either(combinatorial(rounds.edrf_rounds), fill_with_limits)),
     applies=rounds.is_one_server,
     needs="one server",
     cost="O(NR(R + log N))",
@@ -26,11 +31,24 @@ CLOSED_FORM = Method(
     needs="one server, all demands positive, no task limits",
     cost="O(NR)",
 )
-SEPARATE = Method("rounds", settled(combinatorial(rounds.separate_servers), rationals=False), cost="O(KNR(R + log N))")
-SEPARATE_LP = Method("lp", settled(separate_lp, rationals=False), cost="one LP a round and server", solves=True)
+SEPARATE = Method("rounds", settled(combinatorial(rounds.separate_servers), None), cost="O(KNR(R + log N))")
+SEPARATE_LP = Method("lp", settled(separate_lp, None), cost="one LP a round and server", solves=True)
+
+TREE_LP = Method("lp", settled(along_tree, of_tree), cost="a few LPs a round", solves=True)
+TREE_ROUNDS = Method(
+    "rounds",
+    settled(fill_tree, of_tree),
+    applies=rounds.is_one_server,
+    needs="one server",
+    cost="O(NR) a round; a round for each resource, cap and task limit at most",
+)
+COLLAPSED_LP = Method("lp", settled(with_limits), cost="a few LPs a round", solves=True)
+COUNT = ("count",)
 
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "global bottleneck", "single-resource")
 _ALONE = "population-monotonic if all demands are positive"
+
+_BHATTACHARYA = "Bhattacharya et al., SoCC 2013"
 
 ROWS = (
     Mechanism(
@@ -42,7 +60,8 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("sharing incentive", *_FAIR, _ALONE),
         (NO_RATES, ONE_SERVER),
-        prove=by_rounds,
+        options=COUNT,
+        prove=partial(by_rounds, rationals=of_leximin),
     ),
     Mechanism(
         "edrf",
@@ -53,7 +72,8 @@ ROWS = (
         (CLOSED_FORM, ROUNDS, INTERIOR_POINT, LP),
         ("sharing incentive", *_FAIR, _ALONE),
         (NO_RATES, ONE_SERVER),
-        prove=by_rounds,
+        options=COUNT,
+        prove=partial(by_rounds, rationals=of_leximin),
     ),
     Mechanism(
         "asset",
@@ -64,7 +84,8 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", _ALONE),
         (NO_RATES, ONE_WEIGHT),
-        prove=by_rounds,
+        options=COUNT,
+        prove=partial(by_rounds, rationals=of_leximin),
     ),
     Mechanism(
         "drfh",
@@ -75,7 +96,8 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("envy-free", "Pareto-optimal", "strategy-proof", "global bottleneck", "single-resource", _ALONE),
         (NO_RATES,),
-        prove=by_rounds,
+        options=COUNT,
+        prove=partial(by_rounds, rationals=of_leximin),
     ),
     Mechanism(
         "c-drfh",
@@ -86,7 +108,8 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "envy-free", "strategy-proof"),
         (NO_RATES,),
-        prove=by_rounds,
+        options=COUNT,
+        prove=partial(by_rounds, rationals=of_leximin),
     ),
     Mechanism(
         "cdrf",
@@ -97,7 +120,8 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "sharing incentive", "envy-free", "strategy-proof"),
         (NO_CONSTRAINTS, ONE_WEIGHT),
-        prove=by_rounds,
+        options=COUNT,
+        prove=partial(by_rounds, rationals=of_leximin),
     ),
     Mechanism(
         "tsf",
@@ -108,7 +132,8 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "envy-free", "strategy-proof"),
         (ONE_WEIGHT,),
-        prove=by_rounds,
+        options=COUNT,
+        prove=partial(by_rounds, rationals=of_leximin),
     ),
     Mechanism(
         "naive-drf",
@@ -118,6 +143,35 @@ ROWS = (
         normalisers.separate,
         (SEPARATE, SEPARATE_LP),
         ("sharing incentive",),
-        (ONE_WEIGHT,),
+        (ONE_WEIGHT, NO_QUEUE_LIMITS),
+    ),
+    Mechanism(
+        "h-drf",
+        "Hierarchical DRF (along a tree of queues)",
+        _BHATTACHARYA,
+        hierarchical.h_drf,
+        normalisers.dominant,
+        (TREE_ROUNDS, by_interior_points(settled(along_tree, of_tree)), TREE_LP),
+        ("Pareto-optimal", "hierarchical share guarantee"),
+        (NO_RATES, ONE_WEIGHT),
+        options=COUNT,
+        prove=partial(by_rounds, rationals=of_tree),
+        at_level_1=hierarchical.at_level_1,
+        along_tree=True,
+    ),
+    Mechanism(
+        "h-drf-collapsed",
+        "DRF on the tree made flat (products of weights), to compare with",
+        f"{_BHATTACHARYA}, §3",
+        hierarchical.collapsed_drfh,
+        normalisers.dominant,
+        (ROUNDS, COLLAPSED_LP),
+        ("Pareto-optimal",),
+        (NO_RATES, ONE_WEIGHT),
+        options=COUNT,
+        prove=partial(by_rounds, rationals=of_leximin),
+        at_level_1=hierarchical.collapsed_at_level_1,
+        along_tree=True,
+        compared=False,
     ),
 )

@@ -14,16 +14,15 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError
-from ...formulations.max_min import in_tasks
-from ...formulations.normalisers import entitled
 from ...models.instances.instance import Instance, effort
 from ...models.instances.merging import merge_servers
 from ...models.programs.certificate import Verdict
-from ...solvers.leximin.exact import exact_leximin
 from ...tolerances import AGREEMENT, DELICATE
+from ..certificates import Rationals
 from ..mechanism import Asked, Tasks
 from ..validation import differences
 from .methods import rounds_table
+from .rationals import count_of, of_leximin
 
 #: More pairs of user and server than this are not solved in rationals unasked.
 MOST_EXACT = 200
@@ -55,11 +54,11 @@ def _given_spread(instance: Instance) -> float:
     return max(float(part.max() / part.min()) if part.size else 1.0 for part in parts)
 
 
-def settled(method: Callable[[Asked], Tasks], *, rationals: bool = True) -> Callable[[Asked], Tasks]:
+def settled(method: Callable[[Asked], Tasks], rationals: Rationals | None = of_leximin) -> Callable[[Asked], Tasks]:
     """Return the method, with its answer settled in rationals where floats cannot decide (or just said to be open)."""
 
     def settle(asked: Asked) -> Tasks:
-        due = entitled(asked.instance, asked.mechanism.gamma(asked.instance))
+        due = asked.mechanism.due(asked.instance)
         spread = orders_of_magnitude(asked.instance, due)
         outcome, failure = None, None
         try:
@@ -72,7 +71,7 @@ def settled(method: Callable[[Asked], Tasks], *, rationals: bool = True) -> Call
             failure = error
         if spread <= 1 / DELICATE and outcome is not None:
             return outcome
-        verdict, tasks = _in_rationals(asked) if rationals else (Verdict(False, "servers are shared one by one"), due)
+        verdict, tasks = _in_rationals(asked, rationals)
         if verdict.proved:
             return _of_rationals(asked.instance, outcome, due, verdict, tasks)
         if outcome is None:
@@ -83,14 +82,16 @@ def settled(method: Callable[[Asked], Tasks], *, rationals: bool = True) -> Call
     return settle
 
 
-def _in_rationals(asked: Asked) -> tuple[Verdict, np.ndarray]:
+def _in_rationals(asked: Asked, rationals: Rationals | None) -> tuple[Verdict, np.ndarray]:
     """Return the exact levels and tasks, or why there are none."""
+    if rationals is None:
+        return Verdict(False, "servers are shared one by one"), np.zeros((0, 0))
     instance, none = asked.instance, np.zeros((0, 0))
     pairs = len(instance.users) * len(merge_servers(instance)[0].servers)
     if pairs > MOST_EXACT:
         return Verdict(False, f"too large to be solved in rationals, {pairs} pairs of user and server"), none
     try:
-        return exact_leximin(instance, in_tasks(asked.mechanism.gamma))
+        return rationals(asked.mechanism, instance, count_of(asked.parameters))
     except SolverNotAvailableError as error:
         return Verdict(False, str(error)), none
 

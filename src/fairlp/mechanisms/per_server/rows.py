@@ -11,7 +11,7 @@ import numpy as np
 from ...formulations import normalisers, per_server
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
-from ..domains import ONE_WEIGHT
+from ..domains import NO_QUEUE_LIMITS, ONE_WEIGHT
 from ..max_min.methods import by_interior_points
 from ..mechanism import Mechanism, Method
 from . import methods
@@ -66,7 +66,7 @@ ROWS = (
         normalisers.containerized,
         (BEST_RESPONSE, SWEEPS, ALGORITHM_1, DISTRIBUTED, _milp(per_server.psdsf_rdm)),
         ("sharing incentive", "envy-free", "bottleneck", "single-resource"),
-        (ONE_WEIGHT,),
+        (ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=(*_SWEEPS, *_CLOCKS),
         validate=validate_methods,
         limits="never",  # the paper has none (docs/per-server-fairness.md)
@@ -87,7 +87,7 @@ ROWS = (
             _milp(partial(per_server.psdsf_tdm, theorem=True), _without_limits),
         ),
         ("sharing incentive", "envy-free", "bottleneck", "single-resource", "Pareto-optimal", "strategy-proof"),
-        (ONE_WEIGHT,),
+        (ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=(*_SWEEPS, *_CLOCKS),
         validate=validate_methods,
         division="tdm",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ...formulations import normalisers, whole_tasks
-from ..domains import NO_RATES, ONE_SERVER, ONE_WEIGHT
+from ..domains import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
 from ..mechanism import Mechanism, Method
 from . import methods
 from .validation import check_filling, check_milp, check_placement, check_precomputed
@@ -34,7 +34,7 @@ def _placement(
         normalisers.dominant,
         (Method("placement", partial(methods.placed, policy=policy), cost="O(SR + log N) a task"),),
         (),
-        (NO_RATES, ONE_WEIGHT),
+        (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=options,
         validate=partial(check_placement, maximal=maximal),
         compared=False,
@@ -51,7 +51,7 @@ ROWS = (
         normalisers.dominant,
         (FAST, LOOP),
         ("Pareto-optimal", "envy-free up to one task of the other if all weights are equal (ours)"),
-        (ONE_SERVER, NO_RATES),
+        (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         options=("rule", "ties", "trace"),
         validate=partial(check_filling, divisible=True),
         whole_tasks=True,
@@ -64,7 +64,7 @@ ROWS = (
         normalisers.dominant,
         (MILP,),
         ("Pareto-optimal",),
-        (ONE_SERVER, NO_RATES),
+        (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         validate=check_milp,
         compared=False,
         whole_tasks=True,
@@ -77,7 +77,7 @@ ROWS = (
         normalisers.dominant,
         (EXACT, FLOATING, CYCLES_LP),
         (),
-        (ONE_SERVER, NO_RATES),
+        (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         options=("divisible", "repair", "higher_order", "ties"),
         validate=check_precomputed,
         whole_tasks=True,
@@ -90,7 +90,7 @@ ROWS = (
         normalisers.dominant,
         (FAST_MINMAX, LOOP_MINMAX),
         ("Pareto-optimal", "envy-free up to one own task if all weights are equal"),
-        (ONE_SERVER, NO_RATES),
+        (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         options=("ties", "trace"),
         validate=check_filling,
         whole_tasks=True,

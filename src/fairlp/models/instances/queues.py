@@ -91,6 +91,19 @@ class Queues:
         """Which queue has a cap of which resource: bool, shape (Q, R)."""
         return np.asarray(np.isfinite(self.caps))
 
+    def barred(self, demands: np.ndarray) -> np.ndarray:
+        """Return who can have nothing: a queue above has a cap of 0 on something that it demands. Bool, shape (N,)."""
+        none = self.below.T @ (self.caps == 0).astype(float)
+        return np.asarray(((none > 0) & (demands > 0)).any(axis=1))
+
+    def over_caps(self, totals: np.ndarray, demands: np.ndarray) -> tuple[float, int, int]:
+        """Return the largest violation of a cap, relative to it (0 for none), and its queue and resource."""
+        has = self.below @ (totals[:, None] * demands)
+        with np.errstate(invalid="ignore"):
+            beyond = np.where(self.capped, (has - self.caps) / np.where(self.caps > 0, self.caps, 1.0), 0.0)
+        v, r = divmod(int(beyond.argmax()), beyond.shape[1])
+        return max(float(beyond[v, r]), 0.0), v, r
+
     @property
     def has_limits(self) -> bool:
         """Whether any queue has a guarantee or a cap."""

@@ -6,7 +6,7 @@ as it stands. Nothing of the solver is used but the list of what is basic.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ from .program import Program
 if TYPE_CHECKING:
     from .solution import Solution
 
+#: (row, column) → an entry of the matrix that is no float.
+Entries = Mapping[tuple[int, int], Fraction]
 #: Statuses of columns and rows, in HiGHS's numbers.
 LOWER, BASIC, UPPER, FREE = 0, 1, 2, 3
 
@@ -72,6 +74,7 @@ def prove_basis(
     columns: Sequence[int],
     rows: Sequence[int],
     lower: Sequence[Fraction | None] | None = None,
+    entries: Entries | None = None,
 ) -> ExactCertificate:
     """Return whether a basis is exactly optimal; O(k³) for k basic columns, less where they are sparse.
 
@@ -83,8 +86,10 @@ def prove_basis(
         0 at its lower bound, 1 basic, 2 at its upper bound, 3 free at zero (HiGHS's numbers).
     lower : sequence of (Fraction or None), optional
         Exact lower bounds of rows, where they are not the program's floats.
+    entries : mapping, optional
+        (row, column) → exact entry of the matrix, where it is not the program's float.
     """
-    exact = Exact(program, lower)
+    exact = Exact(program, lower, entries)
     basic, active = columns.count(BASIC), len(rows) - rows.count(BASIC)
     if basic != active:
         return ExactCertificate(False, f"no basis: {basic} basic columns for {active} active rows")
@@ -115,13 +120,15 @@ def _fraction(value: Any) -> Fraction:
 class Exact:
     """The program in rationals, as a minimum."""
 
-    def __init__(self, program: Program, lower: Sequence[Fraction | None] | None) -> None:
+    def __init__(
+        self, program: Program, lower: Sequence[Fraction | None] | None, entries: Entries | None = None
+    ) -> None:
         self.flint = _flint()
         self.program = program
         self.zero = self.flint.fmpq(0)
         self.sign = self.flint.fmpq(1 if program.sense == "min" else -1)
         self.offset = self._of(program.offset)
-        self.given = lower
+        self.given, self.entries = lower, entries or {}
         self.A = program.A.tocsc()
 
     def _of(self, value: float) -> Any:
@@ -131,7 +138,13 @@ class Exact:
     def column(self, j: int) -> list[tuple[int, Any]]:
         """Return the entries of a column."""
         begin, end = self.A.indptr[j], self.A.indptr[j + 1]
-        return [(int(i), self._of(v)) for i, v in zip(self.A.indices[begin:end], self.A.data[begin:end], strict=True)]
+        stored = zip(self.A.indices[begin:end].tolist(), self.A.data[begin:end].tolist(), strict=True)
+        if not self.entries:
+            return [(i, self._of(v)) for i, v in stored]
+        return [(i, self._fraction(self.entries[i, j]) if (i, j) in self.entries else self._of(v)) for i, v in stored]
+
+    def _fraction(self, value: Fraction) -> Any:
+        return self.flint.fmpq(value.numerator, value.denominator)
 
     def cost(self, j: int) -> Any:
         """Return the cost of a column, to be minimised."""
@@ -142,7 +155,7 @@ class Exact:
         if self.given is not None and self.given[i] is not None:
             bound = self.given[i]
             assert bound is not None
-            return self.flint.fmpq(bound.numerator, bound.denominator)
+            return self._fraction(bound)
         value = self.program.row_lower[i]
         return self._of(value) if np.isfinite(value) else None
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from .exact_certificate import BASIC, LOWER, UPPER, Exact, ExactCertificate, Thing, Vertex, prove_basis
+from .exact_certificate import BASIC, LOWER, UPPER, Entries, Exact, ExactCertificate, Thing, Vertex, prove_basis
 from .program import Program
 
 #: More pivots than rounding can cost.
@@ -23,18 +23,19 @@ def optimal_from(
     columns: Sequence[int],
     rows: Sequence[int],
     lower: Sequence[Fraction | None] | None = None,
+    entries: Entries | None = None,
 ) -> tuple[ExactCertificate, int]:
     """Return the certificate of an exactly optimal basis reached from this one, and the pivots that it took.
 
     Parameters
     ----------
-    program, columns, rows, lower
+    program, columns, rows, lower, entries
         As for :func:`~fairlp.models.programs.exact_certificate.prove_basis`.
     """
-    verdict = prove_basis(program, columns, rows, lower)
+    verdict = prove_basis(program, columns, rows, lower, entries)
     if verdict.proved or verdict.objective is None:
         return verdict, 0
-    basis = _Basis(Vertex(Exact(program, lower), columns, rows))
+    basis = _Basis(Vertex(Exact(program, lower, entries), columns, rows))
     pivots = 0
     try:
         basis.shift_costs()
@@ -44,7 +45,7 @@ def optimal_from(
             pivots += 1
     except ZeroDivisionError:  # a singular basis: the verdict stands
         return verdict, pivots
-    return prove_basis(program, basis.at.columns, basis.at.rows, lower), pivots
+    return prove_basis(program, basis.at.columns, basis.at.rows, lower, entries), pivots
 
 
 class _Basis:

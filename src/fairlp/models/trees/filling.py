@@ -36,9 +36,9 @@ class Rows:
     room: np.ndarray
 
     @classmethod
-    def of_pool(cls, pool: np.ndarray, demands: np.ndarray, queues: Queues | None) -> Rows:
-        """Return the rows of a pool's resources and of the queues' caps."""
-        use, room = [sparse.csr_array(demands.T)], [pool]
+    def of_pool(cls, pool: np.ndarray, needs: np.ndarray, demands: np.ndarray, queues: Queues | None) -> Rows:
+        """Return the rows of a pool's resources, of which tasks take their needs, and of the queues' caps."""
+        use, room = [sparse.csr_array(needs.T)], [pool]
         if queues is not None:
             for r in range(len(pool)):
                 capped = np.flatnonzero(queues.capped[:, r])

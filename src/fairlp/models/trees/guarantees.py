@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...tolerances import ROUNDING
 from ..instances.instance import Instance, tasks_alone
 from .climbing import begin
 from .filling import Rows, fill
@@ -23,7 +24,7 @@ def floors(instance: Instance) -> np.ndarray:
     queues = instance.queues
     if queues is None or not queues.guarantees.any():
         return kept
-    able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+    able = instance.runnable().any(axis=1) & (instance.task_limits > 0) & ~queues.barred(instance.demands)
     weights = instance.user_weights
     guaranteed = queues.guaranteed
     for v in guaranteed[np.argsort(-queues.depths[guaranteed], kind="stable")].tolist():
@@ -36,7 +37,9 @@ def floors(instance: Instance) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(demands > 0, demands / pool, 0.0)
         share /= share.max(axis=1, keepdims=True)
-        rates = hierarchical(tree, weights[who], share, tasks_alone(demands, pool[None, :])[:, 0])
+        alone = tasks_alone(demands, pool[None, :])[:, 0]
+        rates = hierarchical(tree, weights[who], share, alone)
         first = begin(rates, kept[who], np.zeros(len(who)), instance.task_limits[who], np.ones(len(who), dtype=bool))
-        kept[who] = fill(rates, Rows.of_pool(pool, demands, tree), first)[0]
+        shared = fill(rates, Rows.of_pool(pool, demands, demands, tree), first)[0]
+        kept[who] = np.where(shared > ROUNDING * alone, shared, 0.0)
     return kept

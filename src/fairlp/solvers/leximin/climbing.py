@@ -1,7 +1,7 @@
 """The leximin along a tree, with guarantees and caps: rounds of one linear program, with new rates after each.
 
-Rows ``fairness`` say what an active leaf has at level t, rows ``guarantee`` what everybody has by now. A round raises t
-as far as the region allows. A leaf that cannot be raised leaves: its price says so, or a program that tries to raise
+Rows ``fairness`` say what an active leaf has at level t, and what the others have by now. A round raises t as far as
+the region allows. A leaf that cannot be raised leaves: its price says so, or a program that tries to raise
 whoever has none; and the rates of the others are computed anew (:mod:`fairlp.models.trees`). Leaves that have all their
 tasks need no round of their own: where nothing else ends, everybody's way is known beforehand, and the last point of it
 that is feasible is found by bisection.
@@ -24,7 +24,7 @@ from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Session, Solution
 from ...models.trees.climbing import Stretch
 from ...models.trees.rates import Rates
-from ...tolerances import BLOCKED_PRICE, FIRST_ORDER, SOLVER_TIGHTEST
+from ...tolerances import BLOCKED_PRICE, FIRST_ORDER, ROUNDING, SOLVER_TIGHTEST
 from .floored import Floored
 from .rounds import LeximinResult, prices_of
 
@@ -45,8 +45,8 @@ def climb(
     ----------
     instance : Instance
     formulation : callable
-        Instance → Model with variable ``t``, rows ``fairness`` and ``guarantee`` (users who can run), definition
-        ``tasks``, and rows ``capacity``.
+        Instance → Model with variable ``t``, rows ``fairness`` (users who can run) and ``capacity``, definition
+        ``tasks``.
     rates : callable
         Active leaves → tasks at level 1.
     first : Stretch
@@ -92,14 +92,13 @@ class Climb(Floored):
     """The rounds: ``stretch.has`` is what everybody has at the end, ``last`` a point of the program that gives it."""
 
     def __init__(self, session: Session, program: Program, rates: Rates, first: Stretch, has_duals: bool) -> None:
-        fairness, kept = program.row_block("fairness"), program.row_block("guarantee")
-        super().__init__(session, np.r_[fairness.slice, kept.slice], has_duals)
+        fairness = program.row_block("fairness")
+        super().__init__(session, np.arange(fairness.start, fairness.stop), has_duals)
         self.users = np.arange(len(fairness)) if fairness.positions is None else fairness.positions
-        self.fairness, self.t = np.arange(fairness.start, fairness.stop), program.column_block("t").start
+        self.t = program.column_block("t").start
         self.rates, self.stretch = rates, first
-        column = program.A[:, [self.t]].toarray()[self.fairness, 0]
+        column = program.A[:, [self.t]].toarray()[self.rows, 0]
         self.unit = -column / first.rate[self.users]  # of a row, for one task
-        self.bounds = program.col_lower[[self.t]], program.col_upper[[self.t]]
         self.held = bool(first.has.any())  # by guarantees: somebody may be unable to rise before anybody rose
         self.priced: Solution | None = None
         self.last = np.zeros(program.n_columns)
@@ -110,10 +109,10 @@ class Climb(Floored):
             if not self.held:
                 self._farthest()
             if not self.stretch.active.any():
-                self.last = self._keep(self.stretch)
+                self._hold(self.stretch.has)
+                self.last = self._solved()[0]
                 return
             level, solution = self._highest(self.stretch)
-            self.last = self._point(solution)
             stops = self.stretch.full(level)
             if not stops.any() or self.held:
                 self.priced = self.priced or (None if stops.any() else solution)
@@ -127,54 +126,61 @@ class Climb(Floored):
     def _farthest(self) -> None:
         """Pass whole stretches that end because somebody has all its tasks: by doubling, and then by bisection."""
         path, passed, step = [self.stretch], 0, 1
-        while np.isfinite(path[-1].end):
+        while np.isfinite(path[-1].end) and step:
             while len(path) <= passed + step and np.isfinite(path[-1].end):
                 path.append(path[-1].next(self.rates))
             tried = min(passed + step, len(path) - 1)
-            if tried == passed:
-                break
             if self._reaches(path[tried]):
                 passed, step = tried, 2 * step
-            elif step == 1:
-                break
             else:
-                step //= 2
-                path = path[: tried + 1]
+                path, step = path[:tried], (tried - passed) // 2
         for one in path[:passed]:
             self.history.append((one.end, np.flatnonzero(one.full(one.end))))
         self.stretch = path[passed]
 
     def _reaches(self, ahead: Stretch) -> bool:
         """Whether everybody can have what it has where a stretch further on begins."""
-        self._load(self.stretch.has, self.stretch.has, ahead.has - self.stretch.has, 1.0)
-        found = self.solve().x
-        assert found is not None
-        return bool(found[self.t] >= 1 - (SOLVER_TIGHTEST if self.has_duals else FIRST_ORDER))
+        now = self.stretch.has
+        self._load(now, ahead.has - now, 1.0)
+        return bool(self._solved()[0][self.t] >= 1 - (SOLVER_TIGHTEST if self.has_duals else FIRST_ORDER))
 
     def _highest(self, stretch: Stretch) -> tuple[float, Solution]:
-        """Return the highest level of a stretch and the solution that has it; its end where it is not below that."""
-        end = stretch.end
-        self._load(stretch.has, np.where(stretch.active, stretch.base, stretch.has), stretch.rate, end)
-        solution = self.solve()
-        level = float(self._point(solution)[self.t])
-        return (end if level >= end * (1 - SOLVER_TIGHTEST) else level), solution
+        """Return the highest level of a stretch and the solution that has it; its end where it is not below that.
 
-    def _keep(self, stretch: Stretch) -> np.ndarray:
-        """Return a point where everybody has what it has."""
-        self._load(stretch.has, stretch.has, np.zeros(len(stretch.has)), 0.0)
-        return self._point(self.solve())
+        Somebody who has more than the level asks for does not rise. Whoever that is, it is more the lower the level:
+        with too few of them the level is too high, and Newton's method comes down to the right one.
+        """
+        end, rising = stretch.end, stretch.active
+        while True:
+            base = np.where(rising, stretch.base, stretch.has)
+            self._load(base, np.where(rising, stretch.rate, 0.0), end)
+            x, solution = self._solved()
+            level = float(x[self.t])
+            level = end if level >= end * (1 - SOLVER_TIGHTEST) else level
+            with_more = rising & (stretch.base + stretch.rate * level < stretch.has * (1 - ROUNDING))
+            if with_more.any():
+                rising = rising & ~with_more
+                continue
+            if not self.session.leaves_open(solution, self.proved):
+                self.last = x
+                return level, solution
+            self.session.restart()  # whoever goes on to another round depends on the last digits of this one
 
-    def _load(self, has: np.ndarray, base: np.ndarray, rate: np.ndarray, end: float) -> None:
-        """Put rows Σ x >= has and Σ x >= base + rate·t into the program, with t at most ``end``."""
-        n = self.users
-        self.session.change(coefficients=(self.fairness, self.t, -self.unit * rate[n]))
+    def _load(self, base: np.ndarray, rate: np.ndarray, end: float) -> None:
+        """Put rows Σ x >= base + rate·t into the program, with t at most ``end``."""
+        floor = self.unit * base[self.users]
+        self.session.change(coefficients=(self.rows, self.t, -self.unit * rate[self.users]))
         self.session.change(columns=(np.array([self.t]), np.zeros(1), np.array([end])))
-        floor = np.concatenate([self.unit * base[n], self.unit * has[n]])
         self.raise_floors(floor, abs(floor))
 
-    def _point(self, solution: Solution) -> np.ndarray:
+    def _hold(self, has: np.ndarray) -> None:
+        """Put rows Σ x >= what everybody has into the program."""
+        self._load(has, np.zeros(len(has)), 0.0)
+
+    def _solved(self) -> tuple[np.ndarray, Solution]:
+        solution = self.solve()
         assert solution.x is not None
-        return solution.x
+        return solution.x, solution
 
     def _blocked(self, solution: Solution, level: float) -> np.ndarray:
         """Return who cannot be raised above this level while nobody falls below what it has. Bool, of all users."""
@@ -182,7 +188,7 @@ class Climb(Floored):
         speed = self.unit * self.stretch.rate[n]
         blocked = np.zeros(len(n), dtype=bool)
         if solution.row_duals is not None:
-            price = np.where(active[n], abs(solution.row_duals[self.fairness]) * speed, 0.0)
+            price = np.where(active[n], abs(solution.row_duals[self.rows]) * speed, 0.0)
             blocked = (price >= BLOCKED_PRICE * price.max(initial=0.0)) & (price > 0)
         blocked |= self._stuck(level, active[n] & ~blocked)
         everyone = np.zeros(len(active), dtype=bool)
@@ -191,11 +197,13 @@ class Climb(Floored):
 
     def _stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:
         """Return the candidates that no program raises: each maximises the sum of those that are left."""
-        program, n = self.session.program, self.users
-        kept = self.stretch.asked(level)
-        self._load(kept, kept, np.zeros(len(kept)), 0.0)
-        rows = program.A[self.fairness].tocsr()
+        program, n, stuck = self.session.program, self.users, np.zeros(len(self.users), dtype=bool)
         waiting = np.flatnonzero(candidates)
+        if not waiting.size:
+            return stuck
+        kept = self.stretch.asked(level)
+        self._hold(kept)
+        rows = program.A[self.rows].tocsr()
         speed = self.unit * self.stretch.rate[n]
         while waiting.size:
             weight = np.zeros(len(n))
@@ -203,13 +211,12 @@ class Climb(Floored):
             cost = rows.T @ weight
             cost[self.t] = 0.0
             self.session.change(costs=cost)
-            gain = (rows @ self._point(self.solve()) - self.floor[: len(n)])[waiting] / speed[waiting]
-            has = (self.unit * kept[n])[waiting] / speed[waiting]
+            gain = (rows @ self._solved()[0] - self.floor)[waiting] / speed[waiting]
+            has = self.floor[waiting] / speed[waiting]
             raised = gain > self.same * np.maximum(has, float(gain.max()))
             if not raised.any():
                 break
             waiting = waiting[~raised]
         self.session.change(costs=program.c)
-        stuck = np.zeros(len(n), dtype=bool)
         stuck[waiting] = True
         return stuck

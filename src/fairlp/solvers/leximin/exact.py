@@ -117,14 +117,14 @@ class ExactRounds:
                 floors[i] = float(bound)
         program = self.program.replace(A=sp.csc_array(self.A), row_lower=floors)
         proof = ExactCertificate(False, "no basis to begin with")
-        for columns, rows in _bases(program, last):
+        for columns, rows in bases(program, last):
             proof, _ = optimal_from(program, columns, rows, self.lower)
             if proof.proved:
                 break
         return proof
 
 
-def _bases(program: Program, last: Basis | None) -> Iterator[Basis]:
+def bases(program: Program, last: Basis | None) -> Iterator[Basis]:
     """Yield bases to begin with: what a solver proposes, the last round's, and nothing at all."""
     try:
         found = program.solve("highs", method="simplex").basis

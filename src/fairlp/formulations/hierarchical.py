@@ -1,0 +1,75 @@
+"""Hierarchical DRF: max-min along a tree of queues (Bhattacharya et al., SoCC 2013), in rounds of one program."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..models.instances.instance import Instance
+from ..models.notation.model import Model
+from ..models.trees.rates import Rates, constant, hierarchical
+from . import normalisers
+from .max_min import in_global_shares
+from .region import able_users
+
+_SOURCE = "Bhattacharya et al., SoCC 2013"
+
+
+def rates_on_tree(instance: Instance) -> Rates:
+    """Return active users → tasks of each while the root gives out one unit of dominant share."""
+    gamma = normalisers.dominant(instance)
+    if instance.queues is None:
+        return constant(normalisers.entitled(instance, gamma))
+    return hierarchical(instance.queues, instance.user_weights, normalisers.normalised_demands(instance), gamma)
+
+
+def h_drf(instance: Instance, count: str = "total") -> Model:
+    """H-DRF: every leaf rises at the rate that the tree gives it; the first round.
+
+    After a round the rates are those of the tree of whoever can still be raised.
+    """
+    model = Model("H-DRF", _SOURCE, (instance.users, instance.servers, instance.resources))
+    rate = rates_on_tree(instance)(able_users(instance)) / normalisers.dominant(instance)
+    meaning = "rate of n: dominant share for one unit of the root, by the weights on its way up"
+    return in_global_shares(model, instance, ("rho", rate, meaning), "units that the root gives out", count)
+
+
+def at_level_1(instance: Instance) -> np.ndarray:
+    """Return the tasks of each user for one unit of the root, everybody active who can run; φΓ for the others."""
+    rates = rates_on_tree(instance)(able_users(instance))
+    alone = normalisers.entitled(instance, normalisers.dominant(instance))
+    return np.asarray(np.where(rates > 0, rates, alone))
+
+
+def collapsed_drfh(instance: Instance, count: str = "total") -> Model:
+    """DRFH on the tree made flat: a leaf's weight is the product of its parts on its way up."""
+    model = Model("H-DRF, collapsed", f"{_SOURCE}, §3", (instance.users, instance.servers, instance.resources))
+    meaning = "product of the parts of n and the queues above it, each among its siblings"
+    return in_global_shares(model, instance, ("phi", collapsed(instance), meaning), "smallest weighted share", count)
+
+
+def collapsed_at_level_1(instance: Instance) -> np.ndarray:
+    """Return the tasks at level 1 on the tree made flat."""
+    return normalisers.weighted(instance, collapsed(instance), normalisers.dominant(instance))
+
+
+def collapsed(instance: Instance) -> np.ndarray:
+    """Return the weight of each user on a flat tree: the product of its part of each queue on its way up.
+
+    The part of a queue, or user, is its weight divided by those of its siblings together, itself included; queues
+    without anybody who can run are no siblings.
+    """
+    weights, able = instance.user_weights, able_users(instance)
+    queues = instance.queues
+    if queues is None:
+        return weights
+    there = np.asarray(queues.below @ able.astype(float)) > 0
+    own = np.where(there, queues.weights, 0.0)
+    own[0] = 0.0  # the root is nobody's sibling
+    inside = np.bincount(queues.parents, weights=own, minlength=len(queues))
+    inside += np.bincount(queues.of, weights=np.where(able, weights, 0.0), minlength=len(queues))
+    part = np.ones(len(queues))
+    for v in range(1, len(queues)):  # parents come first
+        if there[v]:
+            part[v] = part[queues.parents[v]] * queues.weights[v] / inside[queues.parents[v]]
+    shared = np.where(inside > 0, inside, 1.0)[queues.of]
+    return np.asarray(np.where(able, part[queues.of] * weights / shared, weights))
