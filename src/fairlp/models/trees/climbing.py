@@ -8,6 +8,7 @@ is one :class:`Stretch`; how far along it everybody can go is the affair of a li
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class Stretch:
     limits: np.ndarray
     active: np.ndarray
 
-    @property
+    @cached_property
     def ends(self) -> np.ndarray:
         """The level at which each active leaf has all its tasks; infinite where it never has. Shape (N,)."""
         left = self.limits - self.base
@@ -41,7 +42,7 @@ class Stretch:
         with np.errstate(divide="ignore", over="ignore"):
             return np.asarray(np.divide(left, self.rate, out=np.full(len(self.rate), np.inf), where=finite))
 
-    @property
+    @cached_property
     def end(self) -> float:
         """The level at which the first leaf has all its tasks."""
         return float(self.ends.min(initial=np.inf))
@@ -53,7 +54,8 @@ class Stretch:
 
     def full(self, level: float) -> np.ndarray:
         """Return which active leaves have all their tasks at a level. Bool, shape (N,)."""
-        return np.asarray(self.active & ((self.ends <= level) | (self.asked(level) >= self.limits)))
+        full = self.active & (self.ends <= level)
+        return np.asarray(full | (self.active & (self.has >= self.limits)))
 
     def after(self, level: float, stops: np.ndarray, rates: Rates) -> Stretch:
         """Return the next stretch: it begins where this one is at ``level``, and some leaves go no further."""

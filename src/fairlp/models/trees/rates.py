@@ -37,14 +37,18 @@ def hierarchical(queues: Queues, weights: np.ndarray, share: np.ndarray, gamma: 
     weighted, parents = share * weights[:, None], queues.parents
     levels = [np.flatnonzero(queues.depths == depth) for depth in range(1, int(queues.depths.max()) + 1)]
     alone = weights * gamma
+    families = []  # queues come in preorder, so that siblings stand together
+    for level in levels:
+        starts = np.flatnonzero(np.diff(parents[level], prepend=-1))
+        families.append((level, starts, parents[level][starts]))
 
     def rates(active: np.ndarray) -> np.ndarray:
-        total = stands @ np.where(active[:, None], weighted, 0.0)
+        total = stands @ (weighted * active[:, None])
         factor = np.ones(count)
-        for level in reversed(levels):
+        for level, starts, heads in reversed(families):
             largest = total[level].max(axis=1)
             factor[level] = np.divide(queues.weights[level], largest, out=np.zeros(len(level)), where=largest > 0)
-            np.add.at(total, parents[level], total[level] * factor[level, None])
+            total[heads] += np.add.reduceat(total[level] * factor[level, None], starts, axis=0)
         for level in levels:
             factor[level] *= factor[parents[level]]
         return np.where(active, factor[queues.of] * alone, 0.0)

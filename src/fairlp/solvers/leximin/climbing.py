@@ -109,8 +109,6 @@ class Climb(Floored):
             if not self.held:
                 self._farthest()
             if not self.stretch.active.any():
-                self._hold(self.stretch.has)
-                self.last = self._solved()[0]
                 return
             level, solution = self._highest(self.stretch)
             stops = self.stretch.full(level)
@@ -142,7 +140,10 @@ class Climb(Floored):
         """Whether everybody can have what it has where a stretch further on begins."""
         now = self.stretch.has
         self._load(now, ahead.has - now, 1.0)
-        return bool(self._solved()[0][self.t] >= 1 - (SOLVER_TIGHTEST if self.has_duals else FIRST_ORDER))
+        x, _ = self._solved()
+        reached = bool(x[self.t] >= 1 - (SOLVER_TIGHTEST if self.has_duals else FIRST_ORDER))
+        self.last = x if reached else self.last
+        return reached
 
     def _highest(self, stretch: Stretch) -> tuple[float, Solution]:
         """Return the highest level of a stretch and the solution that has it; its end where it is not below that.
