@@ -31,7 +31,7 @@ FLOORS = [
     {"mechanisms", "conformance"},
     {"mechanisms.max_min"},
     {"mechanisms.per_server", "mechanisms.complaints", "mechanisms.arrivals", "mechanisms.whole_tasks"},
-    {"api", "simulation"},
+    {"api", "simulation", "clusters"},
     {"auditing", "study", "plots"},
     {"cli"},
 ]

@@ -18,6 +18,8 @@ from .auditing.blocking import blockers as blockers
 from .auditing.promises import counterexample as counterexample
 from .auditing.promises import promises as promises
 from .auditing.promises import properties as properties
+from .clusters.reading import snapshot as snapshot
+from .clusters.result import Snapshot as Snapshot
 from .errors import FairlpError as FairlpError
 from .errors import FairlpWarning as FairlpWarning
 from .mechanisms.allocation import Allocation as Allocation

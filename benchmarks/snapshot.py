@@ -1,0 +1,132 @@
+"""Time and peak memory of reading a dump of a large Kubernetes cluster, which this makes first.
+
+    python benchmarks/snapshot.py [--nodes 5000] [--pods 50000] [--owners 1000] [--indent]
+
+Each run of the reader is a process of its own, so that its peak is its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CODE = """
+import resource, sys, time, fairlp
+begin = time.perf_counter()
+found = fairlp.snapshot(sys.argv[1])
+seconds = time.perf_counter() - begin
+print(f"{found!r}: {seconds:.1f} s, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f} GiB at most")
+"""
+
+
+def node(k: int) -> dict:
+    """A node as kubectl prints it: two kinds, some tainted, a few cordoned."""
+    gpus = k % 10 == 0
+    labels = {
+        "kubernetes.io/hostname": f"node-{k}",
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/os": "linux",
+        "topology.kubernetes.io/zone": f"zone-{k % 3}",
+        "node.kubernetes.io/instance-type": "gpu-8" if gpus else "general-64",
+    }
+    amounts = {"cpu": "63770m", "memory": "263856788Ki", "ephemeral-storage": "95551679124", "pods": "110"}
+    spec: dict = {"podCIDR": f"10.{k // 256}.{k % 256}.0/24", "providerID": f"cloud:///zone-{k % 3}/i-{k:08x}"}
+    if gpus:
+        amounts["nvidia.com/gpu"] = "8"
+        spec["taints"] = [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]
+    if k % 500 == 7:
+        spec["unschedulable"] = True
+    images = [{"names": [f"registry.example/app-{i}@sha256:{'0' * 64}"], "sizeBytes": 10**8 + i} for i in range(30)]
+    conditions = [
+        {"type": kind, "status": "False", "message": "as expected"} for kind in ("DiskPressure", "PIDPressure")
+    ]
+    conditions.append({"type": "Ready", "status": "True", "message": "kubelet is posting ready status"})
+    status = {"allocatable": amounts, "capacity": amounts, "conditions": conditions, "images": images}
+    metadata = {"name": f"node-{k}", "labels": labels, "creationTimestamp": "2025-01-01T00:00:00Z", "uid": f"n{k:032x}"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
+
+
+def pod(k: int, owner: int, nodes: int, chance: random.Random) -> dict:
+    """A pod of an owner: all of one owner ask for the same; one in ten waits."""
+    own = random.Random(owner)
+    requests = {
+        "cpu": f"{own.choice([100, 250, 500, 1000, 4000])}m",
+        "memory": f"{own.choice([128, 512, 1024, 8192])}Mi",
+    }
+    spec: dict = {
+        "containers": [
+            {
+                "name": "main",
+                "image": f"registry.example/app-{owner}:1",
+                "resources": {"requests": requests, "limits": requests},
+                "env": [{"name": f"SETTING_{i}", "value": f"value {i}"} for i in range(8)],
+                "volumeMounts": [{"name": "token", "mountPath": "/var/run/secrets", "readOnly": True}],
+            }
+        ],
+        "schedulerName": "default-scheduler",
+        "serviceAccountName": "default",
+        "tolerations": [
+            {"key": f"node.kubernetes.io/{kind}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+            for kind in ("not-ready", "unreachable")
+        ],
+        "volumes": [{"name": "token", "projected": {"defaultMode": 420}}],
+    }
+    if owner % 5 == 0:
+        spec["nodeSelector"] = {"topology.kubernetes.io/zone": f"zone-{owner % 3}"}
+    if owner % 10 == 0:
+        requests["nvidia.com/gpu"] = "1"
+        spec["tolerations"].append({"key": "nvidia.com/gpu", "operator": "Exists"})
+    waits = chance.random() < 0.1
+    if not waits:
+        spec["nodeName"] = f"node-{chance.randrange(nodes)}"
+    metadata = {
+        "name": f"app-{owner}-7d4b9c6f5-{k:05x}",
+        "namespace": f"team-{owner % 40}",
+        "labels": {"app": f"app-{owner}", "pod-template-hash": "7d4b9c6f5"},
+        "ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"app-{owner}-7d4b9c6f5", "controller": True}
+        ],
+        "creationTimestamp": f"2026-01-{1 + k % 28:02d}T00:00:00Z",
+        "uid": f"p{k:032x}",
+    }
+    status = {
+        "phase": "Pending" if waits else "Running",
+        "conditions": [{"type": "PodScheduled", "status": "True"}] * 4,
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+def write(path: Path, nodes: int, pods: int, owners: int, indent: int | None) -> None:
+    """Write a List of nodes and pods, object by object."""
+    chance = random.Random(1)
+    with path.open("w", encoding="utf-8") as file:
+        file.write('{"apiVersion": "v1", "items": [\n')
+        for k in range(nodes):
+            file.write(json.dumps(node(k), indent=indent) + ",\n")
+        for k in range(pods):
+            file.write(json.dumps(pod(k, k % owners, nodes, chance), indent=indent) + (",\n" if k < pods - 1 else "\n"))
+        file.write('], "kind": "List", "metadata": {"resourceVersion": ""}}\n')
+
+
+def main() -> None:
+    """Make the dump, read it, print what it took."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", type=int, default=5000)
+    parser.add_argument("--pods", type=int, default=50_000)
+    parser.add_argument("--owners", type=int, default=1000)
+    parser.add_argument("--indent", action="store_true", help="indent by four, as kubectl does")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "dump.json"
+        write(path, given.nodes, given.pods, given.owners, 4 if given.indent else None)
+        print(f"{given.nodes} nodes, {given.pods} pods, {given.owners} owners, {path.stat().st_size / 2**20:.0f} MiB")
+        subprocess.run([sys.executable, "-c", CODE, str(path)], check=True)
+
+
+if __name__ == "__main__":
+    main()

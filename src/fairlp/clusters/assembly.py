@@ -1,0 +1,275 @@
+"""From nodes, leaves and queues to the instance, what runs of it, and what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from ..errors import InstanceError, TooLargeError
+from ..mechanisms.allocation import Allocation
+from ..models.instances.instance import Instance, tasks_alone
+from ..models.instances.queues import SLASH
+from .cluster import Cluster, Group, Leaf, Node
+from .queue_rows import queues_of
+from .result import Snapshot
+
+#: What says, of a place, on which nodes (by position) it may be; None: everywhere.
+Allowed = Callable[[Hashable], np.ndarray | None]
+#: Bytes of the tables of users × servers (tasks, and where they may run), at most.
+_MOST_BYTES: Final = 4 * 2**30
+_BYTES_A_PAIR: Final = 9
+#: Servers that γ is computed for at once.
+_SLICE: Final = 256
+
+
+@dataclass
+class Row:
+    """A user to be: its leaf, tasks by position of the node, and where it may run."""
+
+    leaf: Leaf
+    group: Group
+    running: dict[int, int]
+    allowed: np.ndarray | None
+
+
+def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: str) -> Snapshot:
+    """Return the snapshot of a cluster.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    allowed : callable
+        Where the tasks of a place may run.
+    path : str
+        Where it was read, for error messages.
+    capacity : {"whole", "free"}
+    by : {"owner", "queue"}
+    """
+    nodes, rows = _rows(cluster, allowed, by)
+    if cluster.nodes and (size := len(nodes) * len(rows) * _BYTES_A_PAIR) > _MOST_BYTES:
+        way = " (by='queue' makes one of all owners in a queue who ask for the same)" if by == "owner" else ""
+        raise TooLargeError(
+            f"{path}: {len(rows)} users (owners and what they ask for) on {len(nodes)} nodes take tables of "
+            f"{size / 2**30:.3g} GiB; read a part of the dump{way}"
+        )
+    waiting = _waiting(rows)
+    rows = [row for row in rows if _may_run(cluster, row)]
+    resources, rows = _resources(cluster, nodes, rows)
+    if not nodes or not rows:
+        raise InstanceError(
+            f"{path}: {'no node is there' if not nodes else 'nothing runs and nothing waits that could run'}; expected "
+            "a dump of nodes and of what runs on them"
+        )
+    used = _used(rows, len(nodes), resources)
+    offered = np.array([[node.amounts.get(r, 0.0) for r in resources] for node in nodes], dtype=float)
+    for k, node in enumerate(nodes):
+        if node.closed:
+            offered[k] = used[k]
+    _note_overcommitment(cluster, nodes, resources, offered, used)
+    whole = _instance(cluster, nodes, rows, (resources, offered))
+    observed = _observed(whole, rows)
+    if capacity == "free":
+        left = np.maximum(offered - used, 0.0)
+        able, kept = _with_something_free(cluster, rows, resources, left)
+        if not able:
+            raise InstanceError(f"{path}: nothing is free of what anybody asks for; capacity='whole' is all there is")
+        instance = _instance(cluster, nodes, able, ([resources[r] for r in kept], left[:, kept]), _in_queues(rows))
+    else:
+        instance = whole
+    return Snapshot(instance, observed, waiting, cluster.notes.table(), cluster.scheduler)
+
+
+def _rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list[Row]]:
+    """Return the nodes that count, and one row for each class of tasks that may run on the same nodes."""
+    busy = {node for group in cluster.groups.values() for node in group.running}
+    kept = np.array([not node.closed or node.name in busy for node in cluster.nodes.values()], dtype=bool)
+    for node, stays in zip(cluster.nodes.values(), kept, strict=True):
+        if node.closed:
+            done = "it counts with what runs on it" if stays else "left out"
+            cluster.notes.add(node.file, f"node {node.name!r}", f"it takes no new tasks ({node.closed})", done)
+    nodes = [node for node, stays in zip(cluster.nodes.values(), kept, strict=True) if stays]
+    place = {node.name: k for k, node in enumerate(nodes)}
+    open_ = np.array([not node.closed for node in nodes], dtype=bool)
+    masks: dict[Hashable, np.ndarray | None] = {}
+    merged: dict[tuple[Any, ...], Row] = {}
+    for leaf, group in cluster.groups.items():
+        if by == "queue":
+            leaf = leaf._replace(owner="", label=leaf.queue or "all")
+        if leaf.place not in masks:
+            found = allowed(leaf.place)
+            mask = open_ if found is None else found[kept] & open_
+            masks[leaf.place] = None if mask.all() else mask
+        mask_here = masks[leaf.place]
+        key = (leaf.queue, leaf.owner, leaf.demand, b"" if mask_here is None else np.packbits(mask_here).tobytes())
+        row = merged.setdefault(key, Row(leaf, Group(), {}, mask_here))
+        row.group.add(group)
+    for row in merged.values():
+        row.running = {place[node]: count for node, count in row.group.running.items()}
+    return nodes, list(merged.values())
+
+
+def _waiting(rows: list[Row]) -> pd.DataFrame:
+    """Name the rows, and return those of which tasks wait."""
+    taken: set[str] = set()
+    for row in rows:
+        label = row.leaf.label or row.leaf.queue or "all"
+        name, k = label, 1
+        while name in taken:
+            k += 1
+            name = f"{label} #{k}"
+        taken.add(name)
+        row.leaf = row.leaf._replace(label=name)
+    found = [
+        (row.leaf.label, row.leaf.queue, row.group.waiting, row.group.since) for row in rows if row.group.waiting > 0
+    ]
+    table = pd.DataFrame(found, columns=["user", "queue", "tasks", "since"], dtype=object)
+    return table.astype({"tasks": int})
+
+
+def _may_run(cluster: Cluster, row: Row) -> bool:
+    """Add the nodes where tasks run to where they may, and return whether there is any."""
+    if row.allowed is None:
+        return True
+    where = np.array(list(row.running), dtype=int)
+    beyond = where[~row.allowed[where]]
+    if len(beyond):
+        what = f"{len(beyond)} of its nodes would not take it now (closed, or what it asks of nodes)"
+        cluster.notes.add("", f"user {row.leaf.label!r}", what, "it may stay on them")
+        row.allowed = row.allowed.copy()
+        row.allowed[beyond] = True
+    if not row.allowed.any():
+        what = f"no node may take its tasks ({row.group.waiting} wait)"
+        cluster.notes.add("", f"user {row.leaf.label!r}", what, "left out of the instance, kept in what waits")
+        return False
+    return True
+
+
+def _resources(cluster: Cluster, nodes: list[Node], rows: list[Row]) -> tuple[list[str], list[Row]]:
+    """Return the resources that somebody asks for and some node has, and the rows that ask for any of them."""
+    asked = {resource for row in rows for resource, _ in row.leaf.demand}
+    has = {resource for node in nodes for resource, amount in node.amounts.items() if amount > 0}
+    for resource in sorted(asked - has):
+        cluster.notes.add("", f"resource {resource!r}", "it is asked for, but no node has it", "left out of demands")
+    for resource in sorted(has - asked):
+        cluster.notes.add("", f"resource {resource!r}", "nodes have it, but nobody asks for it", "left out")
+    order = {resource: k for k, resource in enumerate(cluster.order)}
+    resources = sorted(asked & has, key=lambda resource: (order.get(resource, len(order)), resource))
+    kept = []
+    for row in rows:
+        row.leaf = row.leaf._replace(demand=tuple(entry for entry in row.leaf.demand if entry[0] in has))
+        if row.leaf.demand:
+            kept.append(row)
+        else:
+            what = f"its tasks ask for nothing that is counted ({sum(row.running.values())} run)"
+            cluster.notes.add("", f"user {row.leaf.label!r}", what, "left out of the instance")
+    return resources, kept
+
+
+def _demands(rows: list[Row], resources: list[str]) -> np.ndarray:
+    place = {resource: r for r, resource in enumerate(resources)}
+    demands = np.zeros((len(rows), len(resources)))
+    for n, row in enumerate(rows):
+        for resource, amount in row.leaf.demand:
+            demands[n, place[resource]] = amount
+    return demands
+
+
+def _used(rows: list[Row], count: int, resources: list[str]) -> np.ndarray:
+    """Return what runs on each node, by resource."""
+    used = np.zeros((count, len(resources)))
+    for row, demand in zip(rows, _demands(rows, resources), strict=True):
+        for node, tasks in row.running.items():
+            used[node] += tasks * demand
+    return used
+
+
+def _note_overcommitment(
+    cluster: Cluster, nodes: list[Node], resources: list[str], offered: np.ndarray, used: np.ndarray
+) -> None:
+    for k, r in np.argwhere(used > offered).tolist():
+        what = f"{used[k, r]:g} of {resources[r]!r} are in use, of {offered[k, r]:g}"
+        done = "kept in what is observed; nothing of it is free"
+        cluster.notes.add(nodes[k].file, f"node {nodes[k].name!r}", what, done)
+
+
+def _with_something_free(
+    cluster: Cluster, rows: list[Row], resources: list[str], left: np.ndarray
+) -> tuple[list[Row], list[int]]:
+    """Return the rows that ask only for what is free somewhere, and the positions of what they ask for."""
+    gone = {resources[r] for r in np.flatnonzero(~left.any(axis=0))}
+    for resource in sorted(gone):
+        what = "nothing of it is free"
+        cluster.notes.add("", f"resource {resource!r}", what, "left out, with the users who need it")
+    able = [row for row in rows if not any(resource in gone for resource, _ in row.leaf.demand)]
+    asked = {resource for row in able for resource, _ in row.leaf.demand}
+    return able, [r for r, resource in enumerate(resources) if resource in asked]
+
+
+def _in_queues(rows: list[Row]) -> dict[str, dict[str, float]]:
+    """Return what runs in each queue and below it, by resource."""
+    found: dict[str, dict[str, float]] = {}
+    for row in rows:
+        tasks = sum(row.running.values())
+        steps = row.leaf.queue.split(SLASH) if row.leaf.queue else []
+        for depth in range(len(steps) + 1):
+            here = found.setdefault(SLASH.join(steps[:depth]), {})
+            for resource, amount in row.leaf.demand:
+                here[resource] = here.get(resource, 0.0) + tasks * amount
+    return found
+
+
+def _instance(
+    cluster: Cluster,
+    nodes: list[Node],
+    rows: list[Row],
+    offer: tuple[list[str], np.ndarray],
+    below: dict[str, dict[str, float]] | None = None,
+) -> Instance:
+    """Return the instance of what is offered; ``below`` is what queues use where that is what is free."""
+    resources, capacities = offer
+    eligible = None
+    if any(row.allowed is not None for row in rows):
+        eligible = np.ones((len(rows), len(nodes)), dtype=bool)
+        for n, row in enumerate(rows):
+            if row.allowed is not None:
+                eligible[n] = row.allowed
+    limits = [row.group.waiting + (sum(row.running.values()) if below is None else 0) for row in rows]
+    keys = dict.fromkeys(key for node in nodes for key in node.attributes)
+    attributes = {key: pd.Series([node.attributes.get(key) for node in nodes], dtype=object) for key in keys}
+    return Instance.from_arrays(
+        _demands(rows, resources),
+        capacities,
+        users=[row.leaf.label for row in rows],
+        servers=[node.name for node in nodes],
+        resources=resources,
+        task_limits=limits if cluster.limited else None,
+        eligible=eligible,
+        queue=[row.leaf.queue for row in rows],
+        queues=queues_of(cluster, [row.leaf.queue for row in rows], resources, capacities.sum(axis=0), below or {}),
+        units={resource: unit for resource, unit in cluster.units.items() if unit and resource in resources},
+        server_attributes=pd.DataFrame(attributes) if attributes else None,
+        name=cluster.scheduler,
+    )
+
+
+def _observed(whole: Instance, rows: list[Row]) -> Allocation:
+    tasks = np.zeros((len(rows), len(whole.servers)))
+    for n, row in enumerate(rows):
+        for node, count in row.running.items():
+            tasks[n, node] = count
+    alone = np.zeros(len(rows))
+    for start in range(0, len(whole.servers), _SLICE):  # users × all servers in floats would be as large as the tasks
+        part = slice(start, start + _SLICE)
+        alone += np.where(whole.eligible[:, part], tasks_alone(whole.demands, whole.capacities[part]), 0.0).sum(axis=1)
+    return Allocation(
+        instance=whole,
+        mechanism="observed",
+        method=whole.name,
+        tasks_array=tasks,
+        gamma=alone,
+        entitled=alone,
+    )

@@ -1,0 +1,162 @@
+"""Kubernetes: what ``kubectl get nodes,pods,… -o json`` prints, with queues of Kueue and Volcano where there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from ..errors import FileFormatError
+from ..models.files.whole_files import read_text
+from .assembly import Allowed
+from .cluster import Cluster, Leaf, Node, name_in_path
+from .kueue import Kueue
+from .notes import Odd, part
+from .placement import NAME, Nodes, taints_of
+from .pods import Pod, pod_of
+from .quantities import amount, quantity, unit_of
+from .quotas import Quotas
+from .sources import END, is_json, members
+from .volcano import Volcano
+
+#: The queue above the namespaces of pods that are in none, where there are queues of Kueue or Volcano.
+WITHOUT: Final = "(no queue)"
+_UNITS: Final = {resource: unit_of(resource) for resource in ("cpu", "memory", "ephemeral-storage")}
+
+
+def read(files: list[Path]) -> tuple[Cluster, Allowed]:
+    """Return the cluster of files that ``kubectl`` wrote."""
+    reader = _Reader()
+    for file in files:
+        reader.read(file)
+    return reader.finish()
+
+
+def objects(file: Path) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file: of a list, or one by itself; lists of one kind give it to their entries."""
+    text = read_text(file)
+    if not is_json(text):
+        raise FileFormatError(f"{file} is not JSON; print it with kubectl get … -o json")
+    rest: dict[str, Any] = {}
+    for key, value in members(text, file):
+        if key == "items":
+            if isinstance(value, dict) and "kind" not in value and str(rest.get("kind", "")).endswith("List"):
+                value = {"kind": str(rest["kind"]).removesuffix("List"), "apiVersion": rest.get("apiVersion"), **value}
+            if value != []:
+                yield value
+        elif key == END:
+            if rest and not str(rest.get("kind", "List")).endswith("List"):
+                yield rest
+            rest = {}
+        else:
+            rest[key] = value
+
+
+class _Reader:
+    """Gathers objects, and then puts pods where queues and nodes are known."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster("kubernetes", _UNITS)
+        self.pods: dict[tuple[str, str], Pod] = {}
+        self.same: dict[Any, Any] = {}  # what many pods have alike is kept once
+        self.taints: dict[str, tuple[tuple[str, str, str], ...]] = {}
+        notes = self.cluster.notes
+        self.quotas, self.kueue, self.volcano = Quotas(notes), Kueue(notes), Volcano(notes)
+        self._kinds: dict[tuple[str, str], Callable[[dict[str, Any], str], None]] = {
+            ("", "Node"): self._node,
+            ("", "Pod"): self._pod,
+            ("", "ResourceQuota"): self.quotas.add,
+            **{("kueue.x-k8s.io", kind): add for kind, add in self.kueue.kinds.items()},
+            **{("scheduling.volcano.sh", kind): add for kind, add in self.volcano.kinds.items()},
+        }
+
+    def read(self, path: Path) -> None:
+        """Take in a file."""
+        file = path.name
+        for given in objects(path):
+            where = "an entry of items"
+            try:
+                kind, version = (
+                    part(given, "kind", kind=str, default=""),
+                    part(given, "apiVersion", kind=str, default=""),
+                )
+                group = version.rpartition("/")[0]
+                where = f"{kind} {part(given, 'metadata', 'name', kind=str, default='')!r}"
+                take = self._kinds.get((group, kind))
+                if take is None:
+                    self.cluster.notes.add(
+                        file, where, f"objects of kind {kind!r} ({version}) are not read", "left out"
+                    )
+                else:
+                    take(given, file)
+            except Odd as error:
+                self.cluster.notes.add(file, where, str(error), "left out")
+
+    def _node(self, given: dict[str, Any], file: str) -> None:
+        name = part(given, "metadata", "name", kind=str, default="")
+        if not name:
+            raise Odd("it has no name")
+        taints = taints_of(part(given, "spec", default={}))
+        closed = "cordoned" if part(given, "spec", "unschedulable", kind=bool) else ""
+        for condition in part(given, "status", "conditions", kind=list, default=[]):
+            if part(condition, "type", kind=str) == "Ready" and part(condition, "status", kind=str) != "True":
+                closed = closed or "not ready"
+        offered = part(given, "status", "allocatable", default=part(given, "status", "capacity", default={}))
+        amounts = {resource: amount(resource, quantity(value)) for resource, value in offered.items()}
+        if not amounts:
+            raise Odd("it has no status.allocatable")
+        labels = part(given, "metadata", "labels", default={})
+        if name not in self.cluster.nodes:
+            self.taints[name] = taints
+        attributes = {key: value if isinstance(value, str) else str(value) for key, value in labels.items()}
+        self.cluster.add(Node(name, amounts, attributes, closed, file))
+
+    def _pod(self, given: dict[str, Any], file: str) -> None:
+        pod = pod_of(given, file, self.cluster.notes)
+        if pod is None:
+            return
+        key = pod.namespace, pod.name
+        if key in self.pods:
+            self.cluster.notes.add(*pod.where, "there is an earlier pod of this name", "left out")
+            return
+        once = self.same.setdefault
+        self.pods[key] = pod._replace(
+            demand=once(pod.demand, pod.demand),
+            place=once(pod.place, pod.place),
+            owner=once(pod.owner, pod.owner),
+            labels=self.kueue.labels_of(pod),
+            annotations=self.volcano.annotations_of(pod),
+        )
+
+    def finish(self) -> tuple[Cluster, Allowed]:
+        """Return the cluster, and what tells where pods may be."""
+        cluster = self.cluster
+        self.kueue.fill(cluster)
+        self.volcano.fill(cluster)
+        self.queued = bool(self.kueue or self.volcano)
+        self.quotas.fill(cluster, f"{WITHOUT}/" if self.queued else "")
+        for pod in self.pods.values():
+            leaf = self._leaf(pod)
+            if pod.node:
+                cluster.run(leaf, pod.node, pod.where)
+            else:
+                cluster.wait(leaf, 1, pod.since)
+        for pod in self.kueue.waiting():
+            cluster.wait(self._leaf(pod), pod.tasks, pod.since)
+        for leaf in cluster.groups:
+            for resource, _ in leaf.demand:
+                cluster.units.setdefault(resource, unit_of(resource))
+        nodes = list(cluster.nodes.values())
+        labels = [{**node.attributes, NAME: node.name} for node in nodes]
+        return cluster, Nodes(labels, [self.taints[node.name] for node in nodes]).allowed
+
+    def _leaf(self, pod: Pod) -> Leaf:
+        queue = self.kueue.queue_of(pod)
+        if queue is None:
+            queue = self.volcano.queue_of(pod)
+        if queue is None:
+            queue = name_in_path(pod.namespace)
+            if self.queued:
+                queue = f"{WITHOUT}/{queue}"
+        label = f"{pod.namespace}/{pod.owner.partition('/')[2]}"
+        return Leaf(queue, f"{pod.namespace}/{pod.owner}", label, pod.demand, pod.place)

@@ -1,0 +1,204 @@
+"""Kueue: cohorts and their ClusterQueues as queues, by LocalQueue; Workloads that are not admitted wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+from .cluster import Cluster, name_in_path
+from .notes import Notes, Odd, part
+from .pods import Pod, asked, namespace_of, owner_of
+from .quantities import amount, quantity
+
+#: Labels of a pod that name its LocalQueue.
+_QUEUE_NAMES: Final = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")
+#: Fields of a spec that are read; others are noted where they say something.
+_READ: Final = frozenset({"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"})
+#: Stands for a weight of 0: Kueue lets such a queue have only what nobody else wants, which no weight says.
+_LEAST_WEIGHT: Final = 1 / 1000
+Amounts = dict[str, Fraction]
+
+
+class _Quota(NamedTuple):
+    """Where a queue stands, its weight, its nominal quota, and what it may borrow (None: no limit) by resource."""
+
+    parent: str
+    weight: float
+    nominal: Amounts
+    borrowing: dict[str, Fraction | None]
+    where: tuple[str, str]
+
+
+class Kueue:
+    """The objects of Kueue."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._queues: dict[str, _Quota] = {}
+        self._cohorts: dict[str, _Quota] = {}
+        self._local: dict[tuple[str, str], str] = {}
+        self._of_owner: dict[tuple[str, str], str] = {}
+        self._waiting: list[Pod] = []
+        self._paths: dict[str, str] = {}
+        self.kinds: dict[str, Callable[[dict[str, Any], str], None]] = {
+            "ClusterQueue": self._cluster_queue,
+            "Cohort": self._cohort,
+            "LocalQueue": self._local_queue,
+            "ResourceFlavor": self._flavor,
+            "Workload": self._workload,
+        }
+
+    def __bool__(self) -> bool:
+        return bool(self._queues)
+
+    def _cluster_queue(self, given: dict[str, Any], file: str) -> None:
+        self._queues[self._name(given)] = self._quota(given, file, ("cohort", "cohortName"))
+
+    def _cohort(self, given: dict[str, Any], file: str) -> None:
+        self._cohorts[self._name(given)] = self._quota(given, file, ("parent", "parentName"))
+
+    def _local_queue(self, given: dict[str, Any], file: str) -> None:
+        queue = part(given, "spec", "clusterQueue", kind=str)
+        if not queue:
+            raise Odd("it names no ClusterQueue")
+        self._local[namespace_of(given), self._name(given)] = queue
+
+    def _flavor(self, given: dict[str, Any], file: str) -> None:
+        if part(given, "spec", "nodeLabels") or part(given, "spec", "nodeTaints", kind=list):
+            what = "a flavor is of some nodes only"
+            self._notes.add(file, f"ResourceFlavor {self._name(given)!r}", what, "quotas of all flavors are added up")
+
+    def _name(self, given: dict[str, Any]) -> str:
+        return str(part(given, "metadata", "name", kind=str, default=""))
+
+    def _quota(self, given: dict[str, Any], file: str, parents: tuple[str, str]) -> _Quota:
+        where = file, f"{given['kind']} {self._name(given)!r}"
+        spec = part(given, "spec", default={})
+        for key, value in spec.items():
+            if key not in _READ and value not in ({}, [], None, "None", ""):
+                self._notes.add(*where, f"spec.{key}", "left out")
+        parent = next((name for key in parents if (name := part(spec, key, kind=str))), "")
+        weight = float(quantity(part(spec, "fairSharing", "weight", kind=(str, int, float), default="1")))
+        if weight == 0:
+            self._notes.add(*where, "a weight of 0", f"taken as {_LEAST_WEIGHT:g}")
+            weight = _LEAST_WEIGHT
+        nominal: Amounts = {}
+        borrowing: dict[str, Fraction | None] = {}
+        for group in part(spec, "resourceGroups", kind=list, default=[]):
+            for flavor in part(group, "flavors", kind=list, default=[]):
+                for entry in part(flavor, "resources", kind=list, default=[]):
+                    self._add(entry, nominal, borrowing, where)
+        return _Quota(parent, weight, nominal, borrowing, where)
+
+    def _add(self, entry: Any, nominal: Amounts, borrowing: dict[str, Fraction | None], where: tuple[str, str]) -> None:
+        resource = part(entry, "name", kind=str, default="")
+        if resource in nominal:
+            self._notes.add(*where, f"several flavors of {resource!r}", "their quotas are added up")
+        own = quantity(part(entry, "nominalQuota", kind=(str, int, float), default="0"))
+        nominal[resource] = nominal.get(resource, Fraction(0)) + own
+        limit = part(entry, "borrowingLimit", kind=(str, int, float))
+        before = borrowing.get(resource, Fraction(0))
+        borrowing[resource] = None if limit is None or before is None else before + quantity(limit)
+        if part(entry, "lendingLimit", kind=(str, int, float)) is not None:
+            self._notes.add(*where, f"lendingLimit of {resource!r}", "left out: what is not used is lent to all")
+
+    def _workload(self, given: dict[str, Any], file: str) -> None:
+        namespace, (kind, owner) = namespace_of(given), owner_of(given)
+        where = file, f"Workload '{namespace}/{self._name(given)}'"
+        queue = part(given, "spec", "queueName", kind=str, default="")
+        self._of_owner[namespace, f"{kind}/{owner}"] = queue
+        done = any(
+            part(entry, "type", kind=str) == "Finished" and part(entry, "status", kind=str) == "True"
+            for entry in part(given, "status", "conditions", kind=list, default=[])
+        )
+        if done or kind == "Pod" or part(given, "status", "admission"):
+            return  # its pods are there, or it has no need of any
+        if part(given, "spec", "active", kind=bool, default=True) is False:
+            self._notes.add(*where, "it is not active", "left out of what waits")
+            return
+        for one in part(given, "spec", "podSets", kind=list, default=[]):
+            demand, place = asked(part(one, "template", "spec", default={}), False, where, self._notes)
+            since = part(given, "metadata", "creationTimestamp", kind=str)
+            labels = {_QUEUE_NAMES[0]: queue}
+            count = part(one, "count", kind=int, default=1)
+            owned = f"{kind}/{owner}"
+            name = self._name(given)
+            self._waiting.append(Pod(file, name, namespace, owned, demand, place, "", since, labels, {}, "", count))
+
+    def labels_of(self, pod: Pod) -> Mapping[str, Any]:
+        """Return the labels of a pod that are read here."""
+        return {key: pod.labels[key] for key in _QUEUE_NAMES if key in pod.labels}
+
+    def waiting(self) -> Iterator[Pod]:
+        """Yield the pods to be of Workloads that are not admitted."""
+        return iter(self._waiting)
+
+    def queue_of(self, pod: Pod) -> str | None:
+        """Return the path of the queue that a pod is in, None where it is in none."""
+        local = next((pod.labels[key] for key in _QUEUE_NAMES if pod.labels.get(key)), None)
+        if local is None:
+            local = self._of_owner.get((pod.namespace, pod.owner))
+        if not local:
+            return None
+        queue = self._local.get((pod.namespace, str(local)))
+        if queue is None or queue not in self._queues:
+            what = f"LocalQueue {local!r} is not there" if queue is None else f"ClusterQueue {queue!r} is not there"
+            self._notes.add(*pod.where, what, "it counts as one in no queue")
+            return None
+        return self._path(queue)
+
+    def _path(self, queue: str) -> str:
+        if queue not in self._paths:
+            one = self._queues[queue]
+            above = self._above(one.parent)
+            own = name_in_path(queue) + (" (ClusterQueue)" if not above and queue in self._all_cohorts() else "")
+            self._paths[queue] = "/".join([*above, own])
+        return self._paths[queue]
+
+    def _all_cohorts(self) -> set[str]:
+        return {
+            *self._cohorts,
+            *(one.parent for one in (*self._queues.values(), *self._cohorts.values()) if one.parent),
+        }
+
+    def _above(self, cohort: str) -> list[str]:
+        """Return the names of a cohort and those above it, the root first."""
+        names: list[str] = []
+        while cohort:
+            if cohort in names:
+                self._notes.add("", f"Cohort {cohort!r}", "it is above itself", "it counts as a root")
+                break
+            names.append(cohort)
+            cohort = self._cohorts[cohort].parent if cohort in self._cohorts else ""
+        return [name_in_path(name) for name in reversed(names)]
+
+    def fill(self, cluster: Cluster) -> None:
+        """Put weights, guarantees and caps on the queues of a cluster."""
+        below: dict[str, Amounts] = {}
+        for name, one in [*self._cohorts.items(), *self._queues.items()]:
+            above = self._above(one.parent)
+            path = self._path(name) if one is self._queues.get(name) else "/".join([*above, name_in_path(name)])
+            row = cluster.queue(path)
+            row["weight"] = one.weight
+            if one is self._queues.get(name):
+                row["guarantee"] = {r: amount(r, value) for r, value in one.nominal.items()}
+                row["cap"] = self._caps(one, bool(above))
+            elif one.nominal:
+                self._notes.add(*one.where, "a quota of the cohort itself", "added to what its queues have together")
+            for resource, value in one.nominal.items():
+                for depth in range(1, len(above) + (1 if one is self._queues.get(name) else 2)):
+                    total = below.setdefault("/".join(path.split("/")[:depth]), {})
+                    total[resource] = total.get(resource, Fraction(0)) + value
+        for path, total in below.items():
+            if "/" not in path and path not in self._paths.values():  # nobody lends to a root
+                cluster.queue(path)["cap"] = {r: amount(r, value) for r, value in total.items()}
+
+    def _caps(self, one: _Quota, lent: bool) -> dict[str, float]:
+        """Return what a ClusterQueue may have: its quota, and what it may borrow where there is a cohort."""
+        found = {}
+        for resource, own in one.nominal.items():
+            more = one.borrowing[resource] if lent else Fraction(0)
+            if more is not None:
+                found[resource] = amount(resource, own + more)
+        return found

@@ -1,0 +1,153 @@
+"""What a pod asks for, who owns it, and whether it runs, waits or has finished."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+from .notes import Notes, part
+from .placement import Place, place_of
+from .quantities import amount, quantity
+
+#: The fields of a pod's spec that Kubernetes documents; and those that bind where it runs and are not read.
+_KNOWN: Final = frozenset(
+    """
+    activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks
+    ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride
+    imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy priority priorityClassName
+    readinessGates resources restartPolicy runtimeClassName schedulerName schedulingGates securityContext
+    serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain
+    terminationGracePeriodSeconds tolerations volumes
+    """.split()  # noqa: SIM905 — one name a line would be forty lines
+)
+_UNREAD: Final = frozenset({"topologySpreadConstraints", "resourceClaims"})
+_FINISHED: Final = ("Succeeded", "Failed")
+_BY_CRON = re.compile(r"(.+)-[0-9]{8,}")
+
+
+class Pod(NamedTuple):
+    """A pod, or ``tasks`` pods to be, as far as sharing goes; ``node`` is empty while it waits."""
+
+    file: str
+    name: str
+    namespace: str
+    owner: str
+    demand: tuple[tuple[str, float], ...]
+    place: Place
+    node: str
+    since: str | None
+    labels: Mapping[str, Any]
+    annotations: Mapping[str, Any]
+    scheduler: str
+    tasks: int = 1
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """File, and which pod, for a note."""
+        return self.file, f"pod '{self.namespace}/{self.name}'"
+
+
+def pod_of(given: Mapping[str, Any], file: str, notes: Notes) -> Pod | None:
+    """Return a pod, None where it has finished."""
+    name, namespace = part(given, "metadata", "name", kind=str, default=""), namespace_of(given)
+    where = file, f"pod '{namespace}/{name}'"
+    phase = part(given, "status", "phase", kind=str, default="")
+    if phase in _FINISHED:
+        notes.add(*where, f"it has finished ({phase})", "left out: it holds nothing")
+        return None
+    kind, owner = owner_of(given)
+    if kind == "ReplicaSet":
+        digest = part(given, "metadata", "labels", "pod-template-hash", kind=str)
+        if digest and owner.endswith(f"-{digest}"):
+            kind, owner = "Deployment", owner.removesuffix(f"-{digest}")
+    elif kind == "Job" and (made := _BY_CRON.fullmatch(owner)):
+        kind, owner = "CronJob", made[1]
+    elif kind == "Node":
+        kind, owner = "static", name.removesuffix(f"-{owner}")
+    node = part(given, "spec", "nodeName", kind=str, default="")
+    demand, place = asked(part(given, "spec", default={}), kind == "DaemonSet", where, notes)
+    return Pod(
+        file,
+        name,
+        namespace,
+        f"{kind}/{owner}",
+        demand,
+        place,
+        node,
+        part(given, "metadata", "creationTimestamp", kind=str),
+        part(given, "metadata", "labels", default={}),
+        part(given, "metadata", "annotations", default={}),
+        part(given, "spec", "schedulerName", kind=str, default=""),
+    )
+
+
+def asked(
+    spec: Mapping[str, Any], pinned: bool, where: tuple[str, str], notes: Notes
+) -> tuple[tuple[tuple[str, float], ...], Place]:
+    """Return what one pod of a spec asks for, a place among pods included, and where it may be."""
+    for key in spec:
+        if key in _UNREAD:
+            if spec[key]:
+                notes.add(*where, f"spec.{key}", "left out: it cannot be expressed")
+        elif key not in _KNOWN:
+            notes.add(*where, f"unknown field spec.{key}", "left out")
+    demand = {resource: amount(resource, value) for resource, value in requests_of(spec).items() if value > 0}
+    if not demand:
+        notes.add(*where, "it requests nothing", "it counts as one of 'pods' only")
+    demand["pods"] = 1.0
+    return tuple(sorted(demand.items())), place_of(spec, pinned, where, notes)
+
+
+def requests_of(spec: Mapping[str, Any]) -> dict[str, Fraction]:
+    """Return what a pod requests: its containers and sidecars together, or the most while it starts, and overhead."""
+    total: dict[str, Fraction] = {}
+    for container in part(spec, "containers", kind=list, default=[]):
+        _add(total, _container(container))
+    beside: dict[str, Fraction] = {}
+    most: dict[str, Fraction] = {}
+    for container in part(spec, "initContainers", kind=list, default=[]):
+        own = _container(container)
+        if part(container, "restartPolicy", kind=str) == "Always":  # a sidecar starts, and stays
+            _add(beside, own)
+            _add(total, own)
+            own = {}
+        starting = dict(beside)
+        _add(starting, own)
+        for resource, value in starting.items():
+            most[resource] = max(most.get(resource, Fraction(0)), value)
+    found = {key: max(total.get(key, Fraction(0)), most.get(key, Fraction(0))) for key in {**total, **most}}
+    found.update(_quantities(part(spec, "resources", "requests", default={})))  # of the pod as a whole
+    _add(found, _quantities(part(spec, "overhead", default={})))
+    return found
+
+
+def _container(container: Any) -> dict[str, Fraction]:
+    """Return what a container requests; what it is only limited to is requested, too."""
+    limits = part(container, "resources", "limits", default={})
+    return _quantities({**limits, **part(container, "resources", "requests", default={})})
+
+
+def _quantities(given: Mapping[str, Any]) -> dict[str, Fraction]:
+    return {resource: quantity(value) for resource, value in given.items()}
+
+
+def _add(total: dict[str, Fraction], more: Mapping[str, Fraction]) -> None:
+    for resource, value in more.items():
+        total[resource] = total.get(resource, Fraction(0)) + value
+
+
+def namespace_of(given: Mapping[str, Any]) -> str:
+    """Return the namespace of an object."""
+    return str(part(given, "metadata", "namespace", kind=str, default="default"))
+
+
+def owner_of(given: Mapping[str, Any]) -> tuple[str, str]:
+    """Return kind and name of what controls an object, itself where nothing does."""
+    owners = part(given, "metadata", "ownerReferences", kind=list, default=[])
+    for owner in sorted(owners, key=lambda one: part(one, "controller", kind=bool) is not True):
+        kind, name = part(owner, "kind", kind=str), part(owner, "name", kind=str)
+        if kind and name:
+            return kind, name
+    return "Pod", str(part(given, "metadata", "name", kind=str, default=""))

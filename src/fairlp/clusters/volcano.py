@@ -1,0 +1,140 @@
+"""Volcano: queues with weights, capabilities and guarantees; by annotation or by parent a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from .cluster import Cluster, name_in_path
+from .notes import Notes, Odd, part
+from .pods import Pod, namespace_of
+from .quantities import amount, quantity
+
+_HIERARCHY, _WEIGHTS = "volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"
+_QUEUE_NAMES: Final = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
+_GROUP_NAMES: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+_READ: Final = frozenset({"weight", "capability", "guarantee", "parent"})
+_ROOT: Final = "root"
+
+
+class _Queue(NamedTuple):
+    """One Queue, as far as it is read."""
+
+    names: tuple[str, ...]
+    weights: tuple[float, ...]
+    parent: str
+    guarantee: dict[str, float]
+    cap: dict[str, float]
+    where: tuple[str, str]
+
+
+class Volcano:
+    """The objects of Volcano."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._queues: dict[str, _Queue] = {}
+        self._groups: dict[tuple[str, str], str] = {}
+        self._paths: dict[str, str] = {}
+        self.kinds: dict[str, Callable[[dict[str, Any], str], None]] = {"Queue": self._queue, "PodGroup": self._group}
+
+    def __bool__(self) -> bool:
+        return bool(self._queues)
+
+    def _queue(self, given: dict[str, Any], file: str) -> None:
+        name = part(given, "metadata", "name", kind=str, default="")
+        where = file, f"Queue {name!r}"
+        spec = part(given, "spec", default={})
+        for key, value in spec.items():
+            if key not in _READ and value not in ({}, [], None, "", True):
+                self._notes.add(*where, f"spec.{key}", "left out")
+        weight = float(part(spec, "weight", kind=int, default=1) or 1)
+        if weight < 0:
+            raise Odd(f"its weight is {weight:g}; expected a whole number > 0")
+        names, weights = self._hierarchy(part(given, "metadata", "annotations", default={}), where)
+        self._queues[name] = _Queue(
+            names or (name,),
+            weights or (weight,),
+            "" if names else part(spec, "parent", kind=str, default=""),
+            {r: amount(r, quantity(value)) for r, value in part(spec, "guarantee", "resource", default={}).items()},
+            {r: amount(r, quantity(value)) for r, value in part(spec, "capability", default={}).items()},
+            where,
+        )
+
+    def _hierarchy(
+        self, annotations: Mapping[str, Any], where: tuple[str, str]
+    ) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        """Return the names from below the root down, and the weight of each; nothing where none are given."""
+        path = part(annotations, _HIERARCHY, kind=str, default="")
+        if not path:
+            return (), ()
+        names = path.strip("/").split("/")
+        texts = part(annotations, _WEIGHTS, kind=str, default="").strip("/").split("/")
+        try:
+            weights = [float(quantity(text)) for text in texts]
+        except Odd:
+            weights = []
+        if len(weights) != len(names) or not all(weights):
+            self._notes.add(*where, f"{_WEIGHTS} of {'/'.join(texts)!r} for {path!r}", "each weight is taken as 1")
+            weights = [1.0] * len(names)
+        if not all(names):
+            raise Odd(f"{_HIERARCHY} {path!r} has an empty name")
+        start = 1 if names[0] == _ROOT else 0
+        return tuple(names[start:]), tuple(weights[start:])
+
+    def _group(self, given: dict[str, Any], file: str) -> None:
+        name = part(given, "metadata", "name", kind=str, default="")
+        self._groups[namespace_of(given), name] = part(given, "spec", "queue", kind=str, default="default")
+
+    def annotations_of(self, pod: Pod) -> Mapping[str, Any]:
+        """Return the annotations and labels of a pod that are read here."""
+        both = {**pod.labels, **pod.annotations}
+        return {key: both[key] for key in (*_QUEUE_NAMES, *_GROUP_NAMES) if key in both}
+
+    def queue_of(self, pod: Pod) -> str | None:
+        """Return the path of the queue that a pod is in, None where it is in none."""
+        named = next((pod.annotations[key] for key in _QUEUE_NAMES if pod.annotations.get(key)), None)
+        if named is None:
+            groups = [(pod.namespace, str(pod.annotations[key])) for key in _GROUP_NAMES if key in pod.annotations]
+            named = next((self._groups[group] for group in groups if group in self._groups), None)
+        if named is None and pod.scheduler == "volcano" and self:
+            named = "default"
+        if named is None:
+            return None
+        if named not in self._queues:
+            self._notes.add(*pod.where, f"Queue {named!r} is not there", "it counts as one in no queue")
+            return None
+        return self._path(str(named))
+
+    def _path(self, name: str) -> str:
+        if name not in self._paths:
+            names, at, seen = list(self._queues[name].names), name, {name}
+            while (at := self._queues[at].parent) and at != _ROOT:
+                if at in seen or at not in self._queues:
+                    what = f"its parent {at!r} is {'below itself' if at in seen else 'not there'}"
+                    self._notes.add(*self._queues[name].where, what, "it stands at the root")
+                    break
+                seen.add(at)
+                names = [*self._queues[at].names, *names]
+            if names == [_ROOT]:
+                names = []
+            self._paths[name] = "/".join(name_in_path(one) for one in names)
+        return self._paths[name]
+
+    def fill(self, cluster: Cluster) -> None:
+        """Put weights, guarantees and caps on the queues of a cluster."""
+        for name, one in self._queues.items():
+            path = self._path(name)
+            steps = path.split("/") if path else []
+            for k, weight in enumerate(reversed(one.weights[: len(steps)])):
+                step = "/".join(steps[: len(steps) - k])
+                said = cluster.queue(step).setdefault("weight", weight)
+                if said != weight:
+                    self._notes.add(
+                        *one.where, f"weight {weight:g} of {step!r}, where another says {said:g}", "left out"
+                    )
+            row = cluster.queue(path)
+            if "cap" in row:
+                self._notes.add(*one.where, f"an earlier queue stands at {path!r}", "its limits are left out")
+                continue
+            row["cap"], row["guarantee"] = one.cap, one.guarantee

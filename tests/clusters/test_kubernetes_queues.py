@@ -1,0 +1,204 @@
+"""Queues of Kueue and Volcano: paths, weights, guarantees and caps; what they say that a tree cannot."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import fairlp
+from kubernetes_dumps import flavors, kueue, node, pod, said, thing, volcano, written
+
+LABEL = "kueue.x-k8s.io/queue-name"
+
+
+def read(folder, *items, **options):
+    return fairlp.snapshot(written(folder, *items), **options)
+
+
+def limits(found, path, what):
+    """Guarantee or cap of a queue, by resource."""
+    queues = found.instance.queues
+    row = getattr(queues, what)[queues.named(path)]
+    return {r: v for r, v in zip(found.instance.resources, row.tolist(), strict=True) if v and math.isfinite(v)}
+
+
+def weight(found, path):
+    return found.instance.queues.weights[found.instance.queues.named(path)]
+
+
+def in_queue(name, queue, on=None, namespace="ml"):
+    return pod(name, namespace, ("Job", name), on, labels={LABEL: queue})
+
+
+TREE = [
+    kueue("Cohort", "org", {"fairSharing": {"weight": "3"}}),
+    kueue("Cohort", "lab", {"parent": "org", "fairSharing": {"weight": "500m"}}),
+    kueue("ClusterQueue", "red", {"cohort": "lab", "fairSharing": {"weight": 2}, "resourceGroups": flavors(
+        ("cpu", 4, {"borrowingLimit": "2"}), ("memory", "8Gi", {"lendingLimit": "1Gi"}))}),
+    kueue("ClusterQueue", "blue", {"cohortName": "org", "resourceGroups": flavors(("cpu", "1500m", {}))}),
+    kueue("ClusterQueue", "own", {"resourceGroups": flavors(("cpu", "1", {}))}),
+    *[kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml") for name in ("red", "blue", "own")],
+]  # fmt: skip
+
+
+def test_cohorts_and_cluster_queues_are_a_tree(tmp_path):
+    pods = [in_queue("a", "to-red", "n1"), in_queue("b", "to-red"), in_queue("c", "to-blue"), in_queue("d", "to-own")]
+    found = read(tmp_path, node("n1"), *pods, pod("e", "shop", on="n1"), *TREE)
+    assert dict(zip(found.instance.users, found.instance.queue, strict=True)) == {
+        "ml/a": "org/lab/red",
+        "ml/b": "org/lab/red",
+        "ml/c": "org/blue",
+        "ml/d": "own",
+        "shop/web": "(no queue)/shop",
+    }
+    assert [weight(found, path) for path in ("org", "org/lab", "org/lab/red", "org/blue", "own")] == [3, 0.5, 2, 1, 1]
+    assert limits(found, "org/lab/red", "guarantees") == {"cpu": 4000, "memory": 8192}
+    assert limits(found, "org/lab/red", "caps") == {"cpu": 6000}
+    assert limits(found, "org/blue", "guarantees") == {"cpu": 1500}
+    assert limits(found, "org/blue", "caps") == {}  # it may borrow without a limit
+    assert limits(found, "org", "caps") == {"cpu": 5500, "memory": 8192}  # what all below have; nobody lends to a root
+    assert limits(found, "own", "caps") == limits(found, "own", "guarantees") == {"cpu": 1000}
+    assert said(found, "lendingLimit of 'memory'") == [
+        ("ClusterQueue 'red'", "left out: what is not used is lent to all")
+    ]
+
+
+def workload(name, queue, owner, status=None, count=3, **spec):
+    template = {"spec": {"containers": [{"resources": {"requests": {"cpu": "1", "memory": "2Gi"}}}]}}
+    spec = {"queueName": queue, "podSets": [{"name": "main", "count": count, "template": template}]} | spec
+    made = kueue("Workload", name, spec, namespace="ml", creationTimestamp="2026-02-03T00:00:00Z")
+    made["metadata"]["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True}]
+    return made | {"status": status or {}}
+
+
+def test_workloads_that_are_not_admitted_wait_and_tell_queues_of_pods(tmp_path):
+    finished = {"conditions": [{"type": "Finished", "status": "True"}]}
+    items = [
+        workload("job-x", "to-red", ("Job", "x")),
+        workload("job-y", "to-red", ("Job", "y"), {"admission": {"clusterQueue": "red"}}),
+        workload("job-z", "to-red", ("Job", "z"), finished),
+        workload("pod-p", "to-red", ("Pod", "p")),
+        workload("job-q", "to-red", ("Job", "q"), active=False),
+        pod("y-1", owner=("Job", "y"), on="n1"),
+        pod("p", owner=None, labels={LABEL: "to-red"}),
+    ]
+    found = read(tmp_path, node("n1"), *items, *TREE)
+    assert found.waiting.set_index("user")["tasks"].to_dict() == {"ml/x": 3, "ml/p": 1}
+    assert found.waiting.set_index("user").loc["ml/x", "since"] == "2026-02-03T00:00:00Z"
+    assert set(found.instance.queue) == {"org/lab/red"} and found.observed.totals["ml/y"] == 1
+    assert said(found, "it is not active") == [("Workload 'ml/job-q'", "left out of what waits")]
+
+
+def test_what_kueue_says_that_a_tree_cannot(tmp_path):
+    two = flavors(("cpu", 2, {}))
+    two[0]["flavors"].append({"name": "spot", "resources": [{"name": "cpu", "nominalQuota": 3, "borrowingLimit": 1}]})
+    items = [
+        kueue(
+            "ClusterQueue", "many", {"cohort": "c", "resourceGroups": two, "preemption": {"withinClusterQueue": "Any"}}
+        ),
+        kueue("ClusterQueue", "zero", {"fairSharing": {"weight": 0}, "stopPolicy": "Hold"}),
+        kueue("Cohort", "c", {"resourceGroups": flavors(("cpu", 7, {}))}),
+        kueue("Cohort", "loop", {"parent": "loop"}),
+        kueue("ResourceFlavor", "spot", {"nodeLabels": {"spot": "yes"}}),
+        kueue("LocalQueue", "q", {"clusterQueue": "many"}, namespace="ml"),
+        kueue("LocalQueue", "lost", {"clusterQueue": "gone"}, namespace="ml"),
+        thing("ResourceQuota", "quota", {"hard": {"cpu": "1"}}, namespace="ml"),
+    ]
+    pods = [in_queue("a", "q", "n1"), in_queue("b", "none"), in_queue("c", "lost")]
+    found = read(tmp_path, node("n1"), *pods, *items)
+    assert limits(found, "c/many", "guarantees") == {"cpu": 5000}
+    assert limits(found, "c/many", "caps") == {}  # one flavor borrows without a limit
+    assert limits(found, "c", "caps") == {"cpu": 12000}
+    assert weight(found, "zero") == 1 / 1000
+    for what in (
+        "several flavors of 'cpu'",
+        "spec.preemption",
+        "a weight of 0",
+        "spec.stopPolicy",
+        "a quota of the cohort itself",
+        "it is above itself",
+        "a flavor is of some nodes only",
+        "LocalQueue 'none' is not there",
+        "ClusterQueue 'gone' is not there",
+        "its quota also binds pods that are in queues",
+    ):
+        assert said(found, what), what
+    assert dict(zip(found.instance.users, found.instance.queue, strict=True))["ml/b"] == "(no queue)/ml"
+    assert limits(found, "(no queue)/ml", "caps") == {"cpu": 1000}
+
+
+def test_guarantees_of_more_than_there_is_are_told(tmp_path):
+    queues = [
+        kueue("ClusterQueue", "big", {"resourceGroups": flavors(("cpu", 100, {}))}),
+        kueue("LocalQueue", "q", {"clusterQueue": "big"}, namespace="ml"),
+    ]
+    found = read(tmp_path, node("n1"), in_queue("a", "q"), *queues)
+    what = "guarantees of 'cpu' below it add up to 100000, and there are 8000"
+    assert said(found, what) == [("the root", "kept as they are")]
+
+
+def volcano_pod(name, queue, on=None, how="scheduling.volcano.sh/queue-name"):
+    return pod(name, "ml", ("Job", name), on, annotations={how: queue})
+
+
+def test_queues_of_volcano_by_parent(tmp_path):
+    items = [
+        volcano("root", {"capability": {"cpu": "7"}}),
+        volcano("sci", {"weight": 2, "parent": "root", "capability": {"cpu": "6", "memory": "8Gi"}}),
+        volcano("dev", {"weight": 8, "parent": "sci", "guarantee": {"resource": {"cpu": "1500m"}}}),
+        volcano("lost", {"parent": "nowhere", "deserved": {"cpu": 1}, "reclaimable": True}),
+        volcano("default", {"weight": 1}),
+        thing("PodGroup", "g", {"queue": "sci", "minMember": 2}, "scheduling.volcano.sh/v1beta1", namespace="ml"),
+        volcano_pod("a", "dev", "n1"),
+        volcano_pod("b", "g", how="scheduling.k8s.io/group-name"),
+        volcano_pod("c", "lost", how="volcano.sh/queue-name"),
+        pod("d", owner=("Job", "d"), schedulerName="volcano"),
+        volcano_pod("e", "unknown"),
+    ]
+    found = read(tmp_path, node("n1"), *items)
+    assert dict(zip(found.instance.users, found.instance.queue, strict=True)) == {
+        "ml/a": "sci/dev",
+        "ml/b": "sci",
+        "ml/c": "lost",
+        "ml/d": "default",
+        "ml/e": "(no queue)/ml",
+    }
+    assert [weight(found, path) for path in ("sci", "sci/dev", "lost")] == [2, 8, 1]
+    assert limits(found, "", "caps") == {"cpu": 7000}
+    assert limits(found, "sci", "caps") == {"cpu": 6000, "memory": 8192}
+    assert limits(found, "sci/dev", "guarantees") == {"cpu": 1500}
+    assert said(found, "spec.deserved") == [("Queue 'lost'", "left out")]
+    assert said(found, "its parent 'nowhere' is not there") == [("Queue 'lost'", "it stands at the root")]
+    assert said(found, "Queue 'unknown' is not there") == [("pod 'ml/e'", "it counts as one in no queue")]
+
+
+def test_queues_of_volcano_by_annotation(tmp_path):
+    items = [
+        volcano("sci-dev", {"weight": 5}, hierarchy="root/sci/dev", hierarchy_weights="1/2/8"),
+        volcano("sci-prod", {"weight": 5}, hierarchy="root/sci/prod", hierarchy_weights="100/2/3"),
+        volcano("eng", {"weight": 5}, hierarchy="root/eng", hierarchy_weights="1/4"),
+        volcano("eng-a", {}, hierarchy="root/eng/a", hierarchy_weights="1/9/1"),
+        volcano("odd", {}, hierarchy="root/odd", hierarchy_weights="1"),
+        *[volcano_pod(name, name) for name in ("sci-dev", "sci-prod", "eng-a", "odd")],
+    ]
+    found = read(tmp_path, node("n1"), *items)
+    assert found.instance.queue == ("sci/dev", "sci/prod", "eng/a", "odd")
+    assert [weight(found, path) for path in ("sci", "sci/dev", "sci/prod", "eng", "eng/a")] == [2, 8, 3, 4, 1]
+    assert said(found, "weight 9 of 'eng', where another says 4") == [("Queue 'eng-a'", "left out")]
+    assert said(found, "hierarchy-weights of '1'") == [("Queue 'odd'", "each weight is taken as 1")]
+
+
+@pytest.mark.parametrize("name", ["a/b", "x y", 'q"q', "漢", "root#2", "  "])
+def test_names_stay_text(tmp_path, name):
+    items = [
+        kueue("ClusterQueue", name, {}),
+        kueue("LocalQueue", "q", {"clusterQueue": name}, namespace=name),
+        in_queue("a", "q", "n1", name),
+        pod(name, name, ("Job", name), on="n1"),
+    ]
+    found = read(tmp_path, node("n1", {name: name}), *items)
+    assert found.instance.queue == (name.replace("/", "%2F"), f"(no queue)/{name.replace('/', '%2F')}")
+    assert list(found.instance.users) == [f"{name}/a", f"{name}/{name}"]
+    found.instance.write(tmp_path / "out.json")
+    assert fairlp.read(tmp_path / "out.json").equals(found.instance)
