@@ -159,16 +159,19 @@ def test_claims_are_read_as_rows_write_them():
 
 
 def test_conditions_are_what_they_say():
-    two = Instance.from_arrays([[1, 1], [1, 1]], [[2, 2], [2, 2]])
+    two = Instance.from_arrays([[1, 1], [1, 1]], [[2, 2]])
     other = {
         "all demands are positive": Instance.from_arrays([[1, 0], [1, 1]], [[2, 2]]),
         "anyone may run anywhere": Instance.from_arrays([[1], [1]], [[2], [2]], eligible=[[1, 0], [1, 1]]),
         "all weights are equal": two.derived(weights=np.array([[1.0, 1.0], [1.0, 2.0]])),
         "nobody has a task limit": two.derived(task_limits=np.array([1.0, np.inf])),
+        "all run on one server": two.derived(counts=np.array([2])),
+        "no queue has a guarantee or a cap": two.replace(queues={"a": {"cap": {"resource1": 1}}}),
     }
     assert set(other) == set(CONDITIONS)
     for name, holds in CONDITIONS.items():
         assert holds(two) and not holds(other[name])
+    assert CONDITIONS["no queue has a guarantee or a cap"](two.replace(queues={"a": 2}))
 
 
 def test_the_table_of_properties_lists_all_of_them():

@@ -97,14 +97,14 @@ def audit(
         mechanism,
         division or (TABLE[mechanism].division if mechanism else "rdm"),
         given if whole_tasks is None else whole_tasks,
-        dict(options or {}),
+        dict(options if options is not None else last.parameters if isinstance(last, Allocation) else {}),
         tries,
         seed,
     )
     few = len(instance.users) <= MOST_RERUN_USERS
     chosen = [find(name) for name in names] if names is not None else list(PROPERTIES.values())
     for one in chosen:
-        if names is None and one.reruns and not few:
+        if names is None and ((one.reruns and not few) or (one.tree and instance.queues is None)):
             continue
         rows[one.name] = _judged(one, case)
     order = list(rows) if asked is None else [name for name in asked if name in rows]

@@ -91,7 +91,10 @@ def pareto_optimal(case: Case) -> Finding:
     if feasible(case).holds is False:  # judged with what it takes, where it can run
         held = np.maximum(case.tasks, 0.0)
         totals = np.where(case.instance.runnable(), held, 0.0).sum(axis=1)
-    model = pareto(case.instance, totals, case.division, case.whole, held)
+    instance = case.instance
+    if instance.queues is not None:
+        instance = instance.derived(queues=instance.queues.with_room_for(totals, instance.demands))
+    model = pareto(instance, totals, case.division, case.whole, held)
     solution = model.solve().require_optimal()
     assert solution.x is not None
     found = np.asarray(model.evaluate("tasks", solution.x)).reshape(case.tasks.shape)

@@ -17,6 +17,8 @@ CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "all demands are positive": lambda instance: bool((instance.demands > 0).all()),
     "anyone may run anywhere": lambda instance: not instance.has_constraints,
     "all weights are equal": lambda instance: bool(np.ptp(instance.weights, axis=0).max() == 0),
+    "all run on one server": lambda instance: instance.n_servers == 1,
+    "no queue has a guarantee or a cap": lambda instance: instance.queues is None or not instance.queues.has_limits,
     "nobody has a task limit": lambda instance: bool(np.isinf(instance.task_limits).all()),
 }
 _OURS = " (ours)"

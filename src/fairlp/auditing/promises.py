@@ -34,6 +34,12 @@ COLUMNS = (
     "global bottleneck",
     "single-resource",
     "population-monotonic",
+    "caps kept",
+    "guarantees kept",
+    "hierarchical share guarantee",
+    "queue share guarantee",
+    "envy-free within queues",
+    "group strategy-proof",
     *DYNAMIC,
 )
 #: Instances that are drawn for one that an audit can say something of, at most.
@@ -103,6 +109,8 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: Sequence[str | Mecha
 def _fits(mechanism: str, wanted: str) -> bool:
     """Whether the property is asked of such a mechanism at all."""
     row = TABLE[mechanism]
+    if wanted in PROPERTIES and PROPERTIES[wanted].tree and not row.along_tree:
+        return False
     if (wanted in DYNAMIC) != row.arrivals:
         return False
     return row.arrivals or row.whole_tasks or not PROPERTIES[wanted].whole_only
@@ -191,6 +199,12 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
     }
     if claimed := _shipped().get((mechanism, property), {}).get("claimed"):
         entry["claimed"] = claimed
+    if instance.queues is not None:
+        queues = instance.queues
+        used = np.asarray(queues.below.sum(axis=1)).ravel() > 0
+        entry["queue"] = list(queues.names())
+        weights = {path: queues.weights[v] for v, path in enumerate(queues.paths) if used[v] and queues.weights[v] != 1}
+        entry |= {"queues": weights} if weights else {}
     if (instance.weights != 1).any():
         entry["weights"] = instance.weights.tolist()
     if instance.has_constraints:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import UnknownNameError, named
-from . import basics, fairness, one_task, reports
+from . import basics, fairness, one_task, queues, reports
 from .arrivals import DYNAMIC as DYNAMIC
 from .arrivals import StepProperty
 from .findings import Case, Finding
@@ -35,6 +35,8 @@ class Property:
         of the pool.
     whole_only : bool
         Whether it is about whole tasks.
+    tree : bool
+        Whether it is about queues.
     """
 
     name: str
@@ -47,9 +49,11 @@ class Property:
     common_resource: bool = False
     pool_resource: bool = False
     whole_only: bool = False
+    tree: bool = False
 
 
 _GHODSI, _PS = "Ghodsi et al., NSDI 2011", "Khamse-Ashari et al., ICC 2017"
+_HDRF = "Bhattacharya et al., SoCC 2013"
 _PARKES = "Parkes, Procaccia and Shah, EC 2012"
 _ROWS = (
     Property(
@@ -113,6 +117,43 @@ _ROWS = (
             partial(fairness.leximin_of, mechanism),
         )
         for mechanism in ("drfh", "asset", "cdrf", "tsf")
+    ),
+    Property("caps kept", "no queue has more of a resource than its cap", "", queues.caps_kept, tree=True),
+    Property(
+        "guarantees kept",
+        "each queue has what its guarantee comes to, as a pool of its own",
+        "",
+        queues.guarantees_kept,
+        tree=True,
+    ),
+    Property(
+        "hierarchical share guarantee",
+        "each user has the dominant share that the weights on its way up promise",
+        _HDRF,
+        queues.leaf_shares,
+        tree=True,
+    ),
+    Property(
+        "queue share guarantee",
+        "each queue with users who wait has the dominant share that its weights promise, together",
+        _HDRF,
+        queues.queue_shares,
+        tree=True,
+    ),
+    Property(
+        "envy-free within queues",
+        "nobody would rather have what another user of its queue has, per weight",
+        "",
+        queues.envy_free_within,
+        tree=True,
+    ),
+    Property(
+        "group strategy-proof",
+        "no lie that users below one queue tell together pays each of them (a search)",
+        _HDRF,
+        queues.group_strategy_proof,
+        True,
+        tree=True,
     ),
     Property(
         "no justified complaints",

@@ -16,6 +16,7 @@ from ..mechanisms.domains import NO_CONSTRAINTS
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.instance import Instance
+from ..models.instances.queues import Queues
 from ..models.notation.expressions import Index
 from ..tolerances import SHRINKING_MARGIN
 from . import audit
@@ -115,6 +116,8 @@ def random_instance(
         options["eligible"] = eligible
     if row.limits == "always" or (row.limits == "any" and rng.random() < 0.2):
         options["task_limits"] = rng.integers(1, 8, n)
+    if row.along_tree or (asked and asked.tree):
+        options |= random_tree(rng, n, r, capacities.sum(axis=0), limits=bool(asked and asked.tree))
     if asked and asked.common_resource:
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
     if asked and asked.pool_resource:
@@ -122,6 +125,20 @@ def random_instance(
         needed = np.divide(demands * pool[0], pool, out=np.zeros((n, r)), where=pool > 0).max(axis=1)
         demands[:, 0] = np.maximum(np.ceil(needed), 1)
     return Instance.from_arrays(demands, capacities, **options)
+
+
+def random_tree(rng: np.random.Generator, users: int, resources: int, pool: np.ndarray, *, limits: bool) -> Any:
+    """Return a random tree over users: three queues at most two deep, with weights; perhaps guarantees and caps."""
+    paths = ["", "a", "b", "a/c"]
+    queue = [paths[k] for k in rng.integers(0, len(paths), users)]
+    queues: dict[str, Any] = {path: {"weight": int(rng.integers(1, 4))} for path in paths[1:]}
+    if limits and rng.random() < 0.5:
+        path, r = paths[int(rng.integers(1, len(paths)))], int(rng.integers(resources))
+        queues[path]["cap"] = {f"resource{r + 1}": int(rng.integers(1, pool[r] + 1))}
+        other = paths[int(rng.integers(1, len(paths)))]
+        if other != path:
+            queues[other]["guarantee"] = {f"resource{k + 1}": int(pool[k] // 4) for k in range(resources)}
+    return {"queue": queue, "queues": queues}
 
 
 def _dominating(demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarray | None) -> np.ndarray:
@@ -158,6 +175,10 @@ def _simpler(instance: Instance) -> Iterator[Instance]:
         yield from _made(instance, resources=np.delete(np.arange(r), resource))
     if np.isfinite(instance.task_limits).any():
         yield from _made(instance, task_limits=np.full(n, np.inf))
+    if instance.queues is not None and instance.queues.has_limits:
+        yield from _made(instance, queues=dict(zip(instance.queues.paths, instance.queues.weights, strict=True)))
+    if instance.queues is not None and (instance.queues.weights != 1).any():
+        yield from _made(instance, queues=list(instance.queues.paths))
     if (instance.weights != 1).any():
         yield from _made(instance, weights=np.ones(n))
     if instance.has_constraints:
@@ -188,11 +209,29 @@ def _made(instance: Instance, **changes: Any) -> Iterator[Instance]:
         "weights": changes.get("weights", instance.weights)[n],
         "task_limits": changes.get("task_limits", instance.task_limits)[n],
         "eligible": None if eligible is None else eligible[np.ix_(n, k)],
+        "queue": None if instance.queue is None else [instance.queue[user] for user in n],
+        "queues": _tree(changes.get("queues", instance.queues), r),
     }
     try:
         yield Instance.from_arrays(**given)
     except FairlpError:  # a user without demand, a resource nowhere
         return
+
+
+def _tree(queues: Any, resources: np.ndarray) -> Any:
+    """Return queues with these resources only, by position."""
+    if not isinstance(queues, Queues):
+        return queues
+    names = [f"resource{k + 1}" for k in range(len(resources))]
+    guarantees, caps = queues.guarantees[:, resources], queues.caps[:, resources]
+    return {
+        path: {
+            "weight": queues.weights[v],
+            "guarantee": dict(zip(names, guarantees[v], strict=True)),
+            "cap": dict(zip(names, caps[v], strict=True)),
+        }
+        for v, path in enumerate(queues.paths)
+    }
 
 
 def _renamed(instance: Instance, name: str) -> Instance:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..models.instances.instance import Instance
+from ..models.instances.queues import Queues
 from ..models.notation.model import Model
 from ..models.trees.rates import Rates, constant, hierarchical
 from . import normalisers
@@ -59,17 +60,25 @@ def collapsed(instance: Instance) -> np.ndarray:
     without anybody who can run are no siblings.
     """
     weights, able = instance.user_weights, able_users(instance)
-    queues = instance.queues
-    if queues is None:
+    if instance.queues is None:
         return weights
+    parts, inside = parts_of_queues(instance.queues, weights, able)
+    of = instance.queues.of
+    return np.asarray(np.where(able, parts[of] * weights / np.where(inside > 0, inside, 1.0)[of], weights))
+
+
+def parts_of_queues(queues: Queues, weights: np.ndarray, able: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the part of the root that each queue's weights promise, and the weights of its children together.
+
+    Queues without anybody who can run, and users who cannot, are nobody's siblings.
+    """
     there = np.asarray(queues.below @ able.astype(float)) > 0
     own = np.where(there, queues.weights, 0.0)
     own[0] = 0.0  # the root is nobody's sibling
     inside = np.bincount(queues.parents, weights=own, minlength=len(queues))
-    inside += np.bincount(queues.of, weights=np.where(able, weights, 0.0), minlength=len(queues))
-    part = np.ones(len(queues))
+    inside = inside + np.bincount(queues.of, weights=np.where(able, weights, 0.0), minlength=len(queues))
+    parts = there.astype(float)
     for v in range(1, len(queues)):  # parents come first
         if there[v]:
-            part[v] = part[queues.parents[v]] * queues.weights[v] / inside[queues.parents[v]]
-    shared = np.where(inside > 0, inside, 1.0)[queues.of]
-    return np.asarray(np.where(able, part[queues.of] * weights / shared, weights))
+            parts[v] = parts[queues.parents[v]] * own[v] / inside[queues.parents[v]]
+    return parts, inside

@@ -280,10 +280,21 @@ class Tasks:
             effort=effort(asked.instance) if self.effort is None else self.effort,
             certificate=self.certificate,
             prove=asked.mechanism.prove,
-            notes=(*self.notes, self.unproved) if self.unproved else self.notes,
+            notes=tuple(filter(None, (*self.notes, self.unproved, _unused_tree(asked)))),
             unproved=self.unproved,
             parameters=asked.parameters,
         )
+
+
+def _unused_tree(asked: Asked) -> str:
+    """Return a note where the instance has a tree of queues and the mechanism shares without it."""
+    queues = asked.instance.queues
+    if queues is None or queues.is_flat or asked.mechanism.along_tree:
+        return ""
+    what = (
+        "their guarantees and caps count, their weights do not" if queues.has_limits else "it does not know of queues"
+    )
+    return f"shared without the tree of queues: {what} ('h-drf' shares along it)"
 
 
 def run(

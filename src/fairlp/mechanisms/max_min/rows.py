@@ -46,6 +46,9 @@ COLLAPSED_LP = Method("lp", settled(with_limits), cost="a few LPs a round", solv
 COUNT = ("count",)
 
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "global bottleneck", "single-resource")
+_PLAIN = "all run on one server and no queue has a guarantee or a cap"
+_LEAVES, _QUEUES = f"hierarchical share guarantee if {_PLAIN}", f"queue share guarantee if {_PLAIN} (ours)"
+_KEPT = ("caps kept (ours)", "guarantees kept (ours)")
 _ALONE = "population-monotonic if all demands are positive"
 
 _BHATTACHARYA = "Bhattacharya et al., SoCC 2013"
@@ -152,7 +155,15 @@ ROWS = (
         hierarchical.h_drf,
         normalisers.dominant,
         (TREE_ROUNDS, by_interior_points(settled(along_tree, of_tree)), TREE_LP),
-        ("Pareto-optimal", "hierarchical share guarantee"),
+        (
+            "Pareto-optimal",
+            "strategy-proof",
+            "group strategy-proof",
+            _LEAVES,
+            _QUEUES,
+            *_KEPT,
+            "envy-free within queues (ours)",
+        ),
         (NO_RATES, ONE_WEIGHT),
         options=COUNT,
         prove=partial(by_rounds, rationals=of_tree),
@@ -166,7 +177,7 @@ ROWS = (
         hierarchical.collapsed_drfh,
         normalisers.dominant,
         (ROUNDS, COLLAPSED_LP),
-        ("Pareto-optimal",),
+        ("Pareto-optimal", f"{_LEAVES} (ours)", *_KEPT),
         (NO_RATES, ONE_WEIGHT),
         options=COUNT,
         prove=partial(by_rounds, rationals=of_leximin),

@@ -104,6 +104,10 @@ class Queues:
         v, r = divmod(int(beyond.argmax()), beyond.shape[1])
         return max(float(beyond[v, r]), 0.0), v, r
 
+    def with_room_for(self, totals: np.ndarray, demands: np.ndarray) -> Queues:
+        """Return the tree with caps raised to what users have, where that is more."""
+        return replace(self, caps=np.maximum(self.caps, self.below @ (totals[:, None] * demands)))
+
     @property
     def has_limits(self) -> bool:
         """Whether any queue has a guarantee or a cap."""

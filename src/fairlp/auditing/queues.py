@@ -1,0 +1,166 @@
+"""Audits along a tree of queues: guarantees, caps, what weights on the way up promise, envy within a queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..errors import FairlpError
+from ..formulations.hierarchical import collapsed, parts_of_queues
+from ..formulations.normalisers import dominant
+from ..formulations.region import able_users
+from ..models.instances.queues import Queues
+from ..models.trees.guarantees import floors
+from ..tolerances import AUDIT
+from .basics import worth_of_bundles
+from .findings import Case, Finding, amount
+from .lying import in_words, nearby, none_found, own_use
+
+#: Most users of one queue who lie together.
+COALITION = 3
+
+
+def _on_tree(audit: Callable[[Case, Queues], Finding]) -> Callable[[Case], Finding]:
+    """Return the audit of instances with queues and one weight a user; of others there is nothing to check."""
+
+    def judged(case: Case) -> Finding:
+        if case.instance.queues is None:
+            return Finding.vacuous("the instance has no queues")
+        if case.instance.weights.ndim == 2:
+            return Finding.undefined("weights are given per resource; on a tree each user has one")
+        return audit(case, case.instance.queues)
+
+    judged.__doc__ = audit.__doc__
+    return judged
+
+
+@_on_tree
+def caps_kept(case: Case, queues: Queues) -> Finding:
+    """No queue has more of a resource than its cap. Margin: −(largest excess / cap)."""
+    if not queues.capped.any():
+        return Finding.vacuous("no queue has a cap")
+    worst, v, r = queues.over_caps(case.totals, case.instance.demands)
+    has = float((queues.below[[v]] @ (case.totals * case.instance.demands[:, r]))[0])
+    resource = case.instance.resources[r]
+    witness = f"queue {queues.paths[v]!r} has {amount(has)} {resource!r} and its cap is {amount(queues.caps[v, r])}"
+    return Finding.of_margin(-worst, witness, "no queue has more than its cap")
+
+
+@_on_tree
+def guarantees_kept(case: Case, queues: Queues) -> Finding:
+    """Each queue has as large a part of its guarantee as its users can have. Margin: min over queues of the difference.
+
+    The part is the largest over resources of what its users have, over the guarantee; what they can have is what the
+    guarantee, as a pool of its own, gives them by hierarchical DRF. Users who have all their tasks lack nothing.
+    """
+    if not queues.guarantees.any():
+        return Finding.vacuous("no queue has a guarantee")
+    which, amounts = queues.guaranteed, case.instance.demands
+    kept = floors(case.instance)
+    given = queues.guarantees[which]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inverse = np.where(given > 0, 1.0 / given, 0.0)
+    below = queues.below[which]
+    due = (below @ (kept[:, None] * amounts)) * inverse
+    has = (below @ (np.maximum(case.totals, 0.0)[:, None] * amounts)) * inverse
+    slack = has.max(axis=1) - due.max(axis=1)
+    k = int(slack.argmin())
+    r = int(due[k].argmax())
+    resource = case.instance.resources[r]
+    witness = (
+        f"queue {queues.paths[which[k]]!r} has {amount(has[k, r] * given[k, r])} {resource!r} and could have "
+        f"{amount(due[k, r] * given[k, r])} of the {amount(given[k, r])} that it is guaranteed"
+    )
+    return Finding.of_margin(float(slack[k]), witness, "each queue has what its guarantee comes to")
+
+
+@_on_tree
+def leaf_shares(case: Case, queues: Queues) -> Finding:
+    """Each user has its part of its queue's part of … the pool, in dominant share. Margin: min of share − part.
+
+    A part is the weight over the weights of all siblings who can run anything. Users with all their tasks lack nothing.
+    """
+    able = able_users(case.instance)
+    if not able.any():
+        return Finding.vacuous("nobody can run anything")
+    part = collapsed(case.instance)
+    share = case.totals / dominant(case.instance)
+    short = able & (case.totals < case.instance.task_limits * (1 - AUDIT))
+    if not short.any():
+        return Finding.of_margin(0.0, "", "everyone has all its tasks")
+    slack = np.where(short, share - part, np.inf)
+    n = int(slack.argmin())
+    witness = (
+        f"{case.name(n)} of queue {queues.paths[queues.of[n]]!r} has a dominant share of {amount(share[n])}, and the "
+        f"weights on its way up promise {amount(part[n])}"
+    )
+    return Finding.of_margin(float(slack[n]), witness, "each user has at least what the weights on its way up promise")
+
+
+@_on_tree
+def queue_shares(case: Case, queues: Queues) -> Finding:
+    """Each queue has its part of the pool in dominant share, together. Margin: min of share − part; see leaf_shares."""
+    able = able_users(case.instance)
+    parts, _ = parts_of_queues(queues, case.instance.user_weights, able)
+    lacks = able & (case.totals < case.instance.task_limits * (1 - AUDIT))
+    waits = (np.asarray(queues.below @ lacks.astype(float)) > 0) & (np.arange(len(queues)) > 0)
+    if not waits.any():
+        return Finding.vacuous("no queue below the root has anybody who waits")
+    share = ((queues.below @ (case.totals[:, None] * case.instance.demands)) / case.instance.pool).max(axis=1)
+    slack = np.where(waits, share - parts, np.inf)
+    v = int(slack.argmin())
+    witness = (
+        f"queue {queues.paths[v]!r} has a dominant share of {amount(share[v])} together, and its weights promise "
+        f"{amount(parts[v])}"
+    )
+    return Finding.of_margin(float(slack[v]), witness, "each queue has at least what the weights on its way up promise")
+
+
+@_on_tree
+def envy_free_within(case: Case, queues: Queues) -> Finding:
+    """Nobody would rather have what another user of its queue has, per weight. Margin as for envy-free."""
+    same = queues.of[:, None] == queues.of[None, :]
+    np.fill_diagonal(same, False)
+    if not same.any():
+        return Finding.vacuous("no queue has two users")
+    worth = worth_of_bundles(case, case.instance.user_weights, case.tasks)
+    alone = np.where(case.alone > 0, case.alone, 1.0)
+    slack = np.where(same, (case.totals[:, None] - worth) / alone[:, None], np.inf)
+    n, m = divmod(int(slack.argmin()), len(worth))
+    more = amount(float(worth[n, m] - case.totals[n]))
+    witness = (
+        f"{case.name(n)} would run {more} more tasks with what {case.name(m)} of the same queue "
+        f"{queues.paths[queues.of[n]]!r} has, per weight"
+    )
+    return Finding.of_margin(float(slack[n, m]), witness, "nobody would rather have what another of its queue has")
+
+
+@_on_tree
+def group_strategy_proof(case: Case, queues: Queues) -> Finding:
+    """No lie that users of one queue tell together pays each of them (a search). Margin: −(smallest gain / Γ[n])."""
+    if not case.mechanism:
+        return Finding.undefined("it takes the mechanism that made the allocation, to run it again; none is known")
+    rng = np.random.default_rng(case.seed)
+    demands, totals = case.instance.demands, case.totals
+    groups = [np.flatnonzero(np.asarray(queues.below[[v]].todense()).ravel() > 0) for v in range(len(queues))]
+    groups = [group for group in groups if len(group) > 1]
+    if not groups:
+        return Finding.vacuous("no queue has two users")
+    for _ in range(case.tries):
+        group = groups[int(rng.integers(len(groups)))]
+        liars = rng.choice(group, size=int(rng.integers(2, min(COALITION, len(group)) + 1)), replace=False)
+        told = demands.copy()
+        for n in liars:
+            told[n] = nearby(demands[n], rng)
+        try:
+            given = case.again(case.instance.derived(demands=told)).totals.to_numpy()
+        except FairlpError:
+            continue
+        use = np.array([given[n] * own_use(demands[n], told[n]) for n in liars])
+        gain = (np.minimum(use, case.instance.task_limits[liars]) - totals[liars]) / case.alone[liars]
+        if gain.min() > AUDIT:
+            names = " and ".join(case.name(n) for n in liars)
+            words = " and ".join(in_words(case.instance, told[n]) for n in liars)
+            return Finding(False, -float(gain.min()), f"{names} would each run more tasks of their own {words}")
+    return none_found(case.tries)
