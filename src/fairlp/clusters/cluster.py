@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from .notes import Notes
+
+#: Stands for a weight of 0: such a queue has only what nobody else wants, which no weight says.
+LEAST_WEIGHT: Final = 1 / 1000
 
 
 @dataclass(frozen=True)

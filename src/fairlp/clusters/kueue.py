@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from .cluster import Cluster, name_in_path
+from .cluster import LEAST_WEIGHT, Cluster, name_in_path
 from .notes import Notes, Odd, part
 from .pods import Pod, asked, namespace_of, owner_of
 from .quantities import amount, quantity
@@ -15,8 +15,6 @@ from .quantities import amount, quantity
 _QUEUE_NAMES: Final = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")
 #: Fields of a spec that are read; others are noted where they say something.
 _READ: Final = frozenset({"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"})
-#: Stands for a weight of 0: Kueue lets such a queue have only what nobody else wants, which no weight says.
-_LEAST_WEIGHT: Final = 1 / 1000
 Amounts = dict[str, Fraction]
 
 
@@ -81,8 +79,8 @@ class Kueue:
         parent = next((name for key in parents if (name := part(spec, key, kind=str))), "")
         weight = float(quantity(part(spec, "fairSharing", "weight", kind=(str, int, float), default="1")))
         if weight == 0:
-            self._notes.add(*where, "a weight of 0", f"taken as {_LEAST_WEIGHT:g}")
-            weight = _LEAST_WEIGHT
+            self._notes.add(*where, "a weight of 0", f"taken as {LEAST_WEIGHT:g}")
+            weight = LEAST_WEIGHT
         nominal: Amounts = {}
         borrowing: dict[str, Fraction | None] = {}
         for group in part(spec, "resourceGroups", kind=list, default=[]):

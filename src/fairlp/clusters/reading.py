@@ -76,6 +76,6 @@ def snapshot(
 
 
 def _readers() -> dict[str, Callable[[list[Path]], tuple[Cluster, Allowed]]]:
-    from . import kubernetes
+    from . import kubernetes, slurm
 
-    return {"kubernetes": kubernetes.read}
+    return {"kubernetes": kubernetes.read, "slurm": slurm.read}

@@ -1,0 +1,235 @@
+"""Slurm: ``scontrol show nodes --json``, ``squeue --json``, and its accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from ..models.files.whole_files import read_text
+from .assembly import Allowed
+from .cluster import Cluster, Leaf, Node
+from .notes import Odd, part
+from .slurm_accounts import Accounts
+from .slurm_features import Features, Place, wanted
+from .slurm_text import UNCOUNTED, array_tasks, gres, hosts, number, tres
+from .sources import END, is_json, members
+
+_UNITS: Final = {"cpu": "cores", "memory": "MiB", "gpu": ""}
+_CLOSED: Final = frozenset(
+    {"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "FUTURE", "UNKNOWN", "NOT_RESPONDING"}
+    | {"INVALID_REG", "MAINTENANCE"}
+)
+_RUNS: Final = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING"})
+_WAITS: Final = frozenset({"PENDING", "REQUEUED"})
+_ABOUT: Final = frozenset({"meta", "errors", "warnings", "plugin", "last_update", "last_backfill", END})
+Amounts = dict[str, Fraction]
+
+
+class _Job(NamedTuple):
+    """A job: who, what for whom, and what it has on which nodes, or how many such parts wait."""
+
+    account: str
+    user: str
+    place: Place
+    parts: list[tuple[str, Amounts]]
+    waiting: int
+    since: str | None
+    where: tuple[str, str]
+
+
+def read(files: list[Path]) -> tuple[Cluster, Allowed]:
+    """Return the cluster of files that Slurm's tools wrote."""
+    reader = _Reader()
+    for file in files:
+        reader.read(file)
+    return reader.finish()
+
+
+class _Reader:
+    """Gathers nodes, jobs and accounts, and then puts jobs where accounts and nodes are known."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster("slurm", _UNITS)
+        self.accounts = Accounts(self.cluster.notes)
+        self.jobs: dict[str, _Job] = {}
+        self.places: dict[str, tuple[list[str], list[str]]] = {}
+
+    def read(self, path: Path) -> None:
+        """Take in a file."""
+        text = read_text(path)
+        if not is_json(text):
+            self.accounts.read_table(text, path.name)
+            return
+        take = {"nodes": self._node, "jobs": self._job, "associations": self.accounts.read_association}
+        for key, value in members(text, path):
+            if key in _ABOUT or value == []:
+                continue
+            entries: Iterator[Any] | list[Any] = [value]
+            reader = take.get(key)
+            if key == "shares":
+                reader = self.accounts.read_share
+                entries = value.get("shares", []) if isinstance(value, dict) else value
+            if reader is None:
+                self.cluster.notes.add(path.name, f"key {key!r}", "it is not read", "left out")
+                continue
+            for entry in entries:
+                named = entry if isinstance(entry, dict) else {}
+                where = f"{key}: {named.get('name', named.get('job_id', named.get('account', '?')))!r}"
+                try:
+                    part(entry)
+                    reader(entry, path.name)
+                except Odd as error:
+                    self.cluster.notes.add(path.name, where, str(error), "left out")
+
+    def _node(self, given: dict[str, Any], file: str) -> None:
+        name = part(given, "name", kind=str, default="")
+        if not name:
+            raise Odd("it has no name")
+        states = _words(given, "state") + _words(given, "state_flags")
+        closed = [state for state in states if state.rstrip("*$~#!%@^-").upper() in _CLOSED]
+        cpus = number(given.get("effective_cpus")) or number(given.get("cpus"))
+        memory = number(given.get("real_memory"))
+        if cpus is None or memory is None or cpus < 0 or memory < 0:
+            raise Odd("it has no cpus and real_memory")
+        memory -= number(given.get("specialized_memory")) or 0.0
+        amounts = {"cpu": cpus, "memory": max(memory, 0.0)}
+        amounts |= {r: float(a) for r, a in gres(part(given, "gres", kind=str, default="")).items()}
+        features = _words(given, "active_features") or _words(given, "features")
+        partitions = _words(given, "partitions")
+        if any(state.upper() == "RESERVED" for state in states):
+            self.cluster.notes.add(file, f"node {name!r}", "it is in a reservation", "taken as open to all")
+        if name not in self.cluster.nodes:
+            self.places[name] = partitions, features
+        described = {"partitions": ",".join(partitions), "features": ",".join(features)}
+        self.cluster.add(Node(name, amounts, described, "+".join(closed), file))
+
+    def _job(self, given: dict[str, Any], file: str) -> None:
+        name = str(given.get("job_id", "?"))
+        where = file, f"job {name}"
+        states = {state.upper() for state in _words(given, "job_state")}
+        if not states & (_RUNS | _WAITS):
+            what = f"it has finished ({'+'.join(sorted(states)) or 'no state'})"
+            self.cluster.notes.add(*where, what, "left out: it holds nothing")
+            return
+        if name in self.jobs:
+            self.cluster.notes.add(*where, "there is an earlier job of this number", "left out")
+            return
+        runs = not states & _WAITS
+        if "SUSPENDED" in states:
+            self.cluster.notes.add(*where, "it is suspended", "it counts as one that runs")
+        if not runs and str(given.get("state_reason")) in ("JobHeldUser", "JobHeldAdmin", "Dependency", "BeginTime"):
+            self.cluster.notes.add(*where, f"it may not start yet ({given['state_reason']})", "it counts as waiting")
+        texts = (
+            part(given, key, kind=str, default="") for key in (["tres_alloc_str"] if runs else []) + ["tres_req_str"]
+        )
+        total = tres(next(filter(None, texts), ""))
+        count = int(total.get("node", 0) or number(given.get("node_count")) or 1)
+        for resource in sorted(UNCOUNTED & set(total)):
+            del total[resource]
+        if not total:
+            raise Odd("nothing tells what it asks for (tres_req_str, tres_alloc_str)")
+        parts, waiting = [], 0
+        if runs:
+            parts = self._on_nodes(given, total, where)
+        else:
+            waiting = count * array_tasks(part(given, "array_task_string", kind=str, default=""))
+            parts = [("", self._share(total, count, where))]
+        self.jobs[name] = _Job(
+            part(given, "account", kind=str, default=""),
+            part(given, "user_name", kind=str, default="") or str(given.get("user_id", "")),
+            self._place(given, where),
+            parts,
+            waiting,
+            _time(given.get("submit_time")),
+            where,
+        )
+
+    def _share(self, total: Amounts, count: int, where: tuple[str, str]) -> Amounts:
+        """Return the part of a job on one of its nodes, where nothing tells more."""
+        if any((amount / count).denominator != 1 for amount in total.values()):
+            self.cluster.notes.add(*where, f"what it has does not divide by its {count} nodes", "divided evenly")
+        return {resource: amount / count for resource, amount in total.items()}
+
+    def _on_nodes(self, given: dict[str, Any], total: Amounts, where: tuple[str, str]) -> list[tuple[str, Amounts]]:
+        """Return what a job has on each of its nodes: as it is told, if that adds up, and else in even parts."""
+        told = dict(_allocation(given))
+        names = hosts(part(given, "nodes", kind=str, default="")) or list(told)
+        if not names:
+            raise Odd("it runs, but nothing tells on which nodes")
+        even = self._share(total, len(names), where) if set(told) != set(names) else {}
+        found = [(name, dict(told.get(name, even))) for name in names]
+        details = part(given, "gres_detail", kind=list, default=[])
+        by_node = [gres(str(text)) for text in details] if len(details) == len(names) else []
+        for resource, amount in total.items():
+            sums = sum((own.get(resource, Fraction(0)) for _, own in found), Fraction(0))
+            if sums != amount:
+                for k, (_, own) in enumerate(found):
+                    own[resource] = by_node[k].get(resource, Fraction(0)) if by_node else amount / len(names)
+                if by_node and sum((own[resource] for _, own in found), Fraction(0)) != amount:
+                    for _, own in found:
+                        own[resource] = amount / len(names)
+        return found
+
+    def _place(self, given: dict[str, Any], where: tuple[str, str]) -> Place:
+        features = None
+        try:
+            features = wanted(part(given, "features", kind=str, default=""))
+        except Odd as error:
+            self.cluster.notes.add(*where, str(error), "left out: any node of its partitions may take it")
+        required = hosts(part(given, "required_nodes", kind=str, default=""))
+        excluded = hosts(part(given, "excluded_nodes", kind=str, default=""))
+        if required:
+            self.cluster.notes.add(*where, "it names nodes that it needs (required_nodes)", "left out")
+        return Place(tuple(_words(given, "partition")), features, (), tuple(excluded))
+
+    def finish(self) -> tuple[Cluster, Allowed]:
+        """Return the cluster, and what tells where jobs may be."""
+        cluster = self.cluster
+        self.accounts.fill(cluster)
+        for job in self.jobs.values():
+            queue = self.accounts.path(job.account, job.user)
+            for node, amounts in job.parts:
+                demand = tuple(sorted((r, float(a)) for r, a in amounts.items() if a > 0))
+                leaf = Leaf(queue, f"{job.account}/{job.user}", f"{job.account}/{job.user}", demand, job.place)
+                if node:
+                    cluster.run(leaf, node, job.where)
+                else:
+                    cluster.wait(leaf, job.waiting, job.since)
+        return cluster, Features([(name, *self.places[name]) for name in cluster.nodes]).allowed
+
+
+def _words(given: dict[str, Any], key: str) -> list[str]:
+    """Return words that are a list, or text with commas or pluses between."""
+    value = part(given, key, kind=(str, list), default=[])
+    if isinstance(value, str):
+        value = value.replace("+", ",").split(",")
+    return [str(word).strip() for word in value if str(word).strip()]
+
+
+def _allocation(given: dict[str, Any]) -> Iterator[tuple[str, Amounts]]:
+    """Yield the nodes of a job with the CPUs and memory that it has there, of old and new versions of Slurm."""
+    resources = part(given, "job_resources", default={})
+    nodes = resources.get("nodes")
+    entries = nodes.get("allocation") if isinstance(nodes, dict) else resources.get("allocated_nodes")
+    for entry in entries if isinstance(entries, list) else []:
+        name = part(entry, "name", kind=str) or part(entry, "nodename", kind=str)
+        cpus = entry.get("cpus_used", entry.get("cpus"))
+        memory = entry.get("memory_allocated", entry.get("memory"))
+        if isinstance(cpus, dict):
+            cpus = cpus.get("count")
+        if isinstance(memory, dict):
+            memory = memory.get("allocated")
+        if name:
+            told = {"cpu": cpus, "memory": memory}
+            yield name, {r: Fraction(value) for r, value in told.items() if type(value) is int and value >= 0}
+
+
+def _time(value: Any) -> str | None:
+    """Return seconds since 1970 as a time."""
+    seconds = number(value) if not isinstance(value, str) else None
+    if seconds is None or not 0 < seconds < 2**35:
+        return value if isinstance(value, str) and value else None
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
