@@ -61,9 +61,18 @@ def _limits_of_queues(instance: Instance) -> str | None:
     return f"it knows no guarantees and caps of queues, and queue {queues.paths[v]!r} has {which}"
 
 
+def _guarantees(instance: Instance) -> str | None:
+    queues = instance.queues
+    if queues is None or not queues.guarantees.any():
+        return None
+    path = queues.paths[int(queues.guaranteed[0])]
+    return f"it serves whole tasks and knows caps of queues only, and queue {path!r} has a guarantee"
+
+
 ONE_SERVER = Domain("one server", _several_servers)
 NO_CONSTRAINTS = Domain("no placement constraints", _constraints)
 NO_RATES = Domain("no rates", _rates)
 NO_LIMITS = Domain("no task limits", _limits)
 ONE_WEIGHT = Domain("one weight a user", _weights_by_resource)
+NO_GUARANTEES = Domain("no guarantees of queues", _guarantees)
 NO_QUEUE_LIMITS = Domain("no guarantees or caps of queues", _limits_of_queues)

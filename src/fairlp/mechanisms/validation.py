@@ -73,7 +73,8 @@ def validate(
     runs = {"lp": reference, "lp, merged": run(row, instance, method="lp", solver=solver, **options)}
     for method in row.methods:
         if method.name != "lp" and method.is_exact_for(instance):
-            runs[method.name] = run(row, instance, method=method.name, solver=solver)
+            own = {name: value for name, value in options.items() if name in row.options}
+            runs[method.name] = run(row, instance, method=method.name, solver=solver, **own)
     rows = {name: agreement(instance, found, reference) for name, found in runs.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 

@@ -18,6 +18,7 @@ from ..mechanism import Asked, Tasks
 from . import precomputed
 from .filling import RULES, Filling
 from .leximin import discrete_leximin
+from .on_tree import never
 from .picking import Pick, pick_by_pick
 from .placement import SLOTS, SYSTEM, UNITS, note_on_slots, place
 from .shares import TIES, Pool
@@ -41,6 +42,14 @@ def loop_filling(asked: Asked, *, offset: int = 0) -> Tasks:
 
     found = _shared(asked, run)
     return found if picks is None else replace(found, picks=_trace(asked.instance, picks))
+
+
+def on_tree(asked: Asked, *, run: Callable[[Instance, str], np.ndarray]) -> Tasks:
+    """Progressive filling along the tree of queues."""
+    given = _parameters(asked, ties="larger")
+    return Tasks(
+        run(asked.instance, given["ties"])[:, None], notes=_note_on(asked.instance, sorted(never(asked.instance)))
+    )
 
 
 def precomputed_drf(asked: Asked, *, tasks_of: Callable[[Asked, Pool, bool], np.ndarray]) -> Tasks:
@@ -118,13 +127,17 @@ def _shared(asked: Asked, run: Callable[[Pool], np.ndarray]) -> Tasks:
     instance = asked.instance
     with asked.phase("prepare"):
         pool = Pool.of(instance)
-    never = np.flatnonzero(~pool.able & (instance.task_limits >= 1))
-    notes: tuple[str, ...] = ()
-    if never.size:
-        first = instance.users[int(never[0])]
-        others = f" (and {never.size - 1} more users)" if never.size > 1 else ""
-        notes = (f"user {first!r}{others} could not run one whole task even alone, gets nothing and stops nobody",)
-    return Tasks(run(pool)[:, None], notes=notes)
+    alone = np.flatnonzero(~pool.able & (instance.task_limits >= 1)).tolist()
+    return Tasks(run(pool)[:, None], notes=_note_on(instance, alone))
+
+
+def _note_on(instance: Instance, never: list[int]) -> tuple[str, ...]:
+    """Return a note on users who can never run one task."""
+    if not never:
+        return ()
+    others = f" (and {len(never) - 1} more users)" if len(never) > 1 else ""
+    first = instance.users[never[0]]
+    return (f"user {first!r}{others} could not run one whole task even alone, gets nothing and stops nobody",)
 
 
 def _trace(instance: Instance, picks: list[Pick]) -> pd.DataFrame:

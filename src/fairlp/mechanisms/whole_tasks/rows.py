@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from ...formulations import normalisers, whole_tasks
-from ..domains import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
+from ...formulations.hierarchical import at_level_1
+from ..domains import NO_GUARANTEES, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
 from ..mechanism import Mechanism, Method
-from . import methods
+from . import methods, on_tree
 from .validation import check_filling, check_milp, check_placement, check_precomputed
 
 FAST = Method("fast", methods.fast_filling, options=("rule", "ties"), cost="O(NR) a pass, a few passes")
@@ -54,6 +55,25 @@ ROWS = (
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
         options=("rule", "ties", "trace"),
         validate=partial(check_filling, divisible=True),
+        whole_tasks=True,
+    ),
+    Mechanism(
+        "h-drf-discrete",
+        "Hierarchical DRF with whole tasks (progressive filling along the tree)",
+        "Bhattacharya et al., SoCC 2013",
+        None,
+        normalisers.dominant,
+        (
+            Method("fast", partial(methods.on_tree, run=on_tree.fast), cost="O(NR log) whenever somebody leaves"),
+            Method("loop", partial(methods.on_tree, run=on_tree.loop), cost="O(N) a task"),
+        ),
+        ("caps kept (ours)",),
+        (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_GUARANTEES),
+        options=("ties",),
+        validate=check_filling,
+        at_level_1=at_level_1,
+        along_tree=True,
+        compared=False,
         whole_tasks=True,
     ),
     Mechanism(

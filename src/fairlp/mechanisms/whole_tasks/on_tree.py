@@ -1,0 +1,168 @@
+"""Progressive filling along a tree of queues with whole tasks: the next task goes to the lowest active user.
+
+A user's level is its tasks over its rate (:mod:`fairlp.models.trees`), both exact. Whoever's next task does
+not fit, into the pool or under a cap, or who has all its tasks, leaves; and the rates of the others are those of the
+tree without it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Set
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from ...models.instances.instance import Instance
+from ...models.trees.exact import ExactRates, ExactTree, decimal, exact_hierarchical, exact_pool
+from ...tolerances import LEVEL_ROUNDING
+
+#: How users of equal level are told apart: by the larger or smaller share of one task, or by their order alone.
+SIGNS = {"larger": -1, "smaller": 1, "index": 0}
+#: Level within a queue, what tells equal levels apart, and the user.
+Pick = tuple[Fraction, Fraction, int]
+#: Steps of the bisection for tasks that are counted at once; what it leaves comes from a heap.
+_HALVINGS = 40
+
+
+class Room:
+    """What is left of the pool and of caps, exactly."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.left = exact_pool(instance, decimal)
+        self.needs: list[list[tuple[int, Fraction]]] = [
+            [(r, decimal(d)) for r, d in enumerate(row) if d > 0] for row in instance.demands.tolist()
+        ]
+        queues = instance.queues
+        if queues is None:
+            return
+        for v, r in np.argwhere(queues.capped).tolist():
+            self.left.append(decimal(float(queues.caps[v, r])))
+            for n in queues.below[[v]].indices.tolist():
+                if instance.demands[n, r] > 0:
+                    self.needs[n].append((len(self.left) - 1, decimal(float(instance.demands[n, r]))))
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """What one task of each user takes of each row, rounded; shape (N, rows)."""
+        matrix = np.zeros((len(self.needs), len(self.left)))
+        for n, needs in enumerate(self.needs):
+            for row, need in needs:
+                matrix[n, row] = float(need)
+        return matrix
+
+    def fits(self, n: int) -> bool:
+        """Whether one more task of a user fits."""
+        return all(need <= self.left[row] for row, need in self.needs[n])
+
+    def take(self, n: int, count: int = 1) -> None:
+        """Give a user so many tasks."""
+        for row, need in self.needs[n]:
+            self.left[row] -= need * count
+
+    def all_fit(self, more: Iterable[tuple[int, int]]) -> bool:
+        """Whether so many more tasks of each user fit together."""
+        used = [Fraction(0)] * len(self.left)
+        for n, count in more:
+            for row, need in self.needs[n]:
+                used[row] += need * count
+        return all(use <= left for use, left in zip(used, self.left, strict=True))
+
+
+def loop(instance: Instance, ties: str = "larger") -> np.ndarray:
+    """Return whole tasks by user, one after the other: O(N) a task, and all rates anew whenever somebody leaves."""
+    room, rates, limits, active = _begin(instance)
+    tasks = [0] * len(limits)
+    while active:
+        rate = rates(active)
+        sign = SIGNS[ties]
+        while True:
+            n = min(active, key=lambda n: (tasks[n] / rate[n], sign / rate[n], n))
+            if not room.fits(n):
+                break
+            room.take(n)
+            tasks[n] += 1
+            if tasks[n] == limits[n]:
+                break
+        active.discard(n)
+    return np.array(tasks, dtype=float)
+
+
+def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
+    """Return the same: tasks below a level that surely fit are counted at once, the last ones come from heaps.
+
+    Within a queue the order does not depend on the rates, so that each keeps a heap of its own. A pick costs
+    O(log N + log Q), somebody who leaves O(Q) and the vectors on its way up.
+    """
+    room, _, limits, active = _begin(instance)
+    tree, tasks, sign = ExactTree(instance, active, decimal), [0] * len(limits), SIGNS[ties]
+    many, picks = len(active), len(active)
+    heaps: dict[int, list[Pick]] = {}
+    while active:
+        factor = tree.factors()
+        if picks >= many:
+            _in_bulk(room, {n: factor[tree.of[n]] / tree.unit[n] for n in active}, limits, tasks)
+            heaps = {q: [] for q in {tree.of[n] for n in active}}
+            for n in active:
+                heaps[tree.of[n]].append((tasks[n] * tree.unit[n], sign * tree.unit[n], n))
+            for heap in heaps.values():
+                heapq.heapify(heap)
+        lowest = [(heap[0][0] / factor[q], heap[0][1] / factor[q], heap[0][2], q) for q, heap in heaps.items()]
+        heapq.heapify(lowest)
+        for picks in range(many + 1):
+            _, tie, n, q = lowest[0]
+            if picks == many or not room.fits(n):
+                break
+            room.take(n)
+            tasks[n] += 1
+            if tasks[n] == limits[n]:
+                break
+            heapq.heapreplace(heaps[q], (tasks[n] * tree.unit[n], sign * tree.unit[n], n))
+            level, tie, first = heaps[q][0]
+            heapq.heapreplace(lowest, (level / factor[q], tie / factor[q], first, q))
+        if picks < many:
+            heapq.heappop(heaps[q])
+            if not heaps[q]:
+                del heaps[q]
+            active.discard(n)
+            tree.leave(n)
+    return np.array(tasks, dtype=float)
+
+
+def _in_bulk(room: Room, rate: dict[int, Fraction], limits: list[float], tasks: list[int]) -> None:
+    """Give everybody the tasks below a level where all fit and nobody has all of its; bisection in floats finds it."""
+    users = list(rate)
+    speed = np.array([float(rate[n]) for n in users])
+    has = np.array([tasks[n] for n in users], dtype=float)
+    use = room.matrix[users]
+    left = np.array([float(amount) for amount in room.left]) * (1 - LEVEL_ROUNDING)
+
+    def below(level: float) -> np.ndarray:
+        return np.asarray(np.maximum(np.floor(level * (1 - LEVEL_ROUNDING) * speed) - has, 0.0))
+
+    low = float((has / speed).min())
+    with np.errstate(divide="ignore"):
+        high = low + float((left / (speed @ use)).max(where=(speed @ use) > 0, initial=0.0))
+    high = min(high, float(((np.array([limits[n] for n in users]) - 1) / speed).min()))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        fits = ((below(middle) + 1) @ use <= left).all()  # with everyone's next task, so that none of them comes late
+        low, high = (middle, high) if fits else (low, middle)
+    given = [(n, int(count)) for n, count in zip(users, below(low).tolist(), strict=True) if count]
+    if room.all_fit(given):
+        for n, count in given:
+            room.take(n, count)
+            tasks[n] += count
+
+
+def _begin(instance: Instance) -> tuple[Room, ExactRates, list[float], set[int]]:
+    room, limits = Room(instance), np.floor(instance.task_limits).tolist()
+    active = {n for n, limit in enumerate(limits) if limit > 0 and room.fits(n)}
+    return room, exact_hierarchical(instance, decimal), limits, active
+
+
+def never(instance: Instance) -> Set[int]:
+    """Return who could not run one whole task even alone."""
+    room = Room(instance)
+    return {n for n, limit in enumerate(instance.task_limits.tolist()) if limit >= 1 and not room.fits(n)}
