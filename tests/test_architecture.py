@@ -33,6 +33,7 @@ FLOORS = [
     {"mechanisms.per_server", "mechanisms.complaints", "mechanisms.arrivals", "mechanisms.whole_tasks"},
     {"api", "simulation", "clusters"},
     {"auditing", "study", "plots"},
+    {"reports"},
     {"cli"},
 ]
 ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -1,0 +1,245 @@
+"""Who has what, beside what is fair: by user, and by queue at every level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..api import allocate
+from ..mechanisms.allocation import Allocation
+from ..mechanisms.mechanism import Mechanism
+from ..models.instances.instance import Instance
+from ..models.trees.guarantees import floors
+from ..tolerances import AUDIT
+from .stops import MOST_USERS, Blocking, Stop, largest
+from .subject import Subject, chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """A subject and the fair allocation beside it."""
+
+    subject: Subject
+    fair: Allocation
+
+    @classmethod
+    def of(cls, subject: Subject, mechanism: str | Mechanism | None = None, **options: Any) -> Standing:
+        """Return the standing under a mechanism."""
+        return cls(subject, allocate(subject.instance, chosen(subject.instance, mechanism), **options))
+
+    @property
+    def instance(self) -> Instance:
+        """Who demands what, and what there is."""
+        return self.subject.instance
+
+    @property
+    def tasks(self) -> np.ndarray:
+        """What runs now, or what the mechanism gives where nothing is known to run."""
+        return self.fair.tasks_array if self.subject.tasks is None else self.subject.tasks
+
+    @property
+    def allocation(self) -> Allocation:
+        """What is reported on: what runs now, or else what the mechanism gives."""
+        return self.subject.observed or self.fair
+
+    @cached_property
+    def has(self) -> np.ndarray:
+        """Tasks that each user has."""
+        return np.asarray(self.tasks.sum(axis=1))
+
+    @cached_property
+    def due(self) -> np.ndarray:
+        """Tasks that are fair for each user."""
+        return np.asarray(self.fair.tasks_array.sum(axis=1))
+
+    @cached_property
+    def waiting(self) -> np.ndarray:
+        """Tasks of each user that wait."""
+        if self.subject.tasks is not None:
+            return self.subject.waiting
+        return np.asarray(np.maximum(self.subject.waiting - self.has, 0.0))
+
+    @cached_property
+    def owed(self) -> np.ndarray:
+        """Tasks that each user lacks of its fair share, 0 for rounding."""
+        lacks = np.minimum(self.due - self.has, self.waiting)
+        return np.asarray(np.where(lacks > AUDIT * np.maximum(self.due, self.has), lacks, 0.0))
+
+    @cached_property
+    def share_of_a_task(self) -> np.ndarray:
+        """Dominant share of one task of each user."""
+        return np.asarray((self.instance.demands / self.instance.pool).max(axis=1))
+
+    @cached_property
+    def blocking(self) -> Blocking:
+        """What is left of the servers."""
+        return Blocking(self.instance, self.tasks, whole=self.subject.tasks is not None)
+
+    @cached_property
+    def wants(self) -> np.ndarray:
+        """Positions of the users who want more."""
+        lacks = self.waiting > AUDIT * np.maximum(self.has, 1.0)
+        return np.flatnonzero(lacks)
+
+    @cached_property
+    def stops(self) -> dict[int, Stop]:
+        """What stops each user who wants more (the first ``MOST_USERS`` of them by what they are owed)."""
+        order = np.argsort(-(self.owed * self.share_of_a_task)[self.wants], kind="stable")
+        return {int(n): self.blocking.of(int(n)) for n in self.wants[order][:MOST_USERS]}
+
+    @cached_property
+    def users(self) -> pd.DataFrame:
+        """One row for each user; see :func:`fairlp.fair_shares`."""
+        instance, share = self.instance, self.share_of_a_task
+        kept = self._floors
+        rows = [self._held_by_users(n) for n in range(len(instance.users))]
+        columns: dict[str, Any] = {
+            "queue": list(instance.queue or [""] * len(instance.users)),
+            "tasks": self.has,
+            "fair_tasks": self.due,
+            "share": self.has * share,
+            "fair_share": self.due * share,
+            "guarantee": kept * share,
+            "borrowed": np.maximum(self.has - kept, 0.0) * share,
+            "waiting": self.waiting,
+            "owed": self.owed,
+        }
+        if not self._guaranteed:
+            columns |= {"guarantee": np.nan, "borrowed": np.nan}
+        return pd.DataFrame(columns | _of(rows), index=instance.users.labels.rename("user"))
+
+    @cached_property
+    def queues(self) -> pd.DataFrame:
+        """One row for each queue, the root first; see :func:`fairlp.fair_shares`."""
+        instance, tree = self.instance, self.instance.queues
+        if tree is None:
+            raise TypeError("the instance has no queues")
+        below, pool, demands = tree.below, instance.pool, instance.demands
+        has, due = (np.asarray(below @ (each[:, None] * demands)) for each in (self.has, self.due))
+        borrowed = (np.maximum(has - tree.guarantees, 0.0) / pool).max(axis=1)
+        guarantee = (tree.guarantees / pool).max(axis=1)
+        borrowed[0] = np.nan  # the root has nobody to borrow from
+        rows = [self._held_by_queues(v) for v in range(len(tree))]
+        columns: dict[str, Any] = {
+            "level": tree.depths,
+            "users": np.asarray(below.sum(axis=1)).astype(int),
+            "weight": tree.weights,
+            "tasks": below @ self.has,
+            "fair_tasks": below @ self.due,
+            "share": (has / pool).max(axis=1),
+            "fair_share": (due / pool).max(axis=1),
+            "guarantee": guarantee if self._guaranteed else np.nan,
+            "cap": np.where(tree.capped.any(axis=1), (tree.caps / pool).min(axis=1), np.nan),
+            "borrowed": borrowed if self._guaranteed else np.nan,
+            "waiting": below @ self.waiting,
+            "owed": below @ self.owed,
+        }
+        return pd.DataFrame(columns | _of(rows), index=pd.Index(tree.paths.labels, name="queue"))
+
+    @property
+    def _guaranteed(self) -> bool:
+        return self.instance.queues is not None and bool(self.instance.queues.guarantees.any())
+
+    @cached_property
+    def _floors(self) -> np.ndarray:
+        simple = self._guaranteed and self.instance.weights.ndim == 1
+        return floors(self.instance) if simple else np.zeros(len(self.instance.users))
+
+    def _held_by_users(self, n: int) -> tuple[Any, ...]:
+        """Return what stops a user, where, who holds most of it, and who holds it beyond its fair share."""
+        stop = self.stops.get(n)
+        if stop is None:
+            return "", 0, "", {}, {}
+        held = self._holding(stop)
+        return (
+            *self._words(stop),
+            largest(held, self.instance.users),
+            largest(held * self._excess, self.instance.users),
+        )
+
+    def _held_by_queues(self, v: int) -> tuple[Any, ...]:
+        """Return what stops most tasks that wait below a queue, where, and which other queues hold it."""
+        tree = self.instance.queues
+        assert tree is not None
+        found: dict[tuple[str, int, int], list[int]] = {}
+        for n in self._stopped_below[v]:
+            stop = self.stops[n]
+            found.setdefault((stop.why, stop.resource, stop.queue), []).append(n)
+        if not found:
+            return "", 0, "", {}, {}
+        finite = np.where(np.isfinite(self.waiting), self.waiting, 1.0)
+        most = max(found.values(), key=lambda who: float((finite[who] * self.share_of_a_task[who]).sum()))
+        stop = self.stops[most[0]]
+        servers = np.unique(np.concatenate([self.stops[n].servers for n in most]))
+        held = self._holding(Stop(stop.why, stop.resource, servers, stop.nearest, stop.queue))
+        outside = np.ones(len(held))
+        if stop.why == "resource" and v:
+            outside -= np.asarray(tree.below[[v]].todense()).ravel()
+        amounts, beyond = (np.bincount(tree.of, each * outside, len(tree)) for each in (held, held * self._excess))
+        what, _, where = self._words(stop)
+        return (
+            what,
+            int(self.instance.counts[servers].sum()),
+            where,
+            *(largest(a, _Paths(tree)) for a in (amounts, beyond)),
+        )
+
+    @cached_property
+    def _stopped_below(self) -> list[list[int]]:
+        """Users who are stopped, for each queue that they stand in or below."""
+        tree = self.instance.queues
+        assert tree is not None
+        found: list[list[int]] = [[] for _ in range(len(tree))]
+        for n in self.stops:
+            v = int(tree.of[n])
+            while True:
+                found[v].append(n)
+                if v == int(tree.parents[v]):
+                    break
+                v = int(tree.parents[v])
+        return found
+
+    def _holding(self, stop: Stop) -> np.ndarray:
+        """Return what each user holds of what stops one."""
+        if stop.why == "resource":
+            return self.blocking.held(stop.resource, stop.servers)
+        if stop.why == "cap" and self.instance.queues is not None:
+            below = np.asarray(self.instance.queues.below[[stop.queue]].todense()).ravel()
+            return np.asarray(below * self.has * self.instance.demands[:, stop.resource])
+        return np.zeros(len(self.has))
+
+    @cached_property
+    def _excess(self) -> np.ndarray:
+        """The part of what each user has that is beyond its fair share."""
+        beyond = np.where(self.has > self.due * (1 + AUDIT), self.has - self.due, 0.0)
+        return np.asarray(np.divide(beyond, self.has, out=np.zeros_like(beyond), where=self.has > 0))
+
+    def _words(self, stop: Stop) -> tuple[str, int, str]:
+        """Return what stops a user, on how many servers, and the nearest of them (of a cap: the queue)."""
+        count = int(self.instance.counts[stop.servers].sum())
+        nearest = str(self.instance.servers[stop.nearest]) if stop.nearest >= 0 else ""
+        if stop.why == "cap":
+            assert self.instance.queues is not None
+            return f"cap of {self.instance.resources[stop.resource]}", 0, str(self.instance.queues.paths[stop.queue])
+        words = {"room": "nothing: it fits", "nowhere": "it fits no server"}
+        return words.get(stop.why) or str(self.instance.resources[stop.resource]), count, nearest
+
+
+class _Paths:
+    """Labels of queues for people: the root is called so."""
+
+    def __init__(self, tree: Any) -> None:
+        self._paths = tree.paths
+
+    def __getitem__(self, v: int) -> str:
+        return str(self._paths[v]) or "(root)"
+
+
+def _of(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
+    """Return the columns of what stops users or queues."""
+    names = ("blocked_by", "servers", "where", "held_by", "beyond_fair")
+    return {name: [row[k] for row in rows] for k, name in enumerate(names)}
