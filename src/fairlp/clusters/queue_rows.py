@@ -65,6 +65,6 @@ def _note_too_much(cluster: Cluster, rows: dict[str, dict[str, Any]], pool: dict
         for resource, there in pool.items():
             asked = sum(rows[path].get("guarantee", {}).get(resource, 0.0) for path in paths)
             most = rows[parent].get("cap", {}).get(resource, there)
-            if asked > most:
+            if asked > most and not math.isclose(asked, most):
                 what = f"guarantees of {resource!r} below it add up to {asked:g}, and there are {most:g}"
                 cluster.notes.add("", f"queue {parent!r}" if parent else "the root", what, "kept as they are")

@@ -76,6 +76,6 @@ def snapshot(
 
 
 def _readers() -> dict[str, Callable[[list[Path]], tuple[Cluster, Allowed]]]:
-    from . import kubernetes, slurm
+    from . import kubernetes, mesos, slurm, yarn
 
-    return {"kubernetes": kubernetes.read, "slurm": slurm.read}
+    return {"kubernetes": kubernetes.read, "slurm": slurm.read, "yarn": yarn.read, "mesos": mesos.read}

@@ -64,23 +64,21 @@ class _Reader:
             self.accounts.read_table(text, path.name)
             return
         take = {"nodes": self._node, "jobs": self._job, "associations": self.accounts.read_association}
+        take["shares"] = self.accounts.read_share
         for key, value in members(text, path):
             if key in _ABOUT or value == []:
                 continue
-            entries: Iterator[Any] | list[Any] = [value]
-            reader = take.get(key)
+            entries: Any = [value]
             if key == "shares":
-                reader = self.accounts.read_share
-                entries = value.get("shares", []) if isinstance(value, dict) else value
-            if reader is None:
+                entries = value.get("shares") if isinstance(value, dict) else value
+            if key not in take or not isinstance(entries, list):
                 self.cluster.notes.add(path.name, f"key {key!r}", "it is not read", "left out")
                 continue
             for entry in entries:
                 named = entry if isinstance(entry, dict) else {}
                 where = f"{key}: {named.get('name', named.get('job_id', named.get('account', '?')))!r}"
                 try:
-                    part(entry)
-                    reader(entry, path.name)
+                    take[key](part(entry, default={}), path.name)
                 except Odd as error:
                     self.cluster.notes.add(path.name, where, str(error), "left out")
 

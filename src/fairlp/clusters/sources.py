@@ -15,6 +15,8 @@ from ..models.files.whole_files import home, not_found, read_text
 STREAMED: Final = frozenset({"items", "jobs", "nodes", "associations", "slaves", "frameworks"})
 #: Comes after each document of a file.
 END: Final = "\0end"
+#: The key that YARN writes once for each entry of a mapping of its own, in one mapping of JSON.
+_LISTED: Final = "entry"
 _BLANK = re.compile(r"[ \t\n\r]*")
 #: The keys at the top of a document that only one scheduler's tools write.
 _KEYS: Final = {
@@ -41,7 +43,8 @@ def files_of(path: str | Path) -> list[Path]:
 
 def is_json(text: str) -> bool:
     """Whether a text begins as JSON does."""
-    return text[_BLANK.match(text).end() :][:1] in ("{", "[")  # type: ignore[union-attr]
+    at = _skip(text, 0)
+    return text[at : at + 1] in ("{", "[")
 
 
 def scheduler_of(path: Path) -> str | None:
@@ -51,10 +54,12 @@ def scheduler_of(path: Path) -> str | None:
         first = text[: text.find("\n")] if "\n" in text else text
         return "slurm" if "|" in first and "Account" in first else None
     for key, value in members(text, path):
+        if key == "nodes" and isinstance(value, dict) and ("node" in value or not value):
+            return "yarn"
         if key in _SCHEDULERS:
             return _SCHEDULERS[key]
         if key == "nodes":
-            return "yarn" if isinstance(value, dict) and "node" in value and "name" not in value else "slurm"
+            return "slurm"
         if key == "" and isinstance(value, dict):
             return "mesos" if "role" in value else None
     return None
@@ -140,6 +145,8 @@ def _entries(text: str, at: int, key: str) -> Generator[tuple[str, Any], None, i
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
+        if {key for key, _ in pairs} == {_LISTED}:
+            return {_LISTED: [value for _, value in pairs]}
         twice = next(key for k, (key, _) in enumerate(pairs) if key in dict(pairs[:k]))
         raise ValueError(f"key {twice!r} occurs twice in one mapping")
     return found

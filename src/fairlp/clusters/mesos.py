@@ -1,0 +1,234 @@
+"""Mesos: the master's ``state`` (agents, frameworks, tasks), and ``roles``, ``quota``, ``weights`` where there are."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ..models.files.whole_files import read_text
+from .assembly import Allowed
+from .cluster import LEAST_WEIGHT, Cluster, Leaf, Node, name_in_path
+from .notes import Odd, part, shown
+from .sources import END, members
+
+_UNITS: Final = {"cpus": "1/1000 core", "mem": "MiB", "disk": "MiB", "gpus": "", "ports": ""}
+_HOLDS: Final = ("TASK_RUNNING", "TASK_STAGING", "TASK_STARTING", "TASK_KILLING")
+_RANGE = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_NUMBER = (int, float)
+#: Mesos counts in thousandths.
+_THOUSAND: Final = 1000
+#: Of a framework: what has tasks that hold nothing any more, or that nobody can reach.
+_GONE: Final = ("completed_tasks", "unreachable_tasks")
+
+
+def read(files: list[Path]) -> tuple[Cluster, Allowed]:
+    """Return the cluster of files that a Mesos master wrote."""
+    reader = _Reader()
+    for file in files:
+        reader.read(file)
+    return reader.finish()
+
+
+def amounts_of(given: Mapping[str, Any]) -> dict[str, float]:
+    """Return amounts by resource; CPUs in thousandths, ports by how many there are.
+
+    >>> amounts_of({"cpus": 0.1, "mem": 64, "ports": "[31000-31001, 31005-31005]"})
+    {'cpus': 100.0, 'mem': 64.0, 'ports': 3.0}
+    """
+    found: dict[str, float] = {}
+    for name, value in given.items():
+        if isinstance(value, str):
+            ranges = _RANGE.findall(value)
+            if not re.fullmatch(r"\[[0-9,\s-]*\]", value):
+                raise Odd(f"{name} is {shown(value)}; expected a number, or ranges such as '[31000-32000]'")
+            found[name] = float(sum(int(last) - int(first) + 1 for first, last in ranges))
+            continue
+        if isinstance(value, bool) or not isinstance(value, _NUMBER) or value < 0:
+            raise Odd(f"{name} is {shown(value)}; expected a number of at least 0")
+        thousandths = round(Fraction(repr(value)) * _THOUSAND)
+        found[name] = float(thousandths) if name == "cpus" else float(Fraction(thousandths, _THOUSAND))
+    return found
+
+
+def path_of(role: str) -> str:
+    """Return the path of a role: roles are trees already."""
+    return "/".join(name_in_path(step) for step in role.split("/"))
+
+
+class _Reader:
+    """Gathers agents, frameworks and roles, and then puts tasks where agents are known."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster("mesos", _UNITS, limited=False)
+        self.agents: dict[str, tuple[dict[str, Any], str]] = {}
+        self.frameworks: list[tuple[dict[str, Any], str]] = []
+
+    def read(self, path: Path) -> None:
+        """Take in a file; what the master says of itself is passed over."""
+        takes = {"slaves": self._agent, "frameworks": self._framework, "roles": self._role, "infos": self._quota}
+        takes |= {"": self._weight}
+        for key, value in members(read_text(path), path):
+            if key in ("orphan_tasks", "unregistered_frameworks", "recovered_slaves") and value:
+                self.cluster.notes.add(path.name, key, f"{len(value)} entries are not read", "left out")
+            take = takes.get(key)
+            if take is None or key == END or value == []:
+                continue
+            for entry in value if isinstance(value, list) else [value]:
+                try:
+                    take(part(entry, default={}), path.name)
+                except Odd as error:
+                    named = entry if isinstance(entry, dict) else {}
+                    where = f"{key or 'weights'}: {named.get('name', named.get('id', named.get('role', '?')))!r}"
+                    self.cluster.notes.add(path.name, where, str(error), "left out")
+
+    def _agent(self, given: dict[str, Any], file: str) -> None:
+        name = part(given, "id", kind=str, default="")
+        if not name:
+            raise Odd("it has no id")
+        if name in self.agents:
+            self.cluster.notes.add(file, f"agent {name!r}", "there is an earlier agent of this id", "left out")
+            return
+        for key in ("resources", "used_resources"):  # what is wrong with an agent is told before it is taken
+            amounts_of(part(given, key, default={}))
+        part(given, "active", kind=bool), part(given, "attributes")
+        for role in part(given, "reserved_resources", default={}):
+            what = f"what is reserved for role {role!r}"
+            self.cluster.notes.add(file, f"agent {name!r}", what, "open to all: it is not told who may use it")
+        self.agents[name] = given, file
+
+    def _framework(self, given: dict[str, Any], file: str) -> None:
+        self.frameworks.append((given, file))
+
+    def _role(self, given: dict[str, Any], file: str) -> None:
+        name = part(given, "name", kind=str, default="")
+        self._weight({"role": name, "weight": given.get("weight")}, file)
+        quota = part(given, "quota", default={})
+        if quota:
+            row = self.cluster.queue(path_of(name))
+            row["guarantee"] = amounts_of(part(quota, "guarantee", default={}))
+            row["cap"] = amounts_of(part(quota, "limit", default={}))
+
+    def _quota(self, given: dict[str, Any], file: str) -> None:
+        role = part(given, "role", kind=str, default="")
+        amounts = {
+            part(one, "name", kind=str, default=""): part(one, "scalar", "value", kind=_NUMBER, default=0)
+            for one in part(given, "guarantee", kind=list, default=[])
+        }
+        self.cluster.queue(path_of(role))["guarantee"] = amounts_of(amounts)
+        what = "a guarantee without a limit (before Mesos 1.9 it is both)"
+        self.cluster.notes.add(file, f"quota of {role!r}", what, "taken as a guarantee only")
+
+    def _weight(self, given: dict[str, Any], file: str) -> None:
+        role, weight = part(given, "role", kind=str, default=""), part(given, "weight", kind=_NUMBER, default=1)
+        if not role:
+            raise Odd("it names no role")
+        if weight <= 0:
+            self.cluster.notes.add(file, f"role {role!r}", f"a weight of {weight:g}", f"taken as {LEAST_WEIGHT:g}")
+            weight = LEAST_WEIGHT
+        self.cluster.queue(path_of(role))["weight"] = float(weight)
+
+    def finish(self) -> tuple[Cluster, Allowed]:
+        """Return the cluster; nothing tells where tasks may be, so it is everywhere."""
+        cluster = self.cluster
+        hosts = Counter(str(given.get("hostname", "")) for given, _ in self.agents.values())
+        names: dict[str, str] = {}
+        for agent, (given, file) in self.agents.items():
+            host = str(given.get("hostname", ""))
+            names[agent] = host if host and hosts[host] == 1 else f"{host} ({agent})".strip()
+            closed = "" if part(given, "active", kind=bool, default=True) else "not active"
+            attributes = {
+                key: value if isinstance(value, (str, int, float)) else shown(value)
+                for key, value in part(given, "attributes", default={}).items()
+            }
+            amounts = amounts_of(part(given, "resources", default={}))
+            cluster.add(Node(names[agent], amounts, attributes, closed, file))
+        if self.frameworks:
+            what = "the master does not know what frameworks wait for"
+            cluster.notes.add("", "what waits", what, "nobody waits, and users have no limit of tasks")
+        seen: set[tuple[str, str]] = set()
+        for given, file in self.frameworks:
+            for kind, one in self._holders(given, file):
+                self._run(given, file, (kind, one), names, seen)
+        self._compare(names)
+
+        def allowed(place: Hashable) -> np.ndarray | None:
+            return None
+
+        return cluster, allowed
+
+    def _holders(self, given: dict[str, Any], file: str) -> Iterator[tuple[str, Any]]:
+        """Yield the tasks and executors of a framework that hold something."""
+        for key, kind in (("tasks", "task"), ("executors", "executor")):
+            try:
+                for one in part(given, key, kind=list, default=[]):
+                    yield kind, one
+            except Odd as error:
+                self.cluster.notes.add(file, f"framework {given.get('name')!r}", str(error), "left out")
+        for key in _GONE:
+            if isinstance(given.get(key), list) and given[key]:
+                what = f"{key} ({len(given[key])})"
+                self.cluster.notes.add(file, f"framework {given.get('name')!r}", what, "left out: they hold nothing")
+
+    def _run(
+        self,
+        given: dict[str, Any],
+        file: str,
+        holder: tuple[str, Any],
+        names: dict[str, str],
+        seen: set[tuple[str, str]],
+    ) -> None:
+        kind, one = holder
+        framework = str(given.get("name", given.get("id", "")))
+        named = one if isinstance(one, dict) else {}
+        where = file, f"{kind} {named.get('id', named.get('executor_id', '?'))!r}"
+        try:
+            identity = part(one, "id" if kind == "task" else "executor_id", kind=str, default="")
+            agent = part(one, "slave_id", kind=str, default="")
+            key = f"{kind} of {given.get('id', framework)}", f"{identity} {agent if kind == 'executor' else ''}"
+            if key in seen:
+                self.cluster.notes.add(*where, f"there is an earlier {kind} of this id", "left out")
+                return
+            seen.add(key)
+            state = part(one, "state", kind=str, default=_HOLDS[0])
+            if state not in _HOLDS:
+                self.cluster.notes.add(*where, f"it has finished ({state})", "left out: it holds nothing")
+                return
+            roles = part(given, "roles", kind=list, default=[])
+            role = part(one, "role", kind=str) or part(given, "role", kind=str) or (str(roles[0]) if roles else "*")
+            amounts = amounts_of(part(one, "resources", default={}))
+        except Odd as error:
+            self.cluster.notes.add(*where, str(error), "left out")
+            return
+        demand = tuple(sorted((resource, amount) for resource, amount in amounts.items() if amount > 0))
+        if not demand:
+            if kind == "task":
+                self.cluster.notes.add(*where, "it asks for nothing", "left out")
+            return
+        label = f"{role}/{framework}" + (" executor" if kind == "executor" else "")
+        leaf = Leaf(path_of(role), f"{kind} {given.get('id', framework)}", label, demand)
+        self.cluster.run(leaf, names.get(agent, agent), where)
+
+    def _compare(self, names: dict[str, str]) -> None:
+        """Note agents that say that something else is in use than tasks and executors do."""
+        used: dict[str, dict[str, float]] = {}
+        for leaf, group in self.cluster.groups.items():
+            for node, count in group.running.items():
+                here = used.setdefault(node, {})
+                for resource, amount in leaf.demand:
+                    here[resource] = here.get(resource, 0.0) + count * amount
+        for agent, (given, file) in self.agents.items():
+            if not part(given, "used_resources"):
+                continue
+            said, held = amounts_of(part(given, "used_resources")), used.get(names[agent], {})
+            for resource in sorted(said):
+                if said[resource] != held.get(resource, 0.0):
+                    what = (
+                        f"it says that {said[resource]:g} of {resource!r} are in use, tasks {held.get(resource, 0.0):g}"
+                    )
+                    self.cluster.notes.add(file, f"agent {agent!r}", what, "what tasks say is what is observed")

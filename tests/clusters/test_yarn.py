@@ -1,0 +1,263 @@
+"""YARN: queues of both schedulers, nodes and applications, made by hand in the shapes of the documentation."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from kubernetes_dumps import said
+from profiles import many
+
+
+def node(name, used=(0, 0), left=(8192, 8), **more):
+    """A node: memory and virtual cores in use, and left."""
+    keys = ("usedMemoryMB", "usedVirtualCores", "availMemoryMB", "availableVirtualCores")
+    return (
+        {"id": f"{name}:8041", "state": "RUNNING", "nodeHostName": name}
+        | dict(zip(keys, (*used, *left), strict=True))
+        | more
+    )
+
+
+def app(number, queue="root.a", user="ann", has=(2048, 2), containers=2, **more):
+    known = {"id": f"application_1_{number:04}", "state": "RUNNING", "queue": queue, "user": user}
+    known |= {"allocatedMB": has[0], "allocatedVCores": has[1], "runningContainers": containers}
+    return known | {"startedTime": 1767225600123} | more
+
+
+def asks(count, memory=1024, cores=1, name="*", **more):
+    shape = {"memory": memory, "vCores": cores}
+    return {"priority": 1, "resourceName": name, "numContainers": count, "capability": shape} | more
+
+
+def leaf(name, capacity, most=100.0, **more):
+    return {
+        "type": "capacitySchedulerLeafQueueInfo",
+        "queueName": name,
+        "capacity": capacity,
+        "maxCapacity": most,
+    } | more
+
+
+TREE = [
+    leaf("a", 75.0, absoluteMaxCapacity=80.0, queues={"queue": [leaf("x", 33.3), leaf("y", 66.7, 90.0)]}),
+    leaf("b", 25.0, 40.0, absoluteCapacity=25.0, userLimitFactor=2.0),
+    leaf("stopped", 0.0, state="STOPPED"),
+]
+CAPACITY = {"type": "capacityScheduler", "capacity": 100.0, "maxCapacity": 100.0, "queueName": "root"}
+CAPACITY |= {"queues": {"queue": TREE}}
+
+
+def written(folder, nodes, apps, scheduler=None):
+    documents = {"nodes.json": {"nodes": {"node": nodes}}, "apps.json": {"apps": {"app": apps}}}
+    if scheduler is not None:
+        documents["scheduler.json"] = {"scheduler": {"schedulerInfo": scheduler}}
+    for name, document in documents.items():
+        (folder / name).write_text(json.dumps(document), encoding="utf-8")
+    return folder
+
+
+def read(folder, *given, **options):
+    return fairlp.snapshot(written(folder, *given), **options)
+
+
+def limits(found, path, what):
+    queues = found.instance.queues
+    row = getattr(queues, what)[queues.named(path)]
+    return {r: v for r, v in zip(found.instance.resources, row.tolist(), strict=True) if v and math.isfinite(v)}
+
+
+def test_the_golden_dump(tmp_path):
+    nodes = [node("n1", (3072, 3), (5120, 5)), node("n2", (1024, 1), (7168, 7))]
+    apps = [
+        app(1, "root.a.x", has=(2048, 2)),
+        app(2, "x", has=(1024, 1), containers=1, resourceRequests=[asks(3), asks(3, name="/rack1"), asks(0)]),
+        app(3, "root.b", "bob", (1024, 1), 1),
+        app(4, "b", "bob", (-1, -1), 0, state="FINISHED"),
+        app(5, "b", "eve", (0, 0), 0, state="ACCEPTED", resourceRequests=asks(1, 512)),
+    ]
+    found = read(tmp_path, nodes, apps, CAPACITY)
+    instance = found.instance
+    assert found.scheduler == "yarn" and list(instance.servers) == ["nodes"]
+    assert list(instance.users) == ["a/x/ann", "b/bob", "b/eve"] and instance.queue == ("a/x", "b", "b")
+    assert list(instance.resources) == ["vcores", "memory"] and instance.units == {"memory": "MiB"}
+    assert instance.demands.tolist() == [[1, 1024], [1, 1024], [1, 512]]
+    assert instance.capacities.tolist() == [[16, 16384]]
+    assert instance.task_limits.tolist() == [6, 1, 1]
+    assert found.observed.tasks.to_numpy().tolist() == [[3], [1], [0]]
+    assert found.observed.usage.to_numpy().tolist() == [[4, 4096]]
+    assert found.waiting.to_dict("records") == [
+        {"user": "a/x/ann", "queue": "a/x", "tasks": 3, "since": "2026-01-01T00:00:00Z"},
+        {"user": "b/eve", "queue": "b", "tasks": 1, "since": "2026-01-01T00:00:00Z"},
+    ]
+    weights = {path: instance.queues.weights[instance.queues.named(path)] for path in instance.queues}
+    assert weights == {"": 1, "a": 75, "a/x": 33.3, "a/y": 66.7, "b": 25, "stopped": 1 / 1000}
+    assert limits(found, "a", "guarantees") == {"vcores": 12, "memory": 12288}
+    assert limits(found, "a/x", "guarantees") == pytest.approx({"vcores": 12 * 0.333, "memory": 12288 * 0.333})
+    assert limits(found, "a", "caps") == pytest.approx({"vcores": 12.8, "memory": 16384 * 0.8})
+    assert limits(found, "a/y", "caps") == pytest.approx({"vcores": 11.52, "memory": 16384 * 0.72})
+    assert limits(found, "b", "caps") == pytest.approx({"vcores": 6.4, "memory": 16384 * 0.4})
+    for what, where in (
+        ("it has finished (FINISHED)", "application 'application_1_0004'"),
+        ("limits of single users", "queue 'b'"),
+        ("its state is STOPPED", "queue 'stopped'"),
+        ("a capacity of 0", "queue 'stopped'"),
+        ("nothing tells on which nodes containers run", "2 nodes"),
+    ):
+        assert [place for place, _ in said(found, what)] == [where]
+    assert len(found.not_understood) == 5
+    assert fairlp.snapshot(tmp_path, capacity="free").instance.capacities.tolist() == [[12, 12288]]
+
+
+def test_percentages_with_few_digits_do_not_guarantee_more_than_there_is(tmp_path):
+    thirds = [leaf(name, 33.333336) for name in "abc"]
+    found = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": thirds}})
+    assert said(found, "add up to") == []
+    assert found.instance.queues.guarantees[1:, 1].sum() <= 8192 + 1e-9
+    dict_of_one = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": leaf("a", 100.0)}})
+    assert limits(dict_of_one, "a", "guarantees") == {"vcores": 8, "memory": 8192}
+    weighted = [leaf("a", 0.0, weight=3), leaf("b", 0.0, weight=1)]
+    found = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": weighted}})
+    assert found.instance.queues.weights.tolist() == [1, 3, 1] and not found.instance.queues.guarantees.any()
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_the_fair_scheduler(tmp_path, listed):
+    def queue(name, least=(0, 0), most=(99999, 99), below=(), **more):
+        made = {"queueName": name, "schedulingPolicy": "fair"} | more
+        made |= {"minResources": dict(zip(("memory", "vCores"), least, strict=True))}
+        made |= {"maxResources": dict(zip(("memory", "vCores"), most, strict=True))}
+        return made | ({"childQueues": list(below) if listed else {"queue": list(below)}} if below else {})
+
+    below = [queue("root.a", (1024, 1), (4096, 4), [queue("root.a.x")], weight=3.0), queue("root.b", weight=0)]
+    info = {"type": "fairScheduler", "rootQueue": queue("root", below=below)}
+    found = read(tmp_path, [node("n1", (2048, 2), (6144, 6))], [app(1, "root.a.x")], info)
+    assert found.instance.queue == ("a/x",)
+    assert limits(found, "a", "guarantees") == {"vcores": 1, "memory": 1024}
+    assert limits(found, "a", "caps") == {"vcores": 4, "memory": 4096}
+    assert limits(found, "", "caps") == {}  # of more than there is
+    assert dict(zip(found.instance.queues, found.instance.queues.weights, strict=True)) == {
+        "": 1, "a": 3, "a/x": 1, "b": 1 / 1000
+    }  # fmt: skip
+    assert said(found, "its weight is not printed")[0][0] == "queue 'a/x'"
+
+
+def test_partitions_are_servers(tmp_path):
+    nodes = [node("n1"), node("g1", (4096, 4), (4096, 4), nodeLabels=["gpu"])]
+    usage = [
+        {"partitionName": "", "used": {"memory": 1024, "vCores": 1}},
+        {"partitionName": "gpu", "used": {"memory": 3072, "vCores": 3}},
+    ]
+    apps = [
+        app(1, has=(4096, 4), containers=4, resourceInfo={"resourceUsagesByPartition": usage}),
+        app(2, user="bob", has=(1024, 1), containers=1, appNodeLabelExpression="gpu"),
+        app(3, user="eve", has=(0, 0), containers=0, resourceRequests=[asks(2, nodeLabelExpression="gpu")]),
+    ]
+    found = read(tmp_path, nodes, apps)
+    assert list(found.instance.servers) == ["nodes", "nodes of 'gpu'"]
+    assert found.observed.usage.to_numpy().tolist() == [[1, 1024], [4, 4096]]
+    eligible = dict(zip(found.instance.users, found.instance.eligible.tolist(), strict=True))
+    assert eligible["a/bob"] == eligible["a/eve"] == [False, True]
+    assert said(found, "nodes say that 4 are in use, applications 5")[0][0] == "resource 'vcores'"
+
+
+def test_other_resources_and_containers_that_are_not_alike(tmp_path):
+    def amounts(memory, cores, gpus):
+        information = [{"name": "memory-mb", "value": memory}, {"name": "vcores", "value": cores}]
+        information.append({"name": "yarn.io/gpu", "value": gpus})
+        return {"memory": memory, "vCores": cores, "resourceInformations": {"resourceInformation": information}}
+
+    nodes = [node("n1", usedResource=amounts(10240, 4, 2), availableResource=amounts(2048, 4, 2))]
+    usage = [{"partitionName": "", "used": amounts(10240, 4, 2)}]
+    found = read(
+        tmp_path, nodes, [app(1, has=(10240, 4), containers=3, resourceInfo={"resourceUsagesByPartition": usage})]
+    )
+    assert list(found.instance.resources) == ["vcores", "memory", "yarn.io/gpu"]
+    assert found.instance.demands.tolist() == [[2, 5120, 1]] and found.observed.totals.tolist() == [2]
+    assert found.observed.usage.to_numpy().tolist() == [[4, 10240, 2]]
+    assert said(found, "its 3 containers are not alike")[0][1] == "it counts as equal parts of what it has"
+
+
+def test_a_mapping_that_yarn_writes_as_one_key_many_times(tmp_path):
+    written(tmp_path, [node("n1", (2048, 2))], [])
+    text = json.dumps({"apps": {"app": [app(1) | {"resourceSecondsMap": "HERE"}]}})
+    text = text.replace('"HERE"', '{"entry": {"key": "vcores"}, "entry": {"key": "memory-mb"}}')
+    (tmp_path / "apps.json").write_text(text, encoding="utf-8")
+    assert fairlp.snapshot(tmp_path).observed.totals.to_dict() == {"a/ann": 2}
+
+
+def test_a_list_of_one_is_that_one_and_an_empty_one_is_null(tmp_path):
+    found = read(tmp_path, node("n1", (2048, 2)), app(1))
+    assert found.observed.totals.to_dict() == {"a/ann": 2}
+    (tmp_path / "more.json").write_text('{"apps": null}', encoding="utf-8")
+    assert fairlp.snapshot(tmp_path).observed.totals.to_dict() == {"a/ann": 2}
+
+
+LINES = [
+    ("nodes", node("n1"), "there is an earlier node of this name", "node 'n1:8041'"),
+    ("nodes", node("n9", state="LOST"), "it does not work (LOST)", "node 'n9:8041'"),
+    ("nodes", node("n9", state="DECOMMISSIONING"), "it takes no new containers", "node 'n9:8041'"),
+    ("nodes", node("n9", nodeLabels=["x", "y"]), "labels ['y']", "node 'n9:8041'"),
+    ("nodes", {"id": "n9", "state": "RUNNING"}, "nothing tells what it has", "node 'n9'"),
+    ("nodes", node("n9", (-5, 0)), "amounts are negative", "node 'n9:8041'"),
+    ("nodes", {"state": "RUNNING"}, "it has no id", "node '?'"),
+    ("nodes", 3, "it is 3; expected a mapping", "node '?'"),
+    ("apps", app(1), "there is an earlier application of this number", "application 'application_1_0001'"),
+    ("apps", app(9, "root.zzz"), "queue 'root.zzz' is not there", "application 'application_1_0009'"),
+    ("apps", app(9, "same"), "queue 'same' is the name of several", "application 'application_1_0009'"),
+    ("apps", app(9, has=("1", 1)), "allocatedMB is '1'; expected a whole number", "application 'application_1_0009'"),
+    ("apps", app(9, appNodeLabelExpression="moon"), "a node that is not there", "application 'application_1_0009'"),
+    (
+        "apps",
+        app(9, has=(0, 0), state="ACCEPTED"),
+        "nothing tells what it asks for",
+        "application 'application_1_0009'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("key", "entry", "what", "where"), LINES, ids=[line[2] for line in LINES])
+def test_everything_odd_is_one_clear_line(tmp_path, key, entry, what, where):
+    queues = [
+        leaf("a", 50.0, queues={"queue": [leaf("same", 100.0)]}),
+        leaf("b", 50.0, queues={"queue": [leaf("same", 100.0)]}),
+    ]
+    written(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": queues}})
+    (tmp_path / "odd.json").write_text(json.dumps({key: {key[:-1]: [entry]}}), encoding="utf-8")
+    found = fairlp.snapshot(tmp_path, "yarn")
+    assert [place for place, _ in said(found, what)] == [where]
+
+
+@pytest.mark.parametrize(
+    ("document", "what"),
+    [
+        ({"scheduler": {"schedulerInfo": {"type": "fifoScheduler"}}}, "scheduler of type 'fifoScheduler'"),
+        ({"scheduler": {"schedulerInfo": CAPACITY | {"queues": {"queue": [leaf("a", 101)]}}}}, "expected a percentage"),
+        ({"scheduler": 3}, "expected a mapping"),
+        ({"clusterMetrics": {}}, "it is not read"),
+    ],
+)
+def test_odd_schedulers(tmp_path, document, what):
+    written(tmp_path, [node("n1")], [app(1)])
+    (tmp_path / "odd.json").write_text(json.dumps(document), encoding="utf-8")
+    (tmp_path / "odd2.json").write_text('{"apps": {}}', encoding="utf-8")
+    found = fairlp.snapshot(tmp_path, "yarn")
+    assert len(said(found, what)) == 1 or said(found, "nothing in it tells what it is")
+
+
+@settings(max_examples=many(60), deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("xy"), st.integers(1, 99), st.integers(1, 9999), st.integers(0, 9)), min_size=1)
+)
+def test_what_is_observed_is_the_sum_over_applications(tmp_path_factory, apps):
+    listed = [
+        app(k, user=user, has=(memory, cores), containers=count) for k, (user, cores, memory, count) in enumerate(apps)
+    ]
+    found = read(tmp_path_factory.mktemp("sum"), [node("n1")], listed)
+    assert found.observed.usage.loc["nodes", "vcores"] == sum(cores for _, cores, _, _ in apps)
+    assert found.observed.usage.loc["nodes", "memory"] == sum(memory for _, _, memory, _ in apps)
