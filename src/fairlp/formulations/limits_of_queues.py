@@ -82,9 +82,9 @@ def caps(model: Model, instance: Instance, total: Expression, unit: np.ndarray |
     use = model.parameter("u", (n, r), amount, "amount of r in one unit of what n has")
     limit = model.parameter("Lambda", (v, r), np.where(some, most, 0.0), "amount of r that users below v have at most")
     there = model.subset("V", (v, r), some, "v has a cap of r")
-    y = model.variable("y", n, doc="what n has on all servers")
-    model.constraint("total", y == total)
-    model.constraint("cap", (below * use * y).sum(n) <= limit, over=(v, r), where=there)
+    h = model.variable("h", n, doc="what n has on all servers")
+    model.constraint("total", h == total)
+    model.constraint("cap", (below * use * h).sum(n) <= limit, over=(v, r), where=there)
 
 
 def shortfall(instance: Instance, tasks: np.ndarray) -> Model:

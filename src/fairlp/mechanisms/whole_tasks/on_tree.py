@@ -142,8 +142,8 @@ def _in_bulk(room: Room, rate: dict[int, Fraction], limits: list[float], tasks: 
         return np.asarray(np.maximum(np.floor(level * (1 - LEVEL_ROUNDING) * speed) - has, 0.0))
 
     low = float((has / speed).min())
-    with np.errstate(divide="ignore"):
-        high = low + float((left / (speed @ use)).max(where=(speed @ use) > 0, initial=0.0))
+    pace = speed @ use
+    high = low + float(np.divide(left, pace, out=np.zeros(len(left)), where=pace > 0).max(initial=0.0))
     high = min(high, float(((np.array([limits[n] for n in users]) - 1) / speed).min()))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

@@ -17,15 +17,14 @@ def exact_hierarchical(instance: Instance, number: Callable[[float], Fraction] =
     ``number`` is what a float stands for: itself, or its shortest decimal (:func:`decimal`).
     """
     queues, weights = instance.queues, [number(w) for w in instance.user_weights.tolist()]
-    pool = exact_pool(instance, number)
-    shares = [[number(d) / c if d else Fraction(0) for d, c in zip(row, pool, strict=True)] for row in _rows(instance)]
+    shares = exact_shares(instance, number)
     most = [max(row) for row in shares]
     parents = [0] if queues is None else queues.parents.tolist()
     own = [Fraction(1)] if queues is None else [number(w) for w in queues.weights.tolist()]
     of = [0] * len(weights) if queues is None else queues.of.tolist()
 
     def rates(active: Set[int]) -> dict[int, Fraction]:
-        total = [[Fraction(0)] * len(pool) for _ in own]
+        total = [[Fraction(0)] * len(shares[0]) for _ in own]
         for n in active:
             for r, share in enumerate(shares[n]):
                 total[of[n]][r] += weights[n] * share / most[n]
@@ -57,17 +56,14 @@ class ExactTree:
 
     def __init__(self, instance: Instance, active: Iterable[int], number: Callable[[float], Fraction]) -> None:
         queues, weights = instance.queues, [number(w) for w in instance.user_weights.tolist()]
-        pool = exact_pool(instance, number)
-        shares = [
-            [number(d) / c if d else Fraction(0) for d, c in zip(row, pool, strict=True)] for row in _rows(instance)
-        ]
+        shares = exact_shares(instance, number)
         most = [max(row) for row in shares]
         self.parents = [0] if queues is None else queues.parents.tolist()
         self.own = [Fraction(1)] if queues is None else [number(w) for w in queues.weights.tolist()]
         self.of = [0] * len(weights) if queues is None else queues.of.tolist()
         self.unit = [top / w for top, w in zip(most, weights, strict=True)]
         self.vector = [[w * s / top for s in row] for row, top, w in zip(shares, most, weights, strict=True)]
-        self.total = [[Fraction(0)] * len(pool) for _ in self.own]
+        self.total = [[Fraction(0)] * len(shares[0]) for _ in self.own]
         for n in active:
             for r, amount in enumerate(self.vector[n]):
                 self.total[self.of[n]][r] += amount
@@ -117,6 +113,15 @@ def exact_pool(instance: Instance, number: Callable[[float], Fraction] = Fractio
     return [sum((number(c) * k for c, k in zip(column, counts, strict=True)), Fraction(0)) for column in columns]
 
 
+def exact_shares(instance: Instance, number: Callable[[float], Fraction] = Fraction) -> list[list[Fraction]]:
+    """Return the fraction of the pool that one task of each user takes, by resource."""
+    pool = exact_pool(instance, number)
+    return [
+        [number(d) / c if d else Fraction(0) for d, c in zip(row, pool, strict=True)]
+        for row in instance.demands.tolist()
+    ]
+
+
 def decimal(value: float) -> Fraction:
     """Return the shortest decimal that a float is written as: 0.1 is a tenth.
 
@@ -124,8 +129,3 @@ def decimal(value: float) -> Fraction:
     Fraction(1, 10)
     """
     return Fraction(repr(value))
-
-
-def _rows(instance: Instance) -> list[list[float]]:
-    rows: list[list[float]] = instance.demands.tolist()
-    return rows

@@ -1,0 +1,90 @@
+"""Rates along a tree, filling of a pool, and what guarantees come to: by hand, and against recursion in rationals."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp.formulations.hierarchical import collapsed, parts_of_queues, rates_on_tree
+from fairlp.models.trees.exact import ExactTree, decimal, exact_hierarchical, exact_shares
+from fairlp.models.trees.guarantees import floors
+from profiles import many
+from tree_instances import for_the_oracle, tree_instance
+from tree_oracle import static_rates
+
+
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_rates_are_those_of_the_recursion(seed):
+    rng = np.random.default_rng(seed)
+    instance = tree_instance(rng)
+    data, weights = for_the_oracle(instance)
+    everyone = set(range(len(instance.users)))
+    active = {n for n in everyone if rng.random() < 0.7} or everyone
+    shares = exact_shares(instance)
+    weights = {path: Fraction(w) for path, w in weights.items()}
+    expected = static_rates(data["paths"], weights, [Fraction(w) for w in data["weights"]], shares, active)
+    exact = exact_hierarchical(instance)(active)
+    tree = ExactTree(instance, everyone, Fraction)
+    for n in everyone - active:
+        tree.leave(n)
+    floats = rates_on_tree(instance)(np.isin(np.arange(len(everyone)), list(active)))
+    for n in everyone:
+        if n not in active:
+            assert floats[n] == 0
+            continue
+        tasks = expected[n] / max(shares[n])
+        assert float(tasks) == pytest.approx(floats[n], rel=1e-12)
+        assert exact[n] == tasks == tree.factors()[tree.of[n]] / tree.unit[n]
+
+
+def test_one_unit_of_a_queue_is_one_unit_of_dominant_share():
+    instance = fairlp.Instance.from_arrays(
+        [[2, 1], [1, 2], [1, 1]], [[10, 10]], queue=["q", "q", ""], queues={"q": {"weight": 3}}
+    )
+    rates = rates_on_tree(instance)(np.ones(3, dtype=bool))
+    # the vectors (1, ½) and (½, 1) sum to (1½, 1½): each leaf of q gets 3/1½ = 2 of its own dominant share
+    assert rates.tolist() == pytest.approx([2 * 5, 2 * 5, 10])
+    alone = rates_on_tree(instance)(np.array([True, False, True]))
+    assert alone.tolist() == pytest.approx([3 * 5, 0, 10])
+
+
+def test_a_guarantee_is_shared_as_a_pool_of_its_own():
+    def of(queues, limits=None, queue=("a/x", "a/y", "b")):
+        return fairlp.Instance.from_arrays(
+            [[1, 1], [1, 0], [1, 1]], [[10, 10]], queue=list(queue), queues=queues, task_limits=limits,
+            resources=["cpu", "gpu"],
+        )  # fmt: skip
+
+    assert floors(of({"a": {"guarantee": {"cpu": 4, "gpu": 4}}})).tolist() == pytest.approx([2, 2, 0])
+    # without a guaranteed GPU nobody who needs one is guaranteed a task
+    assert floors(of({"a": {"guarantee": {"cpu": 4}}})).tolist() == pytest.approx([0, 4, 0])
+    assert floors(of({"a": {"guarantee": {"cpu": 4, "gpu": 4}}}, [1, np.inf, 1])).tolist() == pytest.approx([1, 3, 0])
+    # deeper guarantees come first, and count where they are more than those above
+    deep = {"a": {"guarantee": {"cpu": 4, "gpu": 4}}, "a/x": {"guarantee": {"cpu": 3, "gpu": 3}}}
+    assert floors(of(deep)).tolist() == pytest.approx([3, 1, 0])
+    deeper = {"a": {"guarantee": {"cpu": 1, "gpu": 1}}, "a/x": {"guarantee": {"cpu": 3, "gpu": 3}}}
+    assert floors(of(deeper)).tolist() == pytest.approx([3, 0, 0])
+    # a cap below holds within it
+    capped = {"a": {"guarantee": {"cpu": 4, "gpu": 4}}, "a/y": {"cap": {"cpu": 1}}}
+    assert floors(of(capped)).tolist() == pytest.approx([3, 1, 0])
+    assert floors(of({"a": {"cap": {"cpu": 1}}})).tolist() == [0, 0, 0]
+
+
+def test_weights_of_the_tree_made_flat():
+    instance = fairlp.Instance.from_arrays(
+        np.ones((5, 1)), [[10]], queue=["a/x", "a/x", "a", "b", ""], queues={"a": 2, "a/x": 3}, weights=[1, 2, 1, 5, 1]
+    )
+    # root: a 2, b 1, the last user 1; a: x 3, its own user 1
+    expected = [1 / 2 * 3 / 4 * 1 / 3, 1 / 2 * 3 / 4 * 2 / 3, 1 / 2 * 1 / 4, 1 / 4, 1 / 4]
+    assert collapsed(instance).tolist() == pytest.approx(expected) and sum(expected) == 1
+    parts, inside = parts_of_queues(instance.queues, instance.weights, np.ones(5, dtype=bool))
+    by_path = dict(zip(instance.queues.paths, parts, strict=True))
+    assert by_path == pytest.approx({"": 1, "a": 1 / 2, "a/x": 3 / 8, "b": 1 / 4})
+    assert dict(zip(instance.queues.paths, inside, strict=True)) == pytest.approx({"": 4, "a": 4, "a/x": 3, "b": 5})
+
+
+def test_decimals_are_what_is_written():
+    assert decimal(0.1) == Fraction(1, 10) and decimal(3.0) == 3 and decimal(2.5e-7) == Fraction(25, 10**8)

@@ -1,0 +1,175 @@
+"""Hierarchical DRF from its definition, sharing no code with fairlp: recursion over nested dictionaries, and SciPy.
+
+A round maximises t by one linear program and then tries to raise every active user alone; whoever cannot be raised
+leaves, and the rates are computed anew.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from scipy.optimize import linprog
+
+
+def tree_of(paths):
+    """Nested dictionaries: queue → its queues, and the users in it under the key None."""
+    root = {None: []}
+    for n, path in enumerate(paths):
+        node = root
+        for name in path.split("/") if path else []:
+            node = node.setdefault(name, {None: []})
+        node[None].append(n)
+    return root
+
+
+def static_rates(paths, weight_of_queue, weights, shares, active):
+    """Rate of each active user in dominant share for one unit of the root, by recursion from the leaves."""
+    rates = {}
+
+    def vector(node, path):
+        """What the node consumes for one unit of dominant share, and the factor of each user below."""
+        total, factors = [0] * len(shares[0]), {}
+        for n in node[None]:
+            if n in active:
+                top = max(shares[n])
+                total = [a + weights[n] * s / top for a, s in zip(total, shares[n], strict=True)]
+                factors[n] = weights[n]
+        for name, child in node.items():
+            if name is None:
+                continue
+            below = f"{path}/{name}" if path else name
+            own, inside = vector(child, below)
+            if own is None:
+                continue
+            w = weight_of_queue.get(below, 1)
+            total = [a + w * s for a, s in zip(total, own, strict=True)]
+            factors |= {n: w * f for n, f in inside.items()}
+        if not factors:
+            return None, {}
+        if path == "":
+            return total, factors
+        most = max(total)
+        return [a / most for a in total], {n: f / most for n, f in factors.items()}
+
+    _, found = vector(tree_of(paths), "")
+    rates.update(found)
+    return rates
+
+
+def rows(instance_data):
+    """A_ub and b_ub of capacity, limits and caps, over x[n,i] and t at the end."""
+    d, c, limits, eligible, caps, paths = (
+        instance_data[key] for key in ("demands", "capacities", "limits", "eligible", "caps", "paths")
+    )
+    N, K, R = len(d), len(c), d.shape[1]
+    A, b = [], []
+    for i in range(K):
+        for r in range(R):
+            row = np.zeros(N * K + 1)
+            row[np.arange(N) * K + i] = d[:, r]
+            A.append(row)
+            b.append(c[i, r])
+    for n in range(N):
+        if np.isfinite(limits[n]):
+            row = np.zeros(N * K + 1)
+            row[n * K : (n + 1) * K] = 1
+            A.append(row)
+            b.append(limits[n])
+    for path, cap in caps.items():
+        for r, most in cap.items():
+            row = np.zeros(N * K + 1)
+            for n in range(N):
+                if path == "" or paths[n] == path or paths[n].startswith(f"{path}/"):
+                    row[n * K : (n + 1) * K] = d[n, r]
+            A.append(row)
+            b.append(most)
+    runs = eligible & np.array([[(c[i][d[n] > 0] > 0).all() for i in range(K)] for n in range(N)])
+    bounds = [(0, None if runs[n, i] else 0) for n in range(N) for i in range(K)] + [(0, None)]
+    return np.array(A), np.array(b), bounds, runs
+
+
+def hierarchical(instance_data, weight_of_queue, floors=None, base=None):
+    """Tasks of each user, round by round."""
+    d, weights, limits = (instance_data[key] for key in ("demands", "weights", "limits"))
+    N, K = len(d), len(instance_data["capacities"])
+    A, b, bounds, runs = rows(instance_data)
+    pool = instance_data["capacities"].sum(axis=0)
+    shares = [[float(v) for v in row] for row in d / pool]
+    has = np.zeros(N) if floors is None else np.array(floors, dtype=float)
+    base = np.zeros(N) if base is None else base
+    active = {n for n in range(N) if runs[n].any() and limits[n] > 0}
+    active -= {n for n in active if _most(A, b, bounds, N, K, np.zeros(N), n) <= 1e-9}  # a cap of 0
+    while active:
+        found = static_rates(instance_data["paths"], weight_of_queue, weights, shares, active)
+        rate = {n: found[n] / max(shares[n]) for n in active}
+        extra, low = [], []
+        for n in range(N):
+            row = np.zeros(N * K + 1)
+            row[n * K : (n + 1) * K] = -1
+            extra.append(row.copy())
+            low.append(-has[n])
+            if n in active:
+                row[-1] = rate[n]
+                extra.append(row)
+                low.append(-base[n])
+        cost = np.zeros(N * K + 1)
+        cost[-1] = -1
+        solved = linprog(cost, np.vstack([A, extra]), np.concatenate([b, low]), bounds=bounds)
+        assert solved.status == 0, solved.message
+        for n in active:
+            has[n] = max(has[n], base[n] + rate[n] * solved.x[-1])
+        stuck = {n for n in active if _most(A, b, bounds, N, K, has, n) <= has[n] + 1e-7 * (1 + has[n])}
+        assert stuck
+        active -= stuck
+    return has
+
+
+def _most(A, b, bounds, N, K, has, n):
+    """The most tasks that a user can have while the others keep what they have (to 1e-9 of it)."""
+    extra = np.zeros((N, N * K + 1))
+    for m in range(N):
+        extra[m, m * K : (m + 1) * K] = -1
+    cost = np.zeros(N * K + 1)
+    cost[n * K : (n + 1) * K] = -1
+    solved = linprog(cost, np.vstack([A, extra]), np.concatenate([b, -has * (1 - 1e-9)]), bounds=bounds)
+    assert solved.status == 0, solved.message
+    return -solved.fun
+
+
+def whole(paths, weight_of_queue, weights, demands, capacity, limits, caps, ties=-1):
+    """Whole tasks one after the other, in rationals, by the recursion above."""
+    pool = [Fraction(str(c)) for c in capacity]
+    need = [[Fraction(str(v)) for v in row] for row in demands]
+    shares = [[a / c for a, c in zip(row, pool, strict=True)] for row in need]
+    room = {("", r): c for r, c in enumerate(pool)} | {
+        (path, r): Fraction(str(most)) for path, cap in caps.items() for r, most in cap.items()
+    }
+    for path, cap in caps.items():
+        if path == "":
+            for r, most in cap.items():
+                room["", r] = min(pool[r], Fraction(str(most)))
+    tasks = [0] * len(need)
+
+    def rows_of(n):
+        above = [""] + ["/".join(paths[n].split("/")[: k + 1]) for k in range(len(paths[n].split("/")))]
+        return [
+            (path, r) for path in dict.fromkeys(above) for r in range(len(pool)) if (path, r) in room and need[n][r]
+        ]
+
+    def fits(n):
+        return all(need[n][r] <= room[path, r] for path, r in rows_of(n))
+
+    active = {n for n in range(len(need)) if limits[n] >= 1 and fits(n)}
+    while active:
+        found = static_rates(paths, weight_of_queue, weights, shares, active)
+        step = {n: max(shares[n]) / found[n] for n in active}
+        n = min(active, key=lambda n: (tasks[n] * step[n], ties * step[n], n))
+        if fits(n):
+            for path, r in rows_of(n):
+                room[path, r] -= need[n][r]
+            tasks[n] += 1
+            if tasks[n] < int(min(limits[n], 1e9)):
+                continue
+        active.discard(n)
+    return tasks
