@@ -1,0 +1,139 @@
+"""Audits along a tree, with planted allocations: each is broken by a little and by a lot, and names its culprit."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.auditing.properties import PROPERTIES
+from profiles import many
+from tree_instances import tree_instance
+
+TREE = [name for name, row in PROPERTIES.items() if row.tree]
+
+
+def two_teams(**more):
+    """Two queues of equal weight; a has two users, one of whom needs the other resource."""
+    given = {"queue": ["a", "a", "b"], "queues": {"b": {"cap": {"cpu": 6}}, "a": {"guarantee": {"cpu": 4, "gpu": 4}}}}
+    return Instance.from_arrays(
+        [[1, 0], [0, 1], [1, 1]], [[10, 10]], users=["x", "y", "z"], resources=["cpu", "gpu"], **(given | more)
+    )
+
+
+def audited(instance, tasks, name):
+    return fairlp.audit(instance, np.array(tasks, dtype=float)[:, None], [name]).iloc[0]
+
+
+@pytest.mark.parametrize("off", [1e-6, 1.0])
+def test_caps(off):
+    assert audited(two_teams(), [4, 4, 6], "caps kept").holds is True
+    found = audited(two_teams(), [4, 4, 6 + 6 * off], "caps kept")
+    assert found.holds is False and found.margin == pytest.approx(-off)
+    assert found.witness.startswith("queue 'b' has ") and "'cpu' and its cap is 6" in found.witness
+
+
+@pytest.mark.parametrize("off", [1e-6, 1.0])
+def test_guarantees(off):
+    # as a pool of its own the guarantee gives x four CPUs and y four GPUs; one of both is what counts
+    assert audited(two_teams(), [4, 0, 6], "guarantees kept").holds is True
+    found = audited(two_teams(), [4 - 4 * off, 4 - 4 * off, 6], "guarantees kept")
+    assert found.holds is False and found.margin == pytest.approx(-off)
+    assert found.witness.startswith("queue 'a' has ") and "of the 4 that it is guaranteed" in found.witness
+    limited = two_teams(task_limits=[1, 0, np.inf])
+    assert audited(limited, [1, 0, 6], "guarantees kept").holds is True
+    assert audited(limited, [0.5, 0, 6], "guarantees kept").holds is False
+
+
+@pytest.mark.parametrize("off", [1e-6, 0.2])
+def test_what_weights_promise(off):
+    plain = two_teams(queues={"a": {"weight": 3}})
+    # a's part is 3/4, and 3/8 for each of its users; b's is 1/4
+    right = [3.75, 7.5, 2.5]
+    assert audited(plain, right, "hierarchical share guarantee").holds is True
+    found = audited(plain, [3.75 - 10 * off, 7.5, 2.5], "hierarchical share guarantee")
+    assert found.holds is False and found.margin == pytest.approx(-off)
+    assert found.witness.startswith("'x' of queue 'a'") and "promise 0.375" in found.witness
+    assert audited(plain, right, "queue share guarantee").holds is True
+    found = audited(plain, [3.75, 7.5 - 10 * off, 2.5], "queue share guarantee")
+    assert found.holds is False and found.margin == pytest.approx(-off)
+    assert found.witness.startswith("queue 'a' has") and "promise 0.75" in found.witness
+    # whoever has all its tasks lacks nothing
+    full = plain.replace(task_limits=[1, 1, np.inf])
+    for name in ("hierarchical share guarantee", "queue share guarantee"):
+        assert audited(full, [1, 1, 2.5], name).holds is True
+        assert audited(full, [1, 1, 2.4], name).holds is False
+
+
+@pytest.mark.parametrize("off", [1e-6, 0.2])
+def test_envy_within_a_queue(off):
+    instance = Instance.from_arrays([[1], [1], [1]], [[9]], queue=["a", "a", "b"], weights=[1, 2, 1])
+    assert audited(instance, [1, 2, 6], "envy-free within queues").holds is True
+    found = audited(instance, [1, 2 * (1 + off), 6], "envy-free within queues")
+    assert found.holds is False and found.margin == pytest.approx(-off / 9)
+    assert "'user1' would run" in found.witness and "'user2' of the same queue 'a'" in found.witness
+
+
+def test_a_group_that_lies_together_is_found():
+    """DRF on each queue's sum, by a mechanism of one's own that believes what it is told of demands."""
+
+    @fairlp.mechanism("by-claims", title="in proportion to claims", source="test")
+    def by_claims(given: Instance) -> np.ndarray:
+        claims = given.demands.sum(axis=1)
+        return np.array(claims / claims.sum() * given.pool[0] / given.demands[:, 0])[:, None]
+
+    instance = Instance.from_arrays([[1, 1], [1, 1], [1, 1]], [[9, 99]], queue=["a", "a", "b"])
+    found = fairlp.audit(instance, fairlp.allocate(instance, by_claims), ["group strategy-proof"]).iloc[0]
+    assert found.holds is False and "would each run more tasks of their own by claiming to need" in found.witness
+    honest = fairlp.allocate(instance, "h-drf")
+    kept = fairlp.audit(instance, honest, ["group strategy-proof"], tries=20).iloc[0]
+    assert kept.holds is None and "no lie that pays was found in 20 tries" in kept.witness
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_nothing_to_check_is_vacuous(name):
+    bare = Instance.from_arrays([[1], [1]], [[9]])
+    assert (
+        fairlp.audit(bare, fairlp.allocate(bare, "drf"), [name]).witness[name] == "vacuous: the instance has no queues"
+    )
+    flat = bare.replace(queue=["a", "b"])
+    found = fairlp.audit(flat, fairlp.allocate(flat, "h-drf"), [name], tries=3).iloc[0]
+    vacuous = name in ("caps kept", "guarantees kept", "envy-free within queues")
+    assert found.witness.startswith("vacuous") == vacuous or name == "group strategy-proof"
+
+
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_h_drf_keeps_what_it_promises(seed):
+    """Without guarantees and caps on one server: what weights promise to users and queues, with limits or without."""
+    instance = tree_instance(np.random.default_rng(seed), limits=seed % 2 == 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = fairlp.audit(
+            instance, fairlp.allocate(instance, "h-drf"), [n for n in TREE if n != "group strategy-proof"]
+        )
+    assert not (found.holds == False).any(), found.witness.to_dict()  # noqa: E712
+
+
+def test_counterexamples_on_trees_ship_and_are_found():
+    worse = fairlp.counterexample("h-drf-collapsed", "queue share guarantee")
+    assert fairlp.audit(worse, fairlp.allocate(worse, "h-drf-collapsed")).holds["queue share guarantee"] is False
+    assert fairlp.audit(worse, fairlp.allocate(worse, "h-drf")).holds["queue share guarantee"] is True
+    found = fairlp.counterexample("h-drf-collapsed", "queue share guarantee", search=True, seed=1, servers=1)
+    assert found.queue is not None and len(found.users) <= 3
+    standing = fairlp.promises(mechanisms=["h-drf", "h-drf-collapsed"]).standing
+    assert standing["h-drf", "queue share guarantee"] == "stands under its condition"
+    assert standing["h-drf-collapsed", "queue share guarantee"] == "not promised"
+    assert standing["h-drf", "group strategy-proof"] == "stands"
+
+
+def test_pareto_optimality_within_caps_and_of_what_breaks_them():
+    capped = Instance.from_arrays([[1], [1]], [[10]], queue=["a", "b"], queues={"a": {"cap": {"resource1": 2}}})
+    inside = fairlp.allocate(capped, "h-drf")
+    assert inside.totals.tolist() == pytest.approx([2, 8])
+    assert fairlp.audit(capped, inside).holds["Pareto-optimal"] is True
+    assert audited(capped, [1, 8], "Pareto-optimal").holds is False
+    assert audited(capped, [2, 7], "Pareto-optimal").holds is False
+    assert audited(capped, [4, 6], "Pareto-optimal").holds is True  # judged with what it takes
