@@ -40,6 +40,7 @@ FAMILIES: dict[str, str] = {
     "ceei": _COMPLAINTS,
     "drf-discrete": _WHOLE_TASKS,
     "h-drf-discrete": _WHOLE_TASKS,
+    "h-drf-naive": _WHOLE_TASKS,
     "drf-milp": _WHOLE_TASKS,
     "pdrf": _WHOLE_TASKS,
     "sequential-minmax": _WHOLE_TASKS,

@@ -18,11 +18,14 @@ from ..mechanism import Asked, Tasks
 from . import precomputed
 from .filling import RULES, Filling
 from .leximin import discrete_leximin
+from .naive_tree import naive
 from .on_tree import never
 from .picking import Pick, pick_by_pick
 from .placement import SLOTS, SYSTEM, UNITS, note_on_slots, place
 from .shares import TIES, Pool
 
+#: Turnovers of all tasks that a naive tree is given, unless told otherwise, to come to rest.
+TURNOVER = 100
 REPAIRS: tuple[str, ...] = ("none", "ascending", "filling")
 
 
@@ -50,6 +53,18 @@ def on_tree(asked: Asked, *, run: Callable[[Instance, str], np.ndarray]) -> Task
     return Tasks(
         run(asked.instance, given["ties"])[:, None], notes=_note_on(asked.instance, sorted(never(asked.instance)))
     )
+
+
+def naive_tree(asked: Asked) -> Tasks:
+    """Serve the child of the lowest share from the root down; then let tasks end, and offer their room again."""
+    turnover = asked.parameters.get("turnover", TURNOVER)
+    if isinstance(turnover, bool) or not isinstance(turnover, int) or turnover < 0:
+        raise InstanceError(f"turnover={turnover!r}; expected how often everybody's tasks end, a whole number >= 0")
+    tasks, settled = naive(asked.instance, turnover)
+    notes = _note_on(asked.instance, sorted(never(asked.instance)))
+    if turnover and not settled:
+        notes = (*notes, f"after {turnover} turnovers the shares still change")
+    return Tasks(tasks[:, None], notes=notes)
 
 
 def precomputed_drf(asked: Asked, *, tasks_of: Callable[[Asked, Pool, bool], np.ndarray]) -> Tasks:
