@@ -271,32 +271,6 @@ def _queued(demands: object, users: list[str], queue: list[str | None], name: st
     )
 
 
-def bhattacharya_starvation() -> Instance:
-    """Bhattacharya et al., SoCC 2013: 60 CPUs and 60 GPUs, queue n2 with a (CPU) and b (GPU) beside n1 (GPU).
-
-    Hierarchical DRF gives n1 and b half of the GPUs each and a all CPUs; a naive tree of shares starves b.
-    """
-    table, queue = [[0, 1], [1, 0], [0, 1]], [None, "n2", "n2"]
-    return _queued(table, ["n1", "a", "b"], queue, "bhattacharya-starvation")
-
-
-def bhattacharya_blocked() -> Instance:
-    """Bhattacharya et al., SoCC 2013: CPUs for n1, n2 and n3's first user, GPUs for its second one and n4.
-
-    Hierarchical DRF shares each in equal parts; counting what a blocked user has would take from its sibling.
-    """
-    table = [[1, 0], [1, 0], [1, 0], [0, 1], [0, 1]]
-    users, queue = ["n1", "n2", "n3,1", "n3,2", "n4"], [None, None, "n3", "n3", None]
-    return _queued(table, users, queue, "bhattacharya-blocked")
-
-
-def _queued(demands: object, users: list[str], queue: list[str | None], name: str) -> Instance:
-    resources = ["cpu", "gpu"]
-    return Instance.from_arrays(
-        demands, [[60, 60]], users=users, servers=["pool"], resources=resources, queue=queue, name=name
-    )
-
-
 def requests(fractions: object, entitlements: object, name: str = "") -> Instance:
     """Return an instance of requests r[n,j] in [0, 1], fractions of capacity: one task each, which may run in part."""
     table = np.asarray(fractions, dtype=float)

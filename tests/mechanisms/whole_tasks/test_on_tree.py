@@ -99,29 +99,3 @@ def test_a_naive_tree_keeps_caps_and_limits():
         found = fairlp.allocate(instance.replace(task_limits=[45, 20, 60]), "h-drf-naive", turnover=turnover)
         assert found.totals.tolist() == [45, 20, 10]
     assert fairlp.validate(instance, "h-drf-naive").agrees.all()
-
-
-def test_a_naive_tree_of_shares_starves_in_time():
-    """The two examples of the paper: right at first, and wrong once tasks have ended and their room was offered again."""
-    starved, blocked = examples.load("bhattacharya-starvation"), examples.load("bhattacharya-blocked")
-    first = fairlp.allocate(starved, "h-drf-naive", turnover=0).totals
-    assert first["b"] == pytest.approx(30, abs=1) and first["a"] == 60
-    assert fairlp.allocate(starved, "h-drf-naive").totals.to_dict() == {"n1": 60, "a": 60, "b": 0}
-    assert fairlp.allocate(starved, "h-drf-discrete").totals.to_dict() == {"n1": 30, "a": 60, "b": 30}
-    assert fairlp.allocate(blocked, "h-drf-naive").totals.tolist() == [30, 30, 0, 30, 30]
-    assert fairlp.allocate(blocked, "h-drf-discrete").totals.tolist() == [20, 20, 20, 30, 30]
-    for instance, user in ((starved, "b"), (blocked, "n3,1")):
-        found = fairlp.audit(instance, fairlp.allocate(instance, "h-drf-naive"), ["hierarchical share guarantee"]).iloc[0]
-        assert found.holds is False and f"'{user}'" in found.witness
-    unsettled = fairlp.allocate(starved, "h-drf-naive", turnover=2)
-    assert unsettled.notes == ("after 2 turnovers the shares still change",)
-    with pytest.raises(InstanceError, match="turnover=-1"):
-        fairlp.allocate(starved, "h-drf-naive", turnover=-1)
-
-
-def test_a_naive_tree_keeps_caps_and_limits():
-    instance = examples.load("bhattacharya-starvation").replace(queues={"n2": {"weight": 2, "cap": {"gpu": 10}}})
-    for turnover in (0, 50):
-        found = fairlp.allocate(instance.replace(task_limits=[45, 20, 60]), "h-drf-naive", turnover=turnover)
-        assert found.totals.tolist() == [45, 20, 10]
-    assert fairlp.validate(instance, "h-drf-naive").agrees.all()
