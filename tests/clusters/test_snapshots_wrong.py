@@ -110,6 +110,7 @@ LINES = [
     (pod("odd", containers={}), "containers is a mapping; expected a list", "Pod 'odd'"),
     (pod("odd", tomorrow=1), "unknown field spec.tomorrow", "pod 'ml/odd'"),
     (pod("odd", topologySpreadConstraints=[{}]), "spec.topologySpreadConstraints", "pod 'ml/odd'"),
+    (pod("odd", priorityClassName="high"), "spec.priorityClassName", "pod 'ml/odd'"),
     (pod("odd", affinity={"podAntiAffinity": {"x": 1}}), "affinity.podAntiAffinity", "pod 'ml/odd'"),
     (pod("odd", requests={"foo": "1", "cpu": "1"}), "it is asked for, but no node has it", "resource 'foo'"),
     (pod("odd", owner=("Job", "odd"), nodeSelector={"z": "m"}), "no node may take its tasks", "user 'ml/odd'"),

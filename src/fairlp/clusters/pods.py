@@ -16,13 +16,13 @@ _KNOWN: Final = frozenset(
     """
     activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks
     ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride
-    imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy priority priorityClassName
-    readinessGates resources restartPolicy runtimeClassName schedulerName schedulingGates securityContext
+    imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy priority
+    readinessGates resources restartPolicy runtimeClassName schedulerName securityContext
     serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain
     terminationGracePeriodSeconds tolerations volumes
     """.split()  # noqa: SIM905 — one name a line would be forty lines
 )
-_UNREAD: Final = frozenset({"topologySpreadConstraints", "resourceClaims"})
+_UNREAD: Final = frozenset({"topologySpreadConstraints", "resourceClaims", "priorityClassName", "schedulingGates"})
 _FINISHED: Final = ("Succeeded", "Failed")
 _BY_CRON = re.compile(r"(.+)-[0-9]{8,}")
 

@@ -213,6 +213,7 @@ def _allocation(given: dict[str, Any]) -> Iterator[tuple[str, Amounts]]:
     nodes = resources.get("nodes")
     entries = nodes.get("allocation") if isinstance(nodes, dict) else resources.get("allocated_nodes")
     for entry in entries if isinstance(entries, list) else []:
+        entry = part(entry, default={})
         name = part(entry, "name", kind=str) or part(entry, "nodename", kind=str)
         cpus = entry.get("cpus_used", entry.get("cpus"))
         memory = entry.get("memory_allocated", entry.get("memory"))
