@@ -74,7 +74,7 @@ def test_what_it_is_not_defined_for_and_what_it_says():
 
 
 def test_a_naive_tree_of_shares_starves_in_time():
-    """The two examples of the paper: right at first, and wrong once tasks have ended and their room was offered again."""
+    """The two examples of the paper: right at first, wrong once tasks ended and their room was offered again."""
     starved, blocked = examples.load("bhattacharya-starvation"), examples.load("bhattacharya-blocked")
     first = fairlp.allocate(starved, "h-drf-naive", turnover=0).totals
     assert first["b"] == pytest.approx(30, abs=1) and first["a"] == 60

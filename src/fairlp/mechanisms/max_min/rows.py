@@ -46,7 +46,7 @@ COLLAPSED_LP = Method("lp", settled(with_limits), cost="a few LPs a round", solv
 COUNT = ("count",)
 
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "global bottleneck", "single-resource")
-_PLAIN = "all run on one server and no queue has a guarantee or a cap"
+_PLAIN = "all run on one server and nobody has a task limit and no queue has a guarantee or a cap"
 _LEAVES, _QUEUES = f"hierarchical share guarantee if {_PLAIN}", f"queue share guarantee if {_PLAIN} (ours)"
 _KEPT = ("caps kept (ours)", "guarantees kept (ours)")
 _ALONE = "population-monotonic if all demands are positive"
@@ -162,7 +162,7 @@ ROWS = (
             _LEAVES,
             _QUEUES,
             *_KEPT,
-            "envy-free within queues (ours)",
+            "envy-free within queues if no queue has a guarantee or a cap (ours)",
         ),
         (NO_RATES, ONE_WEIGHT),
         options=COUNT,
