@@ -258,3 +258,22 @@ def test_objects_may_lie_in_several_files_and_forms(tmp_path):
     (tmp_path / ".hidden").write_text("{")
     found = fairlp.snapshot(tmp_path)
     assert found.observed.totals.to_dict() == {"ml/web": 1} and found.waiting["tasks"].tolist() == [1]
+
+
+def test_what_only_closed_nodes_have_is_nobodys_who_waits(tmp_path):
+    gpus = {"cpu": "1", "nvidia.com/gpu": "1"}
+    nodes = [node("n1"), node("g1", allocatable={"nvidia.com/gpu": "4"}, unschedulable=True)]
+    waits = pod("w", "x", ("Job", "w"), requests=gpus)
+    found = read(tmp_path, *nodes, pod("a", on="n1"), waits)
+    assert list(found.instance.users) == ["ml/web"] and found.waiting["user"].tolist() == ["x/w"]
+    assert said(found, "no node that takes new tasks has it")[0][0] == "resource 'nvidia.com/gpu'"
+    assert said(found, "nvidia.com/gpu is nowhere (0 run, 1 wait)") == [("user 'x/w'", "left out of the instance")]
+    found = read(tmp_path, *nodes, pod("a", on="n1"), waits, pod("b", "y", ("Job", "b"), "g1", gpus))
+    assert found.instance.capacities[:, 2].tolist() == [0, 1] and "x/w" in found.instance.users
+
+
+def test_a_device_that_is_gone_is_no_part_of_what_runs(tmp_path):
+    items = [pod("a", "x", on="n1", requests={"cpu": "1", "foo": "1"}), pod("b", requests={"foo": "2", "cpu": "1"})]
+    found = read(tmp_path, node("n1"), *items)
+    assert list(found.instance.users) == ["x/web"] and list(found.instance.resources) == ["cpu", "pods"]
+    assert found.waiting["user"].tolist() == ["ml/web"]

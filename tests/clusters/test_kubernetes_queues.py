@@ -128,6 +128,18 @@ def test_what_kueue_says_that_a_tree_cannot(tmp_path):
     assert limits(found, "(no queue)/ml", "caps") == {"cpu": 1000}
 
 
+def test_a_cohort_below_another_may_borrow_so_much(tmp_path):
+    items = [
+        kueue("Cohort", "lab", {"parent": "org", "resourceGroups": flavors(("cpu", 1, {"borrowingLimit": 2}))}),
+        kueue("ClusterQueue", "red", {"cohort": "lab", "resourceGroups": flavors(("cpu", 4, {}))}),
+        kueue("ClusterQueue", "blue", {"cohort": "org", "resourceGroups": flavors(("cpu", 3, {}))}),
+        kueue("LocalQueue", "q", {"clusterQueue": "red"}, namespace="ml"),
+    ]
+    found = read(tmp_path, node("n1"), in_queue("a", "q", "n1"), *items)
+    assert limits(found, "org/lab", "caps") == {"cpu": 7000}
+    assert limits(found, "org", "caps") == {"cpu": 8000}
+
+
 def test_guarantees_of_more_than_there_is_are_told(tmp_path):
     queues = [
         kueue("ClusterQueue", "big", {"resourceGroups": flavors(("cpu", 100, {}))}),

@@ -151,21 +151,29 @@ def _may_run(cluster: Cluster, row: Row) -> bool:
 def _resources(cluster: Cluster, nodes: list[Node], rows: list[Row]) -> tuple[list[str], list[Row]]:
     """Return the resources that somebody asks for and some node has, and the rows that ask for any of them."""
     asked = {resource for row in rows for resource, _ in row.leaf.demand}
-    has = {resource for node in nodes for resource, amount in node.amounts.items() if amount > 0}
+    known = {resource for node in cluster.nodes.values() for resource, amount in node.amounts.items() if amount > 0}
+    # a node that takes no new tasks has what runs on it
+    has = {r for node in nodes if not node.closed for r, amount in node.amounts.items() if amount > 0}
+    has |= {r for row in rows for r, _ in row.leaf.demand if any(nodes[k].closed for k in row.running)} & known
     for resource in sorted(asked - has):
-        cluster.notes.add("", f"resource {resource!r}", "it is asked for, but no node has it", "left out of demands")
-    for resource in sorted(has - asked):
+        what = "it is asked for, but no node " + ("that takes new tasks " if resource in known else "") + "has it"
+        cluster.notes.add("", f"resource {resource!r}", what, "left out, with those who only wait")
+    for resource in sorted(known - asked):
         cluster.notes.add("", f"resource {resource!r}", "nodes have it, but nobody asks for it", "left out")
     order = {resource: k for k, resource in enumerate(cluster.order)}
     resources = sorted(asked & has, key=lambda resource: (order.get(resource, len(order)), resource))
     kept = []
     for row in rows:
+        missing = [resource for resource, _ in row.leaf.demand if resource not in has]
         row.leaf = row.leaf._replace(demand=tuple(entry for entry in row.leaf.demand if entry[0] in has))
-        if row.leaf.demand:
+        if row.leaf.demand and not (missing and not row.running):
             kept.append(row)
-        else:
-            what = f"its tasks ask for nothing that is counted ({sum(row.running.values())} run)"
-            cluster.notes.add("", f"user {row.leaf.label!r}", what, "left out of the instance")
+            continue
+        what = (
+            f"no node may take its tasks: {', '.join(missing)} is nowhere" if missing else "its tasks ask for nothing"
+        )
+        what += f" ({sum(row.running.values())} run, {row.group.waiting} wait)"
+        cluster.notes.add("", f"user {row.leaf.label!r}", what, "left out of the instance")
     return resources, kept
 
 

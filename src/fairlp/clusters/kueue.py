@@ -188,9 +188,22 @@ class Kueue:
                 for depth in range(1, len(above) + (1 if one is self._queues.get(name) else 2)):
                     total = below.setdefault("/".join(path.split("/")[:depth]), {})
                     total[resource] = total.get(resource, Fraction(0)) + value
+        borrowing = self._borrowing_of_cohorts()
         for path, total in below.items():
+            cohort = borrowing.get(path)
+            if cohort is not None:
+                more = {r: limit for r, limit in cohort.items() if limit is not None}
+                cluster.queue(path)["cap"] = {r: amount(r, total[r] + limit) for r, limit in more.items()}
             if "/" not in path and path not in self._paths.values():  # nobody lends to a root
                 cluster.queue(path)["cap"] = {r: amount(r, value) for r, value in total.items()}
+
+    def _borrowing_of_cohorts(self) -> dict[str, dict[str, Fraction | None]]:
+        """Return what cohorts below others may borrow, by path."""
+        return {
+            "/".join([*self._above(one.parent), name_in_path(name)]): one.borrowing
+            for name, one in self._cohorts.items()
+            if one.parent and one.borrowing
+        }
 
     def _caps(self, one: _Quota, lent: bool) -> dict[str, float]:
         """Return what a ClusterQueue may have: its quota, and what it may borrow where there is a cohort."""
