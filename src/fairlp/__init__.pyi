@@ -45,6 +45,8 @@ from .models.programs.solution import Options as Options
 from .models.programs.solution import Solution as Solution
 from .models.programs.solution import Status as Status
 from .models.programs.solution import Termination as Termination
+from .reports.charts import charts as charts
+from .reports.page import report as report
 from .reports.tables import fair_shares as fair_shares
 from .reports.what_if import what_if as what_if
 from .solvers.backends.base import BaseBackend as Backend  # noqa: F401

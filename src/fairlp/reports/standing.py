@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,9 @@ from ..models.trees.guarantees import floors
 from ..tolerances import AUDIT
 from .stops import MOST_USERS, Blocking, Stop, largest
 from .subject import Subject, chosen
+
+#: What is said to stop a user of whom a task fits somewhere.
+ROOM: Final = "nothing: it fits"
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +228,7 @@ class Standing:
         if stop.why == "cap":
             assert self.instance.queues is not None
             return f"cap of {self.instance.resources[stop.resource]}", 0, str(self.instance.queues.paths[stop.queue])
-        words = {"room": "nothing: it fits", "nowhere": "it fits no server"}
+        words = {"room": ROOM, "nowhere": "it fits no server"}
         return words.get(stop.why) or str(self.instance.resources[stop.resource]), count, nearest
 
 

@@ -1,0 +1,126 @@
+"""All that a page says, found once: the tables behind its sections and its pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..api import allocate_all, comparison_table, formulate
+from ..auditing import audit
+from ..auditing.properties import PROPERTIES
+from ..errors import NotDefinedError
+from ..mechanisms.allocation import Allocation
+from ..mechanisms.certificates import by_rounds
+from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.table import TABLE
+from .classes import Classes
+from .prices import next_to_buy
+from .standing import Standing
+
+#: Pairs of users and servers up to which every mechanism is compared and every property asked.
+MOST_PAIRS = 250_000
+#: What is left out beyond that: it looks at every pair of users, or solves a program of every user and server.
+_COSTLY = ("Pareto-optimal", "non-wasteful", "leximin", "PS-DSF")
+#: What a page calls that which runs now.
+OBSERVED = "observed"
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What there is to say of a standing.
+
+    Attributes
+    ----------
+    standing : Standing
+    mechanisms : sequence of str or Mechanism, or None
+        Those to compare; None for those that go without saying.
+    """
+
+    standing: Standing
+    mechanisms: Any = None
+
+    @property
+    def large(self) -> bool:
+        """Whether there are so many users and servers that only what is quick is found."""
+        instance = self.standing.instance
+        return len(instance.users) * len(instance.servers) > MOST_PAIRS
+
+    @cached_property
+    def classes(self) -> Classes:
+        """Servers by class."""
+        return Classes.among(self.standing.instance)
+
+    @cached_property
+    def in_use(self) -> pd.DataFrame:
+        """Fraction in use, classes × resources; NaN where there is no capacity."""
+        instance, classes = self.standing.instance, self.classes
+        usage = self.standing.allocation.usage.to_numpy()
+        used = np.column_stack([np.bincount(classes.of, weights=u, minlength=len(classes.names)) for u in usage.T])
+        there = classes.capacities > 0
+        fraction = np.divide(used, classes.capacities, out=np.full(used.shape, np.nan), where=there)
+        return pd.DataFrame(fraction, index=classes.names, columns=list(map(str, instance.resources)))
+
+    @cached_property
+    def compared(self) -> dict[str, Allocation | None]:
+        """What runs now, where that is known, what is fair, and what other mechanisms give, by name."""
+        standing = self.standing
+        names: list[str | Mechanism] = list(self.mechanisms or ())
+        if not names:
+            rows = [row for row in TABLE.values() if row.compared and row.undefined(standing.instance) is None]
+            names = [row.name for row in rows if not self.large or getattr(row.prove, "func", None) is by_rounds]
+        others = [name for name in names if getattr(name, "name", name) != standing.fair.mechanism]
+        now = {} if standing.subject.observed is None else {OBSERVED: standing.subject.observed}
+        return {**now, standing.fair.mechanism: standing.fair, **allocate_all(standing.instance, others)}
+
+    @cached_property
+    def comparison(self) -> pd.DataFrame:
+        """Figures of the mechanisms: total tasks, shares, use of each resource."""
+        return comparison_table(self.standing.instance, self.compared, "summary").drop(columns="seconds")
+
+    @cached_property
+    def prices(self) -> pd.DataFrame | None:
+        """What to buy next; None where the mechanism has no prices."""
+        return next_to_buy(self.standing.fair, self.classes)
+
+    @cached_property
+    def findings(self) -> pd.DataFrame:
+        """What the audit says of what runs now (of what is fair, where nothing is known to run)."""
+        standing = self.standing
+        given = standing.subject.tasks if standing.subject.tasks is not None else standing.fair
+        return audit(standing.instance, given, self.asked)
+
+    @property
+    def asked(self) -> list[str]:
+        """Properties that are asked for when none is named: those that need no mechanism to be run again."""
+        tree = self.standing.instance.queues is not None
+        return [
+            name
+            for name, row in PROPERTIES.items()
+            if not row.reruns and (tree or not row.tree) and not (self.large and name.startswith(_COSTLY))
+        ]
+
+    @property
+    def left_out(self) -> list[str]:
+        """Properties that are not asked for because of the size."""
+        return [name for name in PROPERTIES if self.large and name.startswith(_COSTLY)]
+
+    @cached_property
+    def model(self) -> str:
+        """The model of what is fair, as mathematics in text; empty for a procedure."""
+        try:
+            fair = self.standing.fair
+            return str(formulate(self.standing.instance, fair.mechanism, **fair.parameters))
+        except NotDefinedError:
+            return ""
+
+
+def answer(name: str, holds: Any, witness: str) -> str:
+    """Return what a table says of a property: yes, no, that it is not applicable, or that a search found nothing."""
+    if holds is not None and holds == holds:
+        return "yes" if holds else "no"
+    searched = name in PROPERTIES and PROPERTIES[name].reruns and "which proves nothing" in witness
+    return "none found" if searched else "not applicable"

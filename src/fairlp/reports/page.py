@@ -1,0 +1,110 @@
+"""``report``: one self-contained page of HTML, from a template, with its script and its pictures' data in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from .._version import __version__
+from ..clusters.result import Snapshot
+from ..mechanisms.mechanism import Mechanism
+from ..models.files.whole_files import home, write_text
+from ..models.instances.instance import Instance
+from .charts import drawn
+from .facts import Facts
+from .layout import raw, shown
+from .packages import need
+from .sections import sections
+from .standing import Standing
+from .subject import Subject, subject_of
+
+
+def report(
+    given: Snapshot | Instance | Subject | str | Path,
+    output: str | Path,
+    mechanism: str | Mechanism | None = None,
+    *,
+    observed: Any = None,
+    compare: Any = None,
+    **options: Any,
+) -> Path:
+    """Write a report as one page of HTML that needs no network.
+
+    Parameters
+    ----------
+    given, mechanism, observed, **options
+        As for :func:`fairlp.fair_shares`.
+    output : str or Path
+        The file, usually ``.html``; it appears whole, and replaces what is there.
+    compare : sequence of str or Mechanism, optional
+        Mechanisms to compare; by default all that are defined (of many users and servers those that are quick).
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    ReportNotAvailableError
+        Where Altair, vl-convert or Jinja is not installed: ``pip install "fairlp[report]"``.
+    """
+    for name in ("altair", "vl_convert", "jinja2"):  # before anything is found
+        need(name)
+    subject = subject_of(given, observed)
+    return write_text(home(output), page(Facts(Standing.of(subject, mechanism, **options), compare)))
+
+
+def page(facts: Facts) -> str:
+    """Return the page as text."""
+    own = files(__package__)
+    css, script, bundle = (
+        own.joinpath("page.css").read_text("utf-8"),
+        own.joinpath("page.js").read_text("utf-8"),
+        _bundle(),
+    )
+    specs = {name: chart.to_dict() for name, chart in drawn(facts).items()}
+    jinja = need("jinja2")
+    environment = jinja.Environment(autoescape=True, trim_blocks=True, undefined=jinja.StrictUndefined)
+    environment.filters |= {"shown": shown, "raw": raw}
+    subject = facts.standing.subject
+    return str(
+        environment.from_string(own.joinpath("page.html.j2").read_text("utf-8")).render(
+            title=f"Fair shares of {subject.name or 'a cluster'}",
+            lead=_lead(facts),
+            sections=sections(facts),
+            charts=specs,
+            specs=specs,
+            css=css,
+            bundle=bundle,
+            script=script,
+            policy=_policy(bundle, script),
+            version=__version__,
+        )
+    )
+
+
+def _lead(facts: Facts) -> str:
+    standing = facts.standing
+    source = f"A dump of {standing.subject.scheduler}. " if standing.subject.scheduler else ""
+    fair = standing.fair.mechanism
+    if standing.subject.tasks is None:
+        return f"{source}What {fair} gives to everyone; what runs now is not known."
+    return f"{source}What runs now, beside what is fair by {fair}."
+
+
+@cache
+def _bundle() -> str:
+    """Return the script that draws, from the package: Vega, Vega-Lite and Vega-Embed in one."""
+    text = str(need("vl_convert").javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+    return text.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _policy(*scripts: str) -> str:
+    """Return what the browser is to allow: these scripts and no other, nothing from anywhere."""
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
+    rest = "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; script-src {hashes}; {rest}"
