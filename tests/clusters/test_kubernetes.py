@@ -76,6 +76,15 @@ def test_the_pods_of_one_owner_are_one_user_for_each_shape(tmp_path):
     assert found.observed.totals.tolist() == [2, 1] and found.instance.task_limits.tolist() == [2, 2]
 
 
+def test_pods_of_one_owner_that_may_not_be_on_the_same_nodes_are_two_users(tmp_path):
+    selectors = [{}, {"nodeSelector": {"zone": "a"}}, {"nodeSelector": {"zone": "a", "same": "a"}}]
+    pods = [pod(f"p{k}", **selector) for k, selector in enumerate(selectors)]
+    found = read(tmp_path, node("n1", {"zone": "a", "same": "a"}), node("n2"), *pods)
+    assert list(found.instance.users) == ["ml/web", "ml/web #2"]  # however it is said where
+    assert found.instance.eligible.tolist() == [[True, True], [True, False]]
+    assert found.instance.task_limits.tolist() == [1, 2]
+
+
 def test_one_user_for_all_owners_of_a_queue(tmp_path):
     items = [pod("a", owner=("Job", "a"), on="n1"), pod("b", owner=("Job", "b")), pod("c", "x", on="n1")]
     assert list(read(tmp_path, node("n1"), *items).instance.users) == ["ml/a", "ml/b", "x/web"]
@@ -232,6 +241,7 @@ def test_a_quota_is_the_cap_of_its_namespace(tmp_path):
     quotas = [
         thing("ResourceQuota", "one", {"hard": hard}, namespace="ml"),
         thing("ResourceQuota", "two", {"hard": more}, namespace="ml"),
+        thing("ResourceQuota", "later", {"hard": {"cpu": "5", "memory": "16Gi"}}, namespace="ml"),
         thing("ResourceQuota", "three", {"hard": {"cpu": "1"}, "scopes": ["BestEffort"]}, namespace="ml"),
     ]
     found = read(tmp_path, node("n1"), pod("a", on="n1"), *quotas)
