@@ -136,6 +136,18 @@ def test_counts():
             fairlp.allocate(smaller, mechanism, count="borowed")
 
 
+def test_whoever_is_at_its_cap_by_its_guarantee_leaves_at_the_first_event():
+    """The first user cannot be raised at all: once the third has all its tasks, its sibling rises as fast as the last."""
+    instance = fairlp.Instance.from_arrays(
+        [[1.0]] * 4, [[12.0]], queue=["q/p", "q", "", ""], task_limits=[9, 9, 0.5, 99], resources=["cpu"],
+        queues={"q/p": {"guarantee": {"cpu": 2}, "cap": {"cpu": 2}}},
+    )  # fmt: skip
+    for method in ("rounds", "lp"):
+        found = fairlp.allocate(instance, "h-drf", method=method)
+        assert found.totals.tolist() == pytest.approx([2, 4.75, 0.5, 4.75])
+        assert found.certify(exact=True)
+
+
 def test_what_a_guarantee_leaves_unused_goes_to_others_and_a_cap_binds():
     instance = fairlp.Instance.from_arrays(
         [[1.0], [1.0], [1.0]], [[9.0]], queue=["a", "a", "b"], task_limits=[1, 1, np.inf], resources=["cpu"],

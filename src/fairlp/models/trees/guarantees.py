@@ -29,7 +29,7 @@ def floors(instance: Instance) -> np.ndarray:
     guaranteed = queues.guaranteed
     for v in guaranteed[np.argsort(-queues.depths[guaranteed], kind="stable")].tolist():
         below = np.asarray(queues.below[[v]].todense()).ravel() > 0
-        pool = np.maximum(queues.guarantees[v], np.where(below, kept, 0.0) @ instance.demands)
+        pool = queues.guarantees[v]
         who = np.flatnonzero(below & able & ~((instance.demands > 0) & (pool == 0)).any(axis=1))
         if not who.size:
             continue
