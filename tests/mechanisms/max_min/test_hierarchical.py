@@ -137,7 +137,7 @@ def test_counts():
 
 
 def test_whoever_is_at_its_cap_by_its_guarantee_leaves_at_the_first_event():
-    """The first user cannot be raised at all: once the third has all its tasks, its sibling rises as fast as the last."""
+    """The first user cannot be raised: once the third has all its tasks, its sibling rises as fast as the last."""
     instance = fairlp.Instance.from_arrays(
         [[1.0]] * 4, [[12.0]], queue=["q/p", "q", "", ""], task_limits=[9, 9, 0.5, 99], resources=["cpu"],
         queues={"q/p": {"guarantee": {"cpu": 2}, "cap": {"cpu": 2}}},
