@@ -122,6 +122,7 @@ LINES = [
     ([], [framework("m", task("t", cpus=0, mem=0))], "it asks for nothing", "task 't'"),
     ([], [framework("m", task("t", cpus="x"))], "cpus is 'x'", "task 't'"),
     ([], [framework("m", task("t", cpus=99))], "of 'cpus' are in use, of 8000", "node 'n1'"),
+    ([], [framework("m", task("t"), role=None, roles=["x", "y"])], "its framework has 2 roles", "task 't'"),
     ([], [framework("m", 7)], "it is 7; expected a mapping", "task '?'"),
     ([], [framework("m", tasks={})], "tasks is a mapping; expected a list", "framework 'm'"),
     ([], [framework("m", unreachable_tasks=[{}])], "unreachable_tasks (1)", "framework 'm'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pandas as pd
@@ -134,6 +135,22 @@ def test_overcommitment_is_kept_and_told(tmp_path):
     free = fairlp.snapshot(tmp_path, capacity="free")
     assert list(free.instance.resources) == ["memory", "pods"] and list(free.instance.users) == ["x/web"]
     assert said(free, "nothing of it is free") == [("resource 'cpu'", "left out, with the users who need it")]
+
+
+def test_overcommitment_of_a_cordoned_node_is_told_too(tmp_path):
+    found = read(tmp_path, node("n1"), node("n2", unschedulable=True), pod("a", on="n2", requests={"cpu": "9"}))
+    assert [place for place, _ in said(found, "9000 of 'cpu' are in use, of 8000")] == ["node 'n2'"]
+    assert found.instance.capacities[1, 0] == 9000 and found.observed.residual == 0
+
+
+def test_a_packed_dump_is_read_and_a_damaged_one_refused(tmp_path):
+    content = (written(tmp_path, node("n1"), pod("a", on="n1")) / "dump.json").read_bytes()
+    packed = tmp_path / "dump.json.gz"
+    packed.write_bytes(gzip.compress(content))
+    assert fairlp.snapshot(packed).observed.totals.to_dict() == {"ml/web": 1}
+    packed.write_bytes(gzip.compress(content)[:-9])
+    with pytest.raises(FileFormatError, match="is not a whole gzip file"):
+        fairlp.snapshot(packed)
 
 
 def test_nothing_free_is_an_error(tmp_path):

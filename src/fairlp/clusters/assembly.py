@@ -66,10 +66,10 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         )
     used = _used(rows, len(nodes), resources)
     offered = np.array([[node.amounts.get(r, 0.0) for r in resources] for node in nodes], dtype=float)
+    _note_overcommitment(cluster, nodes, resources, offered, used)
     for k, node in enumerate(nodes):
         if node.closed:
             offered[k] = used[k]
-    _note_overcommitment(cluster, nodes, resources, offered, used)
     whole = _instance(cluster, nodes, rows, (resources, offered))
     observed = _observed(whole, rows)
     if capacity == "free":

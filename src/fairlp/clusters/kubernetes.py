@@ -59,6 +59,7 @@ class _Reader:
         self.cluster = Cluster("kubernetes", _UNITS)
         self.pods: dict[tuple[str, str], Pod] = {}
         self.same: dict[Any, Any] = {}  # what many pods have alike is kept once
+        self.queued = False  # whether there are queues other than namespaces
         self.taints: dict[str, tuple[tuple[str, str, str], ...]] = {}
         notes = self.cluster.notes
         self.quotas, self.kueue, self.volcano = Quotas(notes), Kueue(notes), Volcano(notes)

@@ -201,6 +201,8 @@ class _Reader:
                 return
             roles = part(given, "roles", kind=list, default=[])
             role = part(one, "role", kind=str) or part(given, "role", kind=str) or (str(roles[0]) if roles else "*")
+            if len(roles) > 1 and not part(one, "role", kind=str):
+                self.cluster.notes.add(*where, f"its framework has {len(roles)} roles", f"taken as one of {role!r}")
             amounts = amounts_of(part(one, "resources", default={}))
         except Odd as error:
             self.cluster.notes.add(*where, str(error), "left out")

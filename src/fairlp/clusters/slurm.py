@@ -177,11 +177,10 @@ class _Reader:
             features = wanted(part(given, "features", kind=str, default=""))
         except Odd as error:
             self.cluster.notes.add(*where, str(error), "left out: any node of its partitions may take it")
-        required = hosts(part(given, "required_nodes", kind=str, default=""))
         excluded = hosts(part(given, "excluded_nodes", kind=str, default=""))
-        if required:
+        if part(given, "required_nodes", kind=str):
             self.cluster.notes.add(*where, "it names nodes that it needs (required_nodes)", "left out")
-        return Place(tuple(_words(given, "partition")), features, (), tuple(excluded))
+        return Place(tuple(_words(given, "partition")), features, tuple(excluded))
 
     def finish(self) -> tuple[Cluster, Allowed]:
         """Return the cluster, and what tells where jobs may be."""

@@ -17,11 +17,10 @@ _MOST_TERMS = 1000
 
 
 class Place(NamedTuple):
-    """Partitions (none: any), what it wants of features (None: nothing), nodes that must be and must not be used."""
+    """Partitions (none: any), what it wants of features (None: nothing), and nodes that it must not use."""
 
     partitions: tuple[str, ...]
     wanted: Wanted | None
-    required: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
 
 

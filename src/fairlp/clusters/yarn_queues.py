@@ -13,7 +13,7 @@ from .notes import Notes, Odd, part
 VCORES, MEMORY = "vcores", "memory"
 _ROOT: Final = "root"
 _NUMBER = (int, float)
-#: Sums of percentages within this are 100: they are printed with few digits.
+#: What the percentages of siblings add up to; more than this is rounding.
 _HUNDRED: Final = Fraction(100)
 Resources = dict[str, int]
 
