@@ -53,6 +53,7 @@ def test_what_stays_and_what_goes():
     for bare in (first.replace(queues=None), first.replace(queue=None, queues=None)):
         assert bare.queues is None and bare.queue is None and not bare.equals(first)
     assert not first.equals(heavier) and first.equals(first.replace())
+    assert not heavier.equals(first.replace(queues={"q": 4})) and heavier.equals(first.replace(queues={"q": 5}))
     assert first.select_users(np.array([2, 0])).queue == ("q", "")
     assert first.pooled().queues.equals(first.queues)
     other = Instance.from_arrays(
@@ -93,6 +94,9 @@ def test_the_callers_numbers_stay_the_callers():
         ({"queues": {"q": {"cap": {"cpu": np.nan}}}}, "cap of queue 'q', resource 'cpu', is nan"),
         ({"queues": {"q": {"guarantee": {"cpu": np.inf}}}}, "guarantee of queue 'q', resource 'cpu', is inf"),
         ({"queues": {"q": {"guarantee": {"cpu": 2}, "cap": {"cpu": 1}}}}, "guarantee of queue 'q'.* its cap, 1"),
+        ({"queues": {"q": {"weight": [1]}}}, "weight of queue 'q' is \\[1\\]; expected a number"),
+        ({"queues": "q"}, "queues are str; expected a mapping"),
+        ({"queues": pd.DataFrame([[1, 2]], index=["q"], columns=["weight"] * 2)}, "has a column twice"),
         ({"queues": {"q": 1, "/q": 2}}, "queue 'q' occurs twice"),
         ({"queues": pd.DataFrame({"wait": [1]}, index=["q"])}, "the table of queues has a column 'wait'"),
     ],
@@ -100,6 +104,20 @@ def test_the_callers_numbers_stay_the_callers():
 def test_what_is_refused_is_named(given, message):
     with pytest.raises(InstanceError, match=message):
         made(**given)
+
+
+def test_a_list_of_paths_and_blank_amounts():
+    tree = made(queue=["q", "", ""], queues=["q", "r"]).queues
+    assert list(tree.paths) == ["", "q", "r"] and tree.weights.tolist() == [1, 1, 1] and len(tree) == 3
+    blank = made(queue=["q", "", ""], queues={"q": {"cap": pd.Series({"cpu": 0.5}), "guarantee": {"gpu": None}}}).queues
+    assert blank.caps[1].tolist() == [0.5, np.inf] and not blank.guarantees.any()
+    assert list(tree) == ["", "q", "r"] and tree.at_depth().tolist() == tree.of.tolist()
+    weighed = Instance.from_arrays([[1.0]], [[2.0]], queues=tree_of_one())
+    assert weighed.queue == ("q",)
+
+
+def tree_of_one():
+    return Instance.from_arrays([[1.0]], [[2.0]], queue=["q"], queues={"q": 3}).queues
 
 
 def test_a_queue_by_name():

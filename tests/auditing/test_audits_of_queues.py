@@ -88,6 +88,18 @@ def test_a_group_that_lies_together_is_found():
     instance = Instance.from_arrays([[1, 1], [1, 1], [1, 1]], [[9, 99]], queue=["a", "a", "b"])
     found = fairlp.audit(instance, fairlp.allocate(instance, by_claims), ["group strategy-proof"]).iloc[0]
     assert found.holds is False and "would each run more tasks of their own by claiming to need" in found.witness
+
+
+def test_a_lie_that_pays_one_of_a_group_is_no_lie_of_the_group():
+    @fairlp.mechanism("largest-claim", title="all to the largest claim", source="test")
+    def largest_claim(given: Instance) -> np.ndarray:
+        most = int(given.demands[:, 0].argmax())
+        return np.where(np.arange(len(given.users)) == most, given.pool[0] / given.demands[most, 0], 0.0)[:, None]
+
+    # whoever of the two claims most gets everything, and the other one nothing
+    instance = Instance.from_arrays([[1.0], [1.0], [1.1]], [[9.0]], queue=["a", "a", "b"])
+    found = fairlp.audit(instance, fairlp.allocate(instance, largest_claim), ["group strategy-proof"], tries=50)
+    assert found.holds.iloc[0] is None
     honest = fairlp.allocate(instance, "h-drf")
     kept = fairlp.audit(instance, honest, ["group strategy-proof"], tries=20).iloc[0]
     assert kept.holds is None and "no lie that pays was found in 20 tries" in kept.witness
