@@ -48,6 +48,13 @@ def test_a_file_that_cannot_be_read_says_where(tmp_path, text, message):
         fairlp.snapshot(path, "kubernetes")
 
 
+@pytest.mark.parametrize("text", ["apiVersion: v1\nitems: []\n", "---\napiVersion: v1\n"])
+def test_yaml_is_told_what_to_print_instead(tmp_path, text):
+    (tmp_path / "dump.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(FileFormatError, match="is not JSON; print it with kubectl get … -o json"):
+        fairlp.snapshot(tmp_path)
+
+
 def test_a_dump_cut_off_anywhere_is_refused(tmp_path):
     content = (written(tmp_path, node("n1"), pod("a", on="n1")) / "dump.json").read_bytes()
     for size in range(0, len(content) - 1, 7):

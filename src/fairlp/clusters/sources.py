@@ -52,6 +52,8 @@ def scheduler_of(path: Path) -> str | None:
     text = read_text(path)
     if not is_json(text):
         first = text[: text.find("\n")] if "\n" in text else text
+        if first.startswith(("apiVersion:", "---")):
+            return "kubernetes"  # YAML, whose reader says what to print instead
         return "slurm" if "|" in first and "Account" in first else None
     for key, value in members(text, path):
         if key == "nodes" and isinstance(value, dict) and ("node" in value or not value):
