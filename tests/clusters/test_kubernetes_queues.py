@@ -192,11 +192,13 @@ def test_queues_of_volcano_by_annotation(tmp_path):
         volcano("eng", {"weight": 5}, hierarchy="root/eng", hierarchy_weights="1/4"),
         volcano("eng-a", {}, hierarchy="root/eng/a", hierarchy_weights="1/9/1"),
         volcano("odd", {}, hierarchy="root/odd", hierarchy_weights="1"),
+        volcano("as-tests-do", {}, hierarchy="root/q1", hierarchy_weights="root/6"),
         *[volcano_pod(name, name) for name in ("sci-dev", "sci-prod", "eng-a", "odd")],
     ]
     found = read(tmp_path, node("n1"), *items)
     assert found.instance.queue == ("sci/dev", "sci/prod", "eng/a", "odd")
     assert [weight(found, path) for path in ("sci", "sci/dev", "sci/prod", "eng", "eng/a")] == [2, 8, 3, 4, 1]
+    assert weight(found, "q1") == 6
     assert said(found, "weight 9 of 'eng', where another says 4") == [("Queue 'eng-a'", "left out")]
     assert said(found, "hierarchy-weights of '1'") == [("Queue 'odd'", "each weight is taken as 1")]
 

@@ -70,6 +70,8 @@ class Volcano:
             return (), ()
         names = path.strip("/").split("/")
         texts = part(annotations, _WEIGHTS, kind=str, default="").strip("/").split("/")
+        if texts[0] == _ROOT:  # instead of a weight, which would say nothing
+            texts[0] = "1"
         try:
             weights = [float(quantity(text)) for text in texts]
         except Odd:
