@@ -114,6 +114,13 @@ def test_the_golden_dump(tmp_path):
     assert fairlp.snapshot(tmp_path, capacity="free").instance.capacities.tolist() == [[12, 12288]]
 
 
+def test_capacities_by_partition_are_told(tmp_path):
+    by_partition = [{"partitionName": "", "capacity": 100.0}, {"partitionName": "gpu", "capacity": 30.0}]
+    queue = leaf("a", 100.0, capacities={"queueCapacitiesByPartition": by_partition})
+    found = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": [queue]}})
+    assert [place for place, _ in said(found, "capacity in partition 'gpu'")] == ["queue 'a'"]
+
+
 def test_percentages_with_few_digits_do_not_guarantee_more_than_there_is(tmp_path):
     thirds = [leaf(name, 33.333336) for name in "abc"]
     found = read(tmp_path, [node("n1")], [app(1)], CAPACITY | {"queues": {"queue": thirds}})

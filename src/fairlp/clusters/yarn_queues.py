@@ -92,6 +92,11 @@ class YarnQueues:
                 self._notes.add(*where, f"its state is {state}", "left out: it counts as any other")
             if one.get("userLimitFactor") not in (None, 1, 1.0) or one.get("userLimit") not in (None, 100):
                 self._notes.add(*where, "limits of single users (userLimit, userLimitFactor)", "left out")
+            for entry in entries(part(one, "capacities"), "queueCapacitiesByPartition"):
+                label = part(entry, "partitionName", kind=str, default="")
+                if label:
+                    done = "left out: what it has of the default partition is taken of all nodes"
+                    self._notes.add(*where, f"capacity in partition {label!r}", done)
             # percentages are printed with few digits: their sum, and no rounding, is the whole
             least = above[0] * share / max(total, _HUNDRED) if total else Fraction(0)
             most = _percent(one, "maxCapacity", 100) / _HUNDRED * above[1]
