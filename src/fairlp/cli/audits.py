@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .app import ExitCode, app
+from .clusters import PathArgument, SchedulerOption
 from .groups import grouped
-from .inputs import load_instance
+from .inputs import load_subject
 from .output import Report, print_text, wrote
 from .parameters import (
     ExtraOption,
-    InstanceArgument,
     complete_mechanism,
     mechanism_option,
     own_mechanism,
     solver_options,
 )
+from .standings import for_csv, for_people, owed_first, report_standing, rows
 from .tables import report_table
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import Console
 
-    from ..models.instances.instance import Instance
+    from ..reports.standing import Standing
+    from ..reports.subject import Subject
+
+
+class Table(StrEnum):
+    """Tables of an audit."""
+
+    properties = "properties"
+    users = "users"
+    queues = "queues"
 
 
 @dataclass(frozen=True)
-class Subject:
+class Whose:
     """The options that say what is audited: what a scheduler did, or what a mechanism does."""
 
     allocation: Annotated[
@@ -40,27 +52,33 @@ class Subject:
             help="CSV of what a scheduler did: user and a column for each server, or user, server, tasks.",
         ),
     ] = None
-    mechanism: Annotated[str | None, mechanism_option("Audit what this mechanism does.")] = None
+    mechanism: Annotated[
+        str | None, mechanism_option("Audit what this mechanism does; of a dump, what is fair (see fairlp report).")
+    ] = None
+    scheduler: SchedulerOption = None
 
-    def __post_init__(self) -> None:
+    def taken(self, subject: Subject, text: str) -> Taken:
+        """Return what is audited, and the standing to print beside it, if any."""
+        if subject.scheduler:
+            if self.allocation is not None:
+                raise typer.BadParameter("a dump says itself what runs; --allocation is for instances")
+            return Taken(Path(text).name, subject.tasks, subject)
         if (self.allocation is None) == (self.mechanism is None):
-            raise typer.BadParameter("give either --allocation FILE or --mechanism NAME")
-
-    @property
-    def name(self) -> str:
-        """The name of the file, or the mechanism."""
-        return str(self.mechanism) if self.allocation is None else self.allocation.name
-
-    def found(self, instance: Instance, options: dict[str, Any]) -> Any:
-        """Return the tasks of the file, or the allocation of the mechanism."""
+            raise typer.BadParameter(f"{text} is an instance: give either --allocation FILE or --mechanism NAME")
         if self.allocation is not None:
             from ..models.files.tasks import read_tasks
 
-            return read_tasks(self.allocation, instance)
-        from ..api import allocate
+            return Taken(self.allocation.name, read_tasks(self.allocation, subject.instance))
+        return Taken(str(self.mechanism))
 
-        assert self.mechanism is not None
-        return allocate(instance, self.mechanism, **options)
+
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """What is audited: its name, its tasks (None: what the mechanism of that name does), and the dump they are of."""
+
+    name: str
+    tasks: Any = None
+    dump: Subject | None = None
 
 
 @dataclass(frozen=True)
@@ -89,42 +107,109 @@ class Question:
 @grouped
 def audit(
     *,
-    instance: InstanceArgument,
-    subject: Subject,
+    path: PathArgument,
+    whose: Whose,
     question: Question,
+    table: Annotated[
+        Table | None,
+        typer.Option(
+            "--table",
+            show_default=False,
+            help="Only this table, whole; users and queues are of a dump. --csv: properties.",
+        ),
+    ] = None,
     option: ExtraOption = None,
     report: Report,
 ) -> None:
     """Which promises does an allocation keep, and who is hurt, by how much.
 
-    The exit code is 1 when a property is broken.
+    Of what a scheduler's tools print also who has what beside what is fair, what each waits for and who holds it. The
+    exit code is 1 when a property that was asked for by --property is broken, and 0 otherwise.
 
-    Example: fairlp audit khamse-ashari-figure-1 -m tsf
+    Example: fairlp audit khamse-ashari-figure-1 -m tsf -p envy-free
     """
-    given = load_instance(instance)
+    subject = load_subject(path, whose.scheduler)
+    taken = whose.taken(subject, path)
+    if table not in (None, Table.properties) and taken.dump is None:
+        raise typer.BadParameter(f"--table {table} is of a dump", param_hint="'--table'")
     options = solver_options(option)
+    standing = None if taken.dump is None else _standing(taken.dump, whose.mechanism, options)
+    found = _findings(subject, taken, question, options)
+    broken = [str(name) for name in found.index[found["holds"].map(lambda held: held is False)]]
+
+    def chosen() -> pd.DataFrame:
+        if standing is None or table in (None, Table.properties):
+            return found
+        return standing.queues if table is Table.queues else owed_first(standing)
+
+    def text(console: Console) -> None:
+        if standing is not None and table is None:
+            report_standing(console, standing)
+        if table in (None, Table.properties):
+            _print_findings(console, found, taken.name, broken)
+            if taken.dump is not None and question.properties is None:
+                _print_left_out(console, subject)
+        else:
+            report_table(console, for_people(chosen(), subject.instance.units), f"{taken.name}: {table}")
+
+    def data() -> Any:
+        if standing is None or table is not None:
+            return rows(chosen())
+        tree = {} if standing.instance.queues is None else {"queues": rows(standing.queues)}
+        return {"fair": standing.fair.mechanism, "properties": rows(found), "users": rows(standing.users), **tree}
+
+    report.deliver(text=text, frame=lambda: for_csv(chosen()), data=data)
+    if broken and question.properties:
+        raise typer.Exit(ExitCode.NO)
+
+
+def _standing(dump: Subject, mechanism: str | None, options: dict[str, Any]) -> Standing:
+    from ..reports.standing import Standing
+
+    return Standing.of(dump, mechanism, **options)
+
+
+def _findings(subject: Subject, taken: Taken, question: Question, options: dict[str, Any]) -> pd.DataFrame:
+    """Return what the audit says, property by property."""
+    from ..api import allocate
     from ..auditing import audit as run
 
+    names = question.properties
+    if taken.dump is not None and names is None:
+        from ..reports.facts import asked_of
+
+        names = asked_of(subject.instance)
+    of_mechanism = taken.tasks is None
     found = run(
-        given,
-        subject.found(given, options),
-        question.properties,
+        subject.instance,
+        allocate(subject.instance, taken.name, **options) if of_mechanism else taken.tasks,
+        names,
         division=question.division,  # type: ignore[arg-type]
         whole_tasks=question.whole,
         tries=question.tries,
         seed=question.seed,
-        options=options if subject.allocation is None else None,
-    )[["holds", "margin", "witness"]]
-    broken = [str(name) for name in found.index[found["holds"].map(lambda held: held is False)]]
+        options=options if of_mechanism else None,
+    )
+    return found[["holds", "margin", "witness"]]
 
-    def text(console: Console) -> None:
-        answers = found["holds"].map({True: "yes", False: "no"}).fillna("—")
-        report_table(console, found.assign(holds=answers), f"{subject.name}: what it keeps")
-        console.print(f"broken: {', '.join(broken)}" if broken else "nothing is broken")
 
-    report.deliver(text=text, frame=lambda: found)
-    if broken:
-        raise typer.Exit(ExitCode.NO)
+def _print_findings(console: Console, found: pd.DataFrame, name: str, broken: list[str]) -> None:
+    from ..reports.facts import answer
+
+    answers = [
+        answer(str(one), held, said)
+        for one, held, said in zip(found.index, found["holds"], found["witness"], strict=True)
+    ]
+    report_table(console, found.assign(holds=answers), f"{name}: what it keeps")
+    console.print(f"broken: {', '.join(broken)}" if broken else "nothing is broken")
+
+
+def _print_left_out(console: Console, subject: Subject) -> None:
+    from ..reports.facts import left_out_of
+
+    names = left_out_of(subject.instance)
+    if names:
+        console.print(f"not asked at this size, unless by --property: {', '.join(names)}")
 
 
 @app.command()

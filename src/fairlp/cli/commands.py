@@ -81,6 +81,12 @@ def allocate(
         Which | None,
         typer.Option("--table", show_default=False, help="Only this table, whole; --csv writes users without it."),
     ] = None,
+    level: Annotated[
+        int | None,
+        typer.Option(
+            "--level", min=0, show_default=False, help="Of --table queues: only those so deep (1: below the root)."
+        ),
+    ] = None,
     report: DrawnReport,
 ) -> None:
     """Share the cluster by a mechanism: who runs how many tasks where.
@@ -89,6 +95,8 @@ def allocate(
     """
     if report.format is Format.JSON and which is not None:
         raise typer.BadParameter("--table is for text and --csv; JSON holds users, tasks and utilization")
+    if level is not None and which is not Which.queues:
+        raise typer.BadParameter("--level is of --table queues")
     options = solver_options(way.option, way.time_limit)
     from ..api import allocate as run
 
@@ -106,9 +114,9 @@ def allocate(
         if which is None:
             report_allocation(console, found, ctx.obj if report.output is None else ())
         else:
-            report_table(console, allocation_table(found, which), which.value.capitalize())
+            report_table(console, allocation_table(found, which, level), which.value.capitalize())
 
-    report.deliver(text=text, data=found.to_dict, frame=lambda: allocation_table(found, which or Which.users))
+    report.deliver(text=text, data=found.to_dict, frame=lambda: allocation_table(found, which or Which.users, level))
     if report.plot is not None:
         from ..plots import plot_allocation
 

@@ -27,6 +27,7 @@ class Which(StrEnum):
     """Tables of an allocation, by the names of its attributes (``users`` is its summary)."""
 
     users = "users"
+    queues = "queues"
     tasks = "tasks"
     usage = "usage"
     utilization = "utilization"
@@ -34,10 +35,12 @@ class Which(StrEnum):
     rounds = "rounds"
 
 
-def allocation_table(allocation: Allocation, which: Which) -> pd.DataFrame:
-    """Return one table of an allocation."""
+def allocation_table(allocation: Allocation, which: Which, level: int | None = None) -> pd.DataFrame:
+    """Return one table of an allocation; that of queues at one level, or of all of them."""
     if which is Which.users:
         return allocation.summary()
+    if which is Which.queues:
+        return allocation.by_queue(level)
     found: pd.DataFrame | None = getattr(allocation, which.value)
     if found is None:
         raise NotDefinedError(
@@ -58,6 +61,9 @@ def report_allocation(console: Console, allocation: Allocation, said: Collection
     console.print(f"{_about(allocation.instance)}; method {how}\n")
     hint = "--table users prints all, --csv and --json write all"
     report_table(console, allocation.summary(), "Users", shown=_SHOWN, hint=hint)
+    if allocation.instance.queues is not None:
+        named = allocation.by_queue().rename(index={"": "(root)"})
+        report_table(console, named, "Queues, each with all below it", shown=_SHOWN, hint="--table queues prints all")
     report_table(console, _pool(allocation), "The whole cluster")
     if allocation.prices is not None:
         dear = _dearest(allocation.prices, allocation.instance)

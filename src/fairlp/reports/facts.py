@@ -17,6 +17,7 @@ from ..mechanisms.allocation import Allocation
 from ..mechanisms.certificates import by_rounds
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import TABLE
+from ..models.instances.instance import Instance
 from .classes import Classes
 from .prices import next_to_buy
 from .standing import Standing
@@ -46,8 +47,7 @@ class Facts:
     @property
     def large(self) -> bool:
         """Whether there are so many users and servers that only what is quick is found."""
-        instance = self.standing.instance
-        return len(instance.users) * len(instance.servers) > MOST_PAIRS
+        return is_large(self.standing.instance)
 
     @cached_property
     def classes(self) -> Classes:
@@ -95,18 +95,13 @@ class Facts:
 
     @property
     def asked(self) -> list[str]:
-        """Properties that are asked for when none is named: those that need no mechanism to be run again."""
-        tree = self.standing.instance.queues is not None
-        return [
-            name
-            for name, row in PROPERTIES.items()
-            if not row.reruns and (tree or not row.tree) and not (self.large and name.startswith(_COSTLY))
-        ]
+        """Properties that are asked for when none is named."""
+        return asked_of(self.standing.instance)
 
     @property
     def left_out(self) -> list[str]:
         """Properties that are not asked for because of the size."""
-        return [name for name in PROPERTIES if self.large and name.startswith(_COSTLY)]
+        return left_out_of(self.standing.instance)
 
     @cached_property
     def model(self) -> str:
@@ -116,6 +111,26 @@ class Facts:
             return str(formulate(self.standing.instance, fair.mechanism, **fair.parameters))
         except NotDefinedError:
             return ""
+
+
+def is_large(instance: Instance) -> bool:
+    """Whether there are so many users and servers that only what is quick is found."""
+    return len(instance.users) * len(instance.servers) > MOST_PAIRS
+
+
+def asked_of(instance: Instance) -> list[str]:
+    """Return the properties that are asked for when none is named: those that need no mechanism to be run again."""
+    costly, tree = is_large(instance), instance.queues is not None
+    return [
+        name
+        for name, row in PROPERTIES.items()
+        if not row.reruns and (tree or not row.tree) and not (costly and name.startswith(_COSTLY))
+    ]
+
+
+def left_out_of(instance: Instance) -> list[str]:
+    """Return the properties that are not asked for because of the size."""
+    return [name for name in PROPERTIES if is_large(instance) and name.startswith(_COSTLY)]
 
 
 def answer(name: str, holds: Any, witness: str) -> str:

@@ -91,13 +91,25 @@ def raw(value: Any) -> str:
     return repr(number) if abs(number) < np.inf else ("Infinity" if number > 0 else "-Infinity")
 
 
+def scaled(unit: str) -> tuple[float, str]:
+    """Return what amounts are multiplied with, and the unit that they are then in: thousandths of a core are cores.
+
+    >>> scaled("1/1000 core"), scaled("MiB")
+    ((0.001, 'core'), (1.0, 'MiB'))
+    """
+    part, _, whole = unit.partition(" ")
+    number = part.removeprefix("1/")
+    return (1 / int(number), whole) if part != number and number.isdecimal() and whole else (1.0, unit)
+
+
 def amounts(held: dict[Any, float], unit: str = "") -> str:
     """Return who holds how much in words.
 
-    >>> amounts({"a": 3.0, "b": 1.5}, "GB")
-    'a (3 GB), b (1.5 GB)'
+    >>> amounts({"a": 3.0, "b": 1.5}, "GB"), amounts({"a": 1500.0}, "1/1000 core")
+    ('a (3 GB), b (1.5 GB)', 'a (1.5 core)')
     """
-    return ", ".join(f"{name} ({shown(amount)}{' ' if unit else ''}{unit})" for name, amount in held.items())
+    times, unit = scaled(unit)
+    return ", ".join(f"{name} ({shown(times * amount)}{' ' if unit else ''}{unit})" for name, amount in held.items())
 
 
 def limited(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .facts import OBSERVED, Facts, answer
-from .layout import Column, Section, Table, amounts, limited, records, shown, tree_of
+from .layout import Column, Section, Table, amounts, limited, records, scaled, shown, tree_of
 
 _SHARE = "largest part of any resource of the cluster"
 
@@ -52,7 +52,7 @@ def _glance(facts: Facts) -> Section:
     cards.append(("fair means", standing.fair.mechanism, standing.fair.method))
     allocation = standing.allocation
     rows = [
-        (resource, used, pool, part, fair, _unit(facts, resource))
+        (resource, times * used, times * pool, part, fair, unit)
         for resource, used, pool, part, fair in zip(
             map(str, instance.resources),
             allocation.usage.to_numpy().sum(axis=0).tolist(),
@@ -61,6 +61,7 @@ def _glance(facts: Facts) -> Section:
             standing.fair.pool_utilization.tolist(),
             strict=True,
         )
+        for times, unit in [scaled(_unit(facts, resource))]
     ]
     columns = (
         Column("resource", "label"),
@@ -160,16 +161,18 @@ def _servers(facts: Facts) -> Section:
     frame = in_use.assign(servers=classes.servers)
     columns = [Column("class of servers", "label"), Column("servers")]
     for resource in in_use.columns:
-        unit = _unit(facts, resource)
+        unit = scaled(_unit(facts, resource))[1]
         columns += [
             Column(f"{resource}{f' [{unit}]' if unit else ''}", about="capacity"),
             Column(f"{resource} in use", "percent"),
         ]
 
+    factors = np.array([scaled(_unit(facts, resource))[0] for resource in in_use.columns])
+
     def rows(part: pd.DataFrame) -> list[list[Any]]:
         found = []
         for k in range(len(part)):
-            pairs = zip(classes.capacities[k].tolist(), in_use.iloc[k].tolist(), strict=True)
+            pairs = zip((classes.capacities[k] * factors).tolist(), in_use.iloc[k].tolist(), strict=True)
             found.append([part.index[k], int(classes.servers[k]), *(value for pair in pairs for value in pair)])
         return found
 

@@ -12,7 +12,7 @@ import pandas as pd
 from ..clusters.reading import snapshot
 from ..clusters.result import Snapshot
 from ..clusters.sources import files_of, scheduler_of
-from ..errors import InstanceError
+from ..errors import FileFormatError, InstanceError
 from ..formulations.normalisers import dominant
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.mechanism import Mechanism
@@ -74,12 +74,23 @@ class Subject:
 def is_dump(path: str | Path) -> bool:
     """Whether a file, or one of a folder, was written by a scheduler's tools."""
     source = home(path)
-    if not str(path) or not source.exists() or source.suffix.lower() in (".yaml", ".yml"):
+    if not str(path) or not (source.is_file() or source.is_dir()) or source.suffix.lower() in (".yaml", ".yml"):
+        return False  # a pipe can be read once only, and is left to the reader of instances
+    try:
+        files = files_of(source)
+    except FileFormatError:  # nothing is in the folder
         return False
-    files = files_of(source)
     if source.is_dir() and {file.name for file in files} >= _OWN_FILES:
         return False
-    return any(scheduler_of(file) is not None for file in files)
+    return any(_told(file) for file in files)
+
+
+def _told(path: Path) -> bool:
+    """Whether a file tells that a scheduler wrote it; what cannot be read does not, and its own reader says why."""
+    try:
+        return scheduler_of(path) is not None
+    except FileFormatError:
+        return False
 
 
 def subject_of(

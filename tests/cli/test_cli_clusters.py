@@ -1,0 +1,198 @@
+"""The commands around a cluster as it is: audit of a dump, report, what-if, totals by queue."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+import pandas as pd
+import pytest
+
+import fairlp
+from cli_runner import error_line, run
+from fairlp import examples
+from kubernetes_dumps import flavors, kueue, node, pod, written
+from report_instances import queued
+
+_LABEL = "kueue.x-k8s.io/queue-name"
+
+
+@pytest.fixture
+def dump(tmp_path, monkeypatch):
+    """16 cores, of which red has 15; blue waits for 5."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dump").mkdir()
+    one = {"cpu": "1", "memory": "1Gi"}
+    items = [
+        *[node(f"n{k}") for k in range(2)],
+        *[
+            kueue("ClusterQueue", q, {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))})
+            for q in ("red", "blue")
+        ],
+        *[kueue("LocalQueue", f"to-{q}", {"clusterQueue": q}, namespace="ml") for q in ("red", "blue")],
+        *[
+            pod(f"r{k}", on=f"n{k % 2}", owner=("Job", "train"), requests=one, labels={_LABEL: "to-red"})
+            for k in range(16)
+        ],
+        *[pod(f"w{k}", owner=("Job", "serve"), requests=one, labels={_LABEL: "to-blue"}) for k in range(5)],
+    ]
+    return written(tmp_path / "dump", *items)
+
+
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    queued()[0].write("cluster.json")
+    return "cluster.json"
+
+
+# audit
+
+
+def test_an_audit_of_a_dump_says_who_has_what_and_who_holds_it(dump):
+    text = run("audit", dump).stdout
+    for part in ("dump: what runs now, beside what is fair by h-drf", "By queue", "By user", "ml/serve", "(root)"):
+        assert part in text
+    (row,) = [line for line in text.splitlines() if line.startswith("ml/serve")]
+    assert "cap of cpu" in row and "ml/train (16 core)" in row  # the cohort has all that it may have
+    assert "not applicable" in text and "vacuous" in text
+    assert "envy-free" in text and "broken: " in text
+
+
+def test_the_exit_code_is_that_of_the_properties_that_were_asked_for(dump):
+    assert "broken: " in run("audit", dump, code=0).stdout
+    run("audit", dump, "-p", "feasible", code=0)
+    assert "broken: queue share guarantee" in run("audit", dump, "-p", "queue share guarantee", code=1).stdout
+    text = run("audit", dump, "-p", "single-resource", code=0).stdout
+    assert "not applicable" in text and "nothing is broken" in text
+    assert "broken: " in run("audit", "khamse-ashari-figure-1", "-m", "tsf", code=0).stdout
+
+
+def test_a_dump_for_programs(dump):
+    found = json.loads(run("audit", dump, "--json").stdout)
+    assert found["fair"] == "h-drf"
+    users = {row["user"]: row for row in found["users"]}
+    assert users["ml/serve"]["held_by"] == {"ml/train": 16000.0} and users["ml/serve"]["waiting"] == 5
+    assert {row["queue"] for row in found["queues"]} >= {"", "org", "org/red", "org/blue"}
+    assert next(row["holds"] for row in found["properties"] if row["property"] == "single-resource") is None
+    csv = pd.read_csv(
+        StringIO(run("audit", dump, "--csv", "--table", "queues").stdout), index_col=0, keep_default_na=False
+    )
+    expected = fairlp.fair_shares(dump, by="queue")
+    assert csv["tasks"].tolist() == expected["tasks"].tolist()
+    assert csv.loc["org/blue", "held_by"] == "org/red (16000.0)"
+    first = pd.read_csv(StringIO(run("audit", dump, "--csv", "--table", "users").stdout)).iloc[0]
+    assert first["user"] == "ml/serve"
+    assert run("audit", dump, "--csv").stdout.startswith("property,holds")
+    assert "what it keeps" not in run("audit", dump, "--table", "users").stdout
+
+
+def test_what_is_fair_can_be_chosen(dump):
+    assert "fair by drfh" in run("audit", dump, "-m", "drfh").stdout
+    assert json.loads(run("audit", dump, "-m", "tsf", "--option", "count=borrowed", "--json").stdout)["fair"] == "tsf"
+
+
+def test_an_instance_is_audited_as_before(cluster):
+    assert "what runs now" not in run("audit", cluster, "-m", "drfh").stdout
+    pd.DataFrame({"user": ["ann"], "server": ["plain"], "tasks": [3]}).to_csv("now.csv", index=False)
+    assert "yes" in run("audit", cluster, "--allocation", "now.csv", "-p", "feasible").stdout
+    found = json.loads(run("audit", cluster, "--allocation", "now.csv", "-p", "feasible", "--json").stdout)
+    assert found == [
+        {"property": "feasible", "holds": True, "margin": found[0]["margin"], "witness": "everything fits"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("audit", "cluster.json"), "give either --allocation FILE or --mechanism NAME"),
+        (("audit", "cluster.json", "-m", "tsf", "--allocation", "x.csv"), "give either"),
+        (("audit", "cluster.json", "-m", "tsf", "--table", "users"), "--table users is of a dump"),
+        (("what-if", "cluster.json"), "nothing is edited"),
+        (("what-if", "cluster.json", "--weight", "org"), "expected NAME=NUMBER"),
+        (("what-if", "cluster.json", "--weight", "org=two"), "'two' is no number"),
+        (("what-if", "cluster.json", "--add-servers", "plain=1.5"), "whole number of servers"),
+        (("what-if", "cluster.json", "--queue", "new,like"), "KEY=VALUE"),
+        (("what-if", "cluster.json", "--queue", "new,cap=3"), "cap.RESOURCE"),
+        (("allocate", "cluster.json", "--level", "1"), "--level is of --table queues"),
+    ],
+)
+def test_command_lines_that_make_no_sense(cluster, command, words):
+    assert words in " ".join(run(*command, code=2).stderr.replace("│", " ").split())
+
+
+def test_a_dump_says_itself_what_runs(dump):
+    said = run("audit", dump, "--allocation", "x.csv", code=2).stderr.replace("│", " ")
+    assert "--allocation is for instances" in " ".join(said.split())
+
+
+def test_a_dump_that_is_cut_off_is_bad_input(dump):
+    file = dump / "dump.json"
+    file.write_text(file.read_text(encoding="utf-8")[:-40], encoding="utf-8")
+    assert "cut off" in error_line(run("audit", file, code=3))
+
+
+# report
+
+
+def test_a_report_of_a_dump_and_of_an_instance(dump, tmp_path):
+    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
+    assert "wrote page.html" in run("report", dump, "-o", "page.html", "--compare", "drfh,tsf").stderr
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "A dump of kubernetes." in text and "ml/serve" in text and "ceei" not in text
+    run("report", "wang-figure-1", "-m", "tsf")
+    assert "What tsf gives to everyone" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_report_goes_to_a_folder_that_is_there(dump):
+    assert "there is no folder" in error_line(run("report", dump, "-o", "none/page.html", code=3))
+
+
+# what-if
+
+
+def test_what_if_is_the_function(cluster):
+    edits = {"add_servers": {"plain": 2}, "weights": {"lab": 3.0}, "queues": {"new": {"weight": 2.0, "like": "ann"}}}
+    command = ("--add-servers", "plain=2", "--weight", "lab=3", "--queue", "new,weight=2,like=ann")
+    expected = fairlp.what_if(cluster, **edits)
+    found = pd.read_csv(StringIO(run("what-if", cluster, *command, "--csv").stdout), index_col=0, keep_default_na=False)
+    assert found.index.tolist() == expected.index.tolist()
+    for name in expected:
+        assert found[name].tolist() == pytest.approx(expected[name].tolist(), rel=1e-15)
+    assert [row["user"] for row in json.loads(run("what-if", cluster, *command, "--by", "user", "--json").stdout)][
+        -1
+    ] == ("new (new)")
+    text = run("what-if", cluster, "--queue", "lab,cap.cpu=4,guarantee.cpu=2", "-m", "h-drf").stdout
+    assert "Fair shares before and after" in text and "(root)" in text
+
+
+def test_what_if_names_what_is_near(cluster):
+    assert "did you mean 'plain'" in error_line(run("what-if", cluster, "--add-servers", "plian=2", code=3))
+
+
+def test_what_if_of_a_dump(dump):
+    found = json.loads(run("what-if", dump, "--queue", "org/blue,weight=3", "--json").stdout)
+    assert {row["queue"] for row in found} >= {"org/red", "org/blue"}
+
+
+# totals by queue
+
+
+def test_totals_by_queue_at_every_level(cluster):
+    found = fairlp.allocate(queued()[0], "h-drf")
+    for level in (None, 0, 1, 2):
+        more = () if level is None else ("--level", level)
+        text = run("allocate", cluster, "-m", "h-drf", "--table", "queues", "--csv", *more).stdout
+        table = pd.read_csv(StringIO(text), index_col=0, keep_default_na=False)
+        expected = found.by_queue(level)
+        assert table.index.tolist() == expected.index.tolist()
+        assert table["tasks"].tolist() == pytest.approx(expected["tasks"].tolist(), rel=1e-15)
+    assert "Queues, each with all below it" in run("allocate", cluster, "-m", "h-drf").stdout
+    assert "Queues" not in run("allocate", "ghodsi", "-m", "drf").stdout
+    assert "has no queues" in error_line(run("allocate", "ghodsi", "-m", "drf", "--table", "queues", code=3))
+
+
+def test_worked_examples_go_everywhere():
+    assert "ghodsi" in examples.names()
+    assert "share" in run("what-if", "ghodsi", "--weight", "A=2").stdout
