@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -85,11 +86,10 @@ def report(
     wrote(output)
 
 
-@app.command("what-if")
-@grouped
-def what_if(
-    *,
-    path: PathArgument,
+@dataclass(frozen=True)
+class Edits:
+    """The options that say what is otherwise."""
+
     add_servers: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,7 +99,7 @@ def what_if(
             help="So many servers more of a class (what fairlp report calls it), or as the server of that name. May be "
             "repeated, as all edits.",
         ),
-    ] = None,
+    ] = None
     weight: Annotated[
         list[str] | None,
         typer.Option(
@@ -108,7 +108,7 @@ def what_if(
             show_default=False,
             help="Another weight of a queue or user (queue:NAME, user:NAME where both have the name).",
         ),
-    ] = None,
+    ] = None
     queue: Annotated[
         list[str] | None,
         typer.Option(
@@ -118,7 +118,27 @@ def what_if(
             help="A queue more, or otherwise: weight, guarantee.RESOURCE, cap.RESOURCE; of a new one also like (a "
             "user, or a queue whose users it gets) or demand.RESOURCE, and tasks.",
         ),
-    ] = None,
+    ] = None
+
+    def __post_init__(self) -> None:
+        if not (self.add_servers or self.weight or self.queue):
+            raise typer.BadParameter("nothing is edited; give --add-servers, --weight or --queue")
+
+    def arguments(self) -> dict[str, Any]:
+        """Return them as ``fairlp.what_if`` takes them."""
+        return {
+            "add_servers": {name: _whole(number, name) for name, number in _pairs(self.add_servers, "--add-servers")},
+            "weights": {name: _number(number, "--weight") for name, number in _pairs(self.weight, "--weight")},
+            "queues": dict(_queue(text) for text in self.queue or ()),
+        }
+
+
+@app.command("what-if")
+@grouped
+def what_if(
+    *,
+    path: PathArgument,
+    edits: Edits,
     mechanism: FairOption = None,
     by: Annotated[
         By | None, typer.Option("--by", show_default=False, help="By default queues, where there are any.")
@@ -131,18 +151,11 @@ def what_if(
 
     Example: fairlp what-if dump.json --add-servers a100=3 --weight research=2
     """
-    edits: dict[str, Any] = {
-        "add_servers": {name: _whole(number, name) for name, number in _pairs(add_servers, "--add-servers")},
-        "weights": {name: _number(number, "--weight") for name, number in _pairs(weight, "--weight")},
-        "queues": dict(_queue(text) for text in queue or ()),
-    }
-    if not any(edits.values()):
-        raise typer.BadParameter("nothing is edited; give --add-servers, --weight or --queue")
-    options = solver_options(option)
+    wanted, options = edits.arguments(), solver_options(option)
     from ..reports.what_if import what_if as run
 
     found = run(
-        load_subject(path, scheduler), mechanism=mechanism, by=None if by is None else by.value, **edits, **options
+        load_subject(path, scheduler), mechanism=mechanism, by=None if by is None else by.value, **wanted, **options
     )
 
     def text(console: Console) -> None:
