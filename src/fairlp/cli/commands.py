@@ -118,9 +118,10 @@ def allocate(
 
     report.deliver(text=text, data=found.to_dict, frame=lambda: allocation_table(found, which or Which.users, level))
     if report.plot is not None:
-        from ..plots import plot_allocation
+        from ..plots import plot_allocation, plot_queues
 
-        report.save(plot_allocation(found))
+        by_queue = which is Which.queues
+        report.save(plot_queues(found, level=1 if level is None else level) if by_queue else plot_allocation(found))
 
 
 @app.command()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .allocations import plot_allocation, plot_comparison, plot_shares, plot_utilization
 from .membership import plot_convergence, plot_tracking
+from .queues import plot_queues
 from .simulations import (
     plot_completion_ratios,
     plot_completion_times,
@@ -27,6 +28,7 @@ __all__ = [
     "plot_completion_times",
     "plot_convergence",
     "plot_dedicated_clouds",
+    "plot_queues",
     "plot_reductions",
     "plot_shares",
     "plot_slot_sizes",

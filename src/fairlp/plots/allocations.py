@@ -221,6 +221,18 @@ def _frame(found: Found, value: str) -> pd.DataFrame:
     return frame
 
 
+def _told_apart(given: Sequence[Allocation]) -> list[str]:
+    """Return a name for each allocation: its mechanism, and where that is not enough its method, options or number."""
+    names = [allocation.mechanism for allocation in given]
+    names = [f"{a.mechanism} ({a.method})" if names.count(a.mechanism) > 1 else a.mechanism for a in given]
+    options = [", ".join(f"{key}={value}" for key, value in a.parameters.items()) for a in given]
+    names = [
+        f"{a.mechanism} ({a.method}, {said})" if said and names.count(name) > 1 else name
+        for a, name, said in zip(given, names, options, strict=True)
+    ]
+    return [f"{name} #{names[: k + 1].count(name)}" if names.count(name) > 1 else name for k, name in enumerate(names)]
+
+
 def _compared(found: Any, value: str) -> pd.DataFrame:
     """Return the table of allocations of one instance, each under the name of its mechanism."""
     from ..api import comparison_table
@@ -229,9 +241,7 @@ def _compared(found: Any, value: str) -> pd.DataFrame:
         found = [found]
     if not isinstance(found, Mapping):
         given = list(found)
-        names = [allocation.mechanism for allocation in given]
-        twice = [f"{a.mechanism} ({a.method})" if names.count(a.mechanism) > 1 else a.mechanism for a in given]
-        found = dict(zip(twice, given, strict=True))
+        found = dict(zip(_told_apart(given), given, strict=True))
     there = [allocation for allocation in found.values() if allocation is not None]
     if not there:
         raise InstanceError(_NOTHING)
