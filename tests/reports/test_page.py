@@ -184,6 +184,14 @@ def test_charts_are_the_same_in_python(page):
     assert list(fairlp.charts(fairlp.examples.load("wang-figure-1"))) == ["users", "servers", "mechanisms"]
 
 
+def test_queues_are_drawn_at_the_first_level_that_has_several():
+    instance, now = queued()
+    deep = instance.replace(queue=[f"all/{path}" for path in instance.queue], queues={})
+    spec = fairlp.charts(deep, observed=now)["who"].to_dict()
+    assert "level 2" in spec["description"]
+    assert {row["queue"] for rows in spec["datasets"].values() for row in rows} == {"all/org", "all/lab", "not in use"}
+
+
 def test_the_dearest_price_is_what_more_of_it_adds():
     instance = fairlp.Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[9.0, 100.0]], resources=["cpu", "memory"])
     prices = Facts(Standing.of(subject_of(instance), "drf")).prices  # found without prices, so once more by programs

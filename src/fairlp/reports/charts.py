@@ -111,12 +111,14 @@ def shares(table: pd.DataFrame, what: str, facts: Facts) -> Any:
 
 
 def who_has_what(facts: Facts) -> Any:
-    """Draw which queues below the root have which part of each resource: stacked bars."""
+    """Draw which queues have which part of each resource: stacked bars, at the first level that has several queues."""
     alt = need("altair")
     standing = facts.standing
     tree, instance = standing.instance.queues, standing.instance
     assert tree is not None
-    at = tree.at_depth(1)
+    levels = range(1, int(tree.depths.max()) + 1)
+    level = next((depth for depth in levels if len(np.unique(tree.at_depth(depth))) > 1), 1)
+    at = tree.at_depth(level)
     amounts = standing.has[:, None] * instance.demands / instance.pool
     parts = np.column_stack([np.bincount(at, weights=column, minlength=len(tree)) for column in amounts.T])
     order = [int(v) for v in np.argsort(-parts.max(axis=1), kind="stable") if parts[v].any()]
@@ -140,7 +142,9 @@ def who_has_what(facts: Facts) -> Any:
         order=alt.Order("order:Q"),
         tooltip=["resource:N", "queue:N", alt.Tooltip("part:Q", format=".1%")],
     )  # fmt: skip
-    return _finished(chart, "Which queues have which part of each resource", 44 * len(instance.resources) + 20)
+    return _finished(
+        chart, f"Which queues of level {level} have which part of each resource", 44 * len(instance.resources) + 20
+    )
 
 
 def heat(in_use: pd.DataFrame) -> Any:

@@ -18,7 +18,7 @@ MOST_CSV: Final = 300_000
 #: Queues in the tree to fold, and children of one.
 MOST_QUEUES: Final = 600
 MOST_CHILDREN: Final = 40
-#: Queues up to which those below the root are unfolded.
+#: Queues up to which all of them are unfolded.
 MOST_OPEN: Final = 60
 
 
@@ -150,7 +150,7 @@ def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
             "figures": _figures(row, waits),
             "children": [],
             "more": 0,
-            "open": not path or (len(paths) <= MOST_OPEN and "/" not in path),
+            "open": not path or len(paths) <= MOST_OPEN,
         }
     for path in paths:
         if path:

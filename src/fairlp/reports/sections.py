@@ -7,9 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..tolerances import AUDIT
 from .facts import OBSERVED, Facts, answer
 from .layout import Column, Section, Table, amounts, limited, records, scaled, shown, tree_of
 
+_NO_PRICE = (
+    "No capacity has a price: what holds users back at first are their tasks or the caps of queues, and more servers "
+    "would not raise the lowest of them."
+)
 _SHARE = "largest part of any resource of the cluster"
 
 
@@ -47,7 +52,7 @@ def _glance(facts: Facts) -> Section:
         cards += [
             ("tasks that run", shown(standing.has.sum()), ""),
             ("tasks that wait", shown(waiting), f"of {int((standing.waiting > 0).sum()):,} users"),
-            ("below the fair share", f"{below:,}", "users"),
+            ("below fair", f"{below:,}", "users"),
         ]
     cards.append(("fair means", standing.fair.mechanism, standing.fair.method))
     allocation = standing.allocation
@@ -242,7 +247,7 @@ def _prices(facts: Facts) -> Section:
     if prices is None:
         return Section("prices", "Prices", title, [f"{facts.standing.fair.mechanism} has no prices."])
     if prices.empty:
-        return Section("prices", "Prices", title, ["No capacity has a price: nobody is held back by one."])
+        return Section("prices", "Prices", title, [_NO_PRICE])
     columns = [
         Column("class of servers", "label"),
         Column("resource", "text"),
@@ -274,7 +279,12 @@ def _audit(facts: Facts) -> Section:
         Column("who shows it", "words"),
     ]
     rows = [
-        [name, answer(str(name), holds, witness), margin, witness.removeprefix("vacuous: ")]
+        [
+            name,
+            answer(str(name), holds, witness),
+            0.0 if abs(margin) <= AUDIT else margin,
+            witness.removeprefix("vacuous: "),
+        ]
         for name, holds, margin, witness in found[["holds", "margin", "witness"]].itertuples(name=None)
     ]
     what = "what runs now" if _observed(facts) else f"what {facts.standing.fair.mechanism} gives"
