@@ -12,7 +12,7 @@ import fairlp
 from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.reports.classes import Classes
 from fairlp.reports.standing import Standing
-from fairlp.reports.subject import chosen, subject_of
+from fairlp.reports.subject import Subject, chosen, subject_of
 from kubernetes_dumps import flavors, kueue, node, pod, written
 
 
@@ -191,3 +191,21 @@ def test_of_many_users_each_row_is_what_blockers_says():
             if standing.stops[n].why == "resource":
                 used = allocation.utilization.to_numpy()[standing.stops[n].servers, standing.stops[n].resource]
                 assert used == pytest.approx(1) and demands[n, standing.stops[n].resource] > 0
+
+
+def test_who_does_not_wait_is_owed_nothing():
+    """Where a dump does not tell how many tasks there are, a fair share may be more than anybody asks for."""
+    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[8.0]], users=["idle", "waits"])
+    standing = Standing.of(Subject(instance, np.array([[1.0], [2.0]]), np.array([0.0, 1.0])), "drf")
+    assert standing.users["fair_tasks"].tolist() == pytest.approx([4, 4])
+    assert standing.users["owed"].tolist() == [0, 1]
+    assert standing.users["blocked_by"].tolist() == ["", "nothing: it fits"]
+
+
+def test_only_who_holds_it_where_one_may_run_holds_it():
+    instance = fairlp.Instance.from_arrays(
+        [[1.0], [1.0], [2.0]], [[4.0], [4.0]], users=["a", "b", "c"], servers=["x", "y"], eligible=[["x"], None, None]
+    )
+    found = fairlp.fair_shares(instance, observed=[[0, 0], [0, 4], [2, 0]])
+    assert found.loc["a", ["servers", "where", "held_by"]].tolist() == [1, "x", {"c": 4.0}]
+    assert found.loc["b", "held_by"] == {"b": 4.0, "c": 4.0}
