@@ -96,7 +96,7 @@ def test_the_numbers_are_those_of_the_tables(page):
     ]
     assert np.array_equal(found, table[names].to_numpy(dtype=float), equal_nan=True)
     text = " ".join(Parsed(page).words)
-    for part in ("not applicable", "maximize", "there is room for them", "Most is gained by more"):
+    for part in ("not applicable", "maximize", "there is room for them", "and of single servers one more of class"):
         assert part in text, part
 
 
@@ -199,7 +199,18 @@ def test_the_dearest_price_is_what_more_of_it_adds():
     one = fairlp.allocate(instance, "drf").levels.min()
     more = fairlp.allocate(instance.replace(capacities=[[9.09, 100.0]]), "drf")
     gained = (more.totals / fairlp.allocate(instance, "drf").totals - 1).min()
-    assert prices["percent"][0] == pytest.approx(gained) and prices["price"][0] == pytest.approx(one / 9)
+    assert prices["price"][0] * 0.09 == pytest.approx(gained * one) and prices["price"][0] == pytest.approx(one / 9)
+    assert prices[["worth", "server"]].to_numpy().tolist() == [[1.0, 1.0]]
+
+
+def test_what_capacity_is_worth_is_shared_by_classes():
+    """One resource: a unit is worth the same everywhere, so classes are worth what they have."""
+    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0], [10.0]], servers=["s", "t"], counts=[5, 1])
+    prices = Facts(Standing.of(subject_of(instance), "drfh")).prices
+    assert prices["class"].tolist() == ["4 resource1", "10 resource1"]
+    assert prices["worth"].tolist() == pytest.approx([20 / 30, 10 / 30])
+    assert prices["server"].tolist() == pytest.approx([4 / 30, 10 / 30])
+    assert prices["price"].nunique() == 1
 
 
 def test_answers_in_words():

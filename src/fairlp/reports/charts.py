@@ -84,12 +84,12 @@ def shares(table: pd.DataFrame, what: str, facts: Facts) -> Any:
     bars = alt.Chart(rows).mark_bar().encode(
         y=y,
         yOffset=alt.YOffset("kind:N", sort=["has", "fair"]),
-        x=alt.X("share:Q", title="dominant share of the cluster", axis=alt.Axis(format="%", tickCount=8)),
+        x=alt.X("share:Q", title="dominant share of the cluster", axis=alt.Axis(format="~%", tickCount=8)),
         color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=["has", "fair"], range=list(COLOURS[:2]))),
         tooltip=[
             alt.Tooltip("name:N", title=what),
             alt.Tooltip("kind:N", title="which"),
-            alt.Tooltip("share:Q", format=".2%"),
+            alt.Tooltip("share:Q", format=".3~p"),
         ],
     )  # fmt: skip
     layers = [bars]
@@ -102,7 +102,7 @@ def shares(table: pd.DataFrame, what: str, facts: Facts) -> Any:
             .encode(
                 y=y,
                 x="guarantee:Q",
-                tooltip=[alt.Tooltip("name:N", title=what), alt.Tooltip("guarantee:Q", format=".2%")],
+                tooltip=[alt.Tooltip("name:N", title=what), alt.Tooltip("guarantee:Q", format=".3~p")],
             )
         )
     said = "what each has and what is fair" if len(kinds) > 1 else "what is fair for each"
@@ -137,7 +137,7 @@ def who_has_what(facts: Facts) -> Any:
     data = pd.DataFrame(rows, columns=["resource", "queue", "order", "part"])
     chart = alt.Chart(data).mark_bar().encode(
         y=alt.Y("resource:N", sort=None, title=None),
-        x=alt.X("part:Q", stack=True, title="part of the cluster", axis=alt.Axis(format="%", tickCount=8)),
+        x=alt.X("part:Q", stack=True, title="part of the cluster", axis=alt.Axis(format="~%", tickCount=8)),
         color=alt.Color("queue:N", title="queue", scale=alt.Scale(domain=names, range=colours)),
         order=alt.Order("order:Q"),
         tooltip=["resource:N", "queue:N", alt.Tooltip("part:Q", format=".1%")],
@@ -188,9 +188,9 @@ def compared(figures: pd.DataFrame) -> Any:
     data = pd.DataFrame(rows, columns=["mechanism", "figure", "value"])
     chart = alt.Chart(data).mark_bar().encode(
         y=alt.Y("mechanism:N", sort=[str(name) for name in figures.index], title=None),
-        x=alt.X("value:Q", title=None, axis=alt.Axis(format="%", tickCount=3)),
+        x=alt.X("value:Q", title=None, axis=alt.Axis(format="~%", tickCount=3)),
         color=alt.condition(alt.datum.mechanism == OBSERVED, alt.value(COLOURS[1]), alt.value(COLOURS[0])),
-        tooltip=["mechanism:N", "figure:N", alt.Tooltip("value:Q", format=".2%")],
+        tooltip=["mechanism:N", "figure:N", alt.Tooltip("value:Q", format=".3~p")],
     ).properties(width=270, height=alt.Step(18))  # fmt: skip
     faceted = chart.facet(facet=alt.Facet("figure:N", title=None, sort=list(shown)), columns=3)
     words = "Mechanisms side by side: what is in use, and the smallest and median dominant share"

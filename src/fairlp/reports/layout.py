@@ -64,12 +64,12 @@ class Section:
 
 
 def shown(value: Any, kind: str = "number") -> str:
-    """Return a number for people: four digits, percent with one after the point, a dash for none.
+    """Return a number for people: four digits, percent with one after the point (two in all below 1), a dash for none.
 
     >>> [shown(value) for value in (1234567.0, 0.33333, 3.0, float("nan"), float("inf"))]
     ['1,234,567', '0.3333', '3', '–', 'no limit']
-    >>> shown(0.12345, "percent"), shown(0.00001, "percent")
-    ('12.3 %', '<0.1 %')
+    >>> shown(0.12345, "percent"), shown(0.00057, "percent"), shown(0.0, "percent")
+    ('12.3 %', '0.057 %', '0.0 %')
     """
     number = float(value) + 0.0  # without the sign of a zero
     if number != number:
@@ -77,7 +77,7 @@ def shown(value: Any, kind: str = "number") -> str:
     if not abs(number) < np.inf:
         return "no limit"
     if kind == "percent":
-        return "<0.1 %" if 0 < number < 0.0005 else f"{100 * number:.1f} %"
+        return f"{100 * number:.2g} %" if 0 < abs(number) < 0.00995 else f"{100 * number:.1f} %"
     if number == int(number) or abs(number) >= 1000:
         return f"{number:,.0f}"
     return f"{number:.4g}"

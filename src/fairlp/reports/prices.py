@@ -1,4 +1,4 @@
-"""What to buy next: what one more unit of a capacity adds to the lowest level, by class of servers."""
+"""What to buy next: what one more unit of a capacity is worth, by class of servers."""
 
 from __future__ import annotations
 
@@ -23,41 +23,31 @@ def next_to_buy(fair: Allocation, classes: Classes) -> pd.DataFrame | None:
     Returns
     -------
     DataFrame
-        ``class``, ``resource``, ``unit``, ``price`` of one unit on a server of the class, ``percent`` (what one percent
-        more of the class's amount adds to the level, relative to it) and ``server`` (what one server more of the class
-        would add, relative: at most, since prices hold for small steps only). The level is that of the first round
-        which a resource ends. What has no price is left out.
+        ``class``, ``resource``, ``unit``, ``price`` of one unit on a server of the class (at most what one more adds to
+        the level of the round in which capacity first ends), ``worth`` (of all that has a price, the part that the
+        class's amount is worth) and ``server`` (the same of one server more of the class, all its resources). What has
+        no price is left out.
     """
     priced = _priced(fair)
     if priced is None or priced.prices_array is None:
         return None
     instance = fair.instance
     prices = np.maximum(priced.prices_array, 0.0)
-    level = _first_level(priced)
+    of_class = np.array([prices[classes.of == k].max(axis=0) for k in range(len(classes.names))])
+    whole = float((of_class * classes.capacities).sum())
     first = np.unique(classes.of, return_index=True)[1]
     rows = []
     for k, name in enumerate(classes.names):
-        most = prices[classes.of == k].max(axis=0)
+        most = of_class[k]
         server = float(most @ instance.capacities[first[k]])
         for r in np.flatnonzero(most > 0).tolist():
             amount = float(classes.capacities[k, r])
             resource = str(instance.resources[r])
             unit = instance.units.get(resource, "")
-            rows.append((name, resource, unit, float(most[r]), most[r] * amount / 100 / level, server / level))
-    columns = ["class", "resource", "unit", "price", "percent", "server"]
+            rows.append((name, resource, unit, float(most[r]), most[r] * amount / whole, server / whole))
+    columns = ["class", "resource", "unit", "price", "worth", "server"]
     table = pd.DataFrame(rows, columns=columns)
-    return table.sort_values("percent", ascending=False, kind="stable", ignore_index=True)
-
-
-def _first_level(priced: Allocation) -> float:
-    """Return the level of the first round that a resource ended, to which prices belong."""
-    rounds = priced.rounds
-    if rounds is not None and {"level", "users", "satisfied"} <= set(rounds.columns):
-        for level, users, satisfied in zip(rounds["level"], rounds["users"], rounds["satisfied"], strict=True):
-            if level > 0 and len(users) > len(satisfied):
-                return float(level)
-    levels = priced.levels.to_numpy()
-    return float(np.min(levels[levels > 0], initial=np.inf))
+    return table.sort_values("worth", ascending=False, kind="stable", ignore_index=True)
 
 
 def _priced(fair: Allocation) -> Allocation | None:

@@ -251,22 +251,24 @@ def _prices(facts: Facts) -> Section:
     columns = [
         Column("class of servers", "label"),
         Column("resource", "text"),
-        Column("1 % more of it", "percent", "raises the level by this"),
-        Column("one server more", "percent", "raises the level by at most this"),
+        Column("worth", "percent", "of all that has a price, the part that this amount is worth"),
+        Column("one server more", "percent", "what one server more of the class is worth, of the same"),
         Column("price of a unit"),
         Column("unit", "text"),
     ]
 
     def rows(part: pd.DataFrame) -> list[list[Any]]:
-        names = ["class", "resource", "percent", "server", "price", "unit"]
+        names = ["class", "resource", "worth", "server", "price", "unit"]
         return [list(row) for row in part[names].itertuples(index=False, name=None)]
 
     first = prices.iloc[0]
+    best = prices["class"].iloc[int(prices["server"].to_numpy().argmax())]
     said = (
-        f"Most is gained by more {first['resource']} on servers of class {first['class']}. Prices are those of linear "
-        "programs: what one more unit adds to the level at which capacity first ends, at most, for a small step."
+        f"Worth most is the {first['resource']} of servers of class {first['class']}, and of single servers one more "
+        f"of class {best}. Prices are those of linear programs: at most what one unit more adds to the level at which "
+        "capacity first ends, for a small step; fairlp what-if shows what an edit really does."
     )
-    table = limited(prices, "price-table", "What more capacity adds to the fair level", columns, rows, prices)
+    table = limited(prices, "price-table", "What capacity is worth, the dearest first", columns, rows, prices)
     return Section("prices", "Prices", title, [said], tables=[table])
 
 
