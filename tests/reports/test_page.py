@@ -232,3 +232,27 @@ def test_without_its_packages_the_error_names_the_extra(monkeypatch, tmp_path, p
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises((FileFormatError, OSError)):
         fairlp.report(fairlp.examples.load("ghodsi"), tmp_path / "none" / "r.html")
+
+
+def at_the_edge():
+    """Clusters of which there is little to say, by name: instance, what runs, mechanism."""
+    make = fairlp.Instance.from_arrays
+    two = [[1.0], [2.0]]
+    return {
+        "nobody has a task": (make(two, [[4.0]], task_limits=[0, 0]), None, None),
+        "nothing runs": (make(two, [[4.0]], queue=["a", "a"]), [[0], [0]], None),
+        "all stand in the root": (make(two, [[4.0]], queue=[None, None]), [[1], [1]], None),
+        "labels are numbers": (make(two, [[4.0]], users=[1, 2], servers=[7], resources=["cpu"]), [[1], [1]], None),
+        "more runs than fits": (make(two, [[4.0]]), [[9], [3]], None),
+        "rates are given": (make([[1.0, 1.0]], [[4.0, 4.0]], rates=[[2.0]]), [[1]], None),
+        "users arrive": (fairlp.examples.load("ghodsi"), None, "dynamic-drf"),
+    }
+
+
+@pytest.mark.parametrize("name", at_the_edge())
+def test_of_little_there_is_a_page_too(name, tmp_path):
+    instance, now, mechanism = at_the_edge()[name]
+    text = fairlp.report(instance, tmp_path / "r.html", mechanism, observed=now).read_text(encoding="utf-8")
+    assert {"glance", "users", "servers", "mechanisms", "prices", "audit", "model"} <= {
+        a.get("id") for tag, a in Parsed(text).tags if tag == "section"
+    }

@@ -131,7 +131,7 @@ def who_has_what(facts: Facts) -> Any:
         names, colours = [*names, f"{len(rest)} others"], [*colours, _OTHERS]
         pieces.append(parts[rest].sum(axis=0))
     names, colours = [*names, "not in use"], [*colours, _FREE]
-    pieces.append(np.maximum(1 - np.sum(pieces, axis=0), 0.0))
+    pieces.append(np.maximum(1 - sum(pieces, np.zeros(len(instance.resources))), 0.0))
     for k, (name, piece) in enumerate(zip(names, pieces, strict=True)):
         rows += [(str(r), name, k, float(part)) for r, part in zip(instance.resources, piece, strict=True)]
     data = pd.DataFrame(rows, columns=["resource", "queue", "order", "part"])
@@ -179,6 +179,9 @@ def compared(figures: pd.DataFrame) -> Any:
         "smallest share": "smallest share",
         "median share": "median share",
     }
+    shown = {
+        column: label for column, label in shown.items() if figures[column].max() > 0
+    }  # else there is nothing to see
     rows = [
         (str(name), label, float(value))
         for column, label in shown.items()
@@ -205,5 +208,5 @@ def _configured(chart: Any, words: str) -> Any:
     made = chart.properties(description=words)
     made = made.configure(background="transparent", font=_FONT).configure_view(stroke=None)
     return made.configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal").configure_legend(
-        orient="bottom", columns=4, labelFontSize=12, labelLimit=160, titleFontSize=12
+        orient="bottom", columns=3, labelFontSize=12, labelLimit=160, titleFontSize=12
     )

@@ -74,7 +74,8 @@ class Facts:
             names = [row.name for row in rows if not self.large or getattr(row.prove, "func", None) is by_rounds]
         others = [name for name in names if getattr(name, "name", name) != standing.fair.mechanism]
         now = {} if standing.subject.observed is None else {OBSERVED: standing.subject.observed}
-        return {**now, standing.fair.mechanism: standing.fair, **allocate_all(standing.instance, others)}
+        found = {name: getattr(one, "last", one) for name, one in allocate_all(standing.instance, others).items()}
+        return {**now, standing.fair.mechanism: standing.fair, **found}
 
     @cached_property
     def comparison(self) -> pd.DataFrame:

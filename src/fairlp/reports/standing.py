@@ -32,7 +32,8 @@ class Standing:
     @classmethod
     def of(cls, subject: Subject, mechanism: str | Mechanism | None = None, **options: Any) -> Standing:
         """Return the standing under a mechanism."""
-        return cls(subject, allocate(subject.instance, chosen(subject.instance, mechanism), **options))
+        found = allocate(subject.instance, chosen(subject.instance, mechanism), **options)
+        return cls(subject, getattr(found, "last", found))  # of users who arrive: after the last step
 
     @property
     def instance(self) -> Instance:
