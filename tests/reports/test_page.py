@@ -256,3 +256,10 @@ def test_of_little_there_is_a_page_too(name, tmp_path):
     assert {"glance", "users", "servers", "mechanisms", "prices", "audit", "model"} <= {
         a.get("id") for tag, a in Parsed(text).tags if tag == "section"
     }
+
+
+def test_names_of_any_length_fit(tmp_path):
+    long = ["x" * 20_000, "y" * 20_000]
+    instance = fairlp.Instance.from_arrays([[1.0], [2.0]], [[4.0]], users=long, queue=long)
+    text = fairlp.report(instance, tmp_path / "r.html", observed=[[1], [1]]).read_text(encoding="utf-8")
+    assert len(text) < 2_000_000 and "x" * 400 + "…" in text

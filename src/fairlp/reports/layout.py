@@ -15,6 +15,8 @@ from .standing import ROOM
 MOST_ROWS: Final = 200
 #: Letters of a whole table as text, at most.
 MOST_CSV: Final = 300_000
+#: Letters of a cell.
+MOST_LETTERS: Final = 400
 #: Queues in the tree to fold, and children of one.
 MOST_QUEUES: Final = 600
 MOST_CHILDREN: Final = 40
@@ -81,6 +83,16 @@ def shown(value: Any, kind: str = "number") -> str:
     if number == int(number) or abs(number) >= 1000:
         return f"{number:,.0f}"
     return f"{number:.4g}"
+
+
+def short(value: Any) -> str:
+    """Return a text cut where it is too long for a cell.
+
+    >>> short("a" * 1000).count("a"), short("short")
+    (400, 'short')
+    """
+    text = str(value)
+    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"
 
 
 def raw(value: Any) -> str:

@@ -16,7 +16,7 @@ from ..models.files.whole_files import home, write_text
 from ..models.instances.instance import Instance
 from .charts import drawn
 from .facts import Facts
-from .layout import raw, shown
+from .layout import raw, short, shown
 from .packages import need
 from .sections import sections
 from .standing import Standing
@@ -69,7 +69,7 @@ def page(facts: Facts) -> str:
     specs = {name: chart.to_dict() for name, chart in drawn(facts).items()}
     jinja = need("jinja2")
     environment = jinja.Environment(autoescape=True, trim_blocks=True, undefined=jinja.StrictUndefined)
-    environment.filters |= {"shown": shown, "raw": raw}
+    environment.filters |= {"shown": shown, "raw": raw, "short": short}
     subject = facts.standing.subject
     return str(
         environment.from_string(own.joinpath("page.html.j2").read_text("utf-8")).render(
