@@ -21,7 +21,7 @@ from .rounds import History
 
 #: Pairs of users and servers, after merging, from which on the interior-point method beats the simplex method
 #: (measured: ``benchmarks/interior_point.py``).
-PAYS_FROM = 2_000
+PAYS_FROM, PAYS_FROM_WITH_ZEROS = 2_000, 10_000
 
 _NO_DUALS = (
     "not proved: the solver gives no duals, so that no gap bounds what levels may be off by; certify(exact=True), or a "
@@ -87,12 +87,14 @@ def pays(instance: Instance) -> bool:
     """Whether the interior-point method beats HiGHS on the instance.
 
     Where all users demand all resources, one round decides as a rule. Where some demand nothing of a resource there
-    are several, and the simplex method, which goes on from its last basis, is faster.
+    are several, each on the optimal face of the one before, and it takes more pairs to beat the simplex method, which
+    goes on from its last basis.
     """
-    if len(instance.servers) == 1 or (instance.demands == 0).any() or instance.runnable().sum() < PAYS_FROM:
+    least = PAYS_FROM_WITH_ZEROS if (instance.demands == 0).any() else PAYS_FROM
+    if len(instance.servers) == 1 or instance.runnable().sum() < least:
         return False
     small, _ = merge_users(merge_servers(instance)[0])
-    return bool(len(small.servers) > 1 and small.runnable().sum() >= PAYS_FROM)
+    return bool(len(small.servers) > 1 and small.runnable().sum() >= least)
 
 
 def by_interior_points(method: Callable[[Asked], Outcome]) -> Method:

@@ -16,6 +16,8 @@ from ...tolerances import BLOCKED_PRICE, SAME_LEVEL
 from ..backends.base import BaseBackend, Change, ProgramSession, reduced_costs
 from ..backends.highs import Highs
 from . import INTERIOR, method
+from .face import Known, expected, known, lifted, on_face
+from .iterate import Step
 from .pricing import PricingSession
 from .structure import Structure
 
@@ -48,29 +50,33 @@ class InteriorPoint(BaseBackend):
     def solve(self, program: Program, options: Options) -> Solution:
         """Solve one program."""
         self.refuse_unsupported(program, options)
+        return self.interior(program, options)[0]
+
+    def interior(self, program: Program, options: Options) -> tuple[Solution, tuple[Structure, Step] | None]:
+        """Solve one program; return the answer, and the structure and the point where interior points gave it."""
         begin = perf_counter()
         structure = Structure.of(program)
         reason = "these are not users who share servers"
         if structure is not None:
             try:
-                solution = self._solve(structure, options, begin)
+                solution, at = self._solve(structure, options, begin)
                 if self.vertex and program.logs is None and solution.status.is_optimal:
                     ended = on_columns(program, options, solution).solve()
                     iterations = {**solution.iterations, **ended.iterations}
                     solution = replace(ended, solver=self.name, iterations=iterations, method="interior point, vertex")
-                return solution
+                return solution, None if at is None else (structure, at)
             except NotConvergedError as error:
                 reason = str(error)
         left = None if options.time_limit is None else max(options.time_limit - (perf_counter() - begin), 0.0)
         solution = solve_on(Highs(), program, replace(options, time_limit=left))
         status = replace(solution.status, message=f"{solution.status.message} (by HiGHS: {reason})")
-        return replace(solution, solver=self.name, status=status, method=f"HiGHS, {solution.method}")
+        return replace(solution, solver=self.name, status=status, method=f"HiGHS, {solution.method}"), None
 
     def session(self, program: Program, options: Options) -> InteriorPointSession:
         """Load a program for a series of solves."""
         return InteriorPointSession(self, program, options)
 
-    def _solve(self, structure: Structure, options: Options, begin: float) -> Solution:
+    def _solve(self, structure: Structure, options: Options, begin: float) -> tuple[Solution, Step | None]:
         program = structure.program
         passed = perf_counter()
         deadline = np.inf if options.time_limit is None else begin + options.time_limit
@@ -79,8 +85,14 @@ class InteriorPoint(BaseBackend):
         seconds = {"pass": passed - begin, "solve": solved - passed}
         if point is None:
             words = f"a time limit of {options.time_limit:g} s was reached"
-            return Solution.of_point(program, Termination.TIME_LIMIT, words, self.name, None, None, None, times=seconds)
-        columns, duals = structure.vectors(point.at)
+            none = Solution.of_point(program, Termination.TIME_LIMIT, words, self.name, None, None, None, times=seconds)
+            return none, None
+        return self.answer(structure, point.at, point, seconds), point.at
+
+    def answer(self, structure: Structure, at: Step, point: method.Point, seconds: dict[str, float]) -> Solution:
+        """Return the certified answer at a point; raise where it is not proved."""
+        program, solved = structure.program, perf_counter()
+        columns, duals = structure.vectors(at)
         solution = Solution.of_point(
             program,
             Termination.OPTIMAL,
@@ -102,8 +114,9 @@ class InteriorPoint(BaseBackend):
 class InteriorPointSession(ProgramSession):
     """A series of solves: by interior points while those tell all that a leximin asks, then on the columns that matter.
 
-    What a round of a leximin leaves open depends on its last digits: where somebody's row has no clear price, so that
-    another round follows, a vertex is found, and the rounds go on from there.
+    Where somebody can still be raised, another round follows: on the optimal face of this one (:mod:`.face`) where the
+    interior optimum tells clearly what that is. Elsewhere it depends on the last digits: a vertex is found, and the
+    rounds go on from there.
     """
 
     backend: InteriorPoint
@@ -112,6 +125,8 @@ class InteriorPointSession(ProgramSession):
         super().__init__(backend, program, options)
         self.last: Solution | None = None
         self.part: PricingSession | None = None
+        self.ended: tuple[Structure, Step] | None = None
+        self.decided: Known | None = None
 
     def apply(self, change: Change) -> None:
         """Change the program, and the part of it that ends at vertices."""
@@ -124,19 +139,52 @@ class InteriorPointSession(ProgramSession):
         if self.part is not None:
             self.part.restart(other_method)
         elif self.last is not None:
-            self.part = on_columns(self.program, self.options, self.last)
+            self.part, self.decided = on_columns(self.program, self.options, self.last), None
 
     def leaves_open(self, solution: Solution, gap: float) -> bool:
         """Whether somebody's row has no clear price in an interior point."""
-        return self.part is None and not _prices_all(solution, gap)
+        if self.part is not None or _prices_all(solution, gap):
+            return False
+        if self.ended is not None:
+            decided = known(*self.ended, self.decided)
+            ahead = None if decided is None else expected(*self.ended, decided)
+            # what is decided here is not taken back: the next round is tried before
+            if decided is not None and ahead is not None and self._on_face(ahead, decided) is not None:
+                self.decided = decided
+                return False
+        return True
 
     def solve(self) -> Solution:
         """Solve what is loaded now."""
         if self.part is not None:
             return replace(self.part.solve(), solver=self.backend.name)
-        solution = self.backend.solve(self.program, self.options)
+        if self.decided is not None:
+            found = self._on_face(self.program, self.decided)
+            if found is None:
+                self.restart()
+                return self.solve()
+            solution, self.ended = found
+        else:
+            solution, self.ended = self.backend.interior(self.program, self.options)
         self.last = solution if solution.status.is_optimal else None
         return solution
+
+    def _on_face(self, program: Program, decided: Known) -> tuple[Solution, tuple[Structure, Step]] | None:
+        """Solve on the optimal face of the rounds before; None where that leads to no proof."""
+        begin = perf_counter()
+        structure = on_face(program, decided)
+        if structure is None:
+            return None
+        try:
+            deadline = np.inf if self.options.time_limit is None else begin + self.options.time_limit
+            point = method.solve(structure.problem, deadline, self.options.threads or 1)
+            whole = None if point is None else lifted(structure, point.at, decided)
+            if point is None or whole is None:
+                return None
+            solution = self.backend.answer(structure, whole, point, {"solve": perf_counter() - begin})
+        except NotConvergedError:
+            return None
+        return solution, (structure, point.at)
 
 
 def on_columns(program: Program, options: Options, near: Solution) -> PricingSession:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from ...tolerances import INTERIOR_AIM
 from .blocks import NormalEquations
 from .region import Region
 
@@ -25,6 +26,8 @@ _MATTERS = 0.01
 _GIVEN, _VALUE, _LEVEL = 0.9, 0.5, 0.5
 #: With logarithms, costs at the start exceed values by this factor.
 _DEAR = 2.0
+#: What free prices cost beside their equations: small beside anything that matters, large beside rounding.
+_PROXIMAL = 2.0**-30
 #: x of a pair that does not exist: nothing, and yet something to divide by.
 _ABSENT = 2.0**-600
 
@@ -52,11 +55,35 @@ class UserRows:
 
 
 @dataclass(frozen=True)
+class Face:
+    """What holds with equality on the optimal face of an earlier round: its slacks are 0, its prices free.
+
+    Attributes
+    ----------
+    full : ndarray of bool, shape (K, R)
+        Capacities that are used up.
+    equal : ndarray of bool, shape (J,)
+        Rows of users who keep what they have.
+    x, s : ndarray
+        A point of the face, positive but for what is on it.
+    """
+
+    full: np.ndarray
+    equal: np.ndarray
+    x: np.ndarray
+    s: np.ndarray
+
+
+@dataclass(frozen=True)
 class Problem:
-    """Maximise t, or the logarithms, over a region and rows on its users (a row at least for every user)."""
+    """Maximise t, or the logarithms, over a region and rows on its users (a row at least for every user).
+
+    With a face, over the points on it only.
+    """
 
     region: Region
     rows: UserRows
+    face: Face | None = None
 
     @property
     def has_level(self) -> bool:
@@ -100,10 +127,14 @@ class Iterate:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.at = _start(problem)
+        self.at = _start(problem) if problem.face is None else _start_on(problem, problem.face)
         servers, _, resources = problem.region.shape
         self.barrier = problem.rows.weight == 0  # u·v vanishes
-        self.terms = problem.region.pairs + servers * resources + int(self.barrier.sum())
+        rows = servers * resources
+        if problem.face is not None:
+            self.barrier &= ~problem.face.equal
+            rows -= int(problem.face.full.sum())
+        self.terms = problem.region.pairs + rows + int(self.barrier.sum())
 
     def values(self, at: Step) -> np.ndarray:
         """Return q, what one more X[n] is worth; shape (N,)."""
@@ -134,7 +165,7 @@ class Iterate:
         # what was rounded off while prices were larger would stay
         np.copyto(at.z, costs, where=abs(costs - at.z) <= _MATTERS * at.z)
         costs -= at.z
-        worth = np.maximum((at.p @ region.demands.T).max(axis=0), problem.by_user(at.v))
+        worth = np.maximum((abs(at.p) @ region.demands.T).max(axis=0), problem.by_user(abs(at.v)))
         self.primal = max(
             float((abs(self.short) / region.capacities.max(axis=0)).max()),
             float((abs(self.off) / np.maximum(total[rows.user], rows.bound)).max()),
@@ -147,7 +178,11 @@ class Iterate:
         self.theta = at.x / at.z
         if region.allowed is not None:
             self.theta[~region.allowed] = 0.0
-        self.slack_ratio, self.ratio = at.s / at.p, at.v / at.u
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self.slack_ratio, self.ratio = at.s / at.p, at.v / at.u
+        if self.problem.face is not None:  # free prices, held back by as little as the factors need
+            self.slack_ratio[self.problem.face.full] = _PROXIMAL
+            self.ratio[self.problem.face.equal] = 1.0 / _PROXIMAL
         self.stiff = self.problem.by_user(self.ratio)
         self.pull = self.problem.by_user(rows.slope * self.ratio)
         border, corner = None, 0.0
@@ -163,8 +198,16 @@ class Iterate:
         part of a slack, or of what it is to be.
         """
         at, region, rows, by_user = self.at, self.problem.region, self.problem.rows, self.problem.by_user
+        face = self.problem.face
         short, off, norm = (self.short, self.off, self.norm) if residuals else (0.0, 0.0, 0.0)
-        slack, excess = (_MATTERS * np.maximum(own, aim / price) for own, price in ((at.s, at.p), (at.u, at.v)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slack, excess = (_MATTERS * np.maximum(own, aim / price) for own, price in ((at.s, at.p), (at.u, at.v)))
+            of_slack, of_price = products.sp / at.p, products.uv / at.u
+            back = products.uv / at.v
+        if face is not None:
+            slack[face.full] = INTERIOR_AIM * region.capacities[face.full]
+            excess[face.equal] = INTERIOR_AIM * rows.bound[face.equal]
+            of_slack[face.full], of_price[face.equal], back[face.equal] = 0.0, 0.0, 0.0
         tightest = np.full(len(self.stiff), np.inf)
         np.minimum.at(tightest, rows.user, excess)
 
@@ -175,10 +218,10 @@ class Iterate:
         start = products.xz / at.z
         if region.allowed is not None:
             start[~region.allowed] = 0.0
-        pushed = rows.sign * (products.uv / at.u - self.ratio * off)
+        pushed = rows.sign * (of_price - self.ratio * off)
         constant = by_user(-pushed)
         prices, values, level = self.normal.solve(
-            start @ region.demands + products.sp / at.p - short,
+            start @ region.demands + of_slack - short,
             constant / self.stiff - region.totals(start),
             norm + float(rows.slope @ pushed) + float((self.pull / self.stiff) @ constant),
             matters,
@@ -188,18 +231,45 @@ class Iterate:
             cost[~region.allowed] = 0.0
         x = start - self.theta * cost
         # the rows hold exactly, whatever the equations left, unless that would put a small slack off; costs always do
-        s = _exactly(short - x @ region.demands, products.sp / at.p - self.slack_ratio * prices, slack)
+        s = _exactly(short - x @ region.demands, of_slack - self.slack_ratio * prices, slack)
         u = rows.sign * (rows.slope * level - region.totals(x)[rows.user]) + off
-        v = products.uv / at.u - self.ratio * u
+        v = of_price - self.ratio * u
         left = values - by_user(-rows.sign * v)
         v -= rows.sign * (left / self.stiff)[rows.user] * self.ratio
-        u = _exactly(u, products.uv / at.v - v / self.ratio, excess)
+        u = _exactly(u, back - v / self.ratio, excess)
+        if face is not None:
+            s[face.full], u[face.equal] = 0.0, 0.0
         return Step(x, s, u, cost, prices, v, level)
 
 
 def _exactly(exact: np.ndarray, close: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Return what makes a row hold exactly where that is near what makes its product right, and else the latter."""
     return np.where(abs(exact - close) > allowed, close, exact)
+
+
+def _start_on(problem: Problem, face: Face) -> Step:
+    """Return a point on the face, where the last round ended, with prices as at any start."""
+    region, rows = problem.region, problem.rows
+    there = region.allowed
+    total = region.totals(np.where(there, face.x, 0.0) if there is not None else face.x)
+    growing = rows.slope > 0
+    t = _LEVEL * float((total[rows.user][growing] / rows.slope[growing]).min())
+    above = rows.sign > 0
+    u = np.where(face.equal, 0.0, rows.sign * (rows.bound + rows.slope * t - total[rows.user]))
+    u = np.where(face.equal | above, u, np.maximum(u, (1 - _LEVEL) * total[rows.user]))
+    p = np.where(face.full, 0.0, 1.0 / region.shape[2])
+    cost = p @ region.demands.T
+    lowest = np.where(cost > 0, cost if there is None else np.where(there, cost, np.inf), np.inf).min(axis=0)
+    lowest = np.where(np.isfinite(lowest), lowest, 1.0)
+    # values of those who keep what they have are free: below 0, so that all costs are positive
+    v = np.where(face.equal, -_VALUE, _VALUE * lowest[rows.user])
+    scale = 1.0 / float(rows.slope @ v)
+    p, v = p * scale, v * scale
+    z = region.priced(p, problem.by_user(-rows.sign * v))
+    x = face.x
+    if there is not None:
+        x, z = np.where(there, x, _ABSENT), np.where(there, z, 1.0)
+    return Step(x, face.s, u, z, p, v, t)
 
 
 def _start(problem: Problem) -> Step:

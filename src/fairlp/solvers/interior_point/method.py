@@ -55,7 +55,7 @@ def _solve(problem: Problem, deadline: float) -> Point | None:
     since, reference = 0, np.inf
     for iteration in range(MOST_ITERATIONS):
         iterate.measure()
-        if INTERIOR_AIM < max(iterate.primal, iterate.dual) < INTERIOR_NOISE:
+        if iteration and INTERIOR_AIM < max(iterate.primal, iterate.dual) < INTERIOR_NOISE:
             _restore(iterate)
         error = max(iterate.gap, iterate.primal, iterate.dual)
         progress = iterate.mean if best.error > INTERIOR_ACCEPTED else error
@@ -83,7 +83,8 @@ def _restore(iterate: Iterate) -> None:
     nothing = Products(np.zeros_like(at.x), np.zeros_like(at.s), np.zeros_like(at.u))
     step = iterate.direction(nothing, iterate.mean, residuals=True)
     before = max(iterate.primal, iterate.dual)
-    iterate.at = at.add(step, _BOUNDARY * _length(at, step, "xsu"), _BOUNDARY * _length(at, step, "zpv"))
+    lengths = (_BOUNDARY * _length(iterate, at, step, names) for names in ("xsu", "zpv"))
+    iterate.at = at.add(step, *lengths)
     iterate.measure()
     if max(iterate.primal, iterate.dual) > before:
         iterate.at = at
@@ -94,20 +95,20 @@ def _step(iterate: Iterate) -> Step:
     """Return the next point."""
     at, mean = iterate.at, iterate.mean
     step = iterate.direction(_affine(iterate), mean, residuals=True)
-    primal, dual = _length(at, step, "xsu"), _length(at, step, "zpv")
+    primal, dual = _length(iterate, at, step, "xsu"), _length(iterate, at, step, "zpv")
     ratio = iterate.products(at.add(step, primal, dual)) / iterate.terms / mean
     aim = mean * min(max(ratio, 0.0) ** 3, 1.0)
     aim = max(aim, INTERIOR_CENTRING * mean)
     wanted = aim * iterate.barrier
     correction = Products(aim - step.x * step.z, aim - step.s * step.p, wanted - step.u * step.v)
     more = iterate.direction(correction, aim)
-    step, primal, dual = _weighted(at, step, more)
+    step, primal, dual = _weighted(iterate, at, step, more)
     for _ in range(_CORRECTORS):
         if min(primal, dual) > _SHORT:
             break
         further = min(1.0, primal + _LONGER), min(1.0, dual + _LONGER)
         more = iterate.direction(_recentred(iterate, at.add(step, *further), aim), aim)
-        tried, longer, higher = _weighted(at, step, more)
+        tried, longer, higher = _weighted(iterate, at, step, more)
         if longer + higher < primal + dual + _GAIN * _LONGER:
             break
         step, primal, dual = tried, longer, higher
@@ -138,24 +139,37 @@ def _recentred(iterate: Iterate, trial: Step, aim: float) -> Products:
     return Products(towards(trial.x, trial.z), towards(trial.s, trial.p), uv)
 
 
-def _length(at: Step, step: Step, names: str) -> float:
+def _bounded(iterate: Iterate, point: Step, name: str) -> np.ndarray:
+    """Return the values of a kind of variable, those out that are free or 0 on a face."""
+    values: np.ndarray = getattr(point, name)
+    face = iterate.problem.face
+    if face is not None and name in "sp":
+        values = values[~face.full]
+    if face is not None and name in "uv":
+        values = values[~face.equal]
+    return values.ravel()
+
+
+def _length(iterate: Iterate, at: Step, step: Step, names: str) -> float:
     """Return how far the variables can go along a step, at most 1."""
-    steepest = min(float((getattr(step, name) / getattr(at, name)).min(initial=0.0)) for name in names)
+    steepest = min(
+        float((_bounded(iterate, step, name) / _bounded(iterate, at, name)).min(initial=0.0)) for name in names
+    )
     return 1.0 if steepest >= -1.0 else -1.0 / steepest
 
 
-def _weighted(at: Step, step: Step, more: Step) -> tuple[Step, float, float]:
+def _weighted(iterate: Iterate, at: Step, step: Step, more: Step) -> tuple[Step, float, float]:
     """Return step + weight·more with the weights (primal and dual) that allow the longest steps, and their lengths."""
-    primal, longest = _best_weight(at, step, more, "xsu")
-    dual, highest = _best_weight(at, step, more, "zpv")
+    primal, longest = _best_weight(iterate, at, step, more, "xsu")
+    dual, highest = _best_weight(iterate, at, step, more, "zpv")
     return step.add(more, primal, dual), longest, highest
 
 
-def _best_weight(at: Step, step: Step, more: Step, names: str) -> tuple[float, float]:
+def _best_weight(iterate: Iterate, at: Step, step: Step, more: Step, names: str) -> tuple[float, float]:
     """Return the weight and the length of the longest step; the slopes are linear in the weight."""
     slopes, changes = [], []
     for name in names:
-        value, slope, change = getattr(at, name).ravel(), getattr(step, name).ravel(), getattr(more, name).ravel()
+        value, slope, change = (_bounded(iterate, one, name) for one in (at, step, more))
         lowest = slope + change
         np.minimum(lowest, slope, out=lowest)
         lowest += value

@@ -1,0 +1,105 @@
+"""Rounds on the optimal face: equal to the rounds of the simplex method, and not believed where they go wrong."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp.solvers.interior_point import backend, face
+from profiles import many
+
+
+def instance(kind, users, servers, seed):
+    """Log-normal data in the shapes of real clusters: zero demands, GPUs that few need and few have, two of five."""
+    rng = np.random.default_rng(seed)
+    resources = 5 if kind == "two of five" else 3
+    demands = rng.lognormal(size=(users, resources))
+    capacities = rng.lognormal(size=(servers, resources)) * users / servers
+    if kind == "zeros":
+        demands[rng.random((users, resources)) < 0.2] = 0
+    elif kind == "gpu":
+        demands[rng.random(users) > 0.3, 2] = 0
+        capacities[1:][rng.random(servers - 1) > 0.4, 2] = 0
+    else:
+        wanted = rng.random((users, resources)).argsort(axis=1) < 2
+        demands = np.where(wanted, demands, 0.0)
+    demands[~demands.any(axis=1), 0] = 1
+    return fairlp.Instance.from_arrays(demands, capacities)
+
+
+def levels(given, method):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = fairlp.allocate(given, "drfh", method=method)
+    assert found.residual <= 1e-9
+    return found.levels.to_numpy()
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("kind", ["zeros", "gpu", "two of five"])
+@pytest.mark.parametrize("seed", range(many(30)))
+def test_equal_to_the_rounds_of_the_simplex_method(kind, seed):
+    rng = np.random.default_rng(seed)
+    given = instance(kind, int(rng.integers(5, 40)), int(rng.integers(3, 40)), seed)
+    np.testing.assert_allclose(levels(given, "interior-point"), levels(given, "lp"), rtol=1e-9)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """How often rounds were solved on a face, and at a vertex."""
+    counts = {"face": 0, "vertex": 0}
+    on_face, on_columns = backend.InteriorPointSession._on_face, backend.on_columns
+
+    def counted(self, *given):
+        found = on_face(self, *given)
+        counts["face"] += found is not None
+        return found
+
+    def columns(*given):
+        counts["vertex"] += 1
+        return on_columns(*given)
+
+    monkeypatch.setattr(backend.InteriorPointSession, "_on_face", counted)
+    monkeypatch.setattr(backend, "on_columns", columns)
+    return counts
+
+
+def test_several_rounds_need_no_vertex(asked):
+    given = instance("two of five", 60, 60, 1)
+    found = levels(given, "interior-point")
+    assert len(np.unique(found.round(9))) >= 3 and asked["face"] >= 3 and asked["vertex"] == 0
+    np.testing.assert_allclose(found, levels(given, "lp"), rtol=1e-9)
+
+
+@pytest.mark.parametrize("wrong", ["pair", "capacity", "unclear", "no prices", "limits"])
+def test_what_is_wrong_about_a_face_ends_at_a_vertex(monkeypatch, asked, wrong):
+    given = instance("two of five", 60, 60, 1)
+    expected = levels(given, "lp")
+    right = face.known
+
+    def planted(structure, at, before):
+        found = right(structure, at, before)
+        if wrong == "unclear" or found is None:
+            return None
+        if wrong == "pair":  # a pair that is used is said to be dear
+            kept = found.kept.copy()
+            i, n = np.unravel_index((at.x * kept).argmax(), kept.shape)
+            kept[i, n] = False
+            return replace(found, kept=kept)
+        full = found.full.copy()
+        if wrong == "capacity":  # one that has something left is said to be used up
+            full[np.unravel_index((at.s / structure.problem.region.capacities).argmax(), full.shape)] = True
+        return replace(found, full=full)
+
+    monkeypatch.setattr(backend, "known", planted)
+    if wrong == "no prices":
+        monkeypatch.setattr(backend, "lifted", lambda *_: None)
+    if wrong == "limits":
+        given = given.replace(task_limits=np.where(np.arange(60) % 2, np.inf, 0.1))
+        expected = levels(given, "lp")
+    np.testing.assert_allclose(levels(given, "interior-point"), expected, rtol=1e-8)
+    assert asked["vertex"] >= 1
