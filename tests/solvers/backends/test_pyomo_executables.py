@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
-import warnings
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,14 +17,17 @@ from fairlp.models.programs.solution import Termination
 
 pytest.importorskip("pyomo.environ")
 fileutils = pytest.importorskip("pyomo.common.fileutils")
-pulp = pytest.importorskip("pulp")
+if importlib.util.find_spec("pulp") is None:
+    pytest.skip("PuLP is not installed", allow_module_level=True)
+
+#: Asked in a process of its own: with PuLP loaded, OSQP 1.1 ends the whole process with a segmentation fault.
+WHERE = "import pulp; print(pulp.PULP_CBC_CMD().path)"
 
 
 @pytest.fixture
 def cbc(tmp_path, monkeypatch):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        command = Path(pulp.PULP_CBC_CMD().path)
+    told = subprocess.run([sys.executable, "-W", "ignore", "-c", WHERE], capture_output=True, text=True, check=True)
+    command = Path(told.stdout.strip())
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "cbc").symlink_to(command.resolve())
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
