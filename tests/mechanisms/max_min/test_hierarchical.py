@@ -139,12 +139,12 @@ def test_counts():
 def test_whoever_is_at_its_cap_by_its_guarantee_leaves_at_the_first_event():
     """The first user cannot be raised: once the third has all its tasks, its sibling rises as fast as the last."""
     instance = fairlp.Instance.from_arrays(
-        [[1.0]] * 4, [[12.0]], queue=["q/p", "q", "", ""], task_limits=[9, 9, 0.5, 99], resources=["cpu"],
+        [[1.0]] * 4, [[8.0]], queue=["q/p", "q", "", ""], task_limits=[9, 9, 0.5, 99], resources=["cpu"],
         queues={"q/p": {"guarantee": {"cpu": 2}, "cap": {"cpu": 2}}},
     )  # fmt: skip
     for method in ("rounds", "lp"):
         found = fairlp.allocate(instance, "h-drf", method=method)
-        assert found.totals.tolist() == pytest.approx([2, 4.75, 0.5, 4.75])
+        assert found.totals.tolist() == pytest.approx([2, 2.75, 0.5, 2.75])
         assert found.certify(exact=True)
 
 

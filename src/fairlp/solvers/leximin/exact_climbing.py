@@ -70,7 +70,8 @@ class ExactClimb:
         self.program, self.row, self.rates = program, row, rates
         self.t = program.column_block("t").start
         way = 1 - Fraction(ROUNDING)  # guarantees in tasks are rounded, and the last digit may not fit
-        self.has = {n: Fraction(float(kept[n])) * way for n in row}
+        self.kept = {n: Fraction(float(kept[n])) for n in row}
+        self.has = {n: self.kept[n] * way for n in row}
         self.base = {n: Fraction(float(base[n])) * way for n in row}
         self.lower: list[Fraction | None] = [None] * program.n_rows
         if any(block.name == "guarantee" for block in program.rows):  # the rows ``fairness`` keep them
@@ -132,7 +133,8 @@ class ExactClimb:
             proof = self._solve(cost)
             if not proof.proved:
                 break
-            raised = {n for n in waiting if self._activity(n, proof.x) > self.has[n]}
+            # back to what is guaranteed, from which everybody was lowered by a rounding, is no raise
+            raised = {n for n in waiting if self._activity(n, proof.x) > max(self.has[n], self.kept[n])}
             if not raised:
                 break
             waiting -= raised
