@@ -35,6 +35,11 @@ def _on_tree(audit: Callable[[Case, Queues], Finding]) -> Callable[[Case], Findi
     return judged
 
 
+def _lacking(case: Case, able: np.ndarray) -> np.ndarray:
+    """Return who of those who can run has not all its tasks. Bool, shape (N,)."""
+    return np.asarray(able & (case.totals < case.instance.task_limits * (1 - AUDIT)))
+
+
 @_on_tree
 def caps_kept(case: Case, queues: Queues) -> Finding:
     """No queue has more of a resource than its cap. Margin: −(largest excess / cap)."""
@@ -77,7 +82,7 @@ def guarantees_kept(case: Case, queues: Queues) -> Finding:
 
 @_on_tree
 def leaf_shares(case: Case, queues: Queues) -> Finding:
-    """Each user has its part of its queue's part of … the pool, in dominant share. Margin: min of share − part.
+    """Each user has the dominant share that the weights on its way up promise. Margin: min of share − part.
 
     A part is the weight over the weights of all siblings who can run anything. Users with all their tasks lack nothing.
     """
@@ -86,7 +91,7 @@ def leaf_shares(case: Case, queues: Queues) -> Finding:
         return Finding.vacuous("nobody can run anything")
     part = collapsed(case.instance)
     share = case.totals / dominant(case.instance)
-    short = able & (case.totals < case.instance.task_limits * (1 - AUDIT))
+    short = _lacking(case, able)
     if not short.any():
         return Finding.of_margin(0.0, "", "everyone has all its tasks")
     slack = np.where(short, share - part, np.inf)
@@ -103,8 +108,7 @@ def queue_shares(case: Case, queues: Queues) -> Finding:
     """Each queue has its part of the pool in dominant share, together. Margin: min of share − part; see leaf_shares."""
     able = able_users(case.instance)
     parts, _ = parts_of_queues(queues, case.instance.user_weights, able)
-    lacks = able & (case.totals < case.instance.task_limits * (1 - AUDIT))
-    waits = (np.asarray(queues.below @ lacks.astype(float)) > 0) & (np.arange(len(queues)) > 0)
+    waits = (np.asarray(queues.below @ _lacking(case, able).astype(float)) > 0) & (np.arange(len(queues)) > 0)
     if not waits.any():
         return Finding.vacuous("no queue below the root has anybody who waits")
     share = ((queues.below @ (case.totals[:, None] * case.instance.demands)) / case.instance.pool).max(axis=1)

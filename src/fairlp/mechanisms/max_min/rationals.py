@@ -28,10 +28,8 @@ def count_of(parameters: Mapping[str, Any]) -> str:
 
 def of_leximin(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Verdict, np.ndarray]:
     """Return the leximin of tasks over what is due at level 1."""
-    due, normaliser = mechanism.due(instance), mechanism.gamma
-    if mechanism.at_level_1 is not None:
-        alone = due / instance.user_weights
-        normaliser = lambda _: alone  # noqa: E731
+    due = mechanism.due(instance)
+    normaliser = mechanism.gamma if mechanism.at_level_1 is None else (lambda _: due / instance.user_weights)
     if not have_limits(instance):
         return exact_leximin(instance, in_tasks(normaliser, count))
     return _climb(instance, in_tasks(normaliser, count), exact_constant(map(Fraction, due.tolist())), count)

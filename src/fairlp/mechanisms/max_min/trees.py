@@ -108,8 +108,9 @@ def _require_room(instance: Instance, kept: np.ndarray) -> None:
     if queues is None or not lacking.any():
         return
     amounts = np.where(lacking, missing, 0.0)[:, None] * instance.demands
-    short = amounts[:, int((amounts.sum(axis=0) / instance.pool).argmax())]
-    r, n = int((amounts.sum(axis=0) / instance.pool).argmax()), int(short.argmax())
+    r = int((amounts.sum(axis=0) / instance.pool).argmax())
+    short = amounts[:, r]
+    n = int(short.argmax())
     above = [v for v in queues.guaranteed.tolist() if queues.below[v, n] > 0]
     v = max(above, key=lambda one: int(queues.depths[one]))
     path, resource, user = queues.paths[v], instance.resources[r], instance.users[n]

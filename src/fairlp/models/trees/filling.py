@@ -48,9 +48,9 @@ class Rows:
         return cls(sparse.vstack(use, format="csr"), np.concatenate(room))
 
     def fit(self, tasks: np.ndarray) -> bool:
-        """Whether so many tasks fit, and leave something of every row that is used."""
+        """Whether so many tasks fit, and no row that is used is used up, as :meth:`ended` has it."""
         used = self.use @ tasks
-        return bool(((used < self.room) | (used == 0)).all())
+        return bool(((used < self.room * (1 - SATURATED)) | (used == 0)).all())
 
     def reach(self, stretch: Stretch) -> float:
         """Return the largest level of a stretch that the rows allow, by Newton's method from above.
@@ -96,14 +96,13 @@ def fill(rates: Rates, rows: Rows, stretch: Stretch) -> tuple[np.ndarray, Histor
     At most one round for each row and each task limit, each O(NR).
     """
     history: History = []
-    held = bool(stretch.has.any())  # by guarantees: somebody may be unable to rise before anybody rose
     while stretch.active.any():
-        while not held and np.isfinite(stretch.end) and rows.fit(stretch.asked(stretch.end)):
+        while np.isfinite(stretch.end) and rows.fit(stretch.asked(stretch.end)):
             history.append((stretch.end, np.flatnonzero(stretch.full(stretch.end))))
             stretch = stretch.next(rates)
         if not stretch.active.any():
             break
-        held, level = False, rows.reach(stretch)
+        level = rows.reach(stretch)
         stops = stretch.full(level) | (stretch.active & rows.ended(stretch.asked(level)))
         if not stops.any():
             raise SolverError("a round of the filling stopped nobody; report the instance")

@@ -75,7 +75,7 @@ def known(structure: Structure, at: Step, before: Known | None) -> Known | None:
     if _unclear(left, price, inside, _CLEAR_PLACE):
         return None
     full = inside & (price > left)
-    growing = (rows.slope > 0) & (problem.face is None or ~problem.face.equal)
+    growing = rows.slope > 0
     worth = rows.slope * at.v
     room = at.u / total[rows.user]
     if _unclear(room, worth, growing, _CLEAR_USER):
@@ -144,8 +144,8 @@ def on_face(program: Program, decided: Known) -> Structure | None:
         return None
     problem, region = structure.problem, structure.problem.region
     rows = problem.rows
-    equal = (rows.slope == 0) & (rows.sign < 0) & decided.blocked[rows.user]
     frozen = decided.blocked[rows.user]
+    equal = (rows.slope == 0) & (rows.sign < 0) & frozen
     if not frozen[rows.slope == 0].all() or (rows.slope[frozen] > 0).any():  # task limits, or others are blocked
         return None
     face = Face(decided.full, equal, decided.x, np.where(decided.full, 0.0, decided.s))
@@ -158,6 +158,5 @@ def lifted(structure: Structure, at: Step, decided: Known) -> Step | None:
     if duals is None:
         return None
     rows = structure.problem.rows
-    growing = rows.slope > 0
-    v = np.where(growing, at.v, duals.values[rows.user])
+    v = np.where(rows.slope > 0, at.v, duals.values[rows.user])
     return replace(at, p=duals.prices, v=v, z=duals.costs)

@@ -19,14 +19,13 @@ from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.instances.merging import identity, merge_servers
 from ...models.notation.model import Model
-from ...models.programs.backends import backend as find_backend
 from ...models.programs.program import Program
-from ...models.programs.solution import Capability, Options, Session, Solution
+from ...models.programs.solution import Session, Solution
 from ...models.trees.climbing import Stretch
 from ...models.trees.rates import Rates
 from ...tolerances import BLOCKED_PRICE, FIRST_ORDER, ROUNDING, SOLVER_TIGHTEST
 from .floored import Floored
-from .rounds import LeximinResult, prices_of
+from .rounds import LeximinResult, conclude, opened
 
 
 def climb(
@@ -62,29 +61,20 @@ def climb(
     model = formulation(small)
     program = model.compile()
     prepared = perf_counter()
-    backend = find_backend(solver)
-    session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))
-    rounds = Climb(session, program, rates, first, Capability.DUALS in backend.capabilities)
+    session, has_duals = opened(program, solver, options)
+    rounds = Climb(session, program, rates, first, has_duals)
     rounds.run()
     solved = perf_counter()
-    result.rounds, result.programs, result.relaxed = rounds.history, rounds.programs, rounds.relaxed
+    result.rounds = rounds.history
     result.merged = (len(small.users), len(small.servers))
     result.before = (len(instance.users), len(instance.servers))
-    result.gap = rounds.gap if rounds.has_duals else None
-    if rounds.priced is not None and rounds.priced.row_duals is not None:
-        result.prices = prices_of(model, rounds.priced, servers)
     tasks = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
     total = tasks.sum(axis=1)
     wanted = rounds.stretch.has
     tasks *= np.divide(wanted, total, out=np.zeros(len(total)), where=total > 0)[:, None]  # rows are inequalities
     result.tasks = tasks[:, servers.of] * servers.factor
-    solve = rounds.seconds
-    result.times = {
-        "build": prepared - begin,
-        "solve": solve,
-        "rounds": solved - prepared - solve,
-        "read": perf_counter() - solved,
-    }
+    conclude(result, rounds, rounds.priced, model, servers)
+    result.clocked(begin, prepared, solved, rounds.seconds)
     return result
 
 

@@ -68,6 +68,7 @@ class ExactClimb:
         self, program: Program, row: dict[int, int], rates: ExactRates, kept: np.ndarray, base: np.ndarray
     ) -> None:
         self.program, self.row, self.rates = program, row, rates
+        self.by_row = program.A.tocsr()
         self.t = program.column_block("t").start
         way = 1 - Fraction(ROUNDING)  # guarantees in tasks are rounded, and the last digit may not fit
         self.kept = {n: Fraction(float(kept[n])) for n in row}
@@ -123,11 +124,10 @@ class ExactClimb:
         for n in self.row:
             self._put(n, self.has[n], Fraction(0))
         waiting, proof = set(candidates), ExactCertificate(True, "nobody waits")
-        rows = self.program.A.tocsr()
         while waiting:
             cost = np.zeros(self.program.n_columns)
             for n in waiting:
-                entries = rows[[self.row[n]]]
+                entries = self.by_row[[self.row[n]]]
                 cost[entries.indices] += entries.data
             cost[self.t] = 0.0
             proof = self._solve(cost)
@@ -142,7 +142,7 @@ class ExactClimb:
 
     def _activity(self, n: int, x: list[Fraction]) -> Fraction:
         """Return what n has at a point."""
-        entries = self.program.A.tocsr()[[self.row[n]]]
+        entries = self.by_row[[self.row[n]]]
         pairs = zip(entries.indices.tolist(), entries.data.tolist(), strict=True)
         return sum((Fraction(value) * x[j] for j, value in pairs if j != self.t), Fraction(0))
 

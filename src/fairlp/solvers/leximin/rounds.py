@@ -29,6 +29,7 @@ from ...models.instances.merging import Groups, identity, merge_servers, merge_u
 from ...models.notation.compiler import numbers
 from ...models.notation.model import Model
 from ...models.programs.backends import backend as find_backend
+from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Session, Solution
 from ...tolerances import BLOCKED_PRICE, FIRST_ORDER
 from .floored import Floored
@@ -57,6 +58,15 @@ class LeximinResult:
     merged: tuple[int, int] = (0, 0)
     before: tuple[int, int] = (0, 0)
     relaxed: float = 0.0
+
+    def clocked(self, begin: float, prepared: float, solved: float, solve: float) -> None:
+        """Put down the seconds of each phase: clock times of their ends, and the seconds inside the solver."""
+        self.times = {
+            "build": prepared - begin,
+            "solve": solve,
+            "rounds": solved - prepared - solve,
+            "read": perf_counter() - solved,
+        }
 
 
 def leximin(
@@ -102,9 +112,7 @@ def leximin(
     program = model.compile()
     result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, part))
     prepared = perf_counter()
-    backend = find_backend(solver)
-    session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))
-    has_duals = Capability.DUALS in backend.capabilities
+    session, has_duals = opened(program, solver, options)
     block = program.row_block("fairness")
     rows, t = np.arange(block.start, block.stop), program.column_block("t").start
     rounds = Rounds(session, rows, t, users, member_due, part.task_limits * users.factor, small.weights, has_duals)
@@ -113,22 +121,28 @@ def leximin(
     assert rounds.last is not None
     result.levels[who] = rounds.level
     result.rounds = [(level, who[frozen]) for level, frozen in rounds.history]
-    if rounds.priced is not None and rounds.priced.row_duals is not None:
-        result.prices = prices_of(model, rounds.priced, servers)
-    result.gap = rounds.gap if has_duals else None
-    result.programs, result.relaxed = rounds.programs, rounds.relaxed
     grouped = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
     # a member that has all its tasks has exactly its limit, not level × due rounded
     totals = np.where(rounds.level >= rounds.cap, part.task_limits * users.factor, rounds.level * member_due)
     result.tasks[who] = _split(grouped, totals, users, servers)
-    solve = rounds.seconds
-    result.times = {
-        "build": prepared - begin,
-        "solve": solve,
-        "rounds": solved - prepared - solve,
-        "read": perf_counter() - solved,
-    }
+    conclude(result, rounds, rounds.priced, model, servers)
+    result.clocked(begin, prepared, solved, rounds.seconds)
     return result
+
+
+def opened(program: Program, solver: str, options: dict[str, Any] | None) -> tuple[Session, bool]:
+    """Return a session of the solver with the tightest tolerances, and whether it gives duals."""
+    backend = find_backend(solver)
+    session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))
+    return session, Capability.DUALS in backend.capabilities
+
+
+def conclude(result: LeximinResult, rounds: Floored, priced: Solution | None, model: Model, servers: Groups) -> None:
+    """Put down what the programs of the rounds proved, and the prices of the first that a resource ended."""
+    if priced is not None and priced.row_duals is not None:
+        result.prices = prices_of(model, priced, servers)
+    result.gap = rounds.gap if rounds.has_duals else None
+    result.programs, result.relaxed = rounds.programs, rounds.relaxed
 
 
 class Rounds(Floored):
