@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -76,12 +77,23 @@ def room_of(module):
     raise AssertionError(f"{module} has no room")
 
 
+@cache
+def tree_of(path):
+    """Syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path):
     """Modules that a file imports, at any depth, and those that its strings name: (module, is it a string)."""
+    return tuple(each_import(path))
+
+
+def each_import(path):
     module = module_of(path)
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     package = "" if module == "__init__" else package
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and node.level:
             parts = package.split(".") if package else []
             base = ".".join([*parts[: len(parts) - node.level + 1], *filter(None, [node.module])])
@@ -108,10 +120,9 @@ def climbing(path):
             yield path.relative_to(SOURCE).as_posix(), target
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_a_room_imports_only_from_rooms_below(path):
-    found = set(climbing(path)) - DOORS
-    assert found <= OFFENDERS, found
+def test_a_room_imports_only_from_rooms_below():
+    found = {climb for path in FILES for climb in climbing(path)} - DOORS
+    assert found <= OFFENDERS, found - OFFENDERS
 
 
 def test_no_offender_is_left():
@@ -121,14 +132,13 @@ def test_no_offender_is_left():
 def test_every_door_is_one_line_in_a_method():
     assert {door for path in FILES for door in climbing(path)} == DOORS
     for name in {name for name, _ in DOORS}:
-        for node in ast.parse((SOURCE / name).read_text(encoding="utf-8")).body:
+        for node in tree_of(SOURCE / name).body:
             assert not (isinstance(node, ast.ImportFrom) and "files" in (node.module or "").split("."))
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_strings_name_modules_in_the_two_tables_only(path):
-    named = {target for target, is_string in imports(path) if is_string}
-    assert not named or path.relative_to(SOURCE).as_posix() in STRINGS, named
+def test_strings_name_modules_in_the_two_tables_only():
+    named = {path.relative_to(SOURCE).as_posix() for path in FILES if any(is_string for _, is_string in imports(path))}
+    assert named == STRINGS
 
 
 def test_families_do_not_know_each_other():
@@ -145,14 +155,15 @@ def test_the_table_has_one_string_a_family():
     assert sorted(named) == sorted(f"{room}.rows" for room in ROOMS if room.startswith("mechanisms."))
 
 
-@pytest.mark.parametrize("path", [*FILES, *sorted((ROOT / "tests").rglob("*.py"))], ids=lambda p: p.name)
-def test_rooms_are_small(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+def test_rooms_are_small():
+    files = [*FILES, *sorted((ROOT / "tests").rglob("*.py"))]
+    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert not {path: count for path, count in lines.items() if count > MOST_LINES}
 
 
 def functions(path):
     """Functions of a file, with their lines without the docstring, and their parameters without self."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef):
             said = node.body[0] if ast.get_docstring(node, clean=False) is not None else None
             lines = node.end_lineno - node.lineno + 1 - (said.end_lineno - said.lineno + 1 if said else 0)
@@ -161,22 +172,26 @@ def functions(path):
             yield node, lines, count + bool(node.args.vararg) + bool(node.args.kwarg)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_functions_are_short(path):
-    for node, lines, count in functions(path):
-        assert lines <= MOST_FUNCTION_LINES, node.name
-        assert count <= MOST_PARAMETERS or node.name in PUBLIC_SIGNATURES, node.name
+def test_functions_are_short():
+    for path in FILES:
+        for node, lines, count in functions(path):
+            assert lines <= MOST_FUNCTION_LINES, (path, node.name)
+            assert count <= MOST_PARAMETERS or node.name in PUBLIC_SIGNATURES, (path, node.name)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
-def test_no_bare_tolerances(path):
-    if path.name in ("tolerances.py", "zoo.py"):  # the zoo's numbers are data
-        return
+def bare_tolerances(path):
+    """Lines of a file that hold a number like 1e-9."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         code = line.split("#")[0]
         if ">>>" not in line and not code.strip().startswith(("'", '"', "['")):
             bare = re.search(r"(?<![\w.])\d*\.?\d*e-\d+(?!\w)", code)
-            assert not bare or "small: float" in code, f"line {number}: {line}"
+            if bare and "small: float" not in code:
+                yield f"{path}, line {number}: {line}"
+
+
+def test_no_bare_tolerances():
+    files = [path for path in FILES if path.name not in ("tolerances.py", "zoo.py")]  # the zoo's numbers are data
+    assert not [found for path in files for found in bare_tolerances(path)]
 
 
 def test_every_public_name_is_there_and_documented():
