@@ -63,7 +63,7 @@ def test_m_squared_plus_one_instance(m):
     assert (versus["cr2"] >= versus["bound"]).all()
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(many(150)))
 def test_the_smallest_share_is_at_least_one_mth_of_drf_and_at_most_all(seed):
     versus = fairlp.allocate(instance_of(seed), "dynamic-drf").competitive()
     assert (versus["cr2"] >= versus["bound"] * (1 - 1e-12)).all()
@@ -131,7 +131,7 @@ def test_validation_sees_a_difference_at_a_step_before_the_last():
     assert step == 5 and difference == pytest.approx(1e-6)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(many(200)))
 def test_algorithms_are_equal_exactly_in_rational_arithmetic(seed):
     demands, capacities, weights = random_arrivals(9 * seed)  # whole numbers
     phi = [Fraction(w) for w in weights.tolist()]
@@ -170,7 +170,7 @@ def test_rounding_stays_small_over_many_steps(kind):
 # the lemmas, and the properties
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(many(120)))
 def test_lemmas_hold_at_every_step(seed):
     demands, capacities, weights = random_arrivals(seed)
     phi = [Fraction(w) for w in weights.tolist()]
@@ -187,14 +187,14 @@ def test_lemmas_hold_at_every_step(seed):
 
 
 @pytest.mark.parametrize("method", DRF.method_names)
-@pytest.mark.parametrize("seed", range(0, 60, 4))
+@pytest.mark.parametrize("seed", range(0, 4 * many(15), 4))
 def test_dynamic_drf_keeps_its_promises(seed, method):
     found = fairlp.allocate(instance_of(seed), "dynamic-drf", method=method).properties()
     kept = found.groupby("property")["holds"].all()
     assert kept[["feasible", "irrevocable", "SI", "DEF", "DPO"]].all(), found[~found["holds"]]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(many(60)))
 def test_cautious_lp_keeps_its_promises(seed):
     instance = instance_of(seed)
     result = fairlp.allocate(instance, "cautious-lp")
@@ -264,7 +264,7 @@ def test_line_6_as_printed_always_holds_and_cannot_be_kept():
     np.testing.assert_allclose(np.array(exact[2], dtype=float) * 3, [20 / 11, 20 / 11, 1])
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(many(40)))
 def test_line_6_as_printed_holds_whatever_came_before(seed):
     demands, capacities, weights = random_arrivals(seed)
     exact = exact_shares(demands, capacities, weights)
@@ -294,7 +294,7 @@ def test_the_horizon_does_more_to_the_cautious_lp():
     assert far.residual == 0 and far.properties().query("property == 'SI'")["holds"].all()
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(many(60)))
 def test_a_weight_is_so_many_equal_users_who_come_in_one_step(seed):
     demands, capacities, weights = random_arrivals(seed)
     result = fairlp.allocate(Instance.from_arrays(demands, [capacities], weights=weights), "dynamic-drf")
@@ -321,7 +321,7 @@ def test_a_stack_merges_each_user_once():
     assert max(groups.used()) == pytest.approx(5000)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(many(40)))
 def test_certificates_hold_and_planted_errors_are_found(seed):
     demands, capacities, weights = random_arrivals(seed)
     instance = Instance.from_arrays(demands, [capacities], weights=weights)

@@ -12,9 +12,10 @@ import fairlp
 from arrival_instances import exact_shares, random_arrivals
 from fairlp import Arrivals, Instance, examples
 from fairlp.errors import InstanceError, UnknownNameError
+from profiles import many
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(many(60)))
 def test_every_step_equals_the_exact_reference(seed):
     demands, capacities, weights = random_arrivals(seed)
     names = [f"r{k}" for k in range(len(capacities))]

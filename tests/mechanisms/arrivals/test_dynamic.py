@@ -16,6 +16,7 @@ from cli_runner import run
 from fairlp import Instance, examples, plots
 from fairlp.errors import NotDefinedError, TooLargeError, UnknownNameError
 from fairlp.models.files.instances import write
+from profiles import many
 
 MECHANISMS = ["dynamic-drf", "cautious-lp"]
 
@@ -28,7 +29,7 @@ def arrivals(*when, **more):
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(many(30)))
 def test_tables_are_of_one_piece(seed, mechanism):
     demands, capacities, weights = random_arrivals(seed)
     rng = np.random.default_rng(seed)

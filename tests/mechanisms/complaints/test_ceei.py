@@ -14,6 +14,7 @@ from fairlp.models.programs.solution import Options
 from fairlp.solvers.backends.tangents import solve_with_logs
 from fairlp.tolerances import CONVEX_COMPLAINT, VERIFIED
 from instances import random_instance
+from profiles import many
 
 SOLVERS = ("highs", "glpk", "cvxpy:CLARABEL", "cvxpy:ECOS", "cvxpy:SCS")
 
@@ -47,7 +48,7 @@ def incomes(instance):
     return e / e.sum()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(many(40)))
 def test_the_optimality_conditions_on_servers_with_constraints(seed):
     instance = random_instance(seed)
     found = fairlp.allocate(instance, "ceei")
@@ -67,7 +68,7 @@ def test_several_solvers_reach_the_same_point(solver):
         assert first_order(instance, found.totals.to_numpy(), incomes(instance)) <= CONVEX_COMPLAINT
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(many(40)))
 def test_one_pool_is_njc(seed):
     instance = random_instance(seed, servers=1, constraints=False)
     found = fairlp.allocate(instance, "ceei")

@@ -10,6 +10,7 @@ import fairlp
 from fairlp import complaints, examples
 from fairlp.errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError
 from fairlp.tolerances import CONVEX_COMPLAINT, PATH_LIMIT
+from profiles import many
 
 SINGLE = ("eg", "convex", "trajectory", "newton")
 CLOSE = {"eg": 1e-14, "convex": 1e-6, "trajectory": PATH_LIMIT, "newton": PATH_LIMIT}
@@ -118,7 +119,7 @@ def test_logarithms_of_weight_zero_are_no_part_of_the_program():
     assert np.isfinite(program.objective_value(np.array([0.5, 0.5, 0.0])))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(many(40)))
 def test_two_users_have_one_fair_allocation(seed):
     rng = np.random.default_rng(seed)
     table = rng.integers(1, 9, (2, int(rng.integers(1, 5)))) / 8

@@ -104,7 +104,7 @@ def test_the_check_agrees_with_rationals(seed):
         assert found.complaining == tuple(f"user{n + 1}" for n in complains(r, e, x))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(many(60)))
 def test_a_fair_allocation_in_rationals_near_the_optimum(seed):
     """The exact method's bottlenecks, taken as rationals, name a candidate polytope that holds its allocation."""
     r, e = random_rationals(seed)

@@ -9,6 +9,7 @@ from scipy.optimize import linprog
 import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import NotDefinedError, SkippedMechanismWarning
+from profiles import many
 
 DEFINED = ("cdrf", "tsf", "naive-drf")
 REFUSED = ("drf", "edrf", "asset", "drfh", "c-drfh")
@@ -92,7 +93,7 @@ def arrays(instance):
 
 
 @pytest.mark.parametrize("mechanism", ["cdrf", "tsf"])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(many(40)))
 def test_the_leximin_is_that_of_the_scaled_demands(mechanism, seed):
     instance = with_rates(seed)
     alone = (instance.rates * instance.counts).sum(axis=1)
@@ -104,7 +105,7 @@ def test_the_leximin_is_that_of_the_scaled_demands(mechanism, seed):
     assert found.certify()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(many(40)))
 def test_naive_drf_shares_each_server_by_its_rates(seed):
     instance = with_rates(seed)
     need = needs(*arrays(instance))

@@ -90,7 +90,7 @@ def test_what_the_papers_secondary_cycle_does_where_nine_are_left():
     assert first["tasks"] == {"A": 2, "B": 1} and first["left"] == {"units": 1} and first["turns"] == 9 / 8
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(many(60)))
 def test_cycles_are_where_all_shares_meet(seed):
     rng = np.random.default_rng(seed)
     instance = Instance.from_arrays(rng.integers(1, 9, (4, 2)), [rng.integers(20, 60, 2)])
@@ -168,7 +168,7 @@ def test_wrong_options_of_pdrf():
         fairlp.allocate(examples.load("ghodsi"), "pdrf", repair="filling", divisible=True)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(many(40)))
 def test_the_integer_programs_give_the_leximin_of_brute_force(seed):
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 5)), int(rng.integers(1, 4))
