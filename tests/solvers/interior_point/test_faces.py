@@ -12,10 +12,14 @@ import fairlp
 from fairlp.solvers.interior_point import backend, face
 from profiles import many
 
+#: The shapes, and what is special about them.
+KINDS = ["zeros", "gpu", "two of five", "limits", "few pairs", "chain", "weights", "a dominating user"]
+
 
 def instance(kind, users, servers, seed):
-    """Log-normal data in the shapes of real clusters: zero demands, GPUs that few need and few have, two of five."""
+    """Log-normal data in the shapes of real clusters: zero demands, GPUs that few need and few have, two of five, …"""
     rng = np.random.default_rng(seed)
+    more = {}
     resources = 5 if kind == "two of five" else 3
     demands = rng.lognormal(size=(users, resources))
     capacities = rng.lognormal(size=(servers, resources)) * users / servers
@@ -24,11 +28,27 @@ def instance(kind, users, servers, seed):
     elif kind == "gpu":
         demands[rng.random(users) > 0.3, 2] = 0
         capacities[1:][rng.random(servers - 1) > 0.4, 2] = 0
-    else:
+    elif kind == "two of five":
         wanted = rng.random((users, resources)).argsort(axis=1) < 2
         demands = np.where(wanted, demands, 0.0)
+    elif kind == "limits":
+        demands[rng.random((users, resources)) < 0.2] = 0
+        demands[~demands.any(axis=1), 0] = 1
+        alone = fairlp.Instance.from_arrays(demands, capacities).gamma().sum(axis=1)
+        limits = alone / users * rng.uniform(0.1, 10, users)
+        more["task_limits"] = np.where(rng.random(users) < 0.5, limits, np.inf)
+    elif kind == "few pairs":
+        more["eligible"] = rng.random((users, servers)) < 0.2
+        more["eligible"][np.arange(users), rng.integers(servers, size=users)] = True
+    elif kind == "chain":
+        block, place = np.arange(users) * 4 // users, np.arange(servers) * 4 // servers
+        more["eligible"] = (block[:, None] == place) | (block[:, None] + 1 == place)
+        more["eligible"][:, 0] |= ~more["eligible"].any(axis=1)
+    else:
+        spread = rng.lognormal(0, 4, users) if kind == "weights" else np.where(np.arange(users) == 0, 1e5, 1.0)
+        more["weights"] = spread
     demands[~demands.any(axis=1), 0] = 1
-    return fairlp.Instance.from_arrays(demands, capacities)
+    return fairlp.Instance.from_arrays(demands, capacities, **more)
 
 
 def levels(given, method):
@@ -40,8 +60,8 @@ def levels(given, method):
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize("kind", ["zeros", "gpu", "two of five"])
-@pytest.mark.parametrize("seed", range(many(30)))
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(many(24)))
 def test_equal_to_the_rounds_of_the_simplex_method(kind, seed):
     rng = np.random.default_rng(seed)
     given = instance(kind, int(rng.integers(5, 40)), int(rng.integers(3, 40)), seed)
@@ -75,7 +95,14 @@ def test_several_rounds_need_no_vertex(asked):
     np.testing.assert_allclose(found, levels(given, "lp"), rtol=1e-9)
 
 
-@pytest.mark.parametrize("wrong", ["pair", "capacity", "unclear", "no prices", "limits"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_shape_needs_a_vertex(asked, kind):
+    given = instance(kind, 60, 50, 2)
+    np.testing.assert_allclose(levels(given, "interior-point"), levels(given, "lp"), rtol=1e-9)
+    assert asked["vertex"] == 0
+
+
+@pytest.mark.parametrize("wrong", ["pair", "capacity", "unclear", "no prices"])
 def test_what_is_wrong_about_a_face_ends_at_a_vertex(monkeypatch, asked, wrong):
     given = instance("two of five", 60, 60, 1)
     expected = levels(given, "lp")
@@ -98,8 +125,5 @@ def test_what_is_wrong_about_a_face_ends_at_a_vertex(monkeypatch, asked, wrong):
     monkeypatch.setattr(backend, "known", planted)
     if wrong == "no prices":
         monkeypatch.setattr(backend, "lifted", lambda *_: None)
-    if wrong == "limits":
-        given = given.replace(task_limits=np.where(np.arange(60) % 2, np.inf, 0.1))
-        expected = levels(given, "lp")
     np.testing.assert_allclose(levels(given, "interior-point"), expected, rtol=1e-8)
     assert asked["vertex"] >= 1

@@ -215,6 +215,8 @@ def test_a_session_leaves_open_what_prices_do_not_settle(monkeypatch):
     session = find_backend("interior-point").session(model().compile(), Options())
     solution = session.solve()
     monkeypatch.setattr(backend, "_prices_all", lambda *_: False)
+    assert not session.leaves_open(solution, 0.0)  # the interior optimum tells who is blocked
+    monkeypatch.setattr(backend, "known", lambda *_: None)
     assert session.leaves_open(solution, 0.0)
     session.restart()
     assert session.part is not None and not session.leaves_open(solution, 0.0)

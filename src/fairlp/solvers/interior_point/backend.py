@@ -127,6 +127,7 @@ class InteriorPointSession(ProgramSession):
         self.part: PricingSession | None = None
         self.ended: tuple[Structure, Step] | None = None
         self.decided: Known | None = None
+        self.tried: method.Point | None = None
 
     def apply(self, change: Change) -> None:
         """Change the program, and the part of it that ends at vertices."""
@@ -145,21 +146,25 @@ class InteriorPointSession(ProgramSession):
         """Whether somebody's row has no clear price in an interior point."""
         if self.part is not None or _prices_all(solution, gap):
             return False
-        if self.ended is not None:
-            decided = known(*self.ended, self.decided)
-            ahead = None if decided is None else expected(*self.ended, decided)
-            # what is decided here is not taken back: the next round is tried before
-            if decided is not None and ahead is not None and self._on_face(ahead, decided) is not None:
-                self.decided = decided
-                return False
-        return True
+        decided = None if self.ended is None else known(*self.ended, self.decided)
+        if decided is None or self.ended is None:
+            return True
+        ahead = expected(*self.ended, decided)
+        # what is decided here is not taken back: the next round is tried before
+        if ahead is not None and self._on_face(ahead, decided) is None:
+            return True
+        self.decided = decided
+        return False
 
     def solve(self) -> Solution:
         """Solve what is loaded now."""
         if self.part is not None:
             return replace(self.part.solve(), solver=self.backend.name)
         if self.decided is not None:
-            found = self._on_face(self.program, self.decided)
+            tried, self.tried = self.tried, None
+            found = None if tried is None else self._on_face(self.program, self.decided, tried)
+            found = found or self._on_face(self.program, self.decided)
+            self.tried = None
             if found is None:
                 self.restart()
                 return self.solve()
@@ -169,18 +174,21 @@ class InteriorPointSession(ProgramSession):
         self.last = solution if solution.status.is_optimal else None
         return solution
 
-    def _on_face(self, program: Program, decided: Known) -> tuple[Solution, tuple[Structure, Step]] | None:
-        """Solve on the optimal face of the rounds before; None where that leads to no proof."""
+    def _on_face(
+        self, program: Program, decided: Known, point: method.Point | None = None
+    ) -> tuple[Solution, tuple[Structure, Step]] | None:
+        """Solve on the optimal face of the rounds before, or see whether a point does; None where nothing is proved."""
         begin = perf_counter()
         structure = on_face(program, decided)
         if structure is None:
             return None
         try:
             deadline = np.inf if self.options.time_limit is None else begin + self.options.time_limit
-            point = method.solve(structure.problem, deadline, self.options.threads or 1)
+            point = point or method.solve(structure.problem, deadline, self.options.threads or 1)
             whole = None if point is None else lifted(structure, point.at, decided)
             if point is None or whole is None:
                 return None
+            self.tried = point
             solution = self.backend.answer(structure, whole, point, {"solve": perf_counter() - begin})
         except NotConvergedError:
             return None
