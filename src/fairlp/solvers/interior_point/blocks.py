@@ -22,6 +22,8 @@ from .region import Region
 
 #: Refinements of one solution, at most.
 _REFINEMENTS = 4
+#: Multiplications of a product that take as long as putting one number into its place, and numbers as a call.
+_PUT, _CALL = 200, 2_000
 
 Step = tuple[np.ndarray, np.ndarray, float]
 #: errors of the three equations → whether they matter
@@ -69,7 +71,7 @@ class NormalEquations:
         for _ in range(_REFINEMENTS):
             moved = self.region.priced(prices, values)
             moved *= self.theta
-            error = first - moved @ self.region.demands - self.slack_ratio * prices
+            error = first - self.region.given(moved) - self.slack_ratio * prices
             other = second + self.region.totals(moved) - self.own * values
             last = third - self.corner * level
             if self.border is not None:
@@ -94,20 +96,20 @@ class _Eliminated:
     """What both ways to eliminate have: φ, the diagonal G, the products of demands."""
 
     def __init__(self, region: Region, theta: np.ndarray, own: np.ndarray) -> None:
-        self.demands = region.demands
+        self.region = region
         self.coupling = theta if region.contribution is None else theta * region.contribution
         squared = self.coupling if region.contribution is None else self.coupling * region.contribution
-        self.diagonal = squared.sum(axis=0) + own
+        self.diagonal = region.sums(squared) + own
 
     def towards_users(self, prices: np.ndarray) -> np.ndarray:
         """Return Σ_i φ[i,n]·d[n]·p[i]; shape (N,)."""
-        worth = prices @ self.demands.T
+        worth = self.region.costs(prices)
         worth *= self.coupling
-        return np.asarray(worth.sum(axis=0))
+        return self.region.sums(worth)
 
     def towards_servers(self, values: np.ndarray) -> np.ndarray:
         """Return Σ_n d[n]·φ[i,n]·q[n]; shape (K, R)."""
-        return np.asarray((self.coupling * values) @ self.demands)
+        return self.region.given(self.coupling * self.region.at_pairs(values))
 
 
 class UsersLast(_Eliminated):
@@ -116,11 +118,18 @@ class UsersLast(_Eliminated):
     def __init__(self, region: Region, theta: np.ndarray, slack_ratio: np.ndarray, own: np.ndarray) -> None:
         super().__init__(region, theta, own)
         servers, users, resources = region.shape
-        self.inverse_root = _inverse_roots(_blocks(region.demands, theta, slack_ratio))
-        rows = self.inverse_root @ region.demands.T  # servers × resources × users
+        self.inverse_root = _inverse_roots(_blocks(region, theta, slack_ratio))
+        each = region.demands.T if region.user is None else region.demanded.swapaxes(1, 2)
+        rows = self.inverse_root @ each  # servers × resources × users, or places
         rows *= self.coupling[:, None, :]
-        flat = rows.reshape(servers * resources, users)
-        schur = flat.T @ flat
+        if region.user is None or _dense_pays(region):
+            flat = _spread(region, rows).reshape(servers * resources, users)
+            schur = flat.T @ flat
+        else:
+            schur = np.zeros((users, users))
+            for some, who in region.alike:
+                part = rows[some].reshape(-1, rows.shape[2])
+                schur[np.ix_(who, who)] += part.T @ part
         np.negative(schur, out=schur)
         schur[np.diag_indices(users)] += self.diagonal
         self.factor = _Cholesky(schur, self.diagonal)
@@ -143,10 +152,12 @@ class ServersLast(_Eliminated):
         super().__init__(region, theta, own)
         servers, users, resources = region.shape
         each = np.ascontiguousarray(region.demands.T) / np.sqrt(self.diagonal)
-        flat = (self.coupling[:, None, :] * each).reshape(servers * resources, users)
+        if region.user is not None:
+            each = each[:, region.user].swapaxes(0, 1)
+        flat = _spread(region, self.coupling[:, None, :] * each).reshape(servers * resources, users)
         schur = flat @ flat.T
         np.negative(schur, out=schur)
-        blocks = _blocks(region.demands, theta, slack_ratio)
+        blocks = _blocks(region, theta, slack_ratio)
         at = np.arange(servers)
         schur.reshape(servers, resources, servers, resources)[at, :, at, :] += blocks
         self.factor = _Cholesky(schur, np.diagonal(blocks, axis1=1, axis2=2).ravel())
@@ -158,11 +169,31 @@ class ServersLast(_Eliminated):
         return prices, (second + self.towards_users(prices)) / self.diagonal
 
 
-def _blocks(demands: np.ndarray, theta: np.ndarray, slack_ratio: np.ndarray) -> np.ndarray:
+def _spread(region: Region, rows: np.ndarray) -> np.ndarray:
+    """Return servers × resources × places as servers × resources × users."""
+    if region.user is None:
+        return rows
+    servers, users, resources = region.shape
+    spread = np.zeros((servers, resources, users))
+    np.put_along_axis(spread, region.user[:, None, :], rows, axis=2)
+    return spread
+
+
+def _dense_pays(region: Region) -> bool:
+    """Whether one product of all servers' rows costs less than one for each kind of server, put where its users are."""
+    servers, users, resources = region.shape
+    each = sum(resources * len(some) * len(who) ** 2 + _PUT * (len(who) ** 2 + _CALL) for some, who in region.alike)
+    return each > servers * resources * users**2
+
+
+def _blocks(region: Region, theta: np.ndarray, slack_ratio: np.ndarray) -> np.ndarray:
     """Return M[i] for every server; shape (K, R, R)."""
-    resources = demands.shape[1]
+    resources = region.shape[2]
     row, column = np.tril_indices(resources)
-    sums = theta @ (demands[:, row] * demands[:, column])
+    if region.user is None:
+        sums = theta @ (region.demands[:, row] * region.demands[:, column])
+    else:
+        sums = np.einsum("kw,kwr->kr", theta, region.products)
     blocks = np.empty((len(theta), resources, resources))
     blocks[:, row, column] = sums
     blocks[:, column, row] = sums

@@ -28,7 +28,7 @@ _MOST_SHARE, _AMPLE = 1e3, 1.01
 
 @dataclass(frozen=True)
 class Duals:
-    """Prices (K, R), values of the rows (J,) and reduced costs (K, N) of a round, feasible for its whole program."""
+    """Prices (K, R), values of the rows (J,) and reduced costs by pair of a round, feasible for its whole program."""
 
     prices: np.ndarray
     values: np.ndarray
@@ -41,7 +41,7 @@ class Known:
 
     Attributes
     ----------
-    kept : ndarray of bool, shape (K, N)
+    kept : ndarray of bool, as arrays of pairs
         Pairs that may be used.
     full : ndarray of bool, shape (K, R)
         Capacities that are used up.
@@ -65,11 +65,10 @@ def known(structure: Structure, at: Step, before: Known | None) -> Known | None:
     """Return what a round's optimum decides beside what was known; None where it blocks nobody, or without duals."""
     problem, region = structure.problem, structure.problem.region
     rows = problem.rows
-    there = np.ones(at.x.shape, dtype=bool) if region.allowed is None else region.allowed
-    total = region.totals(np.where(there, at.x, 0.0))
+    total = region.totals(np.where(region.there, at.x, 0.0))
     if not _one_floor_each(rows, len(total)):
         return None
-    kept = there & (at.z / abs(at.p).max() <= _CLEAR_PLACE * (at.x / total))
+    kept = region.there & (at.z / abs(at.p).max() <= _CLEAR_PLACE * (at.x / region.at_pairs(total)))
     inside = region.used if problem.face is None else region.used & ~problem.face.full
     full = inside & (abs(at.p) / abs(at.p).max() > _CLEAR_PLACE * (at.s / region.capacities))
     growing, own = rows.slope > 0, total[rows.user]
@@ -97,7 +96,7 @@ def _whole(structure: Structure, at: Step, before: Known | None) -> Duals | None
     rows, prices, values = problem.rows, at.p, at.v
     if before is not None:
         needed = 0.0
-        costs = prices @ region.demands.T - problem.by_user(values)
+        costs = region.priced(prices, problem.by_user(values))
         for own, earlier, where in (
             (prices, before.duals.prices, before.full),
             (values, before.duals.values, before.priced),
@@ -116,7 +115,7 @@ def _whole(structure: Structure, at: Step, before: Known | None) -> Duals | None
         # earlier prices of those who still grow were small, but not nothing
         worth = float(rows.slope @ values)
         prices, values = prices / worth, values / worth
-    return Duals(prices, values, np.maximum(prices @ region.demands.T - problem.by_user(values), 0.0))
+    return Duals(prices, values, np.maximum(region.priced(prices, problem.by_user(values)), 0.0))
 
 
 def expected(structure: Structure, at: Step, decided: Known) -> Program | None:
@@ -139,7 +138,7 @@ def expected(structure: Structure, at: Step, decided: Known) -> Program | None:
 def on_face(program: Program, decided: Known) -> Structure | None:
     """Return the structure of the next round's program on the face, or None where it is another one."""
     structure = Structure.of(program)
-    if structure is None or structure.problem.region.shape[:2] != decided.kept.shape:
+    if structure is None or structure.problem.region.there.shape != decided.kept.shape:
         return None
     problem, region = structure.problem, structure.problem.region
     rows = problem.rows

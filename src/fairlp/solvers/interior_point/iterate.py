@@ -97,7 +97,7 @@ class Problem:
 
 @dataclass
 class Step:
-    """A value for every variable, a point or a direction: x, z (K, N); s, p (K, R); u, v (J,)."""
+    """A value for every variable, a point or a direction: x, z by pair; s, p (K, R); u, v (J,)."""
 
     x: np.ndarray
     s: np.ndarray
@@ -148,7 +148,7 @@ class Iterate:
         """Compute residuals, the mean product and the gap here (all relative)."""
         problem, at, region, rows = self.problem, self.at, self.problem.region, self.problem.rows
         total = region.totals(at.x)
-        self.short = region.capacities - at.x @ region.demands - at.s
+        self.short = region.capacities - region.given(at.x) - at.s
         self.off = rows.sign * (rows.bound + rows.slope * at.t - total[rows.user]) - at.u
         self.norm = 1.0 - float(rows.slope @ at.v) if problem.has_level else 0.0
         products = self.products(at)
@@ -165,12 +165,12 @@ class Iterate:
         # what was rounded off while prices were larger would stay
         np.copyto(at.z, costs, where=abs(costs - at.z) <= _MATTERS * at.z)
         costs -= at.z
-        worth = np.maximum((abs(at.p) @ region.demands.T).max(axis=0), problem.by_user(abs(at.v)))
+        worth = np.maximum(region.dearest(abs(at.p)), problem.by_user(abs(at.v)))
         self.primal = max(
             float((abs(self.short) / region.capacities.max(axis=0)).max()),
             float((abs(self.off) / np.maximum(total[rows.user], rows.bound)).max()),
         )
-        self.dual = max(float((abs(costs).max(axis=0) / worth).max()), abs(self.norm))
+        self.dual = max(float((abs(costs) / region.at_pairs(worth)).max()), abs(self.norm))
 
     def factor(self) -> None:
         """Factor the normal equations here."""
@@ -221,7 +221,7 @@ class Iterate:
         pushed = rows.sign * (of_price - self.ratio * off)
         constant = by_user(-pushed)
         prices, values, level = self.normal.solve(
-            start @ region.demands + of_slack - short,
+            region.given(start) + of_slack - short,
             constant / self.stiff - region.totals(start),
             norm + float(rows.slope @ pushed) + float((self.pull / self.stiff) @ constant),
             matters,
@@ -231,7 +231,7 @@ class Iterate:
             cost[~region.allowed] = 0.0
         x = start - self.theta * cost
         # the rows hold exactly, whatever the equations left, unless that would put a small slack off; costs always do
-        s = _exactly(short - x @ region.demands, of_slack - self.slack_ratio * prices, slack)
+        s = _exactly(short - region.given(x), of_slack - self.slack_ratio * prices, slack)
         u = rows.sign * (rows.slope * level - region.totals(x)[rows.user]) + off
         v = of_price - self.ratio * u
         left = values - by_user(-rows.sign * v)
@@ -250,25 +250,23 @@ def _exactly(exact: np.ndarray, close: np.ndarray, allowed: np.ndarray) -> np.nd
 def _start_on(problem: Problem, face: Face) -> Step:
     """Return a point on the face, where the last round ended, with prices as at any start."""
     region, rows = problem.region, problem.rows
-    there = region.allowed
-    total = region.totals(np.where(there, face.x, 0.0) if there is not None else face.x)
+    there = region.there
+    total = region.totals(np.where(there, face.x, 0.0))
     growing = rows.slope > 0
     t = _LEVEL * float((total[rows.user][growing] / rows.slope[growing]).min())
     above = rows.sign > 0
     u = np.where(face.equal, 0.0, rows.sign * (rows.bound + rows.slope * t - total[rows.user]))
     u = np.where(face.equal | above, u, np.maximum(u, (1 - _LEVEL) * total[rows.user]))
     p = np.where(face.full, 0.0, 1.0 / region.shape[2])
-    cost = p @ region.demands.T
-    lowest = np.where(cost > 0, cost if there is None else np.where(there, cost, np.inf), np.inf).min(axis=0)
+    cost = region.costs(p)
+    lowest = region.lowest(np.where(cost > 0, cost, np.inf))
     lowest = np.where(np.isfinite(lowest), lowest, 1.0)
     # values of those who keep what they have are free: below 0, so that all costs are positive
     v = np.where(face.equal, -_VALUE, _VALUE * lowest[rows.user])
     scale = 1.0 / float(rows.slope @ v)
     p, v = p * scale, v * scale
     z = region.priced(p, problem.by_user(-rows.sign * v))
-    x = face.x
-    if there is not None:
-        x, z = np.where(there, x, _ABSENT), np.where(there, z, 1.0)
+    x, z = np.where(there, face.x, _ABSENT), np.where(there, z, 1.0)
     return Step(x, face.s, u, z, p, v, t)
 
 
@@ -276,22 +274,21 @@ def _start(problem: Problem) -> Step:
     """Return a point inside: everyone has an equal part of every server, and a resource costs the same everywhere."""
     region, rows = problem.region, problem.rows
     servers, users, resources = region.shape
-    there = region.allowed
-    among = np.full(servers, float(users)) if there is None else np.maximum(there.sum(axis=1), 1)
+    there = region.there
+    among = np.maximum(there.sum(axis=1), 1)
     x = region.alone() * (_GIVEN / among)[:, None]
     above = rows.sign > 0
     most = np.full(users, np.inf)
     np.minimum.at(most, rows.user[above], _GIVEN * rows.bound[above])
-    x *= np.minimum(1.0, most / region.totals(x))
-    if there is not None:
-        x[~there] = _ABSENT
+    x *= region.at_pairs(np.minimum(1.0, most / region.totals(x)))
+    x[~there] = _ABSENT
     total = region.totals(x)
-    s = region.capacities - x @ region.demands
+    s = region.capacities - region.given(x)
     p = np.full((servers, resources), 1.0 / resources)
-    cost = p @ region.demands.T
+    cost = region.costs(p)
     if region.contribution is not None:
         cost = cost / np.where(region.contribution > 0, region.contribution, 1.0)
-    lowest = (cost if there is None else np.where(there, cost, np.inf)).min(axis=0)
+    lowest = region.lowest(cost)
     # what the lower bounds of a user are worth together is less than its costs
     each = problem.by_user(~above)[rows.user]
     t, own = 0.0, total[rows.user]
@@ -309,6 +306,5 @@ def _start(problem: Problem) -> Step:
     # a lower bound may be above what there is: then a residual is left to take away
     u = np.where(above, u, np.maximum(u, (1 - _LEVEL) * own))
     z = region.priced(p, problem.by_user(-rows.sign * v))
-    if there is not None:
-        z[~there] = 1.0
+    z[~there] = 1.0
     return Step(x, s, u, z, p, v, t)

@@ -17,7 +17,7 @@ MOST_ITERATIONS, _BOUNDARY, _CAUTIOUS = 150, 0.995, 0.9
 _WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6), 0.001
 #: Centrality correctors of a step: at most so many, while a step is shorter than that; how much longer a step they aim
 #: at, and what part of that they must bring; products are to be within these factors of the aim.
-_CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 2, 0.9, 0.5, 0.1, 0.1, 10.0
+_CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 4, 0.9, 0.5, 0.05, 0.1, 10.0
 #: The method ends after so many iterations that did not bring the products (once the error is accepted: the error) down
 #: by this factor.
 _PATIENCE, _PROGRESS = 8, 0.9

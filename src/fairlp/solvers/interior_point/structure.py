@@ -11,6 +11,7 @@ from ...models.programs.program import Block, Program
 from ...tolerances import INTERIOR_NEGLIGIBLE, INTERIOR_NOISE, ROUNDING
 from .iterate import Problem, Step, UserRows
 from .region import Region
+from .region import places as places_of
 
 #: A Program and what was found in it must agree at a random point, to this many roundings of a row's terms.
 _PROBE_SEED, _ROUNDINGS = 20261120, 1000
@@ -22,8 +23,8 @@ class Places:
 
     Attributes
     ----------
-    pair : ndarray of int, shape (K, N)
-        Column of each pair, −1 where there is none.
+    pair : ndarray of int, shape (K, N) or (K, W)
+        Column of each pair, in the region's places, −1 where there is none.
     capacity : Block
     row : ndarray of int, shape (J,)
         Row of each row on a user, −1 where it is a variable's bound or a logarithm.
@@ -96,8 +97,11 @@ class Structure:
             return None
         upper = program.row_upper[capacity.slice].reshape(servers, -1)
         pair = pair[present[kept]].T
+        user = places_of(pair >= 0)
+        if user is not None:
+            pair = np.take_along_axis(pair, user, axis=1)
         allowed = pair >= 0
-        region = Region(demands[kept], upper, None if allowed.all() else allowed)
+        region = Region(demands[kept], upper, None if allowed.all() else allowed, user=user)
         rows = UserRows(np.searchsorted(kept, rows.user), rows.sign, rows.slope, rows.bound, rows.weight)
         places = Places(pair, capacity, row, coefficient, level)
         if not _is_open(region) or not _agrees(program, region, rows, places):
@@ -125,7 +129,7 @@ class Structure:
         places = self.places
         columns, duals = np.zeros(self.program.n_columns), np.zeros(self.program.n_rows)
         there = places.pair >= 0
-        columns[places.pair[there]] = (x / self.user_unit)[there]
+        columns[places.pair[there]] = (x / self.problem.region.at_pairs(self.user_unit))[there]
         if places.level >= 0:
             columns[places.level] = level / self.level_unit
         duals[places.capacity.slice] = (prices / self.resource_unit).ravel()
@@ -138,26 +142,25 @@ class Structure:
         problem, region, rows = self.problem, self.problem.region, self.problem.rows
         slack = at.s / region.capacities
         prices = np.where(region.used & (at.p >= INTERIOR_NOISE * slack * at.p.max(axis=0)), at.p, 0.0)
-        cost = prices @ region.demands.T
-        part = at.x / region.totals(at.x)
+        cost = region.costs(prices)
+        part = at.x / region.at_pairs(region.totals(at.x))
         x = np.where((part > INTERIOR_NEGLIGIBLE) | (part * cost > INTERIOR_NOISE * at.z), at.x, 0.0)
         if region.allowed is not None:
             x[~region.allowed] = 0.0
-            cost[~region.allowed] = np.inf
-        over = (x @ region.demands / region.capacities).max(axis=1)
+        over = (region.given(x) / region.capacities).max(axis=1)
         x /= np.maximum(over, 1.0)[:, None]
         total = region.totals(x)
         above = rows.sign > 0
         most = total.copy()
         np.minimum.at(most, rows.user[above], rows.bound[above])
-        x *= np.divide(most, total, out=np.ones_like(total), where=total > most)
+        x *= region.at_pairs(np.divide(most, total, out=np.ones_like(total), where=total > most))
         if not problem.has_level:
             return x, 0.0, prices, at.v
         growing = rows.slope > 0
         level = float(((most[rows.user] - rows.bound)[growing] / rows.slope[growing]).min())
         # what a user is worth beyond its lowest cost is taken off its lower bounds; its upper ones stay
         worth, below = problem.by_user(-rows.sign * at.v), problem.by_user(np.where(above, 0.0, at.v))
-        down = 1.0 - np.maximum(worth - cost.min(axis=0), 0.0) / below
+        down = 1.0 - np.maximum(worth - region.lowest(cost), 0.0) / below
         values = np.where(above, at.v, at.v * down[rows.user])
         norm = float(rows.slope @ values)
         return x, level, prices / norm, values / norm
@@ -258,7 +261,7 @@ def _agrees(program: Program, region: Region, rows: UserRows, places: Places) ->
     if places.level >= 0:
         columns[places.level] = t
     known = np.zeros(program.n_rows, dtype=bool)
-    expected[places.capacity.slice], known[places.capacity.slice] = (x @ region.demands).ravel(), True
+    expected[places.capacity.slice], known[places.capacity.slice] = region.given(x).ravel(), True
     of_user = places.coefficient * (region.totals(x)[rows.user] - rows.slope * t)
     in_program = places.row >= 0
     expected[places.row[in_program]], known[places.row[in_program]] = of_user[in_program], True
