@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,11 @@ from hypothesis import settings
 
 from fairlp.mechanisms.table import OWN
 from profiles import PROFILE, many
+
+#: Each worker of pytest-xdist has a core: more threads in one would only wait for those of the others. The controller
+#: reads this before it starts them.
+for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
 
 settings.register_profile("quick", max_examples=many(50))
 settings.register_profile("nightly", max_examples=many(50))
