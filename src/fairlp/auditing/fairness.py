@@ -12,7 +12,7 @@ from ..mechanisms.mechanism import Division, run
 from ..mechanisms.per_server.fixed_point import fixed_point
 from ..mechanisms.table import find
 from ..models.instances.instance import Instance
-from ..solvers.leximin.rounds import leximin
+from ..solvers.leximin.leximin import leximin
 from ..tolerances import AUDIT, QUOTIENT_ROUNDING
 from .basics import as_allocation, plain
 from .findings import Case, Finding, amount

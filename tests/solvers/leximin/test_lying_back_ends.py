@@ -15,6 +15,7 @@ from fairlp.models.programs.solution import Capability, Options, Point, Status, 
 from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.leximin import rounds
 from fairlp.solvers.leximin.levels import by_expression
+from fairlp.solvers.leximin.leximin import leximin
 from fairlp.solvers.leximin.ordered import ordered_outcomes
 from fairlp.tolerances import FLOOR_RELAXATIONS, VERIFIED
 
@@ -67,7 +68,7 @@ def run(monkeypatch, lie, calls=lambda count: count == 1, one=None, options=None
     backend = LyingBackend(lie, calls, **how)
     monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
     gamma = normalisers.entitled_by(normalisers.dominant)
-    found = rounds.leximin(one or instance(), formulation, gamma, merge=False, options=options)
+    found = leximin(one or instance(), formulation, gamma, merge=False, options=options)
     return found, backend.sessions[0]
 
 
@@ -157,9 +158,7 @@ def test_a_time_limit_that_was_reached_ends_it(monkeypatch):
     backend = LyingBackend(late, lambda count: True)
     monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
     with pytest.raises(NoSolutionError, match="time limit"):
-        rounds.leximin(
-            instance(), max_min.drf, normalisers.entitled_by(normalisers.dominant), options={"time_limit": 100.0}
-        )
+        leximin(instance(), max_min.drf, normalisers.entitled_by(normalisers.dominant), options={"time_limit": 100.0})
     assert backend.sessions[0].count == 1
 
 

@@ -13,7 +13,8 @@ from ...models.instances.instance import EVERYWHERE, Instance, effort
 from ...models.instances.merging import identity, merge_servers, merge_users
 from ...models.notation.expressions import Index
 from ...solvers.interior_point import INTERIOR
-from ...solvers.leximin.rounds import LeximinResult, leximin
+from ...solvers.leximin.leximin import leximin
+from ...solvers.leximin.rounds import LeximinResult
 from ...tolerances import AGREEMENT
 from ..capacity import within_capacity
 from ..mechanism import Asked, Method, Outcome, Tasks, through

@@ -11,7 +11,6 @@ import pandas as pd
 import scipy.sparse as sp
 
 from ...errors import NoSolutionError, UnsupportedError
-from ...models.instances.merging import identity
 from ...models.notation.expressions import Expression
 from ...models.notation.model import Model
 from ...models.programs.backends import AnySolver, spelt
@@ -23,7 +22,7 @@ from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, SAME_LEVEL
 from .exact import ExactRounds
 from .levels import Levels, by_expression, by_names, by_rows
 from .ordered import ordered_outcomes
-from .rounds import Rounds
+from .rounds import Members, Rounds
 
 _NO_DUALS = "not proved: the solver gives no duals; certify() proves the levels one by one"
 _INTEGER = "integer levels rest on the optima of the solver's branch and bound"
@@ -246,14 +245,13 @@ def _solved(problem: Levels, solver: AnySolver, options: dict[str, Any]) -> Lexi
         )
     has_duals = Capability.DUALS in backend.capabilities
     shift = _shift(problem, backend, parsed)
-    everyone, weight = identity(len(problem.block)), problem.weights
+    weight = problem.weights
+    everyone = Members(np.arange(len(weight)), weight, np.full(len(weight), np.inf))
     rounds = Rounds(
         backend.session(_shifted(problem, shift), parsed),
         problem.places,
         problem.t,
         everyone,
-        weight,
-        np.full(len(weight), np.inf),
         np.ones(len(weight)),
         has_duals,
     )

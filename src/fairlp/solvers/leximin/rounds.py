@@ -10,13 +10,12 @@ users who are blocked keep their level: their row becomes Σ x[n] >= due[n]·lev
 * **Task limits by Newton's method.** What is asked for at level t, Σ min(due·t, limit), is concave in t, so guessing
   the set of users at their limits from below and solving for t converges monotonically in a few programs, instead of
   one round for every limit.
-* **Merging.** Identical servers are one server, and users with proportional demands one user with a concave request
-  Σ_m min(due_m·t, limit_m); the result is split back in proportion.
+* **Groups.** A row may stand for several users with proportional demands, who ask for Σ_m min(due_m·t, limit_m), which
+  is concave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -24,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SolverError
-from ...models.instances.instance import Instance
-from ...models.instances.merging import Groups, identity, merge_servers, merge_users
+from ...models.instances.merging import Groups
 from ...models.notation.compiler import numbers
 from ...models.notation.model import Model
 from ...models.programs.backends import backend as find_backend
@@ -33,9 +31,6 @@ from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Session, Solution
 from ...tolerances import BLOCKED_PRICE, FIRST_ORDER
 from .floored import Floored
-
-Formulation = Callable[[Instance], Model]
-Entitled = Callable[[Instance], np.ndarray]
 
 
 @dataclass
@@ -69,65 +64,26 @@ class LeximinResult:
         }
 
 
-def leximin(
-    instance: Instance,
-    formulation: Formulation,
-    entitled: Entitled,
-    *,
-    solver: str = "highs",
-    merge: bool = True,
-    options: dict[str, Any] | None = None,
-) -> LeximinResult:
-    """Return the leximin-optimal allocation of a max-min formulation.
+@dataclass(frozen=True)
+class Members:
+    """Users behind the rows of a program, in tasks of their groups' first ones; all arrays of shape (M,).
 
-    Parameters
+    Attributes
     ----------
-    instance : Instance
-    formulation : callable
-        Instance → Model with variable ``t``, rows ``fairness`` (users) and ``capacity``, definition ``tasks``.
-    entitled : callable
-        Instance → tasks at level 1, φ[n]·Γ[n], shape (N,): what the rows ``fairness`` give a user at t = 1. It is also
-        asked of the merged instance, with weights of 1.
-    solver : str
-    merge : bool
-        Merge identical servers and proportional users first.
-    options : dict, optional
-        Options of the solver.
+    of : ndarray of int
+        Group of each.
+    due, limit : ndarray
+        Tasks at level 1, and task limit.
     """
-    begin = perf_counter()
-    due = entitled(instance)
-    able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
-    result = LeximinResult(np.zeros((len(instance.users), len(instance.servers))), np.zeros(len(instance.users)))
-    if not able.any():
-        return result
-    who = np.flatnonzero(able)
-    part = instance if able.all() else instance.select_users(who)
-    small, servers = merge_servers(part) if merge else (part, identity(len(part.servers)))
-    small, users = merge_users(small) if merge else (small, identity(len(part.users)))
-    member_due = due[who] * users.factor
-    group_due = np.bincount(users.of, weights=member_due)
-    small = small.derived(weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf))
-    small = small.derived(weights=group_due / entitled(small))
-    model = formulation(small)
-    program = model.compile()
-    result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, part))
-    prepared = perf_counter()
-    session, has_duals = opened(program, solver, options)
-    block = program.row_block("fairness")
-    rows, t = np.arange(block.start, block.stop), program.column_block("t").start
-    rounds = Rounds(session, rows, t, users, member_due, part.task_limits * users.factor, small.weights, has_duals)
-    rounds.run()
-    solved = perf_counter()
-    assert rounds.last is not None
-    result.levels[who] = rounds.level
-    result.rounds = [(level, who[frozen]) for level, frozen in rounds.history]
-    grouped = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
-    # a member that has all its tasks has exactly its limit, not level × due rounded
-    totals = np.where(rounds.level >= rounds.cap, part.task_limits * users.factor, rounds.level * member_due)
-    result.tasks[who] = _split(grouped, totals, users, servers)
-    conclude(result, rounds, rounds.priced, model, servers)
-    result.clocked(begin, prepared, solved, rounds.seconds)
-    return result
+
+    of: np.ndarray
+    due: np.ndarray
+    limit: np.ndarray
+
+    def of_groups(self, some: np.ndarray) -> Members:
+        """Return the members of some groups, which are counted from 0."""
+        inside = np.isin(self.of, some)
+        return Members(np.searchsorted(some, self.of[inside]), self.due[inside], self.limit[inside])
 
 
 def opened(program: Program, solver: str, options: dict[str, Any] | None) -> tuple[Session, bool]:
@@ -156,23 +112,21 @@ class Rounds(Floored):
         session: Session,
         rows: np.ndarray,
         t: int,
-        users: Groups,
-        due: np.ndarray,
-        limit: np.ndarray,
+        members: Members,
         weights: np.ndarray,
         has_duals: bool,
     ) -> None:
         super().__init__(session, rows, has_duals)
         program = session.program
-        self.users, self.due, self.t = users, due, t
-        self.cap = limit / due  # the level at which a member has all its tasks
-        self.level = np.zeros(len(due))
-        self.active = np.ones(len(due), dtype=bool)
+        self.members, self.due, self.t = members, members.due, t
+        self.cap = members.limit / members.due  # the level at which a member has all its tasks
+        self.level = np.zeros(len(members.due))
+        self.active = np.ones(len(members.due), dtype=bool)
         self.base = program.row_lower[rows]
         self.bounds = program.col_lower[[t]], program.col_upper[[t]]
         column = program.A[:, [t]].toarray()[rows, 0]
         self.full = -column  # coefficient of t when every member of the group is active
-        self.whole = np.bincount(users.of, weights=due)
+        self.whole = np.bincount(members.of, weights=members.due)
         self.share = self.full / weights  # one share, in the unit of the row
         self.history: list[tuple[float, np.ndarray]] = []
         self.priced: Solution | None = None
@@ -190,7 +144,7 @@ class Rounds(Floored):
                 self.priced = self.priced or solution
                 frozen = self.active & (self.cap <= level)
                 self.level[frozen] = self.cap[frozen]
-                blocked = self.active & ~frozen & self._priced(solution)[self.users.of]
+                blocked = self.active & ~frozen & self._priced(solution)[self.members.of]
                 stays = level <= before * (1 + self.same) or not self.has_duals
                 if stays and (self.active & ~frozen & ~blocked).any():
                     blocked |= self._stuck(level, self.active & ~frozen & ~blocked)
@@ -228,8 +182,8 @@ class Rounds(Floored):
     def _load(self, growing: np.ndarray, level: np.ndarray) -> None:
         """Put rows Σ x >= (what is due to growing members)·t + (what the others have) into the program."""
         unit = self.full / self.whole
-        slope = np.bincount(self.users.of, weights=self.due * growing, minlength=len(self.rows)) * unit
-        fixed = np.bincount(self.users.of, weights=self.due * np.where(growing, 0.0, level), minlength=len(self.rows))
+        slope = np.bincount(self.members.of, weights=self.due * growing, minlength=len(self.rows)) * unit
+        fixed = np.bincount(self.members.of, weights=self.due * np.where(growing, 0.0, level), minlength=len(self.rows))
         A = self.session.program.A
         now = A.data[A.indptr[self.t] : A.indptr[self.t + 1]]
         rows_now = A.indices[A.indptr[self.t] : A.indptr[self.t + 1]]
@@ -243,7 +197,7 @@ class Rounds(Floored):
         if solution.row_duals is None:  # of a back end that promises none: programs decide
             return np.zeros(len(self.rows), dtype=bool)
         price = abs(solution.row_duals[self.rows]) * self.share
-        growing = np.bincount(self.users.of, weights=self.active, minlength=len(self.rows)) > 0
+        growing = np.bincount(self.members.of, weights=self.active, minlength=len(self.rows)) > 0
         price = np.where(growing, price, 0.0)
         return np.asarray(price >= BLOCKED_PRICE * price.max(initial=0.0)) & (price > 0)
 
@@ -258,7 +212,7 @@ class Rounds(Floored):
         reached = level if self.has_duals else level * (1 - FIRST_ORDER)  # a solver's tolerance below
         self.session.change(columns=(at, np.array([reached]), np.array([reached])))
         rows = program.A[self.rows].tocsr()
-        waiting = np.unique(self.users.of[candidates])
+        waiting = np.unique(self.members.of[candidates])
         while waiting.size:
             weight = np.zeros(len(self.rows))
             weight[waiting] = 1.0 / self.full[waiting]
@@ -273,19 +227,7 @@ class Rounds(Floored):
                 break
             waiting = waiting[~raised]
         self.session.change(costs=program.c, columns=(at, *self.bounds))
-        return candidates & np.isin(self.users.of, waiting)
-
-
-def _split(grouped: np.ndarray, members: np.ndarray, users: Groups, servers: Groups) -> np.ndarray:
-    """Return tasks of users × servers from those of groups × groups.
-
-    ``members`` is what each member gets in all, in tasks of its group's first. The program may have given a group more
-    than it asked for (a row is an inequality); scaling down keeps everything feasible.
-    """
-    total = grouped.sum(axis=1)
-    fraction = np.divide(members, total[users.of], out=np.zeros_like(members), where=total[users.of] > 0)
-    tasks = grouped[users.of] * (fraction / users.factor)[:, None]
-    return np.asarray(tasks[:, servers.of] * servers.factor)
+        return candidates & np.isin(self.members.of, waiting)
 
 
 def prices_of(model: Model, solution: Solution, servers: Groups) -> np.ndarray:
