@@ -1,4 +1,4 @@
-"""The shell around the commands: errors in one line, exit codes, streams, start-up, completion, documentation."""
+"""The shell around the commands: errors in one line, exit codes, streams, completion, documentation."""
 
 import json
 import re
@@ -192,22 +192,7 @@ def test_a_plot_without_matplotlib_fails_before_the_work(here, monkeypatch):
     assert result.stdout == ""
 
 
-# start-up, help, completion
-
-
-@pytest.mark.parametrize("argument", ["--help", "--version"])
-def test_nothing_heavy_is_imported_for_help_and_version(argument):
-    script = (
-        "import sys\n"
-        f"sys.argv = ['fairlp', {argument!r}]\n"
-        "from fairlp.cli import main\n"
-        "try:\n    main()\nexcept SystemExit as left:\n    assert not left.code\n"
-        "heavy = ('numpy', 'pandas', 'scipy', 'highspy', 'matplotlib', 'cvxpy', 'pyomo', 'yaml')\n"
-        "assert not [name for name in heavy if name in sys.modules]\n"
-    )
-    result = python("-c", script)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout
+# version, completion
 
 
 def test_version():

@@ -19,6 +19,7 @@ from typer.core import TyperGroup
 from .._version import __version__
 from ..errors import FairlpError, FairlpWarning, SolverError
 from ..models.files.whole_files import home
+from .late import import_late
 
 #: Longest message that is printed, in characters; a longer one is cut in its middle.
 MOST_LETTERS = 2000
@@ -39,7 +40,16 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-class _Group(TyperGroup):
+class Group(TyperGroup):
+    """A group of commands whose help says the first sentence of each, whole."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(MOST_LETTERS)) for name, one in commands.items() if one])
+
+
+class _Group(Group):
     """Runs a command; errors and warnings of fairlp become one line each on standard error."""
 
     def make_context(self, *given: Any, **more: Any) -> Any:
@@ -101,6 +111,7 @@ app = Commands(
     cls=_Group,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # what draws boxes around help takes longer to import than all that help needs
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 ok, 1 the answer is no, 2 usage, 3 bad input, 4 a solver or package failed or is missing, "
     "130 interrupted.",
@@ -125,6 +136,7 @@ def fairlp(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    import_late()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter must not end the program
             stream.reconfigure(errors="backslashreplace")

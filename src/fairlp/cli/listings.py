@@ -13,7 +13,7 @@ from .groups import grouped
 from .inputs import load_instance
 from .output import Printed, Report, check_folder, check_free
 from .parameters import FormulationOption, InstanceArgument, MechanismOption, complete_example, solver_options
-from .tables import report_table
+from .tables import report_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,17 +83,19 @@ def show(
 @grouped
 def mechanisms(report: Report) -> None:
     """List the mechanisms: source, methods, what they are defined for, what they promise."""
-    from ..mechanisms.table import table as listed
-
-    frame = listed()
+    from ..mechanisms.table import listed
+    from ..mechanisms.table import table as framed
 
     def text(console: Console) -> None:
         narrow = console.width < _ALL_OF_A_MECHANISM
-        report_table(console, frame.drop(columns="promises") if narrow else frame, "Mechanisms")
+        report_words(console, listed(), "Mechanisms", index="mechanism", without="promises" if narrow else "")
         if narrow:
             console.print("What each promises: --json, --csv, or a wider window.")
 
-    report.deliver(text=text, frame=lambda: frame)
+    def data() -> list[dict[str, str]]:
+        return [{"mechanism": name, **row} for name, row in listed().items()]
+
+    report.deliver(text=text, frame=framed, data=data)
 
 
 @app.command()

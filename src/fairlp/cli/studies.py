@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import Commands, ExitCode, app
+from .app import Commands, ExitCode, Group, app
 from .groups import grouped
 from .output import Printed, Report, check_folder, check_free, wrote
 from .parameters import ProgressFlag
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..study import Result
 
-study = Commands(no_args_is_help=True, help="Monte Carlo studies: run one from a file, show what came of it.")
+study = Commands(cls=Group, no_args_is_help=True, help="Monte Carlo studies: run one from a file, show what came of it.")
 app.add_typer(study, name="study")
 
 #: A study to start from.

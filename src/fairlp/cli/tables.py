@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,18 +28,34 @@ def report_table(
     console.print()
 
 
+def report_words(
+    console: Console, rows: Mapping[str, Mapping[str, str]], title: str, *, index: str, without: str = ""
+) -> None:
+    """Print rows of words, by name, as `report_table` would print them: for a list that needs no pandas."""
+    columns = [column for column in next(iter(rows.values())) if column != without]
+    console.print(title, style="bold")
+    console.print(_drawn([index, *columns], {}, ((name, *(row[c] for c in columns)) for name, row in rows.items())))
+    console.print()
+
+
 def table(frame: pd.DataFrame, *, shown: int | None = None) -> Table:
     """Return a rich table of a frame, its index first; numbers to six significant digits, right-aligned."""
+    names = [frame.index.name, *frame.columns]
+    numbers = {k for k, dtype in enumerate(frame.dtypes, 1) if _is_number(dtype)}
+    part = frame if shown is None else frame.iloc[:shown]
+    return _drawn(names, numbers, part.itertuples(name=None))
+
+
+def _drawn(names: Sequence[Any], numbers: Container[int], rows: Iterable[Sequence[Any]]) -> Table:
+    """Return a rich table of rows, each with its label first; ``numbers`` are the columns that are aligned right."""
     from rich import box
     from rich.table import Table
 
     made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    made.add_column(_header(frame.index.name), overflow="fold")
-    for column, dtype in frame.dtypes.items():
-        right = _is_number(dtype)
-        made.add_column(_header(column), justify="right" if right else "left", no_wrap=right, overflow="fold")
-    part = frame if shown is None else frame.iloc[:shown]
-    for label, *values in part.itertuples(name=None):
+    for k, name in enumerate(names):
+        right = k in numbers
+        made.add_column(_header(name), justify="right" if right else "left", no_wrap=right, overflow="fold")
+    for label, *values in rows:
         made.add_row(str(label), *(cell(value) for value in values))
     return made
 

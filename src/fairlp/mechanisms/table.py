@@ -158,11 +158,9 @@ def refuse_options_of_others(row: Mechanism, options: Mapping[str, Any]) -> None
             raise UnknownNameError(f"{row.name!r} has no option {name!r}; it is one of {', '.join(owners)}")
 
 
-def table() -> pd.DataFrame:
-    """Return every mechanism as a DataFrame indexed by name: title, source, methods, options, domain, promises."""
-    import pandas as pd
-
-    rows = {
+def listed() -> dict[str, dict[str, str]]:
+    """Return every mechanism by name: title, source, methods, options, domain, promises."""
+    return {
         row.name: {
             "title": row.title,
             "source": row.source,
@@ -173,4 +171,10 @@ def table() -> pd.DataFrame:
         }
         for row in TABLE.values()
     }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("mechanism")
+
+
+def table() -> pd.DataFrame:
+    """Return every mechanism as a DataFrame indexed by name: title, source, methods, options, domain, promises."""
+    import pandas as pd
+
+    return pd.DataFrame.from_dict(listed(), orient="index").rename_axis("mechanism")

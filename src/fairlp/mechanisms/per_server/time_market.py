@@ -5,9 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ...models.instances.instance import Instance
-from ...solvers.interior_point import method
-from ...solvers.interior_point.iterate import Problem, UserRows
-from ...solvers.interior_point.region import Region
 
 
 def time_market(instance: Instance) -> np.ndarray:
@@ -16,6 +13,10 @@ def time_market(instance: Instance) -> np.ndarray:
     Its optimality conditions are PS-DSF under time division (formulations/per_server.py); here fractions of time are
     the variables and γ is what they contribute.
     """
+    from ...solvers.interior_point import method
+    from ...solvers.interior_point.iterate import Problem, UserRows
+    from ...solvers.interior_point.region import Region
+
     gamma = instance.gamma()
     limits = instance.task_limits
     able = np.flatnonzero((gamma > 0).any(axis=1) & (limits > 0))
