@@ -1,0 +1,89 @@
+"""Programs put together wrongly, back ends that cannot be, and proofs that lack something."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from fairlp import Index, Model, examples, formulate
+from fairlp.errors import ModelError, SolverError, SolverNotAvailableError, UnsupportedError
+from fairlp.models.programs import backends
+from fairlp.models.programs.exact_simplex import optimal_from
+
+
+def program():
+    return formulate(examples.ghodsi(), "drf").compile()
+
+
+def test_vectors_of_another_length_are_refused():
+    with pytest.raises(ModelError, match=r"c has shape \(1,\), expected \(\d+,\)"):
+        program().replace(c=np.ones(1))
+
+
+def test_the_size_of_a_program_is_that_of_its_arrays():
+    one = program()
+    vectors = (one.c, one.col_lower, one.col_upper, one.row_lower, one.row_upper, one.integrality)
+    matrix = one.A.data.nbytes + one.A.indices.nbytes + one.A.indptr.nbytes
+    assert one.nbytes == sum(vector.nbytes for vector in vectors) + matrix
+
+
+def test_another_tools_name_that_is_not_known():
+    with pytest.raises(UnsupportedError, match="cannot be turned into 'pyomoo'; did you mean 'pyomo'"):
+        backends.lowering("pyomoo")
+
+
+def test_why_a_back_end_cannot_be_used():
+    assert backends.why_not("highs") == "" and "highs" in backends.available_backends()
+    assert "did you mean 'highs" in backends.why_not("higs")
+    assert not [name for name in backends.available_backends() if backends.why_not(name)]
+
+
+def test_what_a_constructor_says_is_kept():
+    class Refusing:
+        name = "refusing"
+
+        def __init__(self):
+            raise UnsupportedError("not on this machine")
+
+        def solve(self, program, options):
+            raise AssertionError
+
+    class Broken(Refusing):
+        def __init__(self):
+            raise ZeroDivisionError("careless")
+
+    with pytest.raises(UnsupportedError, match="not on this machine"):
+        program().solve(solver=Refusing)
+    with pytest.raises(SolverError, match="careless"):
+        program().solve(solver=Broken)
+
+
+def test_html_of_a_solution_without_single_variables():
+    made = Model("m", indices=(n := Index("n", ["ann", "bob"], "user"),))
+    made.variable("x", n, upper=2)
+    made.maximize(made["x"].sum())
+    html = made.solve()._repr_html_()
+    assert "ann" in html and "<th>value" not in html.split("ann")[0].split("<table", 1)[0]
+
+
+def test_no_proof_in_rationals_without_a_basis():
+    pytest.importorskip("flint")
+    solution = program().solve(solver="highs", method="ipm", extra={"run_crossover": "off"})
+    with pytest.raises(UnsupportedError, match="kept no basis"):
+        solution.certify(exact=True)
+
+
+def test_no_proof_in_rationals_without_the_package(monkeypatch):
+    solution = program().solve()
+    monkeypatch.setitem(sys.modules, "flint", None)
+    with pytest.raises(SolverNotAvailableError, match=r'pip install "fairlp\[exact\]"'):
+        solution.certify(exact=True)
+
+
+def test_no_basis_proves_nothing():
+    pytest.importorskip("flint")
+    one = program()
+    verdict, pivots = optimal_from(one, [0] * one.n_columns, [0] * one.n_rows)
+    assert not verdict.proved and pivots == 0
