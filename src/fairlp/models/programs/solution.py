@@ -366,6 +366,9 @@ class Session(Protocol):
         ``gap`` is its certified one.
         """
 
+    def reaches(self, gap: float) -> float | None:
+        """Return a level that can be had for sure, within such a part of the largest; None: solving is as quick."""
+
     def solve(self) -> Solution:
         """Solve what is loaded now."""
 

@@ -118,6 +118,10 @@ class ProgramSession:
         """
         return False
 
+    def reaches(self, gap: float) -> float | None:
+        """Return a level that can be had for sure, within such a part of the largest; None: solving is as quick."""
+        return None
+
     def solve(self) -> Solution:
         """Solve what is loaded now."""
         return self.backend.solve(self.program, self.options)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -12,7 +13,7 @@ from ...errors import NotConvergedError
 from ...models.programs.backends import solve_on
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Solution, Termination
-from ...tolerances import BLOCKED_PRICE, SAME_LEVEL
+from ...tolerances import BLOCKED_PRICE, INTERIOR_AIM, SAME_LEVEL
 from ..backends.base import BaseBackend, Change, ProgramSession, reduced_costs
 from ..backends.highs import Highs
 from . import INTERIOR, method
@@ -52,14 +53,16 @@ class InteriorPoint(BaseBackend):
         self.refuse_unsupported(program, options)
         return self.interior(program, options)[0]
 
-    def interior(self, program: Program, options: Options) -> tuple[Solution, tuple[Structure, Step] | None]:
+    def interior(
+        self, program: Program, options: Options, near: Near | None = None
+    ) -> tuple[Solution, tuple[Structure, Step] | None]:
         """Solve one program; return the answer, and the structure and the point where interior points gave it."""
         begin = perf_counter()
         structure = Structure.of(program)
         reason = "these are not users who share servers"
         if structure is not None:
             try:
-                solution, at = self._solve(structure, options, begin)
+                solution, at = self._solve(structure, options, begin, near)
                 if self.vertex and program.logs is None and solution.status.is_optimal:
                     ended = on_columns(program, options, solution).solve()
                     iterations = {**solution.iterations, **ended.iterations}
@@ -76,11 +79,13 @@ class InteriorPoint(BaseBackend):
         """Load a program for a series of solves."""
         return InteriorPointSession(self, program, options)
 
-    def _solve(self, structure: Structure, options: Options, begin: float) -> tuple[Solution, Step | None]:
+    def _solve(
+        self, structure: Structure, options: Options, begin: float, near: Near | None
+    ) -> tuple[Solution, Step | None]:
         program = structure.program
         passed = perf_counter()
         deadline = np.inf if options.time_limit is None else begin + options.time_limit
-        point = method.solve(structure.problem, deadline, options.threads or 1)
+        point = solve_near(structure, near, deadline, options.threads or 1)
         solved = perf_counter()
         seconds = {"pass": passed - begin, "solve": solved - passed}
         if point is None:
@@ -111,6 +116,30 @@ class InteriorPoint(BaseBackend):
         return solution
 
 
+@dataclass(frozen=True)
+class Near:
+    """A point inside on the way to the optimum of a program, and the unit of its level."""
+
+    at: Step
+    unit: float
+
+    def of(self, structure: Structure) -> Step | None:
+        """Return the point in the units of a program with other rows on its users; None where they are not the same."""
+        same = self.at.x.shape == structure.problem.region.there.shape and self.at.v.shape == structure.row_unit.shape
+        return replace(self.at, t=self.at.t * (structure.level_unit / self.unit)) if same else None
+
+
+def solve_near(structure: Structure, near: Near | None, deadline: float, threads: int) -> method.Point | None:
+    """Return the optimum, found from a point near it where there is one and that leads there."""
+    start = None if near is None else near.of(structure)
+    if start is not None:
+        with suppress(NotConvergedError):
+            point = method.solve(structure.problem, deadline, threads, start)
+            if point is None or point.error <= method.NEARLY * INTERIOR_AIM:
+                return point
+    return method.solve(structure.problem, deadline, threads)
+
+
 class InteriorPointSession(ProgramSession):
     """A series of solves: by interior points while those tell all that a leximin asks, then on the columns that matter.
 
@@ -128,6 +157,7 @@ class InteriorPointSession(ProgramSession):
         self.ended: tuple[Structure, Step] | None = None
         self.decided: Known | None = None
         self.tried: method.Point | None = None
+        self.near: Near | None = None
 
     def apply(self, change: Change) -> None:
         """Change the program, and the part of it that ends at vertices."""
@@ -141,6 +171,7 @@ class InteriorPointSession(ProgramSession):
             self.part.restart(other_method)
         elif self.last is not None:
             self.part, self.decided = on_columns(self.program, self.options, self.last), None
+        self.near = None
 
     def leaves_open(self, solution: Solution, gap: float) -> bool:
         """Whether somebody's row has no clear price in an interior point."""
@@ -153,8 +184,32 @@ class InteriorPointSession(ProgramSession):
         # what is decided here is not taken back: the next round is tried before
         if ahead is not None and self._on_face(ahead, decided) is None:
             return True
-        self.decided = decided
+        self.decided, self.near = decided, None
         return False
+
+    def reaches(self, gap: float) -> float | None:
+        """Return a level that can be had for sure: that of a point inside, on the way to the optimum."""
+        if self.part is not None:
+            return None
+        structure = Structure.of(self.program) if self.decided is None else on_face(self.program, self.decided)
+        if structure is None or not structure.problem.has_level:
+            return None
+        if self.tried is not None and self.decided is not None:
+            found = self._on_face(self.program, self.decided, self.tried)
+            if found is not None and found[0].objective is not None:
+                return found[0].objective
+        self.tried = None
+        deadline = np.inf if self.options.time_limit is None else perf_counter() + self.options.time_limit
+        start = None if self.near is None else self.near.of(structure)
+        try:
+            point = method.solve(structure.problem, deadline, self.options.threads or 1, start, gap)
+        except NotConvergedError:
+            point = None
+        if point is None:
+            self.near = None
+            return None
+        self.near = Near(point.at, structure.level_unit)
+        return float(structure.vectors(point.at)[0][structure.places.level]) * (1 - SAME_LEVEL)
 
     def solve(self) -> Solution:
         """Solve what is loaded now."""
@@ -163,19 +218,19 @@ class InteriorPointSession(ProgramSession):
         if self.decided is not None:
             tried, self.tried = self.tried, None
             found = None if tried is None else self._on_face(self.program, self.decided, tried)
-            found = found or self._on_face(self.program, self.decided)
+            found = found or self._on_face(self.program, self.decided, near=self.near)
             self.tried = None
             if found is None:
                 self.restart()
                 return self.solve()
             solution, self.ended = found
         else:
-            solution, self.ended = self.backend.interior(self.program, self.options)
+            solution, self.ended = self.backend.interior(self.program, self.options, self.near)
         self.last = solution if solution.status.is_optimal else None
         return solution
 
     def _on_face(
-        self, program: Program, decided: Known, point: method.Point | None = None
+        self, program: Program, decided: Known, point: method.Point | None = None, near: Near | None = None
     ) -> tuple[Solution, tuple[Structure, Step]] | None:
         """Solve on the optimal face of the rounds before, or see whether a point does; None where nothing is proved."""
         begin = perf_counter()
@@ -184,7 +239,7 @@ class InteriorPointSession(ProgramSession):
             return None
         try:
             deadline = np.inf if self.options.time_limit is None else begin + self.options.time_limit
-            point = point or method.solve(structure.problem, deadline, self.options.threads or 1)
+            point = point or solve_near(structure, near, deadline, self.options.threads or 1)
             whole = None if point is None else lifted(structure, point.at, decided)
             if point is None or whole is None:
                 return None

@@ -11,7 +11,7 @@ A row j of user n[j] is a lower bound on X (σ = −1) or an upper one (σ = 1; 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -125,9 +125,12 @@ class Products:
 class Iterate:
     """A point with all its variables positive, and the factored equations there."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, start: Step | None = None) -> None:
         self.problem = problem
-        self.at = _start(problem) if problem.face is None else _start_on(problem, problem.face)
+        if start is not None:
+            self.at = _start_near(problem, start)
+        else:
+            self.at = _start(problem) if problem.face is None else _start_on(problem, problem.face)
         servers, _, resources = problem.region.shape
         self.barrier = problem.rows.weight == 0  # u·v vanishes
         rows = servers * resources
@@ -245,6 +248,18 @@ class Iterate:
 def _exactly(exact: np.ndarray, close: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Return what makes a row hold exactly where that is near what makes its product right, and else the latter."""
     return np.where(abs(exact - close) > allowed, close, exact)
+
+
+def _start_near(problem: Problem, near: Step) -> Step:
+    """Return a point of a problem that differs in rows on users, whose lower bounds are lower than they were."""
+    rows, region, worth = problem.rows, problem.region, float(problem.rows.slope @ near.v)
+    room = rows.sign * (rows.bound + rows.slope * near.t - region.totals(near.x)[rows.user])
+    # where there is next to none, a residual is left to take away
+    central = np.vdot(near.x, near.z) / region.pairs
+    u = np.maximum(room, np.minimum(central / abs(near.v), near.u))
+    if problem.face is not None:
+        u[problem.face.equal] = 0.0
+    return replace(near, u=u, z=near.z / worth, p=near.p / worth, v=near.v / worth)
 
 
 def _start_on(problem: Problem, face: Face) -> Step:

@@ -22,7 +22,7 @@ _CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 4, 0.9, 0.5, 0.05, 0.1, 10.0
 #: by this factor.
 _PATIENCE, _PROGRESS = 8, 0.9
 #: This near to its aim, as a multiple of it, the method goes on only while every other iteration helps.
-_NEARLY = 100.0
+NEARLY = 100.0
 
 
 @dataclass
@@ -34,8 +34,20 @@ class Point:
     iterations: int
 
 
-def solve(problem: Problem, deadline: float = np.inf, threads: int = 1) -> Point | None:
+def solve(
+    problem: Problem, deadline: float = np.inf, threads: int = 1, start: Step | None = None, within: float = 0.0
+) -> Point | None:
     """Return the optimum, or None when the deadline (of ``perf_counter``) comes first.
+
+    Parameters
+    ----------
+    problem : Problem
+    deadline : float
+    threads : int
+    start : Step, optional
+        A point inside, well centred, of the problem with other rows on its users.
+    within : float
+        End at the first point whose gap is no more than this.
 
     Raises
     ------
@@ -46,11 +58,11 @@ def solve(problem: Problem, deadline: float = np.inf, threads: int = 1) -> Point
 
     # NumPy's and SciPy's threads would wait for each other, spinning
     with threadpool_limits(threads):
-        return _solve(problem, deadline)
+        return _solve(problem, deadline, start, within)
 
 
-def _solve(problem: Problem, deadline: float) -> Point | None:
-    iterate = Iterate(problem)
+def _solve(problem: Problem, deadline: float, start: Step | None = None, within: float = 0.0) -> Point | None:
+    iterate = Iterate(problem, start)
     best = Point(iterate.at, np.inf, 0)
     since, reference = 0, np.inf
     for iteration in range(MOST_ITERATIONS):
@@ -58,12 +70,14 @@ def _solve(problem: Problem, deadline: float) -> Point | None:
         if iteration and INTERIOR_AIM < max(iterate.primal, iterate.dual) < INTERIOR_NOISE:
             _restore(iterate)
         error = max(iterate.gap, iterate.primal, iterate.dual)
+        if error <= within:
+            return Point(iterate.at, error, iteration)
         progress = iterate.mean if best.error > INTERIOR_ACCEPTED else error
         since = 0 if progress < _PROGRESS * reference else since + 1
         reference = progress if since == 0 else reference
         if error < best.error:
             best = Point(iterate.at, error, iteration)
-        patience = _PATIENCE if best.error > _NEARLY * INTERIOR_AIM else 1
+        patience = _PATIENCE if best.error > NEARLY * INTERIOR_AIM else 1
         if best.error <= INTERIOR_AIM or since > patience or not np.isfinite(error):
             break
         if perf_counter() > deadline:

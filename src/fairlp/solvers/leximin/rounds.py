@@ -9,7 +9,8 @@ users who are blocked keep their level: their row becomes Σ x[n] >= due[n]·lev
   decide (:meth:`Rounds._stuck`).
 * **Task limits by Newton's method.** What is asked for at level t, Σ min(due·t, limit), is concave in t, so guessing
   the set of users at their limits from below and solving for t converges monotonically in a few programs, instead of
-  one round for every limit.
+  one round for every limit. A level that is certainly reached is enough for a guess: where the back end has one before
+  it has the largest, few programs are solved to the end.
 * **Groups.** A row may stand for several users with proportional demands, who ask for Σ_m min(due_m·t, limit_m), which
   is concave.
 """
@@ -101,6 +102,10 @@ def conclude(result: LeximinResult, rounds: Floored, priced: Solution | None, mo
     result.programs, result.relaxed = rounds.programs, rounds.relaxed
 
 
+#: How near to the largest level those are that are looked at first, one after the other.
+PREVIEWS = (0.1, 0.01, 0.001)
+
+
 class Rounds(Floored):
     """The rounds of any program: ``level[m]`` of each member is its level once frozen; groups are rows of the program.
 
@@ -161,7 +166,7 @@ class Rounds(Floored):
 
         It is at least ``level``, that of the round before, which nobody who is active had all its tasks at.
         """
-        limited = np.zeros_like(self.active)
+        limited = self._soon_limited()
         while True:
             if not (self.active & ~limited).any():
                 return level, None
@@ -178,6 +183,22 @@ class Rounds(Floored):
             if not more.any():
                 return level, solution
             limited |= more
+
+    def _soon_limited(self) -> np.ndarray:
+        """Return who has all its tasks at levels that can be had for sure, where those are quick to find."""
+        limited = np.zeros_like(self.active)
+        for gap in PREVIEWS if np.isfinite(self.cap[self.active]).any() else ():
+            while True:
+                growing = self.active & ~limited
+                self._load(growing, np.where(limited, self.cap, self.level))
+                level = self.session.reaches(gap)
+                more = growing & (self.cap <= (0.0 if level is None else level))
+                if level is None or not (growing & ~more).any():
+                    return limited
+                if not more.any():
+                    break
+                limited |= more
+        return limited
 
     def _load(self, growing: np.ndarray, level: np.ndarray) -> None:
         """Put rows Σ x >= (what is due to growing members)·t + (what the others have) into the program."""
