@@ -41,7 +41,7 @@ def test_a_state_that_was_compressed_is_refused(tmp_path):
     with zipfile.ZipFile(plain) as old, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in old.namelist():
             new.writestr(entry, old.read(entry))
-    with pytest.raises(FileFormatError, match="compressed|more than it can hold"):
+    with pytest.raises(FileFormatError, match=r"compressed|more than it can hold"):
         read_arrays(packed, "state")
 
 
@@ -71,7 +71,7 @@ def test_attributes_that_a_frame_cannot_tell_apart():
     with pytest.raises(InstanceError, match="zone"):
         small(server_attributes=twice).to_frames()
     numbers = pd.DataFrame({7: [1.0, 2.0]}, index=["a", "b"])
-    with pytest.raises(InstanceError, match="7.*a name of text|text"):
+    with pytest.raises(InstanceError, match=r"7.*a name of text"):
         small(user_attributes=numbers).to_frames()
 
 
@@ -143,7 +143,7 @@ def test_a_disk_that_fails_while_it_is_read(tmp_path, monkeypatch):
             raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("fairlp.models.files.whole_files.opened", lambda path: Failing())
-    with pytest.raises(FileFormatError, match="a.json cannot be read: Input/output error"):
+    with pytest.raises(FileFormatError, match=r"a\.json cannot be read: Input/output error"):
         read_bytes(path)
 
 
@@ -167,7 +167,8 @@ def test_what_is_no_file_is_written_to_and_stays(tmp_path):
 def test_an_exact_bound_of_a_row_without_a_range_is_only_a_comment(tmp_path):
     path = tmp_path / "edited.mps"
     path.write_text(
-        "NAME t\nROWS\n N cost\n L row\n L other\nCOLUMNS\n x cost 1 row 1\n x other 1\nRHS\n rhs row 4 other 9\nRANGES\n"
+        "NAME t\nROWS\n N cost\n L row\n L other\nCOLUMNS\n x cost 1 row 1\n x other 1\n"
+        "RHS\n rhs row 4 other 9\nRANGES\n"
         "* other: the other bound is exactly 0.1\n* gone: the other bound is exactly 7\n"
         "* row: the other bound is exactly 1\n rng row 3\nENDATA\n",
         encoding="utf-8",
