@@ -1,0 +1,166 @@
+"""Mechanisms where there is little to share, nobody to share it, or something that is not a mechanism."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance, examples
+from fairlp.errors import (
+    FairlpError,
+    InstanceError,
+    NotDefinedError,
+    SolverError,
+    SolverNotAvailableError,
+    UnknownNameError,
+)
+from fairlp.mechanisms.max_min import settling, trees
+from fairlp.mechanisms.table import find
+
+
+def pool(**more):
+    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
+
+
+def test_answers_as_text_need_no_file():
+    found = fairlp.allocate(examples.ghodsi(), "drf")
+    assert json.loads(found.to_json()) == json.loads(json.dumps(found.to_dict()))
+    assert found.to_csv().splitlines()[0].startswith("user")
+
+
+def test_a_function_is_no_mechanism():
+    with pytest.raises(UnknownNameError, match=r"'test_a_function_is_no_mechanism' is a function, not a mechanism"):
+        find(test_a_function_is_no_mechanism)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [
+        ("def plain(instance):\n    return 1\n", "plain", "is no mechanism; decorate the function"),
+        ("def plain(instance):\n    return 1\n", "plian", "has no mechanism 'plian'"),
+        ("raise ZeroDivisionError('careless')\n", "plain", "failed: ZeroDivisionError: careless"),
+    ],
+)
+def test_a_reference_to_what_is_no_mechanism(tmp_path, text, name, words):
+    from fairlp.mechanisms.references import located
+
+    path = tmp_path / "rules_of_nobody.py"
+    path.write_text(text, encoding="utf-8")
+    before = dict(sys.modules)
+    try:
+        with pytest.raises(UnknownNameError, match=words):
+            located(f"{path}:{name}")
+        assert "careless" not in words or "rules_of_nobody" not in sys.modules
+    finally:
+        sys.modules.pop("rules_of_nobody", None)
+    assert set(sys.modules) >= set(before) and str(tmp_path) not in sys.path
+
+
+def test_a_file_that_is_called_like_a_module_leaves_the_module_alone(tmp_path):
+    from fairlp.mechanisms.references import located
+
+    path = tmp_path / "json.py"
+    text = "import fairlp\n@fairlp.mechanism('of-json')\ndef of_json(instance):\n    return instance.pool\n"
+    path.write_text(text, encoding="utf-8")
+    assert located(f"{path}:of_json").name == "of-json"
+    assert sys.modules["json"] is json
+
+
+def test_an_error_of_fairlp_in_somebodys_function_is_left_as_it_is():
+    @fairlp.mechanism("refusing")
+    def refusing(instance):
+        raise InstanceError("not so many users")
+
+    with pytest.raises(InstanceError, match="not so many users") as told:
+        fairlp.allocate(examples.ghodsi(), refusing)
+    assert not getattr(told.value, "__notes__", ())
+
+
+def test_nobody_who_may_run_anything():
+    nobody = pool(task_limits=[0, 0])
+    for name in ("drf", "psdsf-tdm", "psdsf-rdm", "drf-discrete", "pdrf", "sequential-minmax"):
+        for method in find(name).method_names:
+            try:
+                found = fairlp.allocate(nobody, name, method=method)
+            except (NotDefinedError, SolverNotAvailableError):
+                continue
+            assert found.totals.tolist() == [0, 0], (name, method)
+    for name in ("drf-discrete", "pdrf", "psdsf-rdm"):
+        assert fairlp.validate(nobody, name)["agrees"].all()
+
+
+def test_shares_of_long_denominators_are_still_compared_exactly():
+    rng = np.random.default_rng(0)
+    weights = rng.permutation(np.arange(2001, 4001))[:600].astype(float)
+    many = Instance.from_arrays(rng.integers(1, 9, (600, 2)), [[5000.0, 6007.0]], weights=weights)
+    fast, loop = (fairlp.allocate(many, "drf-discrete", method=method).totals for method in ("fast", "loop"))
+    assert fast.equals(loop) and fast.sum() > 600
+
+
+def test_too_many_tasks_for_the_loop_are_said_to_be_compared_with_nothing(monkeypatch):
+    from fairlp.mechanisms.whole_tasks import validation
+
+    monkeypatch.setattr(validation, "MOST_PICKS", 3)
+    found = fairlp.validate(examples.ghodsi(), "drf-discrete")
+    assert "loop" not in found.index and found["agrees"].all()
+    assert found.loc["fast"].astype(str).str.contains("too many tasks for the loop").any()
+    monkeypatch.setattr(validation, "MOST_INTEGER_USERS", 1)
+    assert "smallest level" not in fairlp.validate(examples.ghodsi(), "drf-discrete").index
+
+
+def test_repaired_cycles_are_not_compared_with_divided_ones():
+    plain, repaired = (fairlp.validate(examples.ghodsi(), "pdrf", **how) for how in ({}, {"repair": "filling"}))
+    assert plain["agrees"].all() and repaired["agrees"].all()
+    assert set(repaired.index) <= set(plain.index)
+
+
+def test_many_users_are_checked_without_a_program_each(monkeypatch):
+    from fairlp.mechanisms.per_server import validation
+
+    by_programs = fairlp.validate(examples.load("khamse-ashari-figure-1"), "psdsf-rdm")
+    monkeypatch.setattr(validation, "MOST_PROGRAMS", 1)
+    monkeypatch.setattr(validation, "LARGEST", {"milp": 0})
+    found = fairlp.validate(examples.load("khamse-ashari-figure-1"), "psdsf-rdm")
+    assert found["agrees"].all() and set(by_programs.index) - set(found.index) == {"milp"}
+    assert (found["gain"] <= 1e-6).all()
+
+
+def test_bottlenecks_of_somebody_who_is_not_there():
+    figure = examples.load("khamse-ashari-figure-1")
+    user, server, resource = figure.users[0], figure.servers[0], figure.resources[0]
+    with pytest.raises(InstanceError, match=r"'bottlenecks' names user 'nobody', which is unknown"):
+        fairlp.formulate(figure, "psdsf-rdm", bottlenecks={"nobody": {server: resource}})
+    with pytest.raises(InstanceError, match=r"'bottlenecks' names server 'nowhere', which is unknown"):
+        fairlp.formulate(figure, "psdsf-rdm", bottlenecks={user: {"nowhere": resource}})
+
+
+def test_nobody_is_there_for_a_while():
+    instance = pool(users=["a", "b"])
+    found = fairlp.per_server.track(instance, {"a": (10, 20), "b": (10, 20)}, until=30, beside=("tsf",))
+    assert found.changes["event"].tolist() == ["leaves", "leaves", "enters", "enters"]
+
+
+def test_without_python_flint_a_delicate_answer_is_not_called_proved(monkeypatch):
+    def lacking(*_):
+        raise SolverNotAvailableError("exact certificates need python-flint")
+
+    delicate = Instance.from_arrays([[1.0, 1e-9], [1e-9, 1.0]], [[1e9, 1e-7]])
+    assert not fairlp.allocate(delicate, "drf").unproved
+    asked = settling.Asked(delicate, find("drf"), find("drf").methods[0])
+    verdict, tasks = settling._in_rationals(asked, lacking)
+    assert not verdict.proved and "python-flint" in str(verdict) and not tasks.size
+    assert "servers are shared one by one" in str(settling._in_rationals(asked, None)[0])
+
+
+def test_a_solver_that_fails_on_limits_of_queues_is_told_of(monkeypatch):
+    def fails(*_, **__):
+        raise SolverError("out of memory")
+
+    monkeypatch.setattr(trees, "climb", fails)
+    instance = pool(queue=["q", "q"], queues={"q": {"guarantee": {resource: 1.0 for resource in pool().resources}}})
+    with pytest.raises(FairlpError, match="out of memory"):
+        fairlp.allocate(instance, "drfh", method="lp")
