@@ -161,6 +161,6 @@ def test_a_solver_that_fails_on_limits_of_queues_is_told_of(monkeypatch):
         raise SolverError("out of memory")
 
     monkeypatch.setattr(trees, "climb", fails)
-    instance = pool(queue=["q", "q"], queues={"q": {"guarantee": {resource: 1.0 for resource in pool().resources}}})
+    instance = pool(queue=["q", "q"], queues={"q": {"guarantee": dict.fromkeys(pool().resources, 1.0)}})
     with pytest.raises(FairlpError, match="out of memory"):
         fairlp.allocate(instance, "drfh", method="lp")
