@@ -149,5 +149,14 @@ __all__ = [
 ]
 
 
+def first_line(error: Exception) -> str:
+    r"""Return the first line of what an error of somebody else's says, or its kind where it says nothing.
+
+    >>> first_line(ValueError("\n no luck \n")), first_line(KeyError())
+    ('no luck', 'KeyError')
+    """
+    return str(error).strip().partition("\n")[0].rstrip() or type(error).__name__
+
+
 def __dir__() -> list[str]:
     return __all__

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from ...errors import SolverError, UnknownNameError, UnsupportedError, nearest
+from ...errors import SolverError, UnknownNameError, UnsupportedError, first_line, nearest
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Termination
 from ...tolerances import FIRST_ORDER
@@ -151,7 +151,7 @@ class Cvxpy(BaseBackend):
                 warnings.simplefilter("ignore")  # "may be inaccurate" comes back as a status
                 built.problem.solve(solver=self.solver, verbose=options.verbose, **settings)
         except cp.error.SolverError as error:
-            return Raw(_of_error(str(error)), str(error).splitlines()[0], seconds=perf_counter() - begin)
+            return Raw(_of_error(str(error)), first_line(error), seconds=perf_counter() - begin)
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             if options.extra:
                 raise UnsupportedError(f"{self.name} refused extra={dict(options.extra)!r}: {error}") from error

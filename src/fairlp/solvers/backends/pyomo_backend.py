@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import SolverError, UnknownNameError, nearest
+from ...errors import SolverError, UnknownNameError, first_line, nearest
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Termination
 from .base import BaseBackend, Raw, installed
@@ -117,7 +117,7 @@ class Pyomo(BaseBackend):
                 limit = {name: max(1, math.ceil(value)) for name, value in limit.items()}
             results = solver.solve(model, tee=options.verbose, load_solutions=False, **limit)
         except (RuntimeError, ValueError, OSError) as error:
-            raise SolverError(f"{self.name} failed: {str(error).splitlines()[0]}") from error
+            raise SolverError(f"{self.name} failed: {first_line(error)}") from error
         finally:
             logger.setLevel(level)
         return self._read(model, results, variables, rows, program, perf_counter() - begin)

@@ -58,10 +58,8 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         kinks, segmented = _segmented(program, grid)
         try:
             solution = backend.solve(segmented, options)
-        except UnsupportedError:
-            raise
         except SolverError:
-            if not found:
+            if not found:  # what the back end does not support it says at the first
                 raise
             break  # segments finer than the solver can bear: what was found before may do
         spent += solution.times.get("solve", 0.0)
