@@ -29,7 +29,7 @@ def test_a_back_end_says_how_it_solves():
         name = "silent"
         capabilities = frozenset({Capability.LP})
 
-    with pytest.raises(FairlpError, match="silent"):
+    with pytest.raises(FairlpError, match="solver Silent lacks run"):
         model().solve(solver=Silent())
     with pytest.raises(UnsupportedError, match="silent does not say how it solves"):
         Silent().run(model().compile(), Options())
