@@ -28,7 +28,7 @@ FLOORS = [
     {"models.instances"},
     {"models.trees"},
     {"models.files", "formulations", "examples", "solvers.backends"},
-    {"solvers", "solvers.interior_point", "solvers.leximin"},
+    {"solvers", "solvers.interior_point", "solvers.leximin", "solvers.matrix_free"},
     {"mechanisms", "conformance"},
     {"mechanisms.max_min"},
     {"mechanisms.per_server", "mechanisms.complaints", "mechanisms.arrivals", "mechanisms.whole_tasks"},

@@ -28,6 +28,7 @@ from .mechanisms.arrivals.result import DynamicAllocation as DynamicAllocation
 from .mechanisms.complaints import check as complaints  # noqa: F401
 from .mechanisms.own import mechanism as mechanism
 from .mechanisms.per_server import check as per_server  # noqa: F401
+from .mechanisms.sparse_allocation import SparseAllocation as SparseAllocation
 from .mechanisms.validation import validate as validate
 from .mechanisms.whole_tasks import cycles as cycles
 from .models.files.instances import read as read
@@ -35,6 +36,7 @@ from .models.files.programs import read_program as read_program
 from .models.files.traces import read_alibaba_gpu as read_alibaba_gpu
 from .models.files.traces import read_pai2020 as read_pai2020
 from .models.instances.instance import Instance as Instance
+from .models.instances.sparse import SparseInstance as SparseInstance
 from .models.notation.expressions import Index as Index
 from .models.notation.expressions import log as log
 from .models.notation.model import Model as Model

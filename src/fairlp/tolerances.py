@@ -108,6 +108,16 @@ INTERIOR_CENTRING: Final = 1e-6
 #: to the largest that they could be); of a user's tasks, no more than that part on one server is.
 INTERIOR_NOISE: Final = 1e-6
 INTERIOR_NEGLIGIBLE: Final = 1e-13
+#: The matrix-free method ends a round when its certified gap, relative, is at most this, unless another is asked for.
+MATRIX_FREE_AIM: Final = 1e-4
+#: Reduced costs are computed anew where what was rounded off them is at most this part of them.
+MATRIX_FREE_DRIFT: Final = 0.01
+#: Whoever has stopped keeps its level in later rounds, but for this part of the aim: they need some room.
+MATRIX_FREE_FLOOR: Final = 0.1
+#: A round begins where the gap of the one before was this, relative: nearer to its optimum there is no room left.
+MATRIX_FREE_ROOM: Final = 1e-3
+#: A round whose gap stays above this, relative, decides nothing, and ends the rounds of its component.
+MATRIX_FREE_SETTLED: Final = 1e-2
 #: HiGHS drops matrix entries of at most this size, in the numbers that it is given (after scaling).
 SMALLEST_COEFFICIENT: Final = 1e-9
 #: HiGHS takes bounds of at least this size, in the numbers that it is given (after scaling), as infinite.

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
 
@@ -33,7 +35,7 @@ def _several_servers(instance: Instance) -> str | None:
 def _constraints(instance: Instance) -> str | None:
     if not instance.has_constraints:
         return None
-    user = instance.users[int((~instance.eligible).any(axis=1).argmax())]
+    user = instance.users[int(np.argmax(np.asarray(instance.eligible.sum(axis=1)) < len(instance.servers)))]
     return f"it has no placement constraints, and user {user!r} may not run everywhere"
 
 

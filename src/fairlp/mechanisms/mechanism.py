@@ -115,6 +115,8 @@ class Mechanism:
         Whether users arrive one by one (the answer is a DynamicAllocation).
     limits : {"any", "never", "always"}
         Whether its promises are meant for users with task limits.
+    by_pairs : bool
+        Whether a SparseInstance can be shared by it: a leximin whose Γ needs no table of users × servers.
     """
 
     name: str
@@ -135,6 +137,7 @@ class Mechanism:
     division: Division = "rdm"
     arrivals: bool = False
     limits: Literal["any", "never", "always"] = "any"
+    by_pairs: bool = False
 
     @property
     def method_names(self) -> tuple[str, ...]:

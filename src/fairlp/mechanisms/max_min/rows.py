@@ -89,6 +89,7 @@ ROWS = (
         (NO_RATES, ONE_WEIGHT),
         options=COUNT,
         prove=partial(by_rounds, rationals=of_leximin),
+        by_pairs=True,
     ),
     Mechanism(
         "drfh",
@@ -101,6 +102,7 @@ ROWS = (
         (NO_RATES,),
         options=COUNT,
         prove=partial(by_rounds, rationals=of_leximin),
+        by_pairs=True,
     ),
     Mechanism(
         "c-drfh",
@@ -113,6 +115,7 @@ ROWS = (
         (NO_RATES,),
         options=COUNT,
         prove=partial(by_rounds, rationals=of_leximin),
+        by_pairs=True,
     ),
     Mechanism(
         "cdrf",
@@ -125,6 +128,7 @@ ROWS = (
         (NO_CONSTRAINTS, ONE_WEIGHT),
         options=COUNT,
         prove=partial(by_rounds, rationals=of_leximin),
+        by_pairs=True,
     ),
     Mechanism(
         "tsf",
@@ -137,6 +141,7 @@ ROWS = (
         (ONE_WEIGHT,),
         options=COUNT,
         prove=partial(by_rounds, rationals=of_leximin),
+        by_pairs=True,
     ),
     Mechanism(
         "naive-drf",
