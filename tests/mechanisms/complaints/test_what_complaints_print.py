@@ -1,0 +1,50 @@
+"""What fair allocations, checks and certificates say of themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import complaints, examples
+from fairlp.errors import InstanceError
+
+
+def test_the_list_of_fair_allocations_has_a_row_a_set():
+    fair = complaints.solutions(examples.load("dolev-section-5"))
+    table = fair.summary()
+    assert len(table) == len(fair.sets) and table.index.name == "bottlenecks"
+    assert table["dimension"].tolist() == [one.dimension for one in fair.sets]
+    assert table["vertices"].tolist() == [len(one.vertices) for one in fair.sets]
+    said = str(fair)
+    assert f"in {len(fair)} of {fair.candidates} candidate sets" in said and all(name in said for name in table.index)
+    kind = "one fair allocation" if fair.is_unique else f"fair allocations of up to {fair.dimension} dimensions"
+    assert said.startswith(kind)
+
+
+def test_one_fair_allocation_is_called_so():
+    alone = examples.requests([[1.0, 0.5], [0.5, 1.0]], [0.5, 0.5])
+    fair = complaints.solutions(alone)
+    assert fair.is_unique and str(fair).startswith("one fair allocation in ")
+
+
+def test_a_check_and_a_certificate_say_the_figures():
+    instance = examples.load("dolev-section-3")
+    found = fairlp.allocate(instance, "njc")
+    said = complaints.check(instance, found)
+    assert repr(said) == f"<ComplaintCheck: {said}>"
+    text = str(found.certificate)
+    assert "bottlenecks " in text and "overuse " in text and "optimality " in text
+    drf = complaints.against_drf(instance)
+    assert all(str(user) in str(drf) for user in instance.users) and str(drf).endswith(f"DRF: {drf.complaints}")
+
+
+def test_a_certificate_without_prices_has_no_figures_for_them():
+    found = fairlp.allocate(examples.load("dolev-section-3"), "njc", method="candidates")
+    assert "—" in str(found.certificate)
+
+
+@pytest.mark.parametrize("wrong", [[0.5, 0.5], [[1.5]], [[-0.1]], [[np.nan]]])
+def test_requests_are_fractions_in_a_table(wrong):
+    with pytest.raises(InstanceError, match="requests must be a table of fractions"):
+        examples.requests(wrong, [1.0])
