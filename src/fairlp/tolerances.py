@@ -114,8 +114,6 @@ MATRIX_FREE_AIM: Final = 1e-4
 MATRIX_FREE_DRIFT: Final = 0.01
 #: Whoever has stopped keeps its level in later rounds, but for this part of the aim: they need some room.
 MATRIX_FREE_FLOOR: Final = 0.1
-#: A round begins where the gap of the one before was this, relative: nearer to its optimum there is no room left.
-MATRIX_FREE_ROOM: Final = 1e-3
 #: A round whose gap stays above this, relative, decides nothing, and ends the rounds of its component.
 MATRIX_FREE_SETTLED: Final = 1e-2
 #: HiGHS drops matrix entries of at most this size, in the numbers that it is given (after scaling).

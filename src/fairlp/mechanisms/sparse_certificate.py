@@ -76,6 +76,7 @@ def _highest(allocation: SparseAllocation, one: Round) -> np.ndarray:
     lowest = np.full(len(due), np.inf)
     np.minimum.at(lowest, allocation.user, cost)
     each = lowest[one.users] * due[one.users]
+    floor = np.minimum(one.rows.floor, allocation.levels.to_numpy()[one.users])
     component = np.full(len(instance.servers), -1)
     component[allocation.server] = _by_user(one, len(due))[allocation.user]
     rent = (price * instance.capacities).sum(axis=1) * instance.counts
@@ -86,7 +87,7 @@ def _highest(allocation: SparseAllocation, one: Round) -> np.ndarray:
     for g in range(len(found)):
         members = order[begin[g] : begin[g + 1]]
         rising = members[one.rows.slope[members] > 0]
-        floors = float((one.rows.floor * each)[members[one.rows.slope[members] == 0]].sum())
+        floors = float((floor * each)[members[one.rows.slope[members] == 0]].sum())
         left = worth[g] - floors + ROUNDING * (worth[g] + floors)  # what rounding may have lost
         found[g] = _level(left, each[rising], one.rows.cap[rising])
     return found

@@ -105,7 +105,7 @@ def test_the_equations_are_those_of_the_eliminated_servers():
     pair = np.unique(np.stack([server, user], axis=1), axis=0)
     server, user = pair[:, 0], pair[:, 1]
     needs = draw.lognormal(0, 1, (2, len(user)))
-    pairs = Pairs(user, server, needs, (np.zeros(5, int), np.zeros(7, int)), (np.ones((5, 2)),))
+    pairs = Pairs(user, server, needs, (np.zeros(5, int), np.zeros(7, int)), np.ones((5, 2)))
     fleet = Fleet(pairs)
     own, slope = draw.lognormal(0, 1, 7), np.ones(7)
     made = equations.Equations(fleet, (own, np.zeros(7, bool)), slope, np.zeros(7, int), equations.Effort())

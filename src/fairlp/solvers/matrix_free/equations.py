@@ -175,9 +175,10 @@ class Equations:
             factor = splu(schur.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)
         except RuntimeError:  # singular, to rounding
             return None
-        if factor.L.nnz > _FILL * self.fleet.pairs:
+        filled = factor.nnz / 2
+        if filled > _FILL * self.fleet.pairs:
             self.effort.strong = min(_COARSER * self.effort.strong, 1.0)
-        elif factor.L.nnz < _FILL * self.fleet.pairs / 4:
+        elif filled < _FILL * self.fleet.pairs / 4:
             self.effort.strong = max(_FINER * self.effort.strong, _LEAST)
         return lambda error: unit * factor.solve(unit * error)
 

@@ -37,7 +37,7 @@ class Fleet:
                 (pairs.start[begin : end + 1] - first).astype(np.int32),
                 np.ascontiguousarray(pairs.needs[:, first:last]),
                 pairs.group[begin:end],
-                pairs.part(begin, end),
+                pairs.worth[begin:end],
             )
             if workers:
                 futures.append(client.submit(Servers, *given, actor=True, workers=[workers[k]], pure=False))
@@ -79,8 +79,8 @@ class Pairs:
         Fraction of a server's resource that one unit of a user's x takes; > 0 for one of them at least.
     group, user_group : ndarray of int, shape (K,) and (N,)
         Connected component of each server and user.
-    point : tuple of ndarray
-        Prices to begin with, (K, R): a capacity's part of all of that resource; or x, z, s, p of a point.
+    worth : ndarray, shape (K, R)
+        Prices to begin with: a capacity's part of all of that resource.
     """
 
     def __init__(
@@ -89,21 +89,16 @@ class Pairs:
         server: np.ndarray,
         needs: np.ndarray,
         groups: tuple[np.ndarray, np.ndarray],
-        point: tuple[np.ndarray, ...],
+        worth: np.ndarray,
     ) -> None:
-        self.user, self.server, self.needs, self.point = user, server, needs, point
+        self.user, self.server, self.needs, self.worth = user, server, needs, worth
         self.group, self.user_group = groups
         self.n_users, self.n_servers = len(self.user_group), len(self.group)
         self.n_groups = int(self.group.max()) + 1
         self.start = np.searchsorted(server, np.arange(self.n_servers + 1))
 
-    def part(self, begin: int, end: int) -> tuple[np.ndarray, ...]:
-        """Return what the point is on some servers."""
-        first, last = self.start[begin], self.start[end]
-        return tuple(one[begin:end] if one.ndim == 2 else one[first:last] for one in self.point)
-
-    def of_groups(self, alive: np.ndarray, point: tuple[np.ndarray, ...]) -> tuple[Pairs, Kept]:
-        """Return the pairs of some groups, with a point, and the positions of what is kept."""
+    def of_groups(self, alive: np.ndarray) -> tuple[Pairs, Kept]:
+        """Return the pairs of some groups, and the positions of what is kept."""
         servers, users = np.flatnonzero(alive[self.group]), np.flatnonzero(alive[self.user_group])
         pairs = np.flatnonzero(alive[self.group][self.server])
         group = np.cumsum(alive) - 1
@@ -112,7 +107,7 @@ class Pairs:
             np.searchsorted(servers, self.server[pairs]),
             self.needs[:, pairs],
             (group[self.group[servers]], group[self.user_group[users]]),
-            tuple(one[servers] if one.ndim == 2 else one[pairs] for one in point),
+            self.worth[servers],
         )
         return kept, Kept(users, servers, pairs)
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
-from ...tolerances import FEASIBILITY, INTERIOR_CENTRING, MATRIX_FREE_ROOM
+from ...tolerances import FEASIBILITY, INTERIOR_CENTRING
 from .bounds import highest_level
 from .equations import Effort, Equations
-from .fleet import Fleet, Kept, Pairs
+from .fleet import Fleet, Pairs
 from .servers import CLEAR, towards
 
 MOST_ITERATIONS, _BOUNDARY, _CAUTIOUS, _SHORT = 100, 0.995, 0.95, 0.9
@@ -28,7 +27,7 @@ _WEIGHTS, _BETTER = np.array([1.0, 0.7, 0.4, 0.1]), 0.001
 #: Centrality correctors of a step, where the equations are factored: at most so many, while a step is shorter than
 #: _SHORT; how much longer a step they aim at, and what part of that they must bring.
 _CORRECTORS, _LONGER, _GAIN = 2, 0.5, 0.1
-#: The method ends after so many iterations that brought neither the largest gap nor the products down by this factor.
+#: The method ends after so many iterations that brought neither the largest gap nor products nor residuals down by this.
 _PATIENCE, _PROGRESS = 8, 0.9
 
 
@@ -60,22 +59,30 @@ def relative_gap(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
 
 
 class Iterate:
-    """The users' part of a point; the servers' is with them."""
+    """The users' part of a point; the servers' is with them.
 
-    def __init__(self, pairs: Pairs, rows: Rows, fleet: Fleet, effort: Effort) -> None:
-        self.pairs, self.rows, self.fleet, self.effort = pairs, rows, fleet, effort
+    Parameters
+    ----------
+    pairs : Pairs
+    rows : Rows
+    fixed : ndarray of bool, shape (N,)
+        Who has its floor exactly: its value is free, and nothing of it need vanish. Whoever stopped in an earlier round
+        is one, since there is no room between what it has and what it could have.
+    fleet : Fleet
+    effort : Effort
+    """
+
+    def __init__(self, pairs: Pairs, rows: Rows, fixed: np.ndarray, fleet: Fleet, effort: Effort) -> None:
+        self.pairs, self.rows, self.fixed, self.fleet, self.effort = pairs, rows, fixed, fleet, effort
         self.group, self.groups = pairs.user_group, pairs.n_groups
         parts = fleet.ask("begin")
         totals = fleet.sum([part[0] for part in parts])
-        low = fleet.lowest([part[1] for part in parts])
         self.t = _LEVEL * self.least(totals)
-        self.v = _VALUE * low
+        self.v = _VALUE * fleet.lowest([part[1] for part in parts])
         fleet.ask("value", self.v)
         self.rescale()
-        self.u = totals - self.t[self.group]
-        self.fixed = np.zeros(len(self.u), dtype=bool)
-        self.saved: tuple[np.ndarray, ...] | None = None
-        self.terms = sum(fleet.ask("terms")) + len(self.u)
+        self.u = np.where(fixed, 0.0, totals - self.t[self.group])
+        self.terms = sum(fleet.ask("terms")) + int((~fixed).sum())
         self.lower, self.upper = np.zeros(self.groups), np.full(self.groups, np.inf)
 
     def by_group(self, values: np.ndarray) -> np.ndarray:
@@ -127,46 +134,12 @@ class Iterate:
             (rows.slope > 0) & (rows.cap * (1 - aim) <= self.lower[self.group]) & (rows.cap < self.most()[self.group])
         )
         if passed.any():
-            self.stop(passed, np.zeros_like(passed))
-            self.measure()
-
-    def stop(self, who: np.ndarray, fixed: np.ndarray, lowered: float = 0.0) -> None:
-        """Give users a floor, and some just that: the point is as good for the rest, but for its scale."""
-        rows = self.rows
-        floor = np.where(fixed, self.lower[self.group] * (1 - lowered), np.where(who, rows.cap, rows.floor))
-        room = np.maximum(self.total - floor, (1 - _BOUNDARY) * self.u)
-        self.u = np.where(fixed, 0.0, np.where(who, room, self.u))
-        self.fixed |= fixed
-        self.rows = Rows(np.where(who | fixed, 0.0, rows.slope), floor, rows.cap)
-        self.terms = sum(self.fleet.ask("terms")) + int((~self.fixed).sum())
-        self.rescale()
-
-    def save(self) -> None:
-        """Remember the point: rounds that follow begin where there is still room around it."""
-        self.fleet.ask("save")
-        self.saved = self.u, self.v, self.t
-
-    def restore(self) -> None:
-        """Go back to the point that was remembered, if one was."""
-        if self.saved is not None:
-            self.fleet.ask("restore")
-            self.u, self.v, self.t = self.saved
-            self.saved = None
+            floor = np.where(passed, rows.cap, rows.floor)
+            room = np.maximum(self.total - floor, (1 - _BOUNDARY) * self.u)
+            self.u = np.where(passed, room, self.u)
+            self.rows = Rows(np.where(passed, 0.0, rows.slope), floor, rows.cap)
             self.rescale()
-
-    def restrict(self, alive: np.ndarray, client: Any) -> Kept:
-        """Go on with some groups only; return what is kept."""
-        parts = self.fleet.ask("point")
-        point = tuple(np.concatenate([part[k] for part in parts]) for k in range(4))
-        self.pairs, kept = self.pairs.of_groups(alive, point)
-        self.fleet = Fleet(self.pairs, client)
-        self.group, self.groups = self.pairs.user_group, self.pairs.n_groups
-        self.u, self.v, self.fixed = self.u[kept.users], self.v[kept.users], self.fixed[kept.users]
-        self.total = self.total[kept.users]
-        self.rows = Rows(*(getattr(self.rows, name)[kept.users] for name in ("slope", "floor", "cap")))
-        self.t, self.lower, self.upper = self.t[alive], self.lower[alive], self.upper[alive]
-        self.terms = sum(self.fleet.ask("terms")) + int((~self.fixed).sum())
-        return kept
+            self.measure()
 
     def blocked(self) -> np.ndarray:
         """Return for whom no server has all that it needs left, or whose value exceeds its room; shape (N,) of bool."""
@@ -255,18 +228,13 @@ def solve(iterate: Iterate, aim: float, deadline: float) -> int:
 
     The gap may stay larger where rounding or the equations' own errors end the method; it is certified all the same.
     """
-    references, since = (np.inf, np.inf), 0
-    iterate.upper = np.full(iterate.groups, np.inf)
-    iterations = 0
+    best, since, iterations = np.full(3, np.inf), 0, 0
     while True:
         iterate.measure()
         gap = float(relative_gap(iterate.lower, iterate.upper).max())
-        if gap <= MATRIX_FREE_ROOM and iterate.saved is None and aim < MATRIX_FREE_ROOM:
-            iterate.save()
-        measures = (gap, iterate.mean)
-        helped = [now < _PROGRESS * before for now, before in zip(measures, references, strict=True)]
-        since = 0 if any(helped) else since + 1
-        references = (min(gap, references[0]), min(iterate.mean, references[1])) if since == 0 else references
+        now = np.array([gap, iterate.mean, abs(iterate.off).max()])
+        since = 0 if (now < _PROGRESS * best).any() else since + 1
+        best = np.minimum(now, best) if since == 0 else best
         stuck = since > _PATIENCE or iterations == MOST_ITERATIONS or not np.isfinite(iterate.mean)
         if gap <= aim or stuck or perf_counter() > deadline:
             return iterations

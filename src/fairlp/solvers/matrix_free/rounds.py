@@ -128,48 +128,54 @@ class _State:
             of_user, of_row = each[user, r], capacities[server, r]
             needs[r] = np.divide(of_user, of_row, out=np.zeros_like(of_user), where=of_user > 0)
         worth = np.divide(capacities, pool[of_server], out=np.zeros_like(capacities), where=capacities > 0)
-        self.problem = Pairs(user, server, needs, (of_server, group), (worth,))
+        self.problem = Pairs(user, server, needs, (of_server, group), worth)
         rows = np.ones(len(group)), np.zeros(len(group)), caps[self.users] / self.unit[group]
-        self.rows = Rows(*rows)
+        self.rows, self.fixed = Rows(*rows), np.zeros(len(group), dtype=bool)
+        self.before = np.zeros(self.problem.n_groups)
 
-    def restrict(self, iterate: Iterate, alive: np.ndarray, client: Any) -> None:
+    def restrict(self, alive: np.ndarray) -> None:
         """Leave the groups out in which nobody can rise."""
-        kept = iterate.restrict(alive, client)
+        self.problem, kept = self.problem.of_groups(alive)
         self.users, self.servers, self.pairs = (
             self.users[kept.users],
             self.servers[kept.servers],
             self.pairs[kept.pairs],
         )
-        self.unit = self.unit[alive]
+        self.rows = Rows(*(getattr(self.rows, name)[kept.users] for name in ("slope", "floor", "cap")))
+        self.fixed, self.unit, self.before = self.fixed[kept.users], self.unit[alive], self.before[alive]
 
-    def close(self, iterate: Iterate, before: Rows, aim: float) -> np.ndarray:
-        """Record a round, and stop who cannot rise; return which groups are left."""
-        sharing, group, unit = self.sharing, iterate.group, self.unit
+    def close(self, iterate: Iterate, aim: float) -> bool:
+        """Record a round, and stop who cannot rise; return whether somebody is left."""
+        before, group, unit = self.rows, iterate.group, self.unit
         x, prices = iterate.best()
         user = iterate.pairs.user
-        self.found.tasks[self.pairs] = x * (sharing.due[self.users] * unit[group])[user]
-        level = iterate.lower[group]
+        higher = iterate.lower >= self.before
+        kept = higher[group][user]
+        tasks = x * (self.sharing.due[self.users] * unit[group])[user]
+        self.found.tasks[self.pairs[kept]] = tasks[kept]
+        settled = higher & (relative_gap(iterate.lower, iterate.upper) <= max(aim, MATRIX_FREE_SETTLED))
+        self.before = np.maximum(iterate.lower, self.before)
+        level = self.before[group]
         rising = before.slope > 0
         capped = rising & (before.cap * (1 - aim / 2) <= level)
         blocked = rising & ~capped & iterate.blocked()
-        moving = np.bincount(group, weights=capped | blocked, minlength=iterate.groups) > 0
-        settled = relative_gap(iterate.lower, iterate.upper) <= max(aim, MATRIX_FREE_SETTLED)
+        moving = iterate.by_group(capped | blocked) > 0
         stopped = (capped | blocked | (rising & ~moving[group])) & settled[group]
-        levels = np.where(capped, before.cap, level) * unit[group]
-        self.found.levels[self.users[stopped]] = levels[stopped]
-        capacity = sharing.capacities[self.servers]
+        levels = np.where(capped, np.minimum(before.cap, level), level)
+        self.found.levels[self.users[stopped]] = (np.where(capped, before.cap, level) * unit[group])[stopped]
+        capacity = self.sharing.capacities[self.servers]
         prices = np.divide(prices, capacity, out=np.zeros_like(capacity), where=capacity > 0)
-        scaled = Rows(before.slope, before.floor * unit[group], before.cap * unit[group])
         prices *= (unit / iterate.by_group(before.slope))[iterate.pairs.group][:, None]
-        bounds = iterate.lower * unit, iterate.upper * unit
+        scaled = Rows(before.slope, before.floor * unit[group], before.cap * unit[group])
+        bounds = self.before * unit, iterate.upper * unit
         self.found.rounds.append(Round(self.users, self.servers, group, scaled, prices, *bounds, stopped))
-        left = rising & ~stopped
-        alive = (iterate.by_group(left) > 0) & settled
-        now = stopped & (iterate.rows.slope > 0) & alive[group]
-        iterate.restore()
-        if now.any():
-            iterate.stop(now & capped, now & ~capped, MATRIX_FREE_FLOOR * aim)
-        return alive
+        floor = np.where(stopped, levels * (1 - MATRIX_FREE_FLOOR * aim), before.floor)
+        self.rows = Rows(np.where(stopped, 0.0, before.slope), floor, before.cap)
+        self.fixed = self.fixed | stopped
+        alive = (iterate.by_group(rising & ~stopped) > 0) & settled
+        if alive.any() and not alive.all():
+            self.restrict(alive)
+        return bool(alive.any())
 
 
 def leximin(
@@ -177,8 +183,7 @@ def leximin(
 ) -> Leximin:
     """Return tasks whose levels are the leximin's, each round's to a certified gap of at most ``aim``.
 
-    Every round goes on from the point where the last one ended: who stopped keeps its level as a floor, and the point
-    is as central for what is left to maximise, after its prices are scaled.
+    Whoever stopped has just its level in the rounds that follow, and a free value.
 
     Parameters
     ----------
@@ -204,15 +209,13 @@ def _leximin(sharing: Sharing, aim: float, deadline: float, rounds: int | None, 
     found = state.found
     if not state.pairs.size:
         return found
-    iterate = Iterate(state.problem, state.rows, Fleet(state.problem, client), effort)
-    while True:
-        before = iterate.rows
+    going = True
+    while going:
+        fleet = Fleet(state.problem, client)
+        iterate = Iterate(state.problem, state.rows, state.fixed, fleet, effort)
         found.iterations += solve(iterate, aim * (1 - 2 * MATRIX_FREE_FLOOR), deadline)
-        alive = state.close(iterate, before, aim)
-        if not alive.any() or len(found.rounds) == rounds or perf_counter() > deadline:
-            break
-        if not alive.all():
-            state.restrict(iterate, alive, client)
+        going = state.close(iterate, aim) and len(found.rounds) != rounds and perf_counter() < deadline
+        effort.strong = np.inf
     found.steps, found.passes = effort.steps, effort.passes
     _trim(sharing, found)
     return found

@@ -35,12 +35,12 @@ class Servers:
         Fraction of the server's resource that one unit of x takes.
     group : ndarray of int, shape (K,)
         Component that each server belongs to.
-    point : tuple of ndarray
-        Prices to begin with, (K, R); or x, z, s, p where a point is known.
+    worth : ndarray, shape (K, R)
+        Prices to begin with.
     """
 
     def __init__(
-        self, user: np.ndarray, start: np.ndarray, needs: np.ndarray, group: np.ndarray, point: tuple[np.ndarray, ...]
+        self, user: np.ndarray, start: np.ndarray, needs: np.ndarray, group: np.ndarray, worth: np.ndarray
     ) -> None:
         self.user, self.start, self.needs, self.group = user, start, needs, group
         self.users = int(user.max()) + 1
@@ -49,13 +49,10 @@ class Servers:
         self.first = np.searchsorted(user[self.order], np.arange(self.users))
         taken = np.stack([np.maximum.reduceat(row, start[:-1]) for row in needs], axis=1)
         self.used = taken > 0
-        if len(point) == 1:
-            self.p = np.where(self.used, point[0], 0.0)
-            self.x = (_GIVEN / needs.max(axis=0)) / np.repeat(self.each, self.each)
-            self.s = np.where(self.used, 1.0 - self._use(self.x), 1.0)
-            self.z = self._cost(self.p)
-        else:
-            self.x, self.z, self.s, self.p = point
+        self.p = np.where(self.used, worth, 0.0)
+        self.x = (_GIVEN / needs.max(axis=0)) / np.repeat(self.each, self.each)
+        self.s = np.where(self.used, 1.0 - self._use(self.x), 1.0)
+        self.z = self._cost(self.p)
         self.best_x, self.best_p = self.x, self.p
         self.steps: dict[str, tuple[np.ndarray, ...]] = {}
 
@@ -93,18 +90,6 @@ class Servers:
         """Multiply the prices of each group."""
         self.p = self.p * factor[self.group][:, None]
         self.z = self.z * np.repeat(factor[self.group], self.each)
-
-    def save(self) -> None:
-        """Remember the point."""
-        self.saved = self.point()
-
-    def restore(self) -> None:
-        """Go back to the point that was remembered."""
-        self.x, self.z, self.s, self.p = self.saved
-
-    def point(self) -> tuple[np.ndarray, ...]:
-        """Return x, z, s and p."""
-        return self.x, self.z, self.s, self.p
 
     def measure(self, v: np.ndarray, groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
         """Return X, X when nothing is over capacity, the lowest costs, the groups' prices, the sum of products."""
