@@ -27,7 +27,7 @@ _WEIGHTS, _BETTER = np.array([1.0, 0.7, 0.4, 0.1]), 0.001
 #: Centrality correctors of a step, where the equations are factored: at most so many, while a step is shorter than
 #: _SHORT; how much longer a step they aim at, and what part of that they must bring.
 _CORRECTORS, _LONGER, _GAIN = 2, 0.5, 0.1
-#: The method ends after so many iterations that brought neither the largest gap nor products nor residuals down by this.
+#: The method ends after so many iterations that brought none of gap, products and residuals down by this factor.
 _PATIENCE, _PROGRESS = 8, 0.9
 
 
