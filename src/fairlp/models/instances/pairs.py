@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from ...errors import InstanceError, nearest
 from ..notation.expressions import Index
@@ -29,6 +28,8 @@ def positions(eligible: Any, users: Index, servers: Index) -> tuple[np.ndarray, 
     >>> [found.tolist() for found in positions(np.array([[0, 2], [1, 0]]), users, servers)]
     [[0, 1], [2, 0]]
     """
+    from scipy import sparse
+
     shape = (len(users), len(servers))
     if sparse.issparse(eligible):
         if eligible.shape != shape:

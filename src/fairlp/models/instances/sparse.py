@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from ...errors import InstanceError, TooLargeError
 from ..notation.expressions import Index
@@ -15,6 +14,9 @@ from . import checks
 from .instance import Instance, tasks_alone
 from .pairs import positions
 from .tables import indices_and_tables
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 #: Users × servers of a dense instance, at most: its tables of floats are 2 GiB then.
 MOST_DENSE = 2**28
@@ -91,6 +93,8 @@ class SparseInstance:
         >>> instance
         <SparseInstance: 2 users, 2 servers, 3 pairs, resources resource1, resource2>
         """
+        from scipy import sparse
+
         n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
         checks.amounts(d, "demand", n, r, "user", "resource")
         checks.amounts(c, "capacity", i, r, "server", "resource")
@@ -126,6 +130,8 @@ class SparseInstance:
         >>> len(fairlp.SparseInstance.of(dense))
         3
         """
+        from scipy import sparse
+
         checks.require_instance(instance)
         for what, found in (("given rates", instance.rates), ("queues", instance.queues)):
             if found is not None:
@@ -191,6 +197,8 @@ class SparseInstance:
 
     def gamma(self) -> sparse.csr_array:
         """Return γ[n,i], the tasks that n could run alone on the servers of row i, by pair."""
+        from scipy import sparse
+
         user, server = self.pairs
         alone = np.full(len(user), np.inf)
         for r in range(len(self.resources)):
