@@ -31,7 +31,7 @@ SOLVING = ("highspy", "matplotlib", "cvxpy", "pyomo", "yaml", "jsonschema", "jin
         ("--help", list(REAL)),
         ("--version", list(REAL)),
         ("study --help", list(REAL)),
-        ("mechanisms", [*SOLVING, "fairlp.api"]),
+        ("mechanisms", [*SOLVING, "pandas", "fairlp.api"]),
         ("allocate ghodsi", SOLVING),
     ],
 )

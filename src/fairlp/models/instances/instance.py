@@ -74,8 +74,8 @@ class Instance:
     entitlements: np.ndarray | None = None
     queues: Queues | None = None
     units: Mapping[str, str] = field(default_factory=dict)
-    server_attributes: pd.DataFrame = field(default_factory=pd.DataFrame)
-    user_attributes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    server_attributes: pd.DataFrame = field(default_factory=lambda: pd.DataFrame())
+    user_attributes: pd.DataFrame = field(default_factory=lambda: pd.DataFrame())
     conditions: tuple[str | None, ...] = ()
     name: str = ""
 
