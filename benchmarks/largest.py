@@ -66,7 +66,7 @@ def main() -> None:
         from distributed import Client, LocalCluster
 
         with (
-            LocalCluster(n_workers=given.workers, threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=given.workers, threads_per_worker=1, dashboard_address=":0") as cluster,
             Client(cluster) as client,
         ):
             begin = seconds(True)

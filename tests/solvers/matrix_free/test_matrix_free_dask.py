@@ -15,7 +15,7 @@ AIM = 1e-4
 
 @pytest.fixture(scope="module")
 def client():
-    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"processes": False, "threads_per_worker": 1, "dashboard_address": ":0"}
     with distributed.LocalCluster(n_workers=2, **options) as cluster, distributed.Client(cluster) as made:
         yield made
 
