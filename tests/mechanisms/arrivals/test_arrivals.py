@@ -83,7 +83,8 @@ def test_static_drf_of_the_competitive_table_is_drf():
 # every method, against the others and against what shares no code with them
 
 
-@pytest.mark.parametrize("seed", range(many(120)))
+# at 1185, HiGHS ends step 4 from the last basis with a row missed by 2e-9
+@pytest.mark.parametrize("seed", dict.fromkeys([*range(many(120)), 1185]))
 def test_methods_equal_each_other_and_an_exact_reference(seed):
     demands, capacities, weights = random_arrivals(seed)
     instance = Instance.from_arrays(demands, [capacities], weights=weights)

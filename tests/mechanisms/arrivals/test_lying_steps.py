@@ -79,6 +79,30 @@ def test_what_is_not_certified_is_solved_afresh_and_then_otherwise(lying, lie, b
     assert found.steps.to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-9, nan_ok=True)
 
 
+def misses_rows(by):
+    """All values larger by this fraction: certified (that is 1e-7), but capacities are missed."""
+    sizes = iter(by)
+    return lambda solution: dataclasses.replace(solution, x=solution.x * (1 + next(sizes)))
+
+
+@pytest.mark.parametrize("bad", [1, 2])
+def test_what_is_certified_but_misses_rows_is_solved_again(lying, bad):
+    expected = fairlp.allocate(INSTANCE, "dynamic-drf").steps
+    made = lying(misses_rows([1e-8, 2e-8]), lambda call: 2 <= call < 2 + bad)
+    found = allocate()
+    assert made[0].restarts == [False, True][:bad]
+    assert found.steps.to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("sizes", [[3e-8, 1e-8, 2e-8], [1e-8, 3e-8, 2e-8], [3e-8, 2e-8, 1e-8]])
+def test_where_all_miss_rows_the_closest_is_taken(lying, sizes):
+    expected = fairlp.allocate(INSTANCE, "dynamic-drf").steps.to_numpy()[1, :2]
+    made = lying(misses_rows(sizes), lambda call: 2 <= call < 5)
+    found = allocate()
+    assert made[0].restarts == [False, True]
+    assert found.steps.to_numpy()[1, :2] == pytest.approx(expected * (1 + 1e-8), rel=1e-10)
+
+
 @pytest.mark.parametrize(("lie", "said"), [(fails, "planted"), (loses_a_dual, "did not solve .*step 2: .*gap")])
 def test_what_is_never_certified_is_an_error(lying, lie, said):
     made = lying(lie, lambda call: call >= 2)

@@ -54,6 +54,19 @@ def test_every_method_is_fair_and_the_single_ones_agree(seed):
         assert values[method, criterion] == pytest.approx(values["milp", criterion], rel=1e-8, abs=1e-10)
 
 
+@pytest.mark.parametrize("method", ["trajectory", "newton"])
+@pytest.mark.parametrize("tiny", [0.3, 1e-3, 1e-6])
+def test_limits_that_are_met_exactly_are_reached_as_promised(tiny, method):
+    """The price of one resource, all of it asked for by the second user, gives the first just its limit."""
+    e = np.array([tiny, 1 - tiny])
+    instance = fairlp.Instance.from_arrays(
+        e[:, None] * [[1.0], [10.0]], [[1.0]], entitlements=e, task_limits=[1.0, np.inf]
+    )
+    found = fairlp.allocate(instance, "njc", method=method)
+    assert found.totals.to_numpy() == pytest.approx([1.0, 0.1], rel=PATH_LIMIT)
+    assert found.certificate
+
+
 @pytest.mark.parametrize("seed", range(many(300)))
 def test_the_exact_method_on_many_instances(seed):
     instance = contested(seed, users=30, resources=8)

@@ -36,7 +36,7 @@ def trajectory(asked: Asked, *, follow: Callable[..., path.Path]) -> Tasks:
 
     def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         fractions = part.fractions / left
-        end = follow(fractions, part.entitlements, part.limited)
+        end = follow(fractions, part.entitlements, part.limited, path.end_near_limit(part.entitlements))
         x = end.x[-1] / max(1.0, float((end.x[-1] @ fractions).max()))  # the integrator's error
         return x, end.prices[-1] / left
 

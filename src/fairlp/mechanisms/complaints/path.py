@@ -13,12 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import NotConvergedError
-from ...tolerances import PATH_CORRECTION, PATH_SLACK, PATH_STEP
+from ...tolerances import PATH_CORRECTION, PATH_LIMIT, PATH_SLACK, PATH_STEP
 
 #: Where the path begins (x is c·e/Σr there, up to a part c of it) and ends; all of it is followed in log c.
 BEGIN, END = 10.0**-6, 10.0**13
 #: Factor of c from one Newton point to the next; corrections at one point; part of the way to the boundary.
 _FACTOR, _CORRECTIONS, _BOUNDARY = 2.0, 30, 0.9
+
+
+def end_near_limit(e: np.ndarray) -> float:
+    """Return the c where granted fractions are within a third of `PATH_LIMIT` of where the path ends.
+
+    Most are within 1/c there. But where a limit is met exactly by what the price gives, 1 − x and its price
+    1/(c·(1 − x)) vanish alike: 1 − x = 1/√(c·e[n]). The same holds for a resource given out in full without a price.
+    """
+    return max(END, 10.0 / (PATH_LIMIT**2 * float(e.min())))
 
 
 @dataclass
