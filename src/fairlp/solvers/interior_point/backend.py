@@ -17,7 +17,7 @@ from ...tolerances import BLOCKED_PRICE, INTERIOR_AIM, SAME_LEVEL
 from ..backends.base import BaseBackend, Change, ProgramSession, reduced_costs
 from ..backends.highs import Highs
 from . import INTERIOR, method
-from .face import Known, expected, known, lifted, on_face
+from .face import Known, expected, known, lifted, on_face, settled
 from .iterate import Step
 from .pricing import PricingSession
 from .structure import Structure
@@ -129,6 +129,14 @@ class Near:
         return replace(self.at, t=self.at.t * (structure.level_unit / self.unit)) if same else None
 
 
+@dataclass(frozen=True)
+class Tried:
+    """The optimum of a program, and the unit of its level."""
+
+    point: method.Point
+    unit: float
+
+
 def solve_near(structure: Structure, near: Near | None, deadline: float, threads: int) -> method.Point | None:
     """Return the optimum, found from a point near it where there is one and that leads there."""
     start = None if near is None else near.of(structure)
@@ -156,7 +164,7 @@ class InteriorPointSession(ProgramSession):
         self.part: PricingSession | None = None
         self.ended: tuple[Structure, Step] | None = None
         self.decided: Known | None = None
-        self.tried: method.Point | None = None
+        self.tried: Tried | None = None
         self.near: Near | None = None
 
     def apply(self, change: Change) -> None:
@@ -230,7 +238,7 @@ class InteriorPointSession(ProgramSession):
         return solution
 
     def _on_face(
-        self, program: Program, decided: Known, point: method.Point | None = None, near: Near | None = None
+        self, program: Program, decided: Known, tried: Tried | None = None, near: Near | None = None
     ) -> tuple[Solution, tuple[Structure, Step]] | None:
         """Solve on the optimal face of the rounds before, or see whether a point does; None where nothing is proved."""
         begin = perf_counter()
@@ -239,15 +247,32 @@ class InteriorPointSession(ProgramSession):
             return None
         try:
             deadline = np.inf if self.options.time_limit is None else begin + self.options.time_limit
-            point = point or solve_near(structure, near, deadline, self.options.threads or 1)
+            if tried is None:
+                point = solve_near(structure, near, deadline, self.options.threads or 1)
+            else:
+                at = replace(tried.point.at, t=tried.point.at.t * (structure.level_unit / tried.unit))
+                point = replace(tried.point, at=settled(structure, at))
             whole = None if point is None else lifted(structure, point.at, decided)
             if point is None or whole is None:
                 return None
-            self.tried = point
+            self.tried = Tried(point, structure.level_unit)
             solution = self.backend.answer(structure, whole, point, {"solve": perf_counter() - begin})
+            if above_level(solution) > SAME_LEVEL:
+                return None
         except NotConvergedError:
             return None
         return solution, (structure, point.at)
+
+
+def above_level(solution: Solution) -> float:
+    """Return how far the bound by prices is above the level, as a part of the level alone.
+
+    What frozen users have is in both sums, and may be far more than the level: a gap relative to that says little.
+    """
+    program, duals = solution.program, solution.row_duals
+    assert duals is not None and solution.objective is not None
+    bounds = np.where(np.isfinite(program.row_lower), program.row_lower, program.row_upper)
+    return abs(float(duals @ bounds) - solution.objective) / abs(solution.objective)
 
 
 def on_columns(program: Program, options: Options, near: Solution) -> PricingSession:

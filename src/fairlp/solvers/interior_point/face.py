@@ -21,18 +21,30 @@ from .structure import Structure
 #: One of two complementary numbers, relative, must be so many times the other for which of them vanishes to be clear:
 #: of pairs and capacities, about which the certificate of the next round tells, and of users, who are blocked for ever.
 _CLEAR_PLACE, _CLEAR_USER = 10.0, 1e3
-#: What an earlier round is off by counts so many times, at most, in a later one; its share is by this factor more than
-#: it takes.
-_MOST_SHARE, _AMPLE = 1e3, 1.01
+#: An earlier round's share in the duals is by this factor more than it takes.
+_AMPLE = 1.01
 
 
 @dataclass(frozen=True)
-class Duals:
-    """Prices (K, R), values of the rows (J,) and reduced costs by pair of a round, feasible for its whole program."""
+class Layer:
+    """What one round decided, and duals of its whole program, which are positive there.
 
+    Attributes
+    ----------
+    dear : ndarray of bool, as arrays of pairs
+        Pairs that are not used from here on.
+    full : ndarray of bool, shape (K, R)
+        Capacities that are used up.
+    priced : ndarray of bool, shape (J,)
+        Rows that hold with equality.
+    prices, values : ndarray, shapes (K, R) and (J,)
+    """
+
+    dear: np.ndarray
+    full: np.ndarray
+    priced: np.ndarray
     prices: np.ndarray
     values: np.ndarray
-    costs: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -46,10 +58,11 @@ class Known:
     full : ndarray of bool, shape (K, R)
         Capacities that are used up.
     priced, blocked : ndarray of bool, shape (J,)
-        Rows that hold with equality; those of them that grew, and whose users keep the level.
+        Rows that hold with equality; those of the last round's growing ones whose users keep the level.
     x, s : ndarray
         The last point.
-    duals : Duals
+    layers : tuple of Layer
+        Round by round.
     """
 
     kept: np.ndarray
@@ -58,7 +71,7 @@ class Known:
     blocked: np.ndarray
     x: np.ndarray
     s: np.ndarray
-    duals: Duals
+    layers: tuple[Layer, ...]
 
 
 def known(structure: Structure, at: Step, before: Known | None) -> Known | None:
@@ -79,10 +92,14 @@ def known(structure: Structure, at: Step, before: Known | None) -> Known | None:
     priced &= blocked | ~growing
     if not blocked.any():
         return None
-    if before is not None:
-        full, priced, blocked = full | before.full, priced | before.priced, blocked | before.blocked
     duals = _whole(structure, at, before)
-    return None if duals is None else Known(kept, full, priced, blocked, at.x, at.s, duals)
+    if duals is None:
+        return None
+    layer = Layer(region.there & ~kept, full, priced, *duals)
+    if before is None:
+        return Known(kept, full, priced, blocked, at.x, at.s, (layer,))
+    full, priced = full | before.full, priced | before.priced
+    return Known(kept, full, priced, blocked, at.x, at.s, (*before.layers, layer))
 
 
 def _one_floor_each(rows: UserRows, users: int) -> bool:
@@ -90,32 +107,33 @@ def _one_floor_each(rows: UserRows, users: int) -> bool:
     return len(np.unique(rows.user)) == len(rows.user) == users and not (rows.sign > 0).any()
 
 
-def _whole(structure: Structure, at: Step, before: Known | None) -> Duals | None:
-    """Return the round's duals for the whole program: the face's, plus what it takes of the earlier rounds'."""
+def _whole(structure: Structure, at: Step, before: Known | None) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return prices and rows' values for the round's whole program: the face's, and what it takes of earlier rounds'.
+
+    What is free on the face may be negative. From the last round to the first, as much of a round's own duals is added
+    as what it decided takes; they cost nothing, since they prove that round.
+    """
     problem, region = structure.problem, structure.problem.region
-    rows, prices, values = problem.rows, at.p, at.v
-    if before is not None:
+    prices, values = at.p, at.v
+    for layer in reversed(before.layers if before is not None else ()):
+        costs, theirs = (
+            region.priced(p, problem.by_user(v)) for p, v in ((prices, values), (layer.prices, layer.values))
+        )
         needed = 0.0
-        costs = region.priced(prices, problem.by_user(values))
         for own, earlier, where in (
-            (prices, before.duals.prices, before.full),
-            (values, before.duals.values, before.priced),
-            (costs, before.duals.costs, (structure.places.pair >= 0) & ~before.kept),
+            (prices, layer.prices, layer.full),
+            (values, layer.values, layer.priced),
+            (costs, theirs, layer.dear),
         ):
             low = where & (own < 0)
             if low.any():
                 if (earlier[low] <= 0).any():
                     return None
                 needed = max(needed, float((-own[low] / earlier[low]).max()))
-        if needed > _MOST_SHARE:
-            return None
-        share = _AMPLE * needed
-        prices = np.maximum(prices + share * before.duals.prices, 0.0)
-        values = values + share * before.duals.values
-        # earlier prices of those who still grow were small, but not nothing
-        worth = float(rows.slope @ values)
-        prices, values = prices / worth, values / worth
-    return Duals(prices, values, np.maximum(region.priced(prices, problem.by_user(values)), 0.0))
+        prices, values = prices + _AMPLE * needed * layer.prices, values + _AMPLE * needed * layer.values
+    # earlier prices of those who still grow were small, but not nothing
+    worth = float(problem.rows.slope @ values)
+    return np.maximum(prices, 0.0) / worth, values / worth
 
 
 def expected(structure: Structure, at: Step, decided: Known) -> Program | None:
@@ -150,7 +168,19 @@ def on_face(program: Program, decided: Known) -> Structure | None:
     return replace(structure, problem=Problem(replace(region, allowed=decided.kept), rows, face))
 
 
+def settled(structure: Structure, at: Step) -> Step:
+    """Return a point with the room that it leaves to rows whose floors are lower than where it was found."""
+    problem, rows = structure.problem, structure.problem.rows
+    total = problem.region.totals(np.where(problem.region.there, at.x, 0.0))[rows.user]
+    room = np.maximum(at.u, rows.sign * (rows.bound + rows.slope * at.t - total))
+    return at if problem.face is None else replace(at, u=np.where(problem.face.equal, 0.0, room))
+
+
 def lifted(structure: Structure, at: Step, decided: Known) -> Step | None:
     """Return the point with prices for the whole program."""
     duals = _whole(structure, at, decided)
-    return None if duals is None else replace(at, p=duals.prices, v=duals.values, z=duals.costs)
+    if duals is None:
+        return None
+    problem, (prices, values) = structure.problem, duals
+    costs = problem.region.priced(prices, problem.by_user(values))
+    return replace(at, p=prices, v=values, z=np.maximum(costs, 0.0))
