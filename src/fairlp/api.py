@@ -76,7 +76,7 @@ def allocate(
     **options
         Options of the mechanism (the column ``options`` of :func:`fairlp.mechanisms`, such as ``rule="stop"``), and
         of the solver: ``time_limit``, ``threads``, ``seed``, ``primal_tolerance``, ``dual_tolerance``, ``method`` of
-        the solver as part of its name, ``verbose``, ``extra``. Of a SparseInstance: ``aim`` (relative gap),
+        the solver as part of its name, ``device``, ``verbose``, ``extra``. Of a SparseInstance: ``aim`` (relative gap),
         ``time_limit``, ``rounds`` and ``client`` (a Dask cluster's).
 
     Returns

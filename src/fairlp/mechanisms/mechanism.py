@@ -52,6 +52,8 @@ class Method:
         When it is exact, and what it costs, in words.
     solves : bool
         Whether it puts a model before a solver, whose options it then takes.
+    takes : tuple of str
+        Options of a solver that it takes where the solver is its own.
     by_name : bool
         Whether ``auto`` never takes it.
     """
@@ -64,6 +66,7 @@ class Method:
     needs: str = ""
     cost: str = ""
     solves: bool = False
+    takes: tuple[str, ...] = ()
     by_name: bool = False
 
     def is_exact_for(self, instance: Instance) -> bool:
@@ -330,11 +333,12 @@ def run(
                 f"method {chosen.name!r} of {mechanism.name!r} is not exact for this instance ({chosen.needs}); "
                 "use method='auto' or 'lp'"
             )
-    if of_solver and not chosen.solves:
-        name = next(iter(of_solver))
+    refused = () if chosen.solves else [name for name in of_solver if name not in chosen.takes]
+    if refused:
+        near = nearest(refused[0], ["merge", *chosen.takes, *mechanism.options])
         raise UnknownNameError(
-            f"method {chosen.name!r} of {mechanism.name!r} has no option {name!r}; "
-            f"{nearest(name, ['merge', *mechanism.options])} (solver options go with a method that uses a solver)"
+            f"method {chosen.name!r} of {mechanism.name!r} has no option {refused[0]!r}; "
+            f"{near} (solver options go with a method that uses a solver)"
         )
     return finish(Asked(instance, mechanism, chosen, name_of_solver, merge, of_solver, parameters))
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ...formulations import normalisers
 from ...formulations.max_min import drf, separate_limits
+from ...models.instances.components import components
 from ...models.instances.instance import EVERYWHERE, Instance, effort
 from ...models.instances.merging import identity, merge_servers, merge_users
 from ...models.notation.expressions import Index
@@ -20,9 +21,10 @@ from ..capacity import within_capacity
 from ..mechanism import Asked, Method, Outcome, Tasks, through
 from .rounds import History
 
-#: Pairs of users and servers, after merging, from which on the interior-point method beats the simplex method
-#: (measured: ``benchmarks/interior_point.py``).
-PAYS_FROM, PAYS_FROM_WITH_ZEROS = 2_000, 10_000
+#: Entries of the capacity rows of the largest component, after merging, from which on interior points beat the simplex
+#: method (measured: ``benchmarks/shapes.py --grid``); the same where weights differ by more than the factor that
+#: follows, which brings rounds of small prices.
+PAYS_FROM, PAYS_FROM_WITH_WEIGHTS, APART = 4_500, 40_000, 1e3
 
 _NO_DUALS = (
     "not proved: the solver gives no duals, so that no gap bounds what levels may be off by; certify(exact=True), or a "
@@ -85,17 +87,26 @@ def separate_lp(asked: Asked) -> Tasks:
 
 
 def pays(instance: Instance) -> bool:
-    """Whether the interior-point method beats HiGHS on the instance.
+    """Whether the interior-point method beats HiGHS on the instance: by its size and the spread of its weights.
 
-    Where all users demand all resources, one round decides as a rule. Where some demand nothing of a resource there
-    are several, each on the optimal face of the one before, and it takes more pairs to beat the simplex method, which
-    goes on from its last basis.
+    Users with weights that are small beside others' have small prices, about which a round of their own decides.
     """
-    least = PAYS_FROM_WITH_ZEROS if (instance.demands == 0).any() else PAYS_FROM
-    if len(instance.servers) == 1 or instance.runnable().sum() < least:
+    nonzeros = int(instance.runnable().sum(axis=1) @ (instance.demands > 0).sum(axis=1))
+    if len(instance.servers) == 1 or nonzeros < PAYS_FROM:
         return False
+    nonzeros, spread = size_and_spread(instance)
+    return nonzeros >= (PAYS_FROM if spread <= APART else PAYS_FROM_WITH_WEIGHTS)
+
+
+def size_and_spread(instance: Instance) -> tuple[int, float]:
+    """Return entries of the capacity rows of the largest component, after merging, and largest by smallest weight."""
     small, _ = merge_users(merge_servers(instance)[0])
-    return bool(len(small.servers) > 1 and small.runnable().sum() >= least)
+    runs, needs = small.runnable(), (small.demands > 0).sum(axis=1)
+    sizes = [
+        int(runs[np.ix_(users, servers)].sum(axis=1) @ needs[users]) if len(servers) > 1 else 0
+        for users, servers in components(small)
+    ]
+    return max(sizes, default=0), float(instance.weights.max() / instance.weights.min())
 
 
 def by_interior_points(method: Callable[[Asked], Outcome]) -> Method:
@@ -105,6 +116,7 @@ def by_interior_points(method: Callable[[Asked], Outcome]) -> Method:
         through(INTERIOR, method),
         pays=pays,
         cost="O(NKR·min(N, KR)) an iteration, 10–40 iterations a round",
+        takes=("device",),
     )
 
 

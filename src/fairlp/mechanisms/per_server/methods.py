@@ -113,7 +113,7 @@ def convex(asked: Asked) -> Outcome:
 
 def interior_point(asked: Asked) -> Outcome:
     """Time division as a market by our own interior-point method, ended by best responses."""
-    return _certified(asked, lambda small: _ended(asked, small, time_market(small)))
+    return _certified(asked, lambda small: _ended(asked, small, time_market(small, asked.options.get("device"))))
 
 
 def milp(asked: Asked, *, formulation: Callable[[Instance], Model]) -> Outcome:

@@ -7,7 +7,7 @@ import numpy as np
 from ...models.instances.instance import Instance
 
 
-def time_market(instance: Instance) -> np.ndarray:
+def time_market(instance: Instance, device: str | None = None) -> np.ndarray:
     """Return tasks (N, K) that maximise Σ φ[n]·log Σ_i x[n,i] subject to Σ_n x[n,i]/γ[n,i] ≤ 1 and task limits.
 
     Its optimality conditions are PS-DSF under time division (formulations/per_server.py); here fractions of time are
@@ -40,7 +40,7 @@ def time_market(instance: Instance) -> np.ndarray:
         bound=np.concatenate([np.zeros(count), limits[able][limited] / whole[limited]]),
         weight=np.concatenate([weights / weights.sum(), np.zeros(capped)]),
     )
-    point = method.solve(Problem(region, rows))
+    point = method.solve(Problem(region, rows), device=device)
     assert point is not None  # there is no deadline
     fractions = np.where(there, point.at.x, 0.0) * len(some)
     tasks[np.ix_(able, some)] = fractions.T * alone

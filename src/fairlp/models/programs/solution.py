@@ -94,6 +94,8 @@ class Options:
         ``OPTIMALITY`` (``FIRST_ORDER`` for first-order methods).
     method : str
         Algorithm of the back end ("auto" lets it choose).
+    device : str or None
+        Where to compute, "cuda" say; None: the processor.
     verbose : bool
         Let the solver print its log.
     extra : mapping
@@ -106,6 +108,7 @@ class Options:
     primal_tolerance: float | None = None
     dual_tolerance: float | None = None
     method: str = "auto"
+    device: str | None = None
     verbose: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 

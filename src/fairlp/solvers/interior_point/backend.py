@@ -39,7 +39,7 @@ class InteriorPoint(BaseBackend):
     capabilities = frozenset({Capability.LP, Capability.LOG, Capability.DUALS})
     package = "scipy"
     install = "pip install scipy"
-    honours = frozenset({"time_limit", "threads"})
+    honours = frozenset({"time_limit", "threads", "device"})
 
     def __init__(self, name: str = INTERIOR, vertex: bool = False) -> None:
         self.name, self.vertex = name, vertex
@@ -71,7 +71,7 @@ class InteriorPoint(BaseBackend):
             except NotConvergedError as error:
                 reason = str(error)
         left = None if options.time_limit is None else max(options.time_limit - (perf_counter() - begin), 0.0)
-        solution = solve_on(Highs(), program, replace(options, time_limit=left))
+        solution = solve_on(Highs(), program, replace(options, time_limit=left, device=None))
         status = replace(solution.status, message=f"{solution.status.message} (by HiGHS: {reason})")
         return replace(solution, solver=self.name, status=status, method=f"HiGHS, {solution.method}"), None
 
@@ -85,7 +85,7 @@ class InteriorPoint(BaseBackend):
         program = structure.program
         passed = perf_counter()
         deadline = np.inf if options.time_limit is None else begin + options.time_limit
-        point = solve_near(structure, near, deadline, options.threads or 1)
+        point = solve_near(structure, near, deadline, options)
         solved = perf_counter()
         seconds = {"pass": passed - begin, "solve": solved - passed}
         if point is None:
@@ -137,15 +137,15 @@ class Tried:
     unit: float
 
 
-def solve_near(structure: Structure, near: Near | None, deadline: float, threads: int) -> method.Point | None:
+def solve_near(structure: Structure, near: Near | None, deadline: float, options: Options) -> method.Point | None:
     """Return the optimum, found from a point near it where there is one and that leads there."""
     start = None if near is None else near.of(structure)
     if start is not None:
         with suppress(NotConvergedError):
-            point = method.solve(structure.problem, deadline, threads, start)
+            point = method.solve(structure.problem, deadline, options.threads or 1, start, device=options.device)
             if point is None or point.error <= method.NEARLY * INTERIOR_AIM:
                 return point
-    return method.solve(structure.problem, deadline, threads)
+    return method.solve(structure.problem, deadline, options.threads or 1, device=options.device)
 
 
 class InteriorPointSession(ProgramSession):
@@ -210,7 +210,8 @@ class InteriorPointSession(ProgramSession):
         deadline = np.inf if self.options.time_limit is None else perf_counter() + self.options.time_limit
         start = None if self.near is None else self.near.of(structure)
         try:
-            point = method.solve(structure.problem, deadline, self.options.threads or 1, start, gap)
+            threads, device = self.options.threads or 1, self.options.device
+            point = method.solve(structure.problem, deadline, threads, start, gap, device)
         except NotConvergedError:
             point = None
         if point is None:
@@ -248,7 +249,7 @@ class InteriorPointSession(ProgramSession):
         try:
             deadline = np.inf if self.options.time_limit is None else begin + self.options.time_limit
             if tried is None:
-                point = solve_near(structure, near, deadline, self.options.threads or 1)
+                point = solve_near(structure, near, deadline, self.options)
             else:
                 at = replace(tried.point.at, t=tried.point.at.t * (structure.level_unit / tried.unit))
                 point = replace(tried.point, at=settled(structure, at))
@@ -278,7 +279,7 @@ def above_level(solution: Solution) -> float:
 def on_columns(program: Program, options: Options, near: Solution) -> PricingSession:
     """Return a session that begins at an interior optimum and ends at vertices."""
     highs = Highs()
-    return PricingSession(highs, program, replace(options, threads=None).tightened(highs), near)
+    return PricingSession(highs, program, replace(options, threads=None, device=None).tightened(highs), near)
 
 
 def _prices_all(solution: Solution, gap: float) -> bool:

@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from ...errors import NotConvergedError
 from ...tolerances import INTERIOR_SHIFTS
+from .arrays import Array, add_blocks, add_diagonal, cholesky, dot, factored, namespace
 from .region import Region
 
 #: Refinements of one solution, at most.
@@ -25,9 +25,9 @@ _REFINEMENTS = 4
 #: Multiplications of a product that take as long as putting one number into its place, and numbers as a call.
 _PUT, _CALL = 200, 2_000
 
-Step = tuple[np.ndarray, np.ndarray, float]
+Step = tuple[Array, Array, float]
 #: errors of the three equations → whether they matter
-Matters = Callable[[np.ndarray, np.ndarray, float], bool]
+Matters = Callable[[Array, Array, float], bool]
 
 
 class NormalEquations:
@@ -51,10 +51,10 @@ class NormalEquations:
     def __init__(
         self,
         region: Region,
-        theta: np.ndarray,
-        slack_ratio: np.ndarray,
-        own: np.ndarray,
-        border: np.ndarray | None,
+        theta: Array,
+        slack_ratio: Array,
+        own: Array,
+        border: Array | None,
         corner: float,
     ) -> None:
         self.region, self.theta, self.slack_ratio = region, theta, slack_ratio
@@ -63,9 +63,9 @@ class NormalEquations:
         side = UsersLast if users <= servers * resources else ServersLast
         self.side: UsersLast | ServersLast = side(region, theta, slack_ratio, own)
         if border is not None:
-            self.along = self.side.solve(np.zeros_like(slack_ratio), border)
+            self.along = self.side.solve(region.xp.zeros_like(slack_ratio), border)
 
-    def solve(self, first: np.ndarray, second: np.ndarray, third: float, matters: Matters) -> Step:
+    def solve(self, first: Array, second: Array, third: float, matters: Matters) -> Step:
         """Return dp (K, R), dq (N,), dt; refined until the errors left do not matter."""
         prices, values, level = self._solve(first, second, third)
         for _ in range(_REFINEMENTS):
@@ -76,38 +76,38 @@ class NormalEquations:
             last = third - self.corner * level
             if self.border is not None:
                 other += self.border * level
-                last -= float(self.border @ values)
+                last -= dot(self.border, values)
             if not matters(error, other, last):
                 break
             more = self._solve(error, other, last)
             prices, values, level = prices + more[0], values + more[1], level + more[2]
         return prices, values, level
 
-    def _solve(self, first: np.ndarray, second: np.ndarray, third: float) -> Step:
+    def _solve(self, first: Array, second: Array, third: float) -> Step:
         """Return dp, dq, dt as good as the factor is."""
         prices, values = self.side.solve(first, second)
         if self.border is None:
             return prices, values, 0.0
-        level = (third - float(self.border @ values)) / (float(self.border @ self.along[1]) + self.corner)
+        level = (third - dot(self.border, values)) / (dot(self.border, self.along[1]) + self.corner)
         return prices + level * self.along[0], values + level * self.along[1], level
 
 
 class _Eliminated:
     """What both ways to eliminate have: φ, the diagonal G, the products of demands."""
 
-    def __init__(self, region: Region, theta: np.ndarray, own: np.ndarray) -> None:
+    def __init__(self, region: Region, theta: Array, own: Array) -> None:
         self.region = region
         self.coupling = theta if region.contribution is None else theta * region.contribution
         squared = self.coupling if region.contribution is None else self.coupling * region.contribution
         self.diagonal = region.sums(squared) + own
 
-    def towards_users(self, prices: np.ndarray) -> np.ndarray:
+    def towards_users(self, prices: Array) -> Array:
         """Return Σ_i φ[i,n]·d[n]·p[i]; shape (N,)."""
         worth = self.region.costs(prices)
         worth *= self.coupling
         return self.region.sums(worth)
 
-    def towards_servers(self, values: np.ndarray) -> np.ndarray:
+    def towards_servers(self, values: Array) -> Array:
         """Return Σ_n d[n]·φ[i,n]·q[n]; shape (K, R)."""
         return self.region.given(self.coupling * self.region.at_pairs(values))
 
@@ -115,7 +115,7 @@ class _Eliminated:
 class UsersLast(_Eliminated):
     """Servers are eliminated: S = diag(G) − E·Eᵀ, N × N, with R rows of E a server."""
 
-    def __init__(self, region: Region, theta: np.ndarray, slack_ratio: np.ndarray, own: np.ndarray) -> None:
+    def __init__(self, region: Region, theta: Array, slack_ratio: Array, own: Array) -> None:
         super().__init__(region, theta, own)
         servers, users, resources = region.shape
         self.inverse_root = _inverse_roots(_blocks(region, theta, slack_ratio))
@@ -123,53 +123,54 @@ class UsersLast(_Eliminated):
         rows = self.inverse_root @ each  # servers × resources × users, or places
         rows *= self.coupling[:, None, :]
         if region.user is None or _dense_pays(region):
-            flat = _spread(region, rows).reshape(servers * resources, users)
+            flat = region.xp.reshape(_spread(region, rows), (servers * resources, users))
             schur = flat.T @ flat
         else:
             schur = np.zeros((users, users))
             for some, who in region.alike:
                 part = rows[some].reshape(-1, rows.shape[2])
                 schur[np.ix_(who, who)] += part.T @ part
-        np.negative(schur, out=schur)
-        schur[np.diag_indices(users)] += self.diagonal
-        self.factor = _Cholesky(schur, self.diagonal)
+        schur *= -1.0
+        self.factor = _Cholesky(add_diagonal(schur, self.diagonal), self.diagonal)
 
-    def solve(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def solve(self, first: Array, second: Array) -> tuple[Array, Array]:
         """Return dp and dq without t."""
         values = self.factor.solve(second + self.towards_users(self._servers(first)))
         return self._servers(first + self.towards_servers(values)), values
 
-    def _servers(self, right: np.ndarray) -> np.ndarray:
+    def _servers(self, right: Array) -> Array:
         """Return M⁻¹ right, server by server; shape (K, R)."""
-        inner = np.einsum("krq,kq->kr", self.inverse_root, right)
-        return np.asarray(np.einsum("kqr,kq->kr", self.inverse_root, inner))
+        xp = self.region.xp
+        inner = xp.vecdot(self.inverse_root, right[:, None, :])
+        return xp.vecdot(xp.matrix_transpose(self.inverse_root), inner[:, None, :])
 
 
 class ServersLast(_Eliminated):
     """Users are eliminated, where they are more: diag(M) − F·Fᵀ, KR × KR, with a column of F a user."""
 
-    def __init__(self, region: Region, theta: np.ndarray, slack_ratio: np.ndarray, own: np.ndarray) -> None:
+    def __init__(self, region: Region, theta: Array, slack_ratio: Array, own: Array) -> None:
         super().__init__(region, theta, own)
         servers, users, resources = region.shape
-        each = np.ascontiguousarray(region.demands.T) / np.sqrt(self.diagonal)
+        each = region.by_resource / region.xp.sqrt(self.diagonal)
         if region.user is not None:
             each = each[:, region.user].swapaxes(0, 1)
-        flat = _spread(region, self.coupling[:, None, :] * each).reshape(servers * resources, users)
+        spread = _spread(region, self.coupling[:, None, :] * each)
+        flat = region.xp.reshape(spread, (servers * resources, users))
         schur = flat @ flat.T
-        np.negative(schur, out=schur)
+        schur *= -1.0
         blocks = _blocks(region, theta, slack_ratio)
-        at = np.arange(servers)
-        schur.reshape(servers, resources, servers, resources)[at, :, at, :] += blocks
-        self.factor = _Cholesky(schur, np.diagonal(blocks, axis1=1, axis2=2).ravel())
+        size = region.xp.reshape(region.xp.linalg.diagonal(blocks), (-1,))
+        self.factor = _Cholesky(add_blocks(schur, blocks), size)
 
-    def solve(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def solve(self, first: Array, second: Array) -> tuple[Array, Array]:
         """Return dp and dq without t."""
         right = first + self.towards_servers(second / self.diagonal)
-        prices = self.factor.solve(right.ravel()).reshape(first.shape)
+        xp = self.region.xp
+        prices = xp.reshape(self.factor.solve(xp.reshape(right, (-1,))), first.shape)
         return prices, (second + self.towards_users(prices)) / self.diagonal
 
 
-def _spread(region: Region, rows: np.ndarray) -> np.ndarray:
+def _spread(region: Region, rows: Array) -> Array:
     """Return servers × resources × places as servers × resources × users."""
     if region.user is None:
         return rows
@@ -186,56 +187,43 @@ def _dense_pays(region: Region) -> bool:
     return each > servers * resources * users**2
 
 
-def _blocks(region: Region, theta: np.ndarray, slack_ratio: np.ndarray) -> np.ndarray:
+def _blocks(region: Region, theta: Array, slack_ratio: Array) -> Array:
     """Return M[i] for every server; shape (K, R, R)."""
-    resources = region.shape[2]
-    row, column = np.tril_indices(resources)
-    if region.user is None:
-        sums = theta @ (region.demands[:, row] * region.demands[:, column])
-    else:
-        sums = np.einsum("kw,kwr->kr", theta, region.products)
-    blocks = np.empty((len(theta), resources, resources))
-    blocks[:, row, column] = sums
-    blocks[:, column, row] = sums
-    each = np.arange(resources)
-    blocks[:, each, each] += slack_ratio
-    return blocks
+    xp, resources = region.xp, region.shape[2]
+    sums = theta @ region.squares if region.user is None else np.einsum("kw,kwr->kr", theta, region.products)
+    blocks = xp.reshape(xp.take(sums, region.triangle, axis=1), (-1, resources, resources))
+    each = xp.eye(resources, dtype=xp.float64, device=blocks.device)
+    return blocks + slack_ratio[:, :, None] * each
 
 
-def _inverse_roots(blocks: np.ndarray) -> np.ndarray:
+def _inverse_roots(blocks: Array) -> Array:
     """Return L⁻¹ with L·Lᵀ = M for every server; shape (K, R, R)."""
-    unit = 1.0 / np.sqrt(np.diagonal(blocks, axis1=1, axis2=2))
+    xp = namespace(blocks)
+    unit = 1.0 / xp.sqrt(xp.linalg.diagonal(blocks))
     blocks = blocks * unit[:, :, None] * unit[:, None, :]
+    each = xp.eye(blocks.shape[1], dtype=xp.float64, device=blocks.device)
     shift = INTERIOR_SHIFTS[0]
-    while True:
-        try:
-            root = np.linalg.cholesky(blocks + shift * np.eye(blocks.shape[1]))
-            break
-        except np.linalg.LinAlgError:
-            shift = _next_shift(shift)
-    return np.asarray(np.linalg.inv(root) * unit[:, None, :])
+    while (root := cholesky(blocks + shift * each)) is None:
+        shift = _next_shift(shift)
+    return xp.linalg.inv(root) * unit[:, None, :]
 
 
 class _Cholesky:
     """The Cholesky factor of a matrix, brought to a diagonal near 1 and shifted by as little as it takes."""
 
-    def __init__(self, matrix: np.ndarray, size: np.ndarray) -> None:
-        self.unit = 1.0 / np.sqrt(size)
+    def __init__(self, matrix: Array, size: Array) -> None:
+        xp = namespace(matrix)
+        self.unit = 1.0 / xp.sqrt(size)
         matrix *= self.unit[:, None]
         matrix *= self.unit
-        shift, at = INTERIOR_SHIFTS[0], np.diag_indices(len(matrix))
-        while True:
-            shifted = matrix.copy()
-            shifted[at] += shift
-            try:
-                self.factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
-                return
-            except np.linalg.LinAlgError:
-                shift = _next_shift(shift)
+        shift = INTERIOR_SHIFTS[0]
+        while (found := factored(add_diagonal(xp.asarray(matrix, copy=True), shift))) is None:
+            shift = _next_shift(shift)
+        self.apart = found
 
-    def solve(self, right: np.ndarray) -> np.ndarray:
+    def solve(self, right: Array) -> Array:
         """Return the solution for one right-hand side."""
-        return np.asarray(self.unit * cho_solve(self.factor, self.unit * right, check_finite=False))
+        return self.unit * self.apart(self.unit * right)
 
 
 def _next_shift(shift: float) -> float:

@@ -12,10 +12,12 @@ A row j of user n[j] is a lower bound on X (σ = −1) or an upper one (σ = 1; 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 
 from ...tolerances import INTERIOR_AIM
+from .arrays import Array, Grouped, dot, namespace, numbers
 from .blocks import NormalEquations
 from .region import Region
 
@@ -29,7 +31,7 @@ _DEAR = 2.0
 #: What free prices cost beside their equations: small beside anything that matters, large beside rounding.
 _PROXIMAL = 2.0**-30
 #: x of a pair that does not exist: nothing, and yet something to divide by.
-_ABSENT = 2.0**-600
+ABSENT = 2.0**-600
 
 
 @dataclass(frozen=True)
@@ -47,11 +49,11 @@ class UserRows:
         e of the logarithm, 0 where the row is a bound.
     """
 
-    user: np.ndarray
-    sign: np.ndarray
-    slope: np.ndarray
-    bound: np.ndarray
-    weight: np.ndarray
+    user: Array
+    sign: Array
+    slope: Array
+    bound: Array
+    weight: Array
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,10 @@ class Face:
         A point of the face, positive but for what is on it.
     """
 
-    full: np.ndarray
-    equal: np.ndarray
-    x: np.ndarray
-    s: np.ndarray
+    full: Array
+    equal: Array
+    x: Array
+    s: Array
 
 
 @dataclass(frozen=True)
@@ -85,26 +87,35 @@ class Problem:
     rows: UserRows
     face: Face | None = None
 
-    @property
+    @cached_property
     def has_level(self) -> bool:
         """Whether t is maximised."""
-        return bool(self.rows.slope.any())
+        return bool(namespace(self.rows.slope).any(self.rows.slope != 0))
 
-    def by_user(self, values: np.ndarray) -> np.ndarray:
+    @cached_property
+    def grouped(self) -> Grouped:
+        """The rows of each user."""
+        return Grouped(self.rows.user, self.region.shape[1])
+
+    def by_user(self, values: Array) -> Array:
         """Return the sums of the rows' values by user; shape (N,)."""
-        return np.bincount(self.rows.user, weights=values, minlength=len(self.region.demands))
+        return self.grouped.sums(values)
+
+    def of_users(self, values: Array) -> Array:
+        """Return users' values as their rows'; shape (J,)."""
+        return namespace(values).take(values, self.rows.user, axis=0)
 
 
 @dataclass
 class Step:
     """A value for every variable, a point or a direction: x, z by pair; s, p (K, R); u, v (J,)."""
 
-    x: np.ndarray
-    s: np.ndarray
-    u: np.ndarray
-    z: np.ndarray
-    p: np.ndarray
-    v: np.ndarray
+    x: Array
+    s: Array
+    u: Array
+    z: Array
+    p: Array
+    v: Array
     t: float = 0.0
 
     def add(self, other: Step, primal: float, dual: float) -> Step:
@@ -117,81 +128,84 @@ class Step:
 class Products:
     """What the linearised products x·z, s·p and u·v are to change by."""
 
-    xz: np.ndarray
-    sp: np.ndarray
-    uv: np.ndarray
+    xz: Array
+    sp: Array
+    uv: Array
 
 
 class Iterate:
     """A point with all its variables positive, and the factored equations there."""
 
     def __init__(self, problem: Problem, start: Step | None = None) -> None:
-        self.problem = problem
+        self.problem, self.xp = problem, problem.region.xp
+        xp = self.xp
         if start is not None:
             self.at = _start_near(problem, start)
         else:
             self.at = _start(problem) if problem.face is None else _start_on(problem, problem.face)
         servers, _, resources = problem.region.shape
         self.barrier = problem.rows.weight == 0  # u·v vanishes
-        rows = servers * resources
+        rows = float(servers * resources)
         if problem.face is not None:
             self.barrier &= ~problem.face.equal
-            rows -= int(problem.face.full.sum())
-        self.terms = problem.region.pairs + rows + int(self.barrier.sum())
+            rows -= float(xp.sum(numbers(problem.face.full)))
+        #: 1 where u·v vanishes, else 0
+        self.vanishing = numbers(self.barrier)
+        self.terms = problem.region.pairs + rows + float(xp.sum(self.vanishing))
 
-    def values(self, at: Step) -> np.ndarray:
+    def values(self, at: Step) -> Array:
         """Return q, what one more X[n] is worth; shape (N,)."""
         return self.problem.by_user(-self.problem.rows.sign * at.v)
 
     def products(self, at: Step) -> float:
         """Return the sum of the products that vanish at the optimum, at a point."""
-        return float(np.vdot(at.x, at.z) + np.vdot(at.s, at.p) + at.u[self.barrier] @ at.v[self.barrier])
+        return dot(at.x, at.z) + dot(at.s, at.p) + dot(at.u * self.vanishing, at.v)
 
     def measure(self) -> None:
         """Compute residuals, the mean product and the gap here (all relative)."""
-        problem, at, region, rows = self.problem, self.at, self.problem.region, self.problem.rows
-        total = region.totals(at.x)
+        problem, at, region, rows, xp = self.problem, self.at, self.problem.region, self.problem.rows, self.xp
+        total = problem.of_users(region.totals(at.x))
         self.short = region.capacities - region.given(at.x) - at.s
-        self.off = rows.sign * (rows.bound + rows.slope * at.t - total[rows.user]) - at.u
-        self.norm = 1.0 - float(rows.slope @ at.v) if problem.has_level else 0.0
+        self.off = rows.sign * (rows.bound + rows.slope * at.t - total) - at.u
+        self.norm = 1.0 - dot(rows.slope, at.v) if problem.has_level else 0.0
         products = self.products(at)
         self.mean = products / self.terms
         if problem.has_level:
-            dual = float(np.vdot(region.capacities, at.p) + (rows.sign * rows.bound) @ at.v)
+            dual = dot(region.capacities, at.p) + dot(rows.sign * rows.bound, at.v)
             self.gap = abs(dual - at.t) / abs(dual)
         else:  # at the optimum everything given out is worth Σ e
-            aside = float(abs(at.u * at.v - rows.weight)[~self.barrier].max())
-            self.gap = max(products, aside) / float(rows.weight.sum())
+            aside = float(xp.max(xp.where(self.barrier, 0.0, abs(at.u * at.v - rows.weight))))
+            self.gap = max(products, aside) / float(xp.sum(rows.weight))
         costs = region.priced(at.p, self.values(at))
         if region.allowed is not None:
-            costs[~region.allowed] = at.z[~region.allowed]
+            costs = xp.where(region.allowed, costs, at.z)
         # what was rounded off while prices were larger would stay
-        np.copyto(at.z, costs, where=abs(costs - at.z) <= _MATTERS * at.z)
+        at.z = xp.where(abs(costs - at.z) <= _MATTERS * at.z, costs, at.z)
         costs -= at.z
-        worth = np.maximum(region.dearest(abs(at.p)), problem.by_user(abs(at.v)))
+        worth = xp.maximum(region.dearest(abs(at.p)), problem.by_user(abs(at.v)))
         self.primal = max(
-            float((abs(self.short) / region.capacities.max(axis=0)).max()),
-            float((abs(self.off) / np.maximum(total[rows.user], rows.bound)).max()),
+            float(xp.max(abs(self.short) / xp.max(region.capacities, axis=0))),
+            float(xp.max(abs(self.off) / xp.maximum(total, rows.bound))),
         )
-        self.dual = max(float((abs(costs) / region.at_pairs(worth)).max()), abs(self.norm))
+        self.dual = max(float(xp.max(abs(costs) / region.at_pairs(worth))), abs(self.norm))
 
     def factor(self) -> None:
         """Factor the normal equations here."""
-        at, region, rows = self.at, self.problem.region, self.problem.rows
+        at, region, rows, xp = self.at, self.problem.region, self.problem.rows, self.xp
         self.theta = at.x / at.z
         if region.allowed is not None:
-            self.theta[~region.allowed] = 0.0
+            self.theta = xp.where(region.allowed, self.theta, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             self.slack_ratio, self.ratio = at.s / at.p, at.v / at.u
         if self.problem.face is not None:  # free prices, held back by as little as the factors need
-            self.slack_ratio[self.problem.face.full] = _PROXIMAL
-            self.ratio[self.problem.face.equal] = 1.0 / _PROXIMAL
+            self.slack_ratio = xp.where(self.problem.face.full, _PROXIMAL, self.slack_ratio)
+            self.ratio = xp.where(self.problem.face.equal, 1.0 / _PROXIMAL, self.ratio)
         self.stiff = self.problem.by_user(self.ratio)
         self.pull = self.problem.by_user(rows.slope * self.ratio)
         border, corner = None, 0.0
         if self.problem.has_level:
             border = self.pull / self.stiff
-            corner = float((rows.slope * self.ratio) @ (rows.slope - border[rows.user]))
+            corner = dot(rows.slope * self.ratio, rows.slope - self.problem.of_users(border))
         self.normal = NormalEquations(region, self.theta, self.slack_ratio, 1.0 / self.stiff, border, max(corner, 0.0))
 
     def direction(self, products: Products, aim: float, residuals: bool = False) -> Step:
@@ -200,126 +214,126 @@ class Iterate:
         ``aim`` is the size that products are to have, which tells how exact the step must be: errors matter beyond a
         part of a slack, or of what it is to be.
         """
-        at, region, rows, by_user = self.at, self.problem.region, self.problem.rows, self.problem.by_user
-        face = self.problem.face
+        at, region, rows, face, xp = self.at, self.problem.region, self.problem.rows, self.problem.face, self.xp
+        by_user, of_users = self.problem.by_user, self.problem.of_users
         short, off, norm = (self.short, self.off, self.norm) if residuals else (0.0, 0.0, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            slack, excess = (_MATTERS * np.maximum(own, aim / price) for own, price in ((at.s, at.p), (at.u, at.v)))
+            slack, excess = (_MATTERS * xp.maximum(own, aim / price) for own, price in ((at.s, at.p), (at.u, at.v)))
             of_slack, of_price = products.sp / at.p, products.uv / at.u
             back = products.uv / at.v
         if face is not None:
-            slack[face.full] = INTERIOR_AIM * region.capacities[face.full]
-            excess[face.equal] = INTERIOR_AIM * rows.bound[face.equal]
-            of_slack[face.full], of_price[face.equal], back[face.equal] = 0.0, 0.0, 0.0
-        tightest = np.full(len(self.stiff), np.inf)
-        np.minimum.at(tightest, rows.user, excess)
+            slack = xp.where(face.full, INTERIOR_AIM * region.capacities, slack)
+            excess = xp.where(face.equal, INTERIOR_AIM * rows.bound, excess)
+            of_slack = xp.where(face.full, 0.0, of_slack)
+            of_price, back = (xp.where(face.equal, 0.0, one) for one in (of_price, back))
+        tightest = self.problem.grouped.lowest(excess)
 
-        def matters(servers: np.ndarray, users: np.ndarray, level: float) -> bool:
+        def matters(servers: Array, users: Array, level: float) -> bool:
             dear = abs(level) * at.t > _MATTERS * aim
-            return bool(dear or (abs(servers) > slack).any() or (abs(users) > tightest).any())
+            return bool(dear or xp.any(abs(servers) > slack) or xp.any(abs(users) > tightest))
 
         start = products.xz / at.z
         if region.allowed is not None:
-            start[~region.allowed] = 0.0
+            start = xp.where(region.allowed, start, 0.0)
         pushed = rows.sign * (of_price - self.ratio * off)
         constant = by_user(-pushed)
         prices, values, level = self.normal.solve(
             region.given(start) + of_slack - short,
             constant / self.stiff - region.totals(start),
-            norm + float(rows.slope @ pushed) + float((self.pull / self.stiff) @ constant),
+            norm + dot(rows.slope, pushed) + dot(self.pull / self.stiff, constant),
             matters,
         )
         cost = region.priced(prices, values)
         if region.allowed is not None:
-            cost[~region.allowed] = 0.0
+            cost = xp.where(region.allowed, cost, 0.0)
         x = start - self.theta * cost
         # the rows hold exactly, whatever the equations left, unless that would put a small slack off; costs always do
         s = _exactly(short - region.given(x), of_slack - self.slack_ratio * prices, slack)
-        u = rows.sign * (rows.slope * level - region.totals(x)[rows.user]) + off
+        u = rows.sign * (rows.slope * level - of_users(region.totals(x))) + off
         v = of_price - self.ratio * u
         left = values - by_user(-rows.sign * v)
-        v -= rows.sign * (left / self.stiff)[rows.user] * self.ratio
+        v -= rows.sign * of_users(left / self.stiff) * self.ratio
         u = _exactly(u, back - v / self.ratio, excess)
         if face is not None:
-            s[face.full], u[face.equal] = 0.0, 0.0
+            s, u = xp.where(face.full, 0.0, s), xp.where(face.equal, 0.0, u)
         return Step(x, s, u, cost, prices, v, level)
 
 
-def _exactly(exact: np.ndarray, close: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+def _exactly(exact: Array, close: Array, allowed: Array) -> Array:
     """Return what makes a row hold exactly where that is near what makes its product right, and else the latter."""
-    return np.where(abs(exact - close) > allowed, close, exact)
+    return namespace(exact).where(abs(exact - close) > allowed, close, exact)
 
 
 def _start_near(problem: Problem, near: Step) -> Step:
     """Return a point of a problem that differs in rows on users, whose lower bounds are lower than they were."""
-    rows, region, worth = problem.rows, problem.region, float(problem.rows.slope @ near.v)
-    room = rows.sign * (rows.bound + rows.slope * near.t - region.totals(near.x)[rows.user])
+    rows, region, worth = problem.rows, problem.region, dot(problem.rows.slope, near.v)
+    xp = region.xp
+    room = rows.sign * (rows.bound + rows.slope * near.t - problem.of_users(region.totals(near.x)))
     # where there is next to none, a residual is left to take away
-    central = np.vdot(near.x, near.z) / region.pairs
-    u = np.maximum(room, np.minimum(central / abs(near.v), near.u))
+    central = dot(near.x, near.z) / region.pairs
+    u = xp.maximum(room, xp.minimum(central / abs(near.v), near.u))
     if problem.face is not None:
-        u[problem.face.equal] = 0.0
+        u = xp.where(problem.face.equal, 0.0, u)
     return replace(near, u=u, z=near.z / worth, p=near.p / worth, v=near.v / worth)
 
 
 def _start_on(problem: Problem, face: Face) -> Step:
     """Return a point on the face, where the last round ended, with prices as at any start."""
-    region, rows = problem.region, problem.rows
+    region, rows, xp = problem.region, problem.rows, problem.region.xp
     there = region.there
-    total = region.totals(np.where(there, face.x, 0.0))
+    own = problem.of_users(region.totals(xp.where(there, face.x, 0.0)))
     growing = rows.slope > 0
-    t = _LEVEL * float((total[rows.user][growing] / rows.slope[growing]).min())
+    t = _LEVEL * float(xp.min(own[growing] / rows.slope[growing]))
     above = rows.sign > 0
-    u = np.where(face.equal, 0.0, rows.sign * (rows.bound + rows.slope * t - total[rows.user]))
-    u = np.where(face.equal | above, u, np.maximum(u, (1 - _LEVEL) * total[rows.user]))
-    p = np.where(face.full, 0.0, 1.0 / region.shape[2])
+    u = xp.where(face.equal, 0.0, rows.sign * (rows.bound + rows.slope * t - own))
+    u = xp.where(face.equal | above, u, xp.maximum(u, (1 - _LEVEL) * own))
+    p = xp.where(face.full, xp.zeros_like(face.s), 1.0 / region.shape[2])
     cost = region.costs(p)
-    lowest = region.lowest(np.where(cost > 0, cost, np.inf))
-    lowest = np.where(np.isfinite(lowest), lowest, 1.0)
+    lowest = region.lowest(xp.where(cost > 0, cost, np.inf))
+    lowest = xp.where(xp.isfinite(lowest), lowest, 1.0)
     # values of those who keep what they have are free: below 0, so that all costs are positive
-    v = np.where(face.equal, -_VALUE, _VALUE * lowest[rows.user])
-    scale = 1.0 / float(rows.slope @ v)
+    v = xp.where(face.equal, -_VALUE, _VALUE * problem.of_users(lowest))
+    scale = 1.0 / dot(rows.slope, v)
     p, v = p * scale, v * scale
     z = region.priced(p, problem.by_user(-rows.sign * v))
-    x, z = np.where(there, face.x, _ABSENT), np.where(there, z, 1.0)
+    x, z = xp.where(there, face.x, ABSENT), xp.where(there, z, 1.0)
     return Step(x, face.s, u, z, p, v, t)
 
 
 def _start(problem: Problem) -> Step:
     """Return a point inside: everyone has an equal part of every server, and a resource costs the same everywhere."""
-    region, rows = problem.region, problem.rows
-    servers, users, resources = region.shape
+    region, rows, xp = problem.region, problem.rows, problem.region.xp
+    resources = region.shape[2]
     there = region.there
-    among = np.maximum(there.sum(axis=1), 1)
+    among = xp.maximum(xp.sum(numbers(there), axis=1), 1.0)
     x = region.alone() * (_GIVEN / among)[:, None]
     above = rows.sign > 0
-    most = np.full(users, np.inf)
-    np.minimum.at(most, rows.user[above], _GIVEN * rows.bound[above])
-    x *= region.at_pairs(np.minimum(1.0, most / region.totals(x)))
-    x[~there] = _ABSENT
-    total = region.totals(x)
+    most = problem.grouped.lowest(xp.where(above, _GIVEN * rows.bound, np.inf))
+    x *= region.at_pairs(xp.minimum(most / region.totals(x), 1.0))
+    x = xp.where(there, x, ABSENT)
+    own = problem.of_users(region.totals(x))
     s = region.capacities - region.given(x)
-    p = np.full((servers, resources), 1.0 / resources)
+    p = xp.full_like(s, 1.0 / resources)
     cost = region.costs(p)
     if region.contribution is not None:
-        cost = cost / np.where(region.contribution > 0, region.contribution, 1.0)
+        cost = cost / xp.where(region.contribution > 0, region.contribution, 1.0)
     lowest = region.lowest(cost)
     # what the lower bounds of a user are worth together is less than its costs
-    each = problem.by_user(~above)[rows.user]
-    t, own = 0.0, total[rows.user]
+    each = problem.of_users(problem.by_user(numbers(~above)))
+    t = 0.0
     if problem.has_level:
         growing = rows.slope > 0
-        t = _LEVEL * float((own[growing] / rows.slope[growing]).min())
-        v = _VALUE * lowest[rows.user] / np.maximum(each, 1.0)
-        scale = 1.0 / float(rows.slope @ v)
+        t = _LEVEL * float(xp.min(own[growing] / rows.slope[growing]))
+        v = _VALUE * problem.of_users(lowest) / xp.maximum(each, 1.0)
+        scale = 1.0 / dot(rows.slope, v)
         p, v = p * scale, v * scale
     else:
-        v = problem.by_user(rows.weight)[rows.user] / own
-        v = np.where(rows.weight > 0, v, _VALUE * v / np.maximum(each, 1.0))
-        p *= _DEAR * float((problem.by_user(-rows.sign * v) / lowest).max())
+        v = problem.of_users(problem.by_user(rows.weight)) / own
+        v = xp.where(rows.weight > 0, v, _VALUE * v / xp.maximum(each, 1.0))
+        p *= _DEAR * float(xp.max(problem.by_user(-rows.sign * v) / lowest))
     u = rows.sign * (rows.bound + rows.slope * t - own)
     # a lower bound may be above what there is: then a residual is left to take away
-    u = np.where(above, u, np.maximum(u, (1 - _LEVEL) * own))
+    u = xp.where(above, u, xp.maximum(u, (1 - _LEVEL) * own))
     z = region.priced(p, problem.by_user(-rows.sign * v))
-    z[~there] = 1.0
+    z = xp.where(there, z, 1.0)
     return Step(x, s, u, z, p, v, t)

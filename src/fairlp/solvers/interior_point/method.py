@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 
 from ...errors import NotConvergedError
 from ...tolerances import INTERIOR_ACCEPTED, INTERIOR_AIM, INTERIOR_CENTRING, INTERIOR_NOISE
+from .arrays import Array, clip, least
+from .device import Home, Moved, home
 from .iterate import Iterate, Problem, Products, Step
 
 #: Iterations at most; the part of the way to the boundary that a long step goes, and a short one.
 MOST_ITERATIONS, _BOUNDARY, _CAUTIOUS = 150, 0.995, 0.9
 #: Weights of a corrector that are tried, the largest first; one must bring so much longer a step than the one before.
-_WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6), 0.001
+_WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6).tolist(), 0.001
 #: Centrality correctors of a step: at most so many, while a step is shorter than that; how much longer a step they aim
 #: at, and what part of that they must bring; products are to be within these factors of the aim.
 _CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 4, 0.9, 0.5, 0.05, 0.1, 10.0
@@ -35,7 +37,12 @@ class Point:
 
 
 def solve(
-    problem: Problem, deadline: float = np.inf, threads: int = 1, start: Step | None = None, within: float = 0.0
+    problem: Problem,
+    deadline: float = np.inf,
+    threads: int = 1,
+    start: Step | None = None,
+    within: float = 0.0,
+    device: str | None = None,
 ) -> Point | None:
     """Return the optimum, or None when the deadline (of ``perf_counter``) comes first.
 
@@ -48,6 +55,8 @@ def solve(
         A point inside, well centred, of the problem with other rows on its users.
     within : float
         End at the first point whose gap is no more than this.
+    device : str, optional
+        Where to compute (:func:`~fairlp.solvers.interior_point.device.home`); problem and point are NumPy's anyway.
 
     Raises
     ------
@@ -57,8 +66,18 @@ def solve(
     from threadpoolctl import threadpool_limits
 
     # NumPy's and SciPy's threads would wait for each other, spinning
+    there = home(device)
     with threadpool_limits(threads):
-        return _solve(problem, deadline, start, within)
+        if there is None:
+            return _solve(problem, deadline, start, within)
+        return _solve_on(there, problem, deadline, start, within)
+
+
+def _solve_on(there: Home, problem: Problem, deadline: float, start: Step | None, within: float) -> Point | None:
+    """Move the problem to a device at the start and the point back at the end; between them only numbers."""
+    moved = Moved(problem, there)
+    point = _solve(moved.problem, deadline, None if start is None else moved.there(start), within)
+    return None if point is None else replace(point, at=moved.back(point.at))
 
 
 def _solve(problem: Problem, deadline: float, start: Step | None = None, within: float = 0.0) -> Point | None:
@@ -94,7 +113,7 @@ def _solve(problem: Problem, deadline: float, start: Step | None = None, within:
 def _restore(iterate: Iterate) -> None:
     """Bring the rows right that rounding put off: a projection, small enough to be right to its own last digits."""
     at = iterate.at
-    nothing = Products(np.zeros_like(at.x), np.zeros_like(at.s), np.zeros_like(at.u))
+    nothing = Products(*(iterate.xp.zeros_like(values) for values in (at.x, at.s, at.u)))
     step = iterate.direction(nothing, iterate.mean, residuals=True)
     before = max(iterate.primal, iterate.dual)
     lengths = (_BOUNDARY * _length(iterate, at, step, names) for names in ("xsu", "zpv"))
@@ -113,7 +132,7 @@ def _step(iterate: Iterate) -> Step:
     ratio = iterate.products(at.add(step, primal, dual)) / iterate.terms / mean
     aim = mean * min(max(ratio, 0.0) ** 3, 1.0)
     aim = max(aim, INTERIOR_CENTRING * mean)
-    wanted = aim * iterate.barrier
+    wanted = aim * iterate.vanishing
     correction = Products(aim - step.x * step.z, aim - step.s * step.p, wanted - step.u * step.v)
     more = iterate.direction(correction, aim)
     step, primal, dual = _weighted(iterate, at, step, more)
@@ -143,32 +162,30 @@ def _affine(iterate: Iterate) -> Products:
 def _recentred(iterate: Iterate, trial: Step, aim: float) -> Products:
     """Return corrections that bring the products at a trial point near the aim (Gondzio, 1996)."""
 
-    def towards(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    def towards(one: Array, other: Array) -> Array:
         product = one * other
-        change = np.clip(product, _LOW * aim, _HIGH * aim)
+        change = clip(product, _LOW * aim, _HIGH * aim)
         change -= product
-        return np.asarray(np.maximum(change, -_HIGH * aim, out=change))
+        return iterate.xp.maximum(change, -_HIGH * aim)
 
-    uv = np.where(iterate.barrier, towards(trial.u, trial.v), 0.0)
+    uv = iterate.xp.where(iterate.barrier, towards(trial.u, trial.v), 0.0)
     return Products(towards(trial.x, trial.z), towards(trial.s, trial.p), uv)
 
 
-def _bounded(iterate: Iterate, point: Step, name: str) -> np.ndarray:
+def _bounded(iterate: Iterate, point: Step, name: str) -> Array:
     """Return the values of a kind of variable, those out that are free or 0 on a face."""
-    values: np.ndarray = getattr(point, name)
+    values: Array = getattr(point, name)
     face = iterate.problem.face
     if face is not None and name in "sp":
         values = values[~face.full]
     if face is not None and name in "uv":
         values = values[~face.equal]
-    return values.ravel()
+    return iterate.xp.reshape(values, (-1,))
 
 
 def _length(iterate: Iterate, at: Step, step: Step, names: str) -> float:
     """Return how far the variables can go along a step, at most 1."""
-    steepest = min(
-        float((_bounded(iterate, step, name) / _bounded(iterate, at, name)).min(initial=0.0)) for name in names
-    )
+    steepest = min(least(_bounded(iterate, step, name) / _bounded(iterate, at, name), 0.0) for name in names)
     return 1.0 if steepest >= -1.0 else -1.0 / steepest
 
 
@@ -181,20 +198,21 @@ def _weighted(iterate: Iterate, at: Step, step: Step, more: Step) -> tuple[Step,
 
 def _best_weight(iterate: Iterate, at: Step, step: Step, more: Step, names: str) -> tuple[float, float]:
     """Return the weight and the length of the longest step; the slopes are linear in the weight."""
-    slopes, changes = [], []
+    xp, slopes, changes = iterate.xp, [], []
     for name in names:
         value, slope, change = (_bounded(iterate, one, name) for one in (at, step, more))
-        lowest = slope + change
-        np.minimum(lowest, slope, out=lowest)
+        lowest = xp.minimum(change, 0.0)
+        lowest += slope
         lowest += value
-        blocking = np.flatnonzero(lowest < 0)
-        slopes.append(slope[blocking] / value[blocking])
-        changes.append(change[blocking] / value[blocking])
-    slope, change = np.concatenate(slopes), np.concatenate(changes)
+        (blocking,) = xp.nonzero(lowest < 0)
+        value, slope, change = (xp.take(one, blocking, axis=0) for one in (value, slope, change))
+        slopes.append(slope / value)
+        changes.append(change / value)
+    slope, change = xp.concat(slopes), xp.concat(changes)
     best, longest = 1.0, -1.0
     for weight in _WEIGHTS:
-        steepest = float((slope + weight * change).min(initial=-1.0))
+        steepest = least(slope + weight * change, -1.0)
         length = -1.0 / steepest
         if length > longest + _BETTER:
-            best, longest = float(weight), length
+            best, longest = weight, length
     return best, longest

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+
+from .arrays import Array, namespace
 
 #: Pairs get a place each where that leaves at most this part of servers × users.
 _FEW = 0.5
@@ -31,19 +34,24 @@ class Region:
         The user of each place of a server, each user once; None: the users in their order.
     """
 
-    demands: np.ndarray
-    capacities: np.ndarray
-    allowed: np.ndarray | None = None
-    contribution: np.ndarray | None = None
-    user: np.ndarray | None = None
+    demands: Array
+    capacities: Array
+    allowed: Array | None = None
+    contribution: Array | None = None
+    user: Array | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Servers, users, resources."""
-        return len(self.capacities), *self.demands.shape
+        return self.capacities.shape[0], *self.demands.shape
 
     @cached_property
-    def used(self) -> np.ndarray:
+    def xp(self) -> Any:
+        """The functions of the library of its arrays; where that is not NumPy, ``user`` is None."""
+        return namespace(self.capacities)
+
+    @cached_property
+    def used(self) -> Array:
         """Whether anybody who may run on i demands r; shape (K, R)."""
         if self.allowed is None and self.user is None:
             return np.broadcast_to((self.demands > 0).any(axis=0), self.capacities.shape)
@@ -51,23 +59,43 @@ class Region:
         return np.asarray(wanted.given(self.there.astype(float)) > 0)
 
     @cached_property
-    def there(self) -> np.ndarray:
+    def there(self) -> Array:
         """Whether a pair exists, in an array as all others of pairs."""
         if self.allowed is not None:
             return self.allowed
-        return np.ones((len(self.capacities), len(self.demands)) if self.user is None else self.user.shape, dtype=bool)
+        shape = self.shape[:2] if self.user is None else self.user.shape
+        return self.xp.ones(shape, dtype=self.xp.bool, device=self.capacities.device)
 
     @cached_property
-    def demanded(self) -> np.ndarray:
+    def demanded(self) -> Array:
         """Demands of the user of each place; shape (K, W, R)."""
         assert self.user is not None
-        return np.asarray(self.demands[self.user])
+        return self.demands[self.user]
 
     @cached_property
-    def products(self) -> np.ndarray:
+    def products(self) -> Array:
         """Products of two demands of the user of each place, the lower triangle; shape (K, W, R(R+1)/2)."""
         row, column = np.tril_indices(self.shape[2])
-        return np.asarray(self.demanded[:, :, row] * self.demanded[:, :, column])
+        return self.demanded[:, :, row] * self.demanded[:, :, column]
+
+    @cached_property
+    def squares(self) -> Array:
+        """Products of two demands of each user, the lower triangle; shape (N, R(R+1)/2)."""
+        row, column = np.tril_indices(self.shape[2])
+        each = zip(row.tolist(), column.tolist(), strict=True)
+        return self.xp.stack([self.demands[:, r] * self.demands[:, q] for r, q in each], axis=1)
+
+    @cached_property
+    def triangle(self) -> Array:
+        """Where each product of a symmetric R × R matrix stands in its lower triangle, row by row; shape (R²,)."""
+        row, column = np.indices((self.shape[2], self.shape[2])).reshape(2, -1)
+        low, high = np.minimum(row, column), np.maximum(row, column)
+        return self.xp.asarray((high * (high + 1) // 2 + low).tolist(), device=self.capacities.device)
+
+    @cached_property
+    def by_resource(self) -> Array:
+        """Demands with the resources first; shape (R, N)."""
+        return self.xp.stack([self.demands[:, r] for r in range(self.shape[2])])
 
     @cached_property
     def alike(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -80,64 +108,64 @@ class Region:
     @property
     def pairs(self) -> int:
         """Number of pairs that exist."""
-        return int(self.there.sum())
+        return int(self.xp.count_nonzero(self.there))
 
-    def alone(self) -> np.ndarray:
+    def alone(self) -> Array:
         """Return the largest x[i,n] with the whole of i, 0 where the pair does not exist; by pair."""
-        most = np.full(self.there.shape, np.inf)
-        with np.errstate(divide="ignore"):
+        xp, most = self.xp, None
+        with np.errstate(divide="ignore", invalid="ignore"):
             for r in range(self.shape[2]):
-                each = 1.0 / self.demands[:, r]  # infinite where it is not needed
-                np.fmin(most, self.capacities[:, [r]] * self.at_pairs(each), out=most)
-        most[~self.there] = 0.0
-        return most
+                demand = self.at_pairs(self.demands[:, r])
+                each = xp.where(demand > 0, self.capacities[:, r : r + 1] / demand, np.inf)
+                most = each if most is None else xp.minimum(most, each)
+        return xp.where(self.there, most, 0.0)
 
-    def at_pairs(self, values: np.ndarray) -> np.ndarray:
+    def at_pairs(self, values: Array) -> Array:
         """Return numbers of users as factors of numbers of pairs."""
         return values if self.user is None else values[self.user]
 
-    def sums(self, pairs: np.ndarray) -> np.ndarray:
+    def sums(self, pairs: Array) -> Array:
         """Return sums by user; shape (N,)."""
         if self.user is None:
-            return np.asarray(pairs.sum(axis=0))
+            return self.xp.sum(pairs, axis=0)
         return np.bincount(self.user.ravel(), weights=pairs.ravel(), minlength=len(self.demands))
 
-    def lowest(self, pairs: np.ndarray) -> np.ndarray:
+    def lowest(self, pairs: Array) -> Array:
         """Return the smallest by user of the pairs that exist; shape (N,)."""
-        found = np.where(self.there, pairs, np.inf)
+        found = pairs if self.allowed is None else self.xp.where(self.allowed, pairs, np.inf)
         if self.user is None:
-            return np.asarray(found.min(axis=0))
+            return self.xp.min(found, axis=0)
         least = np.full(len(self.demands), np.inf)
         np.minimum.at(least, self.user, found)
         return least
 
-    def given(self, x: np.ndarray) -> np.ndarray:
+    def given(self, x: Array) -> Array:
         """Return Σ_n d[n,r]·x[i,n], what is given out; shape (K, R)."""
         if self.user is None:
-            return np.asarray(x @ self.demands)
-        return np.asarray((x[:, None, :] @ self.demanded)[:, 0])
+            return x @ self.demands
+        return (x[:, None, :] @ self.demanded)[:, 0]
 
-    def totals(self, x: np.ndarray) -> np.ndarray:
+    def totals(self, x: Array) -> Array:
         """Return X[n]; shape (N,)."""
         if self.contribution is None:
             return self.sums(x)
         if self.user is None:
-            return np.asarray(np.einsum("kn,kn->n", self.contribution, x))
+            return self.xp.vecdot(self.contribution, x, axis=0)
         return self.sums(self.contribution * x)
 
-    def costs(self, prices: np.ndarray) -> np.ndarray:
+    def costs(self, prices: Array) -> Array:
         """Return Σ_r d[n,r]·p[i,r], what x[i,n] costs; by pair."""
         if self.user is None:
-            return np.asarray(prices @ self.demands.T)
-        return np.asarray((self.demanded @ prices[:, :, None])[:, :, 0])
+            return prices @ self.demands.T
+        return (self.demanded @ prices[:, :, None])[:, :, 0]
 
-    def dearest(self, prices: np.ndarray) -> np.ndarray:
+    def dearest(self, prices: Array) -> Array:
         """Return the highest cost of each user; shape (N,)."""
         if self.user is None:
-            return np.asarray((prices @ self.demands.T).max(axis=0))
+            return self.xp.max(prices @ self.demands.T, axis=0)
         return -self.lowest(-self.costs(prices))
 
-    def priced(self, prices: np.ndarray, values: np.ndarray) -> np.ndarray:
+    def priced(self, prices: Array, values: Array) -> Array:
         """Return Σ_r d[n,r]·p[i,r] − ρ[i,n]·q[n], what x[i,n] costs above what it is worth; by pair."""
         cost, worth = self.costs(prices), self.at_pairs(values)
         cost -= worth if self.contribution is None else self.contribution * worth
