@@ -1,76 +1,247 @@
-"""DRFH on the shapes that real clusters have, by interior points and by the rounds of linear programs.
+"""DRFH on the shapes that real clusters have: ours beside the rounds of linear programs and general solvers.
 
-    python benchmarks/shapes.py [SIZE] [SECONDS]     500 users and servers, programs given up after 60 seconds
+    python benchmarks/shapes.py [--size 500] [--limit 60] [--peers highs-ipm,highs-hipo] [--only zeros,chain]
+    python benchmarks/shapes.py --grid [--sizes 20,40,70,100,150]     when which of our methods is faster
 
-Log-normal demands and capacities: a fifth of the demands zero; GPU-like (30 % of the users need the third resource,
-40 % of the servers have it); two of five resources demanded. The levels of both are compared.
+CPU seconds, one BLAS thread, each run in a process of its own. Ours (`auto`) and the rounds of linear programs (HiGHS,
+warm-started) give the whole leximin; of the general solvers it is the first program alone, which is less work. Gaps are
+certified, and the levels of ours and of the rounds compared.
 """
 
 from __future__ import annotations
 
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["MKL_NUM_THREADS"] = "1"
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import argparse
 import multiprocessing
 import sys
 import time
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from measure import console, machine, show
 
 import fairlp
+from fairlp.models.programs import backends
 
-KINDS = ("a fifth of the demands zero", "GPU-like", "two of five resources")
+Shape = Callable[[np.random.Generator, int, int], fairlp.Instance]
 
 
-def shaped(kind: str, size: int) -> fairlp.Instance:
-    """Return an instance of so many users and servers."""
-    rng = np.random.default_rng(0)
-    resources = 5 if kind == KINDS[2] else 3
-    demands, capacities = rng.lognormal(size=(size, resources)), rng.lognormal(size=(size, resources))
-    if kind == KINDS[0]:
-        demands[rng.random(demands.shape) < 0.2] = 0
-    elif kind == KINDS[1]:
-        demands[rng.random(size) > 0.3, 2] = 0
-        capacities[rng.random(size) > 0.4, 2] = 0
-    else:
-        demands = np.where(rng.random(demands.shape).argsort(axis=1) < 2, demands, 0.0)
+def lognormal(rng: np.random.Generator, users: int, servers: int, resources: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    return rng.lognormal(size=(users, resources)), rng.lognormal(size=(servers, resources))
+
+
+def uniform(rng: np.random.Generator, users: int, servers: int) -> tuple[np.ndarray, np.ndarray]:
+    return rng.uniform(0.1, 1, (users, 3)), rng.uniform(1, 10, (servers, 3))
+
+
+def made(demands: np.ndarray, capacities: np.ndarray, **more: Any) -> fairlp.Instance:
     demands[~demands.any(axis=1), 0] = 1
-    return fairlp.Instance.from_arrays(demands, capacities)
+    return fairlp.Instance.from_arrays(demands, capacities, **more)
 
 
-def run(kind: str, size: int, method: str, queue: multiprocessing.Queue[object]) -> None:
-    """Solve, and put seconds, method, rounds, gap and levels into the queue."""
-    warnings.simplefilter("ignore")
+def zeros(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
+    demands, capacities = lognormal(rng, users, servers)
+    demands[rng.random(demands.shape) < 0.2] = 0
+    return made(demands, capacities)
+
+
+def gpus(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
+    demands, capacities = lognormal(rng, users, servers)
+    demands[rng.random(users) > 0.3, 2] = 0
+    capacities[1:][rng.random(servers - 1) > 0.4, 2] = 0
+    return made(demands, capacities)
+
+
+def two_of_five(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
+    demands, capacities = lognormal(rng, users, servers, 5)
+    return made(np.where(rng.random(demands.shape).argsort(axis=1) < 2, demands, 0.0), capacities)
+
+
+def few_pairs(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
+    eligible = rng.random((users, servers)) < 0.1
+    eligible[np.arange(users), rng.integers(servers, size=users)] = True
+    return made(*lognormal(rng, users, servers), eligible=eligible)
+
+
+def blocks(rng: np.random.Generator, users: int, servers: int, chained: bool = False) -> fairlp.Instance:
+    of, at = np.arange(users) * 10 // users, np.arange(servers) * 10 // servers
+    eligible = (of[:, None] == at) | (chained & (of[:, None] + 1 == at))
+    return made(*lognormal(rng, users, servers), eligible=eligible)
+
+
+def chain(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
+    return blocks(rng, users, servers, chained=True)
+
+
+def dominating(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
+    return made(*lognormal(rng, users, servers), weights=np.where(np.arange(users) == 0, 1e4, 1.0))
+
+
+def weights(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
+    demands, capacities = lognormal(rng, users, servers)
+    return made(demands, capacities, weights=rng.lognormal(0, 4, users))
+
+
+def heavy_tails(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
+    return made(rng.pareto(1.1, (users, 3)) + 1, rng.lognormal(size=(servers, 3)))
+
+
+def twenty_resources(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
+    return made(*lognormal(rng, users, servers, 20))
+
+
+def with_limits(rng: np.random.Generator, demands: np.ndarray, capacities: np.ndarray) -> fairlp.Instance:
+    alone = made(demands, capacities).gamma().sum(axis=1)
+    limits = alone / len(demands) * rng.uniform(0.2, 3, len(demands))
+    return made(demands, capacities, task_limits=np.where(rng.random(len(demands)) < 0.5, limits, np.inf))
+
+
+SHAPES: dict[str, tuple[str, Shape]] = {
+    "zeros": ("a fifth of the demands zero", zeros),
+    "gpus": ("GPU-like: 30 % of the users need what 40 % of the servers have", gpus),
+    "two-of-five": ("two of five resources demanded", two_of_five),
+    "few-pairs": ("a tenth of the pairs eligible, at random", few_pairs),
+    "chain": ("a chain of ten overlapping blocks of servers", chain),
+    "blocks": ("ten separate blocks", blocks),
+    "dominating": ("one user of weight 10,000", dominating),
+    "weights": ("weights log-normal, σ = 4", weights),
+    "heavy-tails": ("demands Pareto 1.1", heavy_tails),
+    "twenty": ("twenty resources", twenty_resources),
+    "limits": ("half of the users with task limits", lambda rng, n, k: with_limits(rng, *lognormal(rng, n, k))),
+    "limits-uniform": ("the same, uniform", lambda rng, n, k: with_limits(rng, *uniform(rng, n, k))),
+    "log-normal": ("all demand all, log-normal", lambda rng, n, k: made(*lognormal(rng, n, k))),
+    "uniform": ("all demand all, uniform", lambda rng, n, k: made(*uniform(rng, n, k))),
+}
+
+
+def shaped(kind: str, users: int, servers: int | None = None, seed: int = 0) -> fairlp.Instance:
+    """Return an instance of a shape; log-normal with three resources where the shape says nothing else."""
+    return SHAPES[kind][1](np.random.default_rng(seed), users, servers or users)
+
+
+def ours(kind: str, size: int, method: str) -> tuple[Any, ...]:
+    """Return CPU seconds, method, rounds, gap and levels of the leximin."""
     instance = shaped(kind, size)
-    begin = time.perf_counter()
+    begin = time.process_time()
     found = fairlp.allocate(instance, "drfh", method=method)
-    seconds = time.perf_counter() - begin
-    queue.put((seconds, found.method, len(found.rounds), found.gap, found.levels.to_numpy()))
+    return time.process_time() - begin, found.method, len(found.rounds), found.gap, found.levels.to_numpy()
+
+
+def theirs(kind: str, size: int, solver: str) -> tuple[Any, ...]:
+    """Return CPU seconds and certified gap of the first program."""
+    program = fairlp.formulate(shaped(kind, size), "drfh").compile()
+    begin = time.process_time()
+    solution = backends.solve(program, solver, fairlp.Options())
+    return time.process_time() - begin, solver, 1, solution.verify().gap, None
+
+
+def in_a_process(work: Callable[..., tuple[Any, ...]], limit: float, *given: Any) -> tuple[Any, ...] | None:
+    """Return what a function returns in a process of its own; None where that fails or takes longer."""
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=_put, args=(queue, work, given))
+    process.start()
+    try:
+        return queue.get(timeout=limit)
+    except Exception:  # the queue's own Empty
+        process.terminate()
+        return None
+    finally:
+        process.join()
+
+
+def _put(queue: Any, work: Callable[..., tuple[Any, ...]], given: tuple[Any, ...]) -> None:
+    warnings.simplefilter("ignore")
+    try:
+        queue.put(work(*given))
+    except fairlp.errors.FairlpError as error:
+        print(*given, error, file=sys.stderr)
+        queue.put(None)
+
+
+def table(kinds: list[str], size: int, limit: float, peers: list[str]) -> None:
+    """Print a line for each shape."""
+    rows = []
+    for kind in kinds:
+        auto, rounds = (in_a_process(ours, limit, kind, size, method) for method in ("auto", "lp"))
+        others = [found for peer in peers if (found := in_a_process(theirs, limit, kind, size, peer)) is not None]
+        if auto is None:
+            rows.append([SHAPES[kind][0], f"> {limit:g}", "", "", "", "", ""])
+            continue
+        seconds, method, many, gap, levels = auto
+        slow = (
+            f"{rounds[0]:.1f} ({rounds[0] / seconds:.0f} ×)" if rounds else f"> {limit:g} (> {limit / seconds:.0f} ×)"
+        )
+        apart = f"{abs(levels - rounds[4]).max() / rounds[4].max():.0e}" if rounds else ""
+        best = min(others, key=lambda found: found[0], default=None)
+        peer = f"{best[1]} {best[0]:.1f} ({best[0] / seconds:.1f} ×)" if best else f"> {limit:g}"
+        rows.append([SHAPES[kind][0], f"{seconds:.2f} ({method}, {many})", f"{gap:.0e}", slow, apart, peer])
+        console.print(f"{kind}: {rows[-1][1:]}")
+    columns = ["shape", "ours, CPU s (rounds)", "gap", "rounds of LPs", "apart", "first program, best of others"]
+    show(f"DRFH, {size} users × {size} servers", columns, rows)
+    console.print(machine("fairlp", "numpy", "scipy", "highspy"))
+
+
+def grid(kinds: list[str], sizes: list[int]) -> None:
+    """Print when which of our methods is faster, beside what the rule of `auto` looks at."""
+    from fairlp.mechanisms.max_min.methods import features, pays
+
+    warnings.simplefilter("ignore")
+    for method in ("lp", "interior-point"):  # imports
+        fairlp.allocate(shaped("log-normal", 10), "drfh", method=method)
+    rows, worst = [], 1.0
+    for size in sizes:
+        for kind in kinds:
+            instance = shaped(kind, size)
+            seconds = {}
+            for method in ("lp", "interior-point"):
+                runs = []
+                for _ in range(3):
+                    begin = time.process_time()
+                    fairlp.allocate(instance, "drfh", method=method)
+                    runs.append(time.process_time() - begin)
+                seconds[method] = min(runs)
+            nonzeros, thinner, spread = features(instance)
+            chosen = "interior-point" if pays(instance) else "lp"
+            beside = seconds[chosen] / min(seconds.values())
+            worst = max(worst, beside)
+            told = [
+                f"{kind}, {size}²",
+                f"{nonzeros:,}",
+                str(thinner),
+                f"{spread:.0e}",
+                *(f"{s:.3f}" for s in seconds.values()),
+            ]
+            rows.append([*told, chosen, f"{beside:.2f}"])
+    show(
+        "Which method wins", ["", "entries", "thinner", "weights", "lp", "interior point", "auto", "× the faster"], rows
+    )
+    console.print(f"auto is at most {worst:.2f} times as slow as the faster method")
 
 
 def main() -> None:
-    """Print a line for each shape."""
-    size = int(sys.argv[1]) if len(sys.argv) > 1 else 500
-    patience = float(sys.argv[2]) if len(sys.argv) > 2 else 60.0
-    context = multiprocessing.get_context("spawn")
-    print(f"{size} users × {size} servers")
-    for kind in KINDS:
-        answers = {}
-        for method in ("auto", "lp"):
-            queue = context.Queue()
-            process = context.Process(target=run, args=(kind, size, method, queue))
-            process.start()
-            try:
-                answers[method] = queue.get(timeout=patience)
-            except Exception:  # the queue's own Empty: out of time
-                process.terminate()
-            process.join()
-        for method, (seconds, name, rounds, gap, _) in answers.items():
-            print(f"  {kind:<30} {method:<5} {seconds:8.2f} s  ({name}, {rounds} rounds, gap {gap:.0e})", flush=True)
-        if len(answers) == 2:
-            (fast, *_, ours), (slow, *_, theirs) = answers["auto"], answers["lp"]
-            apart = float((abs(ours - theirs) / np.maximum(theirs, 1e-300)).max())
-            print(f"  {'':<30} {slow / fast:.1f} times as fast as the rounds of programs, levels {apart:.0e} apart")
-        else:
-            print(f"  {'':<30} the rounds of programs were not done in {patience:g} s")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=500)
+    parser.add_argument("--limit", type=float, default=60.0)
+    parser.add_argument("--peers", default="highs-ipm,highs-hipo")
+    parser.add_argument("--only", default=",".join(SHAPES))
+    parser.add_argument("--grid", action="store_true")
+    parser.add_argument("--sizes", default="20,40,70,100,150")
+    chosen = parser.parse_args()
+    kinds = chosen.only.split(",")
+    if unknown := [kind for kind in kinds if kind not in SHAPES]:
+        sys.exit(f"no shape {unknown[0]!r}; there are {', '.join(SHAPES)}")
+    if chosen.grid:
+        grid(kinds, [int(size) for size in chosen.sizes.split(",")])
+    else:
+        table(kinds, chosen.size, chosen.limit, [peer for peer in chosen.peers.split(",") if peer])
 
 
 if __name__ == "__main__":

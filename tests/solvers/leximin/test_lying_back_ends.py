@@ -181,7 +181,7 @@ def test_a_round_that_freezes_nobody_is_an_error(monkeypatch):
     """Prices of 0 pass a certificate that is told to believe them."""
 
     class Believed:
-        is_optimal, gap = True, 0.0
+        is_optimal, gap, objective_gap = True, 0.0, None
 
     monkeypatch.setattr("fairlp.models.programs.solution.Solution.verify", lambda self: Believed())
     honest = rounds.Rounds._stuck

@@ -21,10 +21,10 @@ from ..capacity import within_capacity
 from ..mechanism import Asked, Method, Outcome, Tasks, through
 from .rounds import History
 
-#: Entries of the capacity rows of the largest component, after merging, from which on interior points beat the simplex
-#: method (measured: ``benchmarks/shapes.py --grid``); the same where weights differ by more than the factor that
-#: follows, which brings rounds of small prices.
-PAYS_FROM, PAYS_FROM_WITH_WEIGHTS, APART = 4_500, 40_000, 1e3
+#: Entries of the capacity rows of a component, after merging, from which on interior points beat the simplex method
+#: (measured: ``benchmarks/shapes.py --grid``): of one with so many users and servers at least; of a thinner one; where
+#: weights differ by more than that factor, which brings rounds of small prices.
+PAYS_FROM, WIDE, PAYS_FROM_IF_THIN, APART, PAYS_FROM_IF_APART = 4_500, 50, 12_000, 1e3, 40_000
 
 _NO_DUALS = (
     "not proved: the solver gives no duals, so that no gap bounds what levels may be off by; certify(exact=True), or a "
@@ -94,19 +94,26 @@ def pays(instance: Instance) -> bool:
     nonzeros = int(instance.runnable().sum(axis=1) @ (instance.demands > 0).sum(axis=1))
     if len(instance.servers) == 1 or nonzeros < PAYS_FROM:
         return False
-    nonzeros, spread = size_and_spread(instance)
-    return nonzeros >= (PAYS_FROM if spread <= APART else PAYS_FROM_WITH_WEIGHTS)
+    nonzeros, thinner, spread = features(instance)
+    if spread > APART:
+        return nonzeros >= PAYS_FROM_IF_APART
+    return nonzeros >= (PAYS_FROM if thinner >= WIDE else PAYS_FROM_IF_THIN)
 
 
-def size_and_spread(instance: Instance) -> tuple[int, float]:
-    """Return entries of the capacity rows of the largest component, after merging, and largest by smallest weight."""
+def features(instance: Instance) -> tuple[int, int, float]:
+    """Return what the choice depends on, after merging.
+
+    That is, of the largest component that has several servers, entries of the capacity rows and the smaller one of the
+    numbers of users and servers; and the largest weight as a multiple of the smallest.
+    """
     small, _ = merge_users(merge_servers(instance)[0])
     runs, needs = small.runnable(), (small.demands > 0).sum(axis=1)
     sizes = [
-        int(runs[np.ix_(users, servers)].sum(axis=1) @ needs[users]) if len(servers) > 1 else 0
+        (int(runs[np.ix_(users, servers)].sum(axis=1) @ needs[users]), min(len(users), len(servers)))
         for users, servers in components(small)
+        if len(servers) > 1
     ]
-    return max(sizes, default=0), float(instance.weights.max() / instance.weights.min())
+    return *max(sizes, default=(0, 0)), float(instance.weights.max() / instance.weights.min())
 
 
 def by_interior_points(method: Callable[[Asked], Outcome]) -> Method:

@@ -63,6 +63,8 @@ class Certificate:
         Largest product of a dual and the slack of its row, relative to the objective's terms.
     gap : float or None
         Primal minus dual objective, relative to the objective's terms.
+    objective_gap : float or None
+        The same relative to the objective itself, which may be far less than its terms; None where that is 0.
     """
 
     primal_residual: float
@@ -70,6 +72,7 @@ class Certificate:
     dual_residual: float | None
     complementarity: float | None
     gap: float | None
+    objective_gap: float | None = None
 
     @property
     def is_feasible(self) -> bool:
@@ -142,7 +145,9 @@ def certify(
     noise = ROUNDING * float((size_of_cost + magnitude.T @ abs(y)) @ np.maximum(bound, abs(x)))
     if total <= noise:  # nothing but the rounding of reduced costs, at an optimum of 0
         return Certificate(primal, fraction, dual, complementarity, 0.0)
-    return Certificate(primal, fraction, dual, complementarity / total, abs(primal_value - dual_value) / total)
+    apart = abs(primal_value - dual_value)
+    alone = apart / abs(primal_value) if primal_value else None
+    return Certificate(primal, fraction, dual, complementarity / total, apart / total, alone)
 
 
 def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:

@@ -13,7 +13,7 @@ from ...errors import NotConvergedError
 from ...models.programs.backends import solve_on
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Solution, Termination
-from ...tolerances import BLOCKED_PRICE, INTERIOR_AIM, SAME_LEVEL
+from ...tolerances import BLOCKED_PRICE, INTERIOR_ACCEPTED, INTERIOR_AIM, SAME_LEVEL
 from ..backends.base import BaseBackend, Change, ProgramSession, reduced_costs
 from ..backends.highs import Highs
 from . import INTERIOR, method
@@ -258,22 +258,12 @@ class InteriorPointSession(ProgramSession):
                 return None
             self.tried = Tried(point, structure.level_unit)
             solution = self.backend.answer(structure, whole, point, {"solve": perf_counter() - begin})
-            if above_level(solution) > SAME_LEVEL:
+            # what frozen users have is in the terms of the objective: a gap beside those says little
+            if (solution.verify().objective_gap or 0.0) > INTERIOR_ACCEPTED:
                 return None
         except NotConvergedError:
             return None
         return solution, (structure, point.at)
-
-
-def above_level(solution: Solution) -> float:
-    """Return how far the bound by prices is above the level, as a part of the level alone.
-
-    What frozen users have is in both sums, and may be far more than the level: a gap relative to that says little.
-    """
-    program, duals = solution.program, solution.row_duals
-    assert duals is not None and solution.objective is not None
-    bounds = np.where(np.isfinite(program.row_lower), program.row_lower, program.row_upper)
-    return abs(float(duals @ bounds) - solution.objective) / abs(solution.objective)
 
 
 def on_columns(program: Program, options: Options, near: Solution) -> PricingSession:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NoSolutionError, SolverError
+from ...models.programs.certificate import Certificate
 from ...models.programs.solution import Session, Solution, Termination
 from ...tolerances import FIRST_ORDER, FLOOR_RELAXATIONS, ROUNDING, SAME_LEVEL, UNPRICED_LEVEL
 
@@ -32,6 +33,7 @@ class Floored:
         self.history: list[Any] = []
         self.gap, self.programs, self.seconds = 0.0, 0, 0.0
         self.proved = 0.0  # the gap of the last program
+        self.certificate: Certificate | None = None
         self.floor, self.measure, self.relaxed = np.zeros(len(rows)), np.zeros(len(rows)), 0.0
         self.limited = session.options.time_limit is not None
         self.same = SAME_LEVEL if has_duals else max(UNPRICED_LEVEL, 4 * FIRST_ORDER * len(rows))
@@ -81,6 +83,7 @@ class Floored:
         certificate = solution.verify()
         if not (certificate.is_optimal if self.has_duals else certificate.is_feasible):
             return None, SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
+        self.certificate = certificate
         self.proved = certificate.gap or 0.0
         self.gap = max(self.gap, self.proved)
         return solution, None

@@ -172,8 +172,10 @@ class Rounds(Floored):
                 return level, None
             self._load(self.active & ~limited, np.where(limited, self.cap, self.level))
             solution = self.solve()
-            assert solution.x is not None
+            assert solution.x is not None and self.certificate is not None
             self.last = solution.x
+            # what others have is in the program's terms, and may be far more than the level
+            self.gap = max(self.gap, self.certificate.objective_gap or 0.0)
             level = max(level, float(solution.x[self.t]))
             more = self.active & ~limited & (self.cap <= level)
             if not more.any() and self.session.leaves_open(solution, self.proved):
