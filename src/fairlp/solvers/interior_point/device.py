@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...errors import SolverNotAvailableError, UnknownNameError, nearest
+from ...errors import SolverNotAvailableError, UnknownNameError
 from .arrays import Array
 from .iterate import ABSENT, Face, Problem, Step, UserRows
 from .region import Region
 
-#: What devices begin with.
-_KINDS = ("cpu", "cuda", "torch", "cupy")
+#: Names of devices, of each kind.
+_EXAMPLES = ("cpu", "cuda", "cuda:1", "torch:cpu", "cupy")
 _INSTALL = 'pip install "fairlp[cuda]", or leave `device` out to compute with NumPy'
 
 Data = TypeVar("Data", Region, UserRows, Face, Step)
@@ -66,13 +66,13 @@ def home(name: str | None) -> Home | None:
     if name is None or name == "cpu":
         return None
     kind, _, rest = name.partition(":")
-    if kind not in _KINDS[1:]:
-        raise UnknownNameError(f"no device {name!r}; {nearest(kind, _KINDS)}")
     choices: dict[str, dict[str, str | None]] = {
         "cuda": {"torch": name, "cupy": None},
         "torch": {"torch": rest or "cpu"},
         "cupy": {"cupy": None},
     }
+    if kind not in choices:
+        raise UnknownNameError(f"no device {name!r}; expected one of {', '.join(map(repr, _EXAMPLES))}")
     libraries = choices[kind]
     for library, device in libraries.items():
         try:

@@ -88,9 +88,11 @@ class Region:
     @cached_property
     def triangle(self) -> Array:
         """Where each product of a symmetric R × R matrix stands in its lower triangle, row by row; shape (R²,)."""
-        row, column = np.indices((self.shape[2], self.shape[2])).reshape(2, -1)
-        low, high = np.minimum(row, column), np.maximum(row, column)
-        return self.xp.asarray((high * (high + 1) // 2 + low).tolist(), device=self.capacities.device)
+        resources, xp = self.shape[2], self.xp
+        at = xp.arange(resources**2, device=self.capacities.device)
+        row, column = at // resources, at % resources
+        low, high = xp.minimum(row, column), xp.maximum(row, column)
+        return high * (high + 1) // 2 + low
 
     @cached_property
     def by_resource(self) -> Array:
@@ -150,7 +152,7 @@ class Region:
         if self.contribution is None:
             return self.sums(x)
         if self.user is None:
-            return self.xp.vecdot(self.contribution, x, axis=0)
+            return self.xp.vecdot(self.contribution, x, axis=-2)
         return self.sums(self.contribution * x)
 
     def costs(self, prices: Array) -> Array:
