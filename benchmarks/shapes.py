@@ -71,7 +71,8 @@ def few_pairs(rng: np.random.Generator, users: int, servers: int) -> fairlp.Inst
 
 
 def blocks(rng: np.random.Generator, users: int, servers: int, chained: bool = False) -> fairlp.Instance:
-    of, at = np.arange(users) * 10 // users, np.arange(servers) * 10 // servers
+    many = min(10, users, servers)
+    of, at = np.arange(users) * many // users, np.arange(servers) * many // servers
     eligible = (of[:, None] == at) | (chained & (of[:, None] + 1 == at))
     return made(*lognormal(rng, users, servers), eligible=eligible)
 

@@ -1,0 +1,60 @@
+"""The shapes of real clusters: levels proved in rationals at small sizes, equal to rounds of programs at others."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import fairlp
+from paths import ROOT
+from profiles import PROFILE, many
+
+FOLDER = ROOT / "benchmarks"
+KINDS = [
+    "zeros", "gpus", "two-of-five", "few-pairs", "chain", "blocks", "dominating", "weights", "heavy-tails", "twenty",
+    "limits", "limits-uniform", "log-normal", "uniform",
+]  # fmt: skip
+#: Small ones a shape, in parts.
+SMALL, PARTS = (500, 20) if PROFILE == "nightly" else (6, 1)
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(FOLDER)
+        spec = importlib.util.spec_from_file_location("shapes", FOLDER / "shapes.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        yield module
+        sys.modules.pop("measure", None)
+
+
+def test_no_shape_is_left_out(shapes):
+    assert list(shapes.SHAPES) == KINDS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_small_ones_are_proved_exactly(shapes, kind, part):
+    for seed in range(part * SMALL // PARTS, (part + 1) * SMALL // PARTS):
+        rng = np.random.default_rng(seed)
+        given = shapes.shaped(kind, int(rng.integers(2, 7)), int(rng.integers(2, 6)), seed)
+        verdict = fairlp.allocate(given, "drfh", method="interior-point").certify(exact=True)
+        assert verdict, f"seed {seed}: {verdict}"
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(many(4)))
+def test_middle_ones_have_the_levels_of_rounds_of_programs(shapes, kind, seed):
+    rng = np.random.default_rng(1000 + seed)
+    given = shapes.shaped(kind, int(rng.integers(10, 60)), int(rng.integers(10, 40)), seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, rounds = (fairlp.allocate(given, "drfh", method=method) for method in ("interior-point", "lp"))
+    assert ours.residual <= 1e-9
+    np.testing.assert_allclose(ours.levels, rounds.levels, rtol=1e-8)
