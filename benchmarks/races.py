@@ -24,7 +24,9 @@ import cvxpy as cp
 import numpy as np
 from measure import console, machine, show
 from peers import (
+    PRIMAL,
     SLACK,
+    Jobs,
     WaterFilling,
     apart,
     by_leximin,
@@ -123,20 +125,22 @@ def race_gavel(sizes: list[int], limit: float, seed: int) -> None:
         for size in sizes:
             jobs = drawn_jobs(size, seed, like_gavel)
             right, seconds = timed(by_leximin, jobs)
+            same, primal = timed(lambda one: by_leximin(one, **PRIMAL), jobs)
+            require(apart(same, right), EQUAL, "fairlp.leximin by the primal simplex method")
             name = f"{size} jobs, {'V100, P100, K80' if like_gavel else '4 types, any rates'}"
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
                     levels, other = timed(lambda one: WaterFilling(one).levels(), jobs)
                 except cp.error.SolverError as error:
-                    rows.append([name, f"{seconds:.3f}", "—", "—", str(error)[:30], ""])
+                    rows.append([name, f"{seconds:.3f}", f"{primal:.3f}", "—", "—", str(error)[:30], ""])
                     continue
             lowest = require(apart(levels.min(), right.min()), 2 * (SLACK - 1), "the least level of Gavel's")
-            ratio, off = f"{other / seconds:.0f}", f"{apart(levels, right):.0e}"
-            rows.append([name, f"{seconds:.3f}", f"{other:.2f}", ratio, off, f"{lowest:.0e}"])
+            ratio, off = f"{other / seconds:.0f}, {other / primal:.0f}", f"{apart(levels, right):.0e}"
+            rows.append([name, f"{seconds:.3f}", f"{primal:.3f}", f"{other:.2f}", ratio, off, f"{lowest:.0e}"])
             if other > limit / 4:
                 break
-    columns = ["", "ours, CPU s", "water filling, CPU s", "ratio", "levels off", "the least off"]
+    columns = ["", "ours, CPU s", "primal", "water filling", "ratios", "levels off", "the least off"]
     show("Gavel's max-min policy: its water filling beside fairlp.leximin", columns, rows)
 
 
@@ -190,9 +194,17 @@ def race_pop(sizes: list[int], parts: list[int], limit: float, seed: int) -> Non
 def race_pop_jobs(sizes: list[int], parts: list[int], seed: int) -> None:
     """Gavel's policy in parts, which is what POP was tried on."""
     rows = []
-    for size in sizes:
-        jobs = drawn_jobs(size, seed)
-        rows += pop_rows(f"{size} jobs", lambda: by_leximin(jobs), lambda k: pop_jobs(jobs, k, seed), parts)  # noqa: B023
+    for label, options in (("", {}), (", primal", PRIMAL)):
+        for size in sizes:
+            jobs = drawn_jobs(size, seed)
+
+            def exact(jobs: Jobs = jobs, options: dict[str, Any] = options) -> np.ndarray:
+                return by_leximin(jobs, **options)
+
+            def in_parts(k: int, jobs: Jobs = jobs, options: dict[str, Any] = options) -> Any:
+                return pop_jobs(jobs, k, seed, **options)
+
+            rows += pop_rows(f"{size} jobs{label}", exact, in_parts, parts)
     show("Gavel's policy: POP beside the exact leximin", ["V100, P100, K80", "", *COLUMNS], rows)
 
 
@@ -201,7 +213,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("races", nargs="*", help=f"of {', '.join(RACES)}; by default all")
     parser.add_argument("--users", type=int, nargs="+", default=[5, 10, 20, 40], help="for cvxpy_leximin")
-    parser.add_argument("--jobs", type=int, nargs="+", default=[16, 64, 256], help="for Gavel")
+    parser.add_argument("--jobs", type=int, nargs="+", default=[16, 64, 256, 1024], help="for Gavel, and for POP")
     parser.add_argument("--pop", type=int, nargs="+", default=[100, 200, 400], help="users, for POP")
     parser.add_argument("--parts", type=int, nargs="+", default=[2, 4, 8], help="for POP")
     parser.add_argument("--limit", type=float, default=60, help="seconds after which a larger size is not tried")
