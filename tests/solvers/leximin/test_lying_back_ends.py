@@ -14,6 +14,7 @@ from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Capability, Options, Point, Status, Termination
 from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.leximin import rounds
+from fairlp.solvers.leximin.floored import Floored
 from fairlp.solvers.leximin.levels import by_expression
 from fairlp.solvers.leximin.leximin import leximin
 from fairlp.solvers.leximin.ordered import ordered_outcomes
@@ -170,6 +171,21 @@ def test_the_gap_is_the_largest_of_all_programs(monkeypatch):
 
     found, session = run(monkeypatch, off)
     assert session.restarts == [] and 1e-9 < found.gap <= 1e-7
+
+
+def test_the_gap_of_a_program_that_is_no_round_counts_too():
+    """Those that decide who is stuck have no level of their own: of them it is what the program says."""
+
+    def off(solution):
+        return dataclasses.replace(solution, x=solution.x * (1 - 2e-8))
+
+    program = max_min.drf(instance()).compile()
+    rows = program.row_block("fairness").slice
+    floored = Floored(LyingBackend(off, lambda count: count == 1).session(program, Options()), np.r_[rows], True)
+    for _ in range(2):
+        floored.solve()
+        assert 1e-9 < floored.gap <= 1e-7
+    assert floored.programs == 2 and floored.proved < 1e-12
 
 
 def test_a_round_that_is_open_is_solved_again(monkeypatch):
