@@ -21,8 +21,8 @@ _WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6).tolist(), 0.001
 #: at, and what part of that they must bring; products are to be within these factors of the aim.
 _CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 4, 0.9, 0.5, 0.05, 0.1, 10.0
 #: The method ends after so many iterations that did not bring the products (once the error is accepted: the error) down
-#: by this factor.
-_PATIENCE, _PROGRESS = 8, 0.9
+#: by this factor, or after more that did not bring the error down.
+_PATIENCE, _PROGRESS, _LONGEST = 8, 0.9, 24
 #: This near to its aim, as a multiple of it, the method goes on only while every other iteration helps.
 NEARLY = 100.0
 
@@ -83,7 +83,7 @@ def _solve_on(there: Home, problem: Problem, deadline: float, start: Step | None
 def _solve(problem: Problem, deadline: float, start: Step | None = None, within: float = 0.0) -> Point | None:
     iterate = Iterate(problem, start)
     best = Point(iterate.at, np.inf, 0)
-    since, reference = 0, np.inf
+    since, reference, lowest, lowered = 0, np.inf, np.inf, 0
     for iteration in range(MOST_ITERATIONS):
         iterate.measure()
         if iteration and INTERIOR_AIM < max(iterate.primal, iterate.dual) < INTERIOR_NOISE:
@@ -96,8 +96,11 @@ def _solve(problem: Problem, deadline: float, start: Step | None = None, within:
         reference = progress if since == 0 else reference
         if error < best.error:
             best = Point(iterate.at, error, iteration)
+        if error < _PROGRESS * lowest:
+            lowest, lowered = error, iteration
         patience = _PATIENCE if best.error > NEARLY * INTERIOR_AIM else 1
-        if best.error <= INTERIOR_AIM or since > patience or not np.isfinite(error):
+        stuck = since > patience or iteration - lowered > _LONGEST
+        if best.error <= INTERIOR_AIM or stuck or not np.isfinite(error):
             break
         if perf_counter() > deadline:
             return None
