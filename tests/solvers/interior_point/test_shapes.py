@@ -19,7 +19,7 @@ KINDS = [
     "limits", "limits-uniform", "log-normal", "uniform",
 ]  # fmt: skip
 #: Small ones a shape, in parts.
-SMALL, PARTS = (500, 20) if PROFILE == "nightly" else (6, 1)
+SMALL, PARTS = (500, 20) if PROFILE == "nightly" else (3, 1)
 
 
 @pytest.fixture(scope="module")
