@@ -16,6 +16,7 @@ from fairlp.models.programs.solution import Capability
 from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.leximin import rounds
 from fairlp.solvers.leximin.leximin import leximin
+from fairlp.tolerances import AGREEMENT
 
 
 def run(instance, formulation=max_min.drf, gamma=normalisers.dominant, merge=False):
@@ -49,6 +50,15 @@ def test_without_duals_the_levels_are_the_same(monkeypatch):
     found = run(stairs())
     assert found.levels == pytest.approx(expected.levels, rel=1e-5) and found.gap is None and found.prices is None
     assert [who.tolist() for _, who in found.rounds] == [who.tolist() for _, who in expected.rounds]
+
+
+def test_without_duals_a_tree_has_its_levels_and_no_gap(monkeypatch):
+    one = fairlp.Instance.from_arrays(np.eye(3) + np.eye(3, k=1), [[4, 8, 16]] * 2, queue=["a", "a", "b"])
+    expected = fairlp.allocate(one, "h-drf", method="lp")
+    assert expected.gap < AGREEMENT
+    monkeypatch.setattr(rounds, "find_backend", lambda name: UnpricedBackend())
+    found = fairlp.allocate(one, "h-drf", method="lp")
+    assert found.totals.to_numpy() == pytest.approx(expected.totals.to_numpy(), rel=1e-5) and found.gap is None
 
 
 def own_servers(capacities):
