@@ -126,7 +126,7 @@ def name_of(device: str) -> str:
 
 def devices(device: str, sizes: list[tuple[int, int]], runs: int) -> None:
     """NumPy and a device, by size."""
-    rows = []
+    maker, rows = name_of(device), []  # a device that is not there ends it here
     for users, servers in sizes:
         program = program_of("lognormal", users, servers)
         run(OURS, program_of("lognormal", 50, 50), device=device)  # not counted: it loads the library
@@ -135,7 +135,7 @@ def devices(device: str, sizes: list[tuple[int, int]], runs: int) -> None:
         ratio = f"{here.seconds / there.seconds:.1f}" if here.counts and there.counts else "—"
         rows.append([f"{users} × {servers:,}", *about, ratio, there.how])
     columns = ["users × servers", "NumPy: s (iterations, certificate)", f"{device}: s", "times as fast", "how"]
-    show(f"DRFH, 3 resources, log-normal: NumPy beside {name_of(device)}", columns, rows)
+    show(f"DRFH, 3 resources, log-normal: NumPy beside {maker}", columns, rows)
 
 
 def available(names: tuple[str, ...]) -> list[str]:
