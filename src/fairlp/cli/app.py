@@ -44,6 +44,7 @@ class Group(TyperGroup):
     """A group of commands whose help says the first sentence of each, whole."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the names and first sentences of the commands."""
         commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
         with formatter.section("Commands"):
             formatter.write_dl([(name, one.get_short_help_str(MOST_LETTERS)) for name, one in commands.items() if one])

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from ..study import Result
 
-study = Commands(cls=Group, no_args_is_help=True, help="Monte Carlo studies: run one from a file, show what came of it.")
+study = Commands(
+    cls=Group, no_args_is_help=True, help="Monte Carlo studies: run one from a file, show what came of it."
+)
 app.add_typer(study, name="study")
 
 #: A study to start from.
