@@ -62,3 +62,13 @@ def test_weights_apart_take_a_larger_one():
 def test_auto_is_the_rule():
     assert fairlp.allocate(instance(50, 50), "drfh").method == "interior-point"
     assert fairlp.allocate(instance(20, 20), "drfh").method == "lp"
+
+
+def test_interior_points_take_the_options_of_their_solver():
+    given = instance(20, 20)
+    plain, limited = fairlp.allocate(given, "drfh", method="interior-point"), {"threads": 2, "time_limit": 60}
+    np.testing.assert_allclose(
+        fairlp.allocate(given, "drfh", method="interior-point", **limited).levels, plain.levels, rtol=1e-9
+    )
+    with pytest.raises(fairlp.errors.FairlpError, match="time limit"):
+        fairlp.allocate(given, "drfh", method="interior-point", time_limit=1e-9)

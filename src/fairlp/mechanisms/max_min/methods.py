@@ -123,7 +123,7 @@ def by_interior_points(method: Callable[[Asked], Outcome]) -> Method:
         through(INTERIOR, method),
         pays=pays,
         cost="O(NKR·min(N, KR)) an iteration, 10–40 iterations a round",
-        takes=("device",),
+        takes=("device", "threads", "time_limit"),
     )
 
 
