@@ -111,30 +111,26 @@ class InteriorPoint(BaseBackend):
             method="interior point",
         )
         certificate = solution.verify()
-        if not certificate.is_optimal:
+        # on a face, what frozen users have is in the terms of the objective: a gap beside those says little
+        beside = certificate.objective_gap if structure.problem.face is not None else None
+        if not certificate.is_optimal or (beside or 0.0) > INTERIOR_ACCEPTED:
             raise NotConvergedError(f"the interior-point method's answer is not proved: {certificate}")
         return solution
 
 
 @dataclass(frozen=True)
 class Near:
-    """A point inside on the way to the optimum of a program, and the unit of its level."""
-
-    at: Step
-    unit: float
-
-    def of(self, structure: Structure) -> Step | None:
-        """Return the point in the units of a program with other rows on its users; None where they are not the same."""
-        same = self.at.x.shape == structure.problem.region.there.shape and self.at.v.shape == structure.row_unit.shape
-        return replace(self.at, t=self.at.t * (structure.level_unit / self.unit)) if same else None
-
-
-@dataclass(frozen=True)
-class Tried:
-    """The optimum of a program, and the unit of its level."""
+    """A point of a program, its optimum or inside on the way there, and the unit of its level."""
 
     point: method.Point
     unit: float
+
+    def of(self, structure: Structure) -> method.Point | None:
+        """Return the point in the units of a program with other rows on its users; None where they are not the same."""
+        at, region = self.point.at, structure.problem.region
+        if at.x.shape != region.there.shape or at.v.shape != structure.row_unit.shape:
+            return None
+        return replace(self.point, at=replace(at, t=at.t * (structure.level_unit / self.unit)))
 
 
 def solve_near(structure: Structure, near: Near | None, deadline: float, options: Options) -> method.Point | None:
@@ -142,7 +138,7 @@ def solve_near(structure: Structure, near: Near | None, deadline: float, options
     start = None if near is None else near.of(structure)
     if start is not None:
         with suppress(NotConvergedError):
-            point = method.solve(structure.problem, deadline, options.threads or 1, start, device=options.device)
+            point = method.solve(structure.problem, deadline, options.threads or 1, start.at, device=options.device)
             if point is None or point.error <= method.NEARLY * INTERIOR_AIM:
                 return point
     return method.solve(structure.problem, deadline, options.threads or 1, device=options.device)
@@ -164,7 +160,7 @@ class InteriorPointSession(ProgramSession):
         self.part: PricingSession | None = None
         self.ended: tuple[Structure, Step] | None = None
         self.decided: Known | None = None
-        self.tried: Tried | None = None
+        self.tried: Near | None = None
         self.near: Near | None = None
 
     def apply(self, change: Change) -> None:
@@ -199,25 +195,24 @@ class InteriorPointSession(ProgramSession):
         """Return a level that can be had for sure: that of a point inside, on the way to the optimum."""
         if self.part is not None:
             return None
-        structure = Structure.of(self.program) if self.decided is None else on_face(self.program, self.decided)
-        if structure is None or not structure.problem.has_level:
-            return None
         if self.tried is not None and self.decided is not None:
             found = self._on_face(self.program, self.decided, self.tried)
             if found is not None and found[0].objective is not None:
                 return found[0].objective
         self.tried = None
-        deadline = np.inf if self.options.time_limit is None else perf_counter() + self.options.time_limit
+        structure = Structure.of(self.program) if self.decided is None else on_face(self.program, self.decided)
+        if structure is None or not structure.problem.has_level:
+            return None
         start = None if self.near is None else self.near.of(structure)
+        at, threads, device = None if start is None else start.at, self.options.threads or 1, self.options.device
         try:
-            threads, device = self.options.threads or 1, self.options.device
-            point = method.solve(structure.problem, deadline, threads, start, gap, device)
+            point = method.solve(structure.problem, self._deadline(), threads, at, gap, device)
         except NotConvergedError:
             point = None
         if point is None:
             self.near = None
             return None
-        self.near = Near(point.at, structure.level_unit)
+        self.near = Near(point, structure.level_unit)
         return float(structure.vectors(point.at)[0][structure.places.level]) * (1 - SAME_LEVEL)
 
     def solve(self) -> Solution:
@@ -238,8 +233,12 @@ class InteriorPointSession(ProgramSession):
         self.last = solution if solution.status.is_optimal else None
         return solution
 
+    def _deadline(self) -> float:
+        """Return the clock's time at which a solve that begins now has to end."""
+        return np.inf if self.options.time_limit is None else perf_counter() + self.options.time_limit
+
     def _on_face(
-        self, program: Program, decided: Known, tried: Tried | None = None, near: Near | None = None
+        self, program: Program, decided: Known, tried: Near | None = None, near: Near | None = None
     ) -> tuple[Solution, tuple[Structure, Step]] | None:
         """Solve on the optimal face of the rounds before, or see whether a point does; None where nothing is proved."""
         begin = perf_counter()
@@ -247,20 +246,15 @@ class InteriorPointSession(ProgramSession):
         if structure is None:
             return None
         try:
-            deadline = np.inf if self.options.time_limit is None else begin + self.options.time_limit
             if tried is None:
-                point = solve_near(structure, near, deadline, self.options)
-            else:
-                at = replace(tried.point.at, t=tried.point.at.t * (structure.level_unit / tried.unit))
-                point = replace(tried.point, at=settled(structure, at))
+                point = solve_near(structure, near, self._deadline(), self.options)
+            elif (point := tried.of(structure)) is not None:
+                point = replace(point, at=settled(structure, point.at))
             whole = None if point is None else lifted(structure, point.at, decided)
             if point is None or whole is None:
                 return None
-            self.tried = Tried(point, structure.level_unit)
+            self.tried = Near(point, structure.level_unit)
             solution = self.backend.answer(structure, whole, point, {"solve": perf_counter() - begin})
-            # what frozen users have is in the terms of the objective: a gap beside those says little
-            if (solution.verify().objective_gap or 0.0) > INTERIOR_ACCEPTED:
-                return None
         except NotConvergedError:
             return None
         return solution, (structure, point.at)

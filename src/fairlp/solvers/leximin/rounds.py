@@ -188,18 +188,22 @@ class Rounds(Floored):
 
     def _soon_limited(self) -> np.ndarray:
         """Return who has all its tasks at levels that can be had for sure, where those are quick to find."""
-        limited = np.zeros_like(self.active)
-        for gap in PREVIEWS if np.isfinite(self.cap[self.active]).any() else ():
-            while True:
-                growing = self.active & ~limited
-                self._load(growing, np.where(limited, self.cap, self.level))
+        limited, growing = np.zeros_like(self.active), self.active
+        if not np.isfinite(self.cap[growing]).any():
+            return limited
+        self._load(growing, self.level)
+        for gap in PREVIEWS:
+            more = growing
+            while more.any():
                 level = self.session.reaches(gap)
-                more = growing & (self.cap <= (0.0 if level is None else level))
-                if level is None or not (growing & ~more).any():
+                if level is None:  # solving is as quick
                     return limited
-                if not more.any():
-                    break
-                limited |= more
+                more = growing & (self.cap <= level)
+                if (more == growing).all():
+                    return limited
+                if more.any():
+                    limited, growing = limited | more, growing & ~more
+                    self._load(growing, np.where(limited, self.cap, self.level))
         return limited
 
     def _load(self, growing: np.ndarray, level: np.ndarray) -> None:
