@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import fairlp
+from fairlp.models.programs.solution import Solution
 from fairlp.solvers.interior_point import backend, face
+from fairlp.tolerances import INTERIOR_ACCEPTED
 from profiles import many
 
 #: The shapes, and what is special about them.
@@ -127,3 +129,12 @@ def test_what_is_wrong_about_a_face_ends_at_a_vertex(monkeypatch, asked, wrong):
         monkeypatch.setattr(backend, "lifted", lambda *_: None)
     np.testing.assert_allclose(levels(given, "interior-point"), expected, rtol=1e-8)
     assert asked["vertex"] >= 1
+
+
+def test_a_gap_beside_the_terms_alone_proves_nothing_on_a_face(monkeypatch, asked):
+    given = instance("two of five", 60, 60, 1)
+    expected = levels(given, "lp")
+    right = Solution.verify
+    monkeypatch.setattr(Solution, "verify", lambda self: replace(right(self), objective_gap=2 * INTERIOR_ACCEPTED))
+    np.testing.assert_allclose(levels(given, "interior-point"), expected, rtol=1e-9)
+    assert asked["face"] == 0 and asked["vertex"] == 1
