@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...models.instances.components import connected
 from .server_fill import NO_GROUP, Filled
 
 if TYPE_CHECKING:
@@ -290,14 +291,9 @@ class _System:
 
 def _components(support: Support) -> np.ndarray:
     """Return for each user, then each group, which part of the graph of levels (without the ground) it is in."""
-    import scipy.sparse as sp
-    from scipy.sparse.csgraph import connected_components
-
     level = support.group != NO_GROUP
-    size = len(support.limits) + len(support.capacity)
-    ends = (support.user[level], len(support.limits) + support.group[level])
-    graph = sp.coo_matrix((np.ones(int(level.sum())), ends), shape=(size, size))
-    return np.asarray(connected_components(graph, directed=False)[1])
+    shape = len(support.limits), len(support.capacity)
+    return np.concatenate(connected(support.user[level], support.group[level], shape))
 
 
 def _spanning_forest(

@@ -24,17 +24,29 @@ def components(instance: Instance) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     if runs.all(axis=0).any():  # a server for everybody
         yield np.arange(len(runs)), np.flatnonzero(runs.any(axis=0))
         return
+    user, server = np.nonzero(runs)
+    of_user, of_server = connected(user, server, (len(runs), runs.shape[1]))
+    size = int(max(of_user.max(), of_server.max())) + 1
+    users, servers = _members(of_user, size), _members(of_server, size)
+    for one in of_user[np.sort(np.unique(of_user, return_index=True)[1])]:
+        if servers[one].size:
+            yield users[one], servers[one]
+
+
+def connected(user: np.ndarray, server: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the component of each user and of each server of the graph whose edges are pairs; O(pairs)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    users, servers = runs.shape
-    user, server = np.nonzero(runs)
-    graph = coo_array((np.ones(len(user), dtype=np.int8), (user, users + server)), shape=(users + servers,) * 2)
+    users, size = shape[0], sum(shape)
+    graph = coo_array((np.ones(len(user), dtype=np.int8), (user, users + server)), shape=(size, size))
     of = connected_components(graph, directed=False)[1]
-    for one in of[np.sort(np.unique(of[:users], return_index=True)[1])]:
-        who, where = np.flatnonzero(of[:users] == one), np.flatnonzero(of[users:] == one)
-        if where.size:
-            yield who, where
+    return of[:users], of[users:]
+
+
+def _members(of: np.ndarray, size: int) -> list[np.ndarray]:
+    """Return the positions in each of so many groups."""
+    return np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of, minlength=size))[:-1])
 
 
 def select(instance: Instance, users: np.ndarray, servers: np.ndarray) -> Instance:

@@ -7,9 +7,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
+from ...models.instances.components import connected
 from ...tolerances import MATRIX_FREE_FLOOR, MATRIX_FREE_SETTLED
 from .equations import Effort
 from .fleet import Fleet, Pairs
@@ -109,15 +108,12 @@ class _State:
         self.found.levels[self.users] = np.nan
         if not self.pairs.size:
             return
-        size = len(self.users) + len(self.servers)
-        graph = sparse.coo_array((np.ones(len(user), dtype=bool), (user, server + len(self.users))), shape=(size, size))
-        component = connected_components(graph, directed=False)[1]
-        group, of_server = component[: len(self.users)], component[len(self.users) :]
+        group, of_server = connected(user, server, (len(self.users), len(self.servers)))
         each, capacities = (
             sharing.demands[self.users] * sharing.due[self.users][:, None],
             sharing.capacities[self.servers],
         )
-        pool, wanted = (np.zeros((int(component.max()) + 1, capacities.shape[1])) for _ in range(2))
+        pool, wanted = (np.zeros((int(group.max()) + 1, capacities.shape[1])) for _ in range(2))
         np.add.at(pool, of_server, capacities)
         np.add.at(wanted, group, each)
         #: level of each component that its pool allows: the unit of its levels
