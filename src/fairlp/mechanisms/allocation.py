@@ -17,6 +17,7 @@ import pandas as pd
 from ..errors import InstanceError, NotDefinedError
 from ..models.files.whole_files import write_text
 from ..models.instances.instance import Instance
+from ..models.instances.problem import AllocationProblem
 from ..models.notation.labels import aligned
 from ..models.programs.certificate import Verdict
 
@@ -63,8 +64,53 @@ class Answer(ABC):
         return f"<p>{escape(repr(self))}</p>{table}{notes}"
 
 
+class Shared(Answer):
+    """An answer that gives users tasks on servers, and compares them by shares and levels."""
+
+    instance: AllocationProblem
+    gamma: np.ndarray
+    entitled: np.ndarray
+
+    @property
+    @abstractmethod
+    def totals(self) -> pd.Series[float]:
+        """Tasks by user."""
+
+    @property
+    @abstractmethod
+    def usage(self) -> pd.DataFrame:
+        """Amount of each resource in use, servers × resources (rows of identical servers: of all together)."""
+
+    @cached_property
+    def shares(self) -> pd.Series[float]:
+        """Share by user, tasks/Γ (for DRF and DRFH: the dominant share, a fraction of the pool), weights left out."""
+        return pd.Series(_ratio(self.totals.to_numpy(), self.gamma), index=self._users, name="share")
+
+    @cached_property
+    def levels(self) -> pd.Series[float]:
+        """Share divided by weight: what the mechanism equalises."""
+        return pd.Series(_ratio(self.totals.to_numpy(), self.entitled), index=self._users, name="level")
+
+    @cached_property
+    def pool_utilization(self) -> pd.Series[float]:
+        """Fraction of the whole cluster's capacity in use, by resource."""
+        return pd.Series(self.usage.to_numpy().sum(axis=0) / self.instance.pool, index=self._resources, name="used")
+
+    @property
+    def _users(self) -> pd.Index[Any]:
+        return self.instance.users.labels.rename("user")
+
+    @property
+    def _servers(self) -> pd.Index[Any]:
+        return self.instance.servers.labels.rename("server")
+
+    @property
+    def _resources(self) -> pd.Index[Any]:
+        return self.instance.resources.labels.rename("resource")
+
+
 @dataclass(frozen=True, eq=False)
-class Allocation(Answer):
+class Allocation(Shared):
     """The answer of a mechanism, labelled.
 
     Attributes
@@ -135,16 +181,6 @@ class Allocation(Answer):
         return pd.Series(self.tasks_array.sum(axis=1), index=self._users, name="tasks")
 
     @cached_property
-    def shares(self) -> pd.Series[float]:
-        """Share by user, tasks/Γ (for DRF and DRFH: the dominant share, a fraction of the pool), weights left out."""
-        return pd.Series(_ratio(self.totals.to_numpy(), self.gamma), index=self._users, name="share")
-
-    @cached_property
-    def levels(self) -> pd.Series[float]:
-        """Share divided by weight: what the mechanism equalises."""
-        return pd.Series(_ratio(self.totals.to_numpy(), self.entitled), index=self._users, name="level")
-
-    @cached_property
     def usage(self) -> pd.DataFrame:
         """Amount of each resource in use, servers × resources (rows of identical servers: of all together)."""
         tasks = self.tasks_array if self.effort is None else self.tasks_array * self.effort
@@ -158,11 +194,6 @@ class Allocation(Answer):
         with np.errstate(invalid="ignore", divide="ignore"):
             fraction = np.where(capacity > 0, self.usage.to_numpy() / capacity, np.nan)
         return pd.DataFrame(fraction, index=self._servers, columns=self._resources)
-
-    @cached_property
-    def pool_utilization(self) -> pd.Series[float]:
-        """Fraction of the whole cluster's capacity in use, by resource."""
-        return pd.Series(self.usage.to_numpy().sum(axis=0) / self.instance.pool, index=self._resources, name="used")
 
     @cached_property
     def prices(self) -> pd.DataFrame | None:
@@ -280,18 +311,6 @@ class Allocation(Answer):
         how = f"{self.method}, {self.solver}" if self.solver else self.method
         least = f"smallest level {self.levels.min():.6g}" if len(self.levels) else ""
         return f"<Allocation by {self.mechanism} ({how}): {len(self.instance.users)} users, {least}>"
-
-    @property
-    def _users(self) -> pd.Index[Any]:
-        return self.instance.users.labels.rename("user")
-
-    @property
-    def _servers(self) -> pd.Index[Any]:
-        return self.instance.servers.labels.rename("server")
-
-    @property
-    def _resources(self) -> pd.Index[Any]:
-        return self.instance.resources.labels.rename("resource")
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -14,11 +14,11 @@ from scipy import sparse
 from ..models.instances.sparse import SparseInstance
 from ..models.programs.certificate import Verdict
 from ..solvers.matrix_free.rounds import Round
-from .allocation import Answer
+from .allocation import Shared
 
 
 @dataclass(frozen=True, eq=False)
-class SparseAllocation(Answer):
+class SparseAllocation(Shared):
     """Who runs how many tasks where, by pair, and how far levels are from what any allocation can have, at most.
 
     Attributes
@@ -87,29 +87,12 @@ class SparseAllocation(Answer):
         return pd.Series(found, index=self._users, name="tasks")
 
     @cached_property
-    def shares(self) -> pd.Series[float]:
-        """Share by user, tasks/Γ."""
-        return pd.Series(_ratio(self.totals.to_numpy(), self.gamma), index=self._users, name="share")
-
-    @cached_property
-    def levels(self) -> pd.Series[float]:
-        """Share divided by weight: what the mechanism equalises."""
-        return pd.Series(_ratio(self.totals.to_numpy(), self.entitled), index=self._users, name="level")
-
-    @cached_property
     def usage(self) -> pd.DataFrame:
         """Amount of each resource in use, servers × resources."""
         size = len(self.instance.servers)
         demands = self.instance.demands
         used = [np.bincount(self.server, self.tasks_array * row[self.user], minlength=size) for row in demands.T]
-        labels = self.instance.servers.labels.rename("server"), self.instance.resources.labels.rename("resource")
-        return pd.DataFrame(np.stack(used, axis=1), index=labels[0], columns=labels[1])
-
-    @cached_property
-    def pool_utilization(self) -> pd.Series[float]:
-        """Fraction of the whole cluster's capacity in use, by resource."""
-        used = self.usage.to_numpy().sum(axis=0) / self.instance.pool
-        return pd.Series(used, index=self.usage.columns, name="used")
+        return pd.DataFrame(np.stack(used, axis=1), index=self._servers, columns=self._resources)
 
     @cached_property
     def rounds(self) -> pd.DataFrame:
@@ -217,14 +200,6 @@ class SparseAllocation(Answer):
             f"<SparseAllocation by {self.mechanism} ({self.method}): {len(self.instance.users)} users, {least}, "
             f"gap {self.gap:.1e}>"
         )
-
-    @property
-    def _users(self) -> pd.Index[Any]:
-        return self.instance.users.labels.rename("user")
-
-
-def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    return np.asarray(np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0))
 
 
 def _gap(level: np.ndarray, bound: np.ndarray) -> np.ndarray:

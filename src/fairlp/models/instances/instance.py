@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, UnknownNameError, nearest
+from ...errors import UnknownNameError, nearest
 from ..notation.expressions import Index
 from ..notation.labels import labels_on
 from . import checks
+from .problem import AllocationProblem
 
 if TYPE_CHECKING:
     from .queues import Queues
@@ -25,7 +26,7 @@ EVERYWHERE = np.array(True)
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(AllocationProblem):
     """An allocation problem: who demands what, and what there is.
 
     Make one with :meth:`from_arrays`, :meth:`from_frames`, :func:`fairlp.read` or :mod:`fairlp.examples`.
@@ -212,23 +213,6 @@ class Instance:
     def queue(self) -> tuple[str, ...] | None:
         """Path of each user's queue; None where there are no queues."""
         return None if self.queues is None else self.queues.names()
-
-    @property
-    def n_servers(self) -> int:
-        """Number of servers, identical ones counted."""
-        return int(self.counts.sum())
-
-    @property
-    def pool(self) -> np.ndarray:
-        """Capacity of the whole cluster by resource (C[r] = Σ_i c[i,r])."""
-        return np.asarray(self.counts @ self.capacities, dtype=float)
-
-    @property
-    def user_weights(self) -> np.ndarray:
-        """Weights φ[n]; an error when they are given per resource."""
-        if self.weights.ndim == 2:
-            raise InstanceError("weights are given per resource here; this needs one weight for each user")
-        return self.weights
 
     def gamma(self, *, ignore_placement: bool = False) -> np.ndarray:
         """Return γ[n,i], the tasks that n could run alone on the servers of row i (all ``counts[i]`` of them).

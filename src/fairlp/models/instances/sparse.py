@@ -13,6 +13,7 @@ from ..notation.expressions import Index
 from . import checks
 from .instance import Instance, tasks_alone
 from .pairs import positions
+from .problem import AllocationProblem
 from .tables import indices_and_tables
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _CHUNK = 256
 
 
 @dataclass(frozen=True, eq=False)
-class SparseInstance:
+class SparseInstance(AllocationProblem):
     """An allocation problem whose users may each run on a few servers: everything is stored by pair.
 
     Make one with :meth:`from_arrays` or :meth:`of`; :func:`fairlp.allocate` shares it by the max-min mechanisms.
@@ -164,23 +165,6 @@ class SparseInstance:
     def has_constraints(self) -> bool:
         """Whether some user may not run on some server."""
         return len(self) < len(self.users) * len(self.servers)
-
-    @property
-    def n_servers(self) -> int:
-        """Number of servers, identical ones counted."""
-        return int(self.counts.sum())
-
-    @property
-    def pool(self) -> np.ndarray:
-        """Capacity of the whole cluster by resource."""
-        return np.asarray(self.counts @ self.capacities, dtype=float)
-
-    @property
-    def user_weights(self) -> np.ndarray:
-        """Weights φ[n]; an error when they are given per resource."""
-        if self.weights.ndim == 2:
-            raise InstanceError("weights are given per resource here; this needs one weight for each user")
-        return self.weights
 
     @cached_property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
