@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
-import sys
 
 import pytest
 
 from paths import ROOT
-
-FOLDER = ROOT / "benchmarks"
+from scripts import benchmark
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("faults_script", FOLDER / "faults.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look for it there
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    with benchmark("faults") as module:
+        yield module
 
 
 @pytest.fixture(scope="module")

@@ -14,19 +14,15 @@ import fairlp
 from fairlp.tolerances import AGREEMENT
 from paths import ROOT
 from profiles import many
+from scripts import BENCHMARKS, benchmark
 
 pytest.importorskip("cvxpy")
-FOLDER = ROOT / "benchmarks"
 
 
 @pytest.fixture(scope="module")
 def peers():
-    spec = importlib.util.spec_from_file_location("peers", FOLDER / "peers.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look for it there
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
+    with benchmark("peers") as module:
+        yield module
 
 
 @pytest.mark.parametrize("like_gavel", [True, False])
@@ -88,7 +84,7 @@ def test_parts_are_parts_of_the_whole_and_one_part_is_all(peers, seed, count):
 
 def raced(*given):
     done = subprocess.run(
-        [sys.executable, FOLDER / "races.py", *given], capture_output=True, text=True, check=False, cwd=ROOT
+        [sys.executable, BENCHMARKS / "races.py", *given], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

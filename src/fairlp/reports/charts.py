@@ -179,9 +179,8 @@ def compared(figures: pd.DataFrame) -> Any:
         "smallest share": "smallest share",
         "median share": "median share",
     }
-    shown = {
-        column: label for column, label in shown.items() if figures[column].max() > 0
-    }  # else there is nothing to see
+    # of a figure that is 0 everywhere there is nothing to see
+    shown = {column: label for column, label in shown.items() if figures[column].max() > 0}
     rows = [
         (str(name), label, float(value))
         for column, label in shown.items()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 import warnings
 
 import numpy as np
 import pytest
 
 import fairlp
-from paths import ROOT
 from profiles import PROFILE, many
+from scripts import benchmark
 
-FOLDER = ROOT / "benchmarks"
 KINDS = [
     "zeros", "gpus", "two-of-five", "few-pairs", "chain", "blocks", "dominating", "weights", "heavy-tails", "twenty",
     "limits", "limits-uniform", "log-normal", "uniform",
@@ -24,13 +21,8 @@ SMALL, PARTS = (500, 20) if PROFILE == "nightly" else (3, 1)
 
 @pytest.fixture(scope="module")
 def shapes():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(FOLDER)
-        spec = importlib.util.spec_from_file_location("shapes", FOLDER / "shapes.py")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+    with benchmark("shapes") as module:
         yield module
-        sys.modules.pop("measure", None)
 
 
 def test_no_shape_is_left_out(shapes):
