@@ -39,6 +39,7 @@ from .models.instances.instance import Instance as Instance
 from .models.instances.sparse import SparseInstance as SparseInstance
 from .models.notation.expressions import Index as Index
 from .models.notation.expressions import log as log
+from .models.notation.expressions import power as power
 from .models.notation.model import Model as Model
 from .models.programs.backends import register_solver as register_solver
 from .models.programs.program import Program as Program

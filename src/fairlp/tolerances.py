@@ -64,6 +64,12 @@ ENTITLEMENT_SUM: Final = 1e-9
 COMPLAINT: Final = 1e-9
 #: The same where a solver gave the Eisenberg–Gale optimum: an objective right to g is at a point that is right to √g.
 CONVEX_COMPLAINT: Final = 1e-4
+#: α-fairness: a mean level counts as the largest when a bound from prices exceeds it by at most this, relatively; and
+#: levels as settled when what they cost is what they are worth to within this (where they are not, the answer says so).
+MEAN_LEVEL: Final = 1e-9
+SETTLED_LEVELS: Final = 1e-6
+#: A task limit takes part in such a bound, at a price of its own, when a user is this near to it, relatively.
+AT_LIMIT: Final = 1e-6
 #: Optimality conditions of the Eisenberg–Gale program of one server (overuse, complementarity; Σ e = 1), where Newton's
 #: method on prices ends.
 MARKET: Final = 1e-13

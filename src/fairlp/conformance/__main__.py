@@ -13,6 +13,7 @@ _ORDER = (
     Capability.LP,
     Capability.MILP,
     Capability.LOG,
+    Capability.POWER,
     Capability.DUALS,
     Capability.BASIS,
     Capability.WARM_START,
@@ -20,12 +21,15 @@ _ORDER = (
 )
 
 
+_BY_TANGENTS = (Capability.LOG, Capability.POWER)
+
+
 def capability_rows() -> list[str]:
-    """Return the table of declared capabilities as Markdown; a tangent (t) stands for logarithms as a series of LPs."""
+    """Return the table of declared capabilities as Markdown; t: logarithms and powers by tangents, a series of LPs."""
     rows = ["| solver | " + " | ".join(c.value for c in _ORDER) + " |", "| --- |" + " :-: |" * len(_ORDER)]
     for name in backends.backend_names():
         able = backends.find_backend(name).capabilities
-        marks = ["✓" if c in able else "t" if c is Capability.LOG else "" for c in _ORDER]
+        marks = ["✓" if c in able else "t" if c in _BY_TANGENTS else "" for c in _ORDER]
         rows.append(f"| `{name}` | " + " | ".join(marks) + " |")
     return rows
 

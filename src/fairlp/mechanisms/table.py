@@ -38,6 +38,7 @@ FAMILIES: dict[str, str] = {
     "psdsf-tdm": _PER_SERVER,
     "njc": _COMPLAINTS,
     "ceei": _COMPLAINTS,
+    "alpha-fair": _COMPLAINTS,
     "drf-discrete": _WHOLE_TASKS,
     "h-drf-discrete": _WHOLE_TASKS,
     "h-drf-naive": _WHOLE_TASKS,

@@ -140,7 +140,12 @@ def test_integer_programs_are_refused_with_what_it_can_do():
     model = fairlp.formulate(cluster(servers=1), "drf-milp")
     with pytest.raises(UnsupportedError, match="needs MILP, and interior-point can do"):
         model.solve("interior-point")
-    assert find_backend("interior-point").capabilities == {Capability.LP, Capability.LOG, Capability.DUALS}
+    assert find_backend("interior-point").capabilities == {
+        Capability.LP,
+        Capability.LOG,
+        Capability.POWER,
+        Capability.DUALS,
+    }
 
 
 def test_the_programs_own_places_are_filled():

@@ -1,17 +1,20 @@
-"""The rows of the table for entitlements and bottlenecks: no justified complaints, and proportional fairness."""
+"""The rows of the table for entitlements and bottlenecks: no justified complaints, proportional and α-fairness."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from ...formulations import complaints, normalisers, proportional
+from ...formulations.alpha_fair import SOURCE, alpha_fair
 from ..domains import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
 from ..max_min.methods import by_interior_points
 from ..max_min.rounds import is_one_server
 from ..mechanism import Mechanism, Method
-from . import methods
+from ..table import find
+from . import alpha_fairness, methods
 from . import proportional as ceei
-from .validation import check_ceei, check_njc
+from .validation import check_alpha_fair, check_ceei, check_njc
 
 EISENBERG_GALE = Method(
     "eg",
@@ -27,6 +30,10 @@ BEST_FAIR = Method("milp", methods.by_selection, cost="one integer program of R 
 CANDIDATES = Method("candidates", methods.by_candidates, cost="up to 2^R linear programs", solves=True)
 TRAJECTORY = Method("trajectory", methods.by_integration, options=(), cost="O(NR²) a step, hundreds of steps")
 NEWTON = Method("newton", methods.by_newton, options=(), cost="O(NR²) a step, hundreds of steps")
+
+#: what α-fairness tends to
+DRFH = find("drfh")
+ALPHA_FAIR = partial(alpha_fairness.optimum, limit=DRFH)
 
 _MARKET = ("sharing incentive", "envy-free", "Pareto-optimal", "bottleneck", "single-resource")
 
@@ -58,5 +65,22 @@ ROWS = (
         _MARKET,
         (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         validate=check_ceei,
+    ),
+    Mechanism(
+        "alpha-fair",
+        "α-fairness of dominant shares, from the largest total to max-min (alpha=1: proportional)",
+        SOURCE,
+        alpha_fair,
+        normalisers.dominant,
+        (
+            replace(by_interior_points(ALPHA_FAIR), options=None, pays=None),
+            replace(CONVEX, run=ALPHA_FAIR, options=None),
+        ),
+        _MARKET,
+        (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
+        options=("alpha",),
+        validate=check_alpha_fair,
+        prove=partial(alpha_fairness.prove, limit=DRFH),
+        compared=False,
     ),
 )

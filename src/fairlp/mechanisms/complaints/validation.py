@@ -1,4 +1,4 @@
-"""How ``validate`` checks ``njc`` and ``ceei``: methods, complaints, and optimality by linear programs."""
+"""How ``validate`` checks ``njc``, ``ceei`` and ``alpha-fair``: methods, complaints, and optimality by linear programs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ...models.notation.model import Model
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT
 from ..allocation import Allocation
 from ..validation import Check, agreement
+from .alpha_fairness import mean_level_gap
 from .complaints import check_complaints
 
 #: Candidate sets are enumerated for a check up to this many resources that could be saturated.
@@ -67,6 +68,21 @@ def check_ceei(check: Check) -> pd.DataFrame:
             "reference": reference.method,
             "first_order": gain,
         }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def check_alpha_fair(check: Check) -> pd.DataFrame:
+    """Check ``alpha-fair``: its methods and CLARABEL against each other, and each by the prices of a linear program."""
+    runs = {method: check.allocate(method=method) for method in ("interior-point", "convex")}
+    other = Check(check.instance, check.mechanism, "cvxpy:CLARABEL", check.options)
+    runs["convex, CLARABEL"] = other.allocate(method="convex")
+    reference = runs["interior-point"]
+    rows = {}
+    for method, found in runs.items():
+        row = agreement(check.instance, found, reference)
+        gap = mean_level_gap(found)
+        good = gap <= CONVEX_COMPLAINT and found.residual <= CONVEX_COMPLAINT
+        rows[method] = {**row, "agrees": bool(good), "reference": "prices of a linear program", "gap": gap}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
 

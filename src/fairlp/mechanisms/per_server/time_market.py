@@ -39,6 +39,7 @@ def time_market(instance: Instance, device: str | None = None) -> np.ndarray:
         slope=np.zeros(count + capped),
         bound=np.concatenate([np.zeros(count), limits[able][limited] / whole[limited]]),
         weight=np.concatenate([weights / weights.sum(), np.zeros(capped)]),
+        alpha=np.ones(count + capped),
     )
     point = method.solve(Problem(region, rows), device=device)
     assert point is not None  # there is no deadline

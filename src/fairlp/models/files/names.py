@@ -236,8 +236,9 @@ def check_writable(program: Program, form: str) -> None:
     """Raise ModelError when the Program holds something that the format ``form`` cannot say."""
     if program.logs is not None:
         raise ModelError(
-            f"program {program.name!r} has logarithms in its objective ({program.logs.name!r}), and a logarithm has "
-            f"no place in {form}; hand the model over with Model.to_cvxpy(), or solve it as a sequence of LPs and "
+            f"program {program.name!r} has {'logarithms' if program.logs.are_logs else 'powers'} in its objective "
+            f"({program.logs.name!r}), and a {'logarithm' if program.logs.are_logs else 'power'} has no place in "
+            f"{form}; hand the model over with Model.to_cvxpy(), or solve it as a sequence of LPs and "
             "write those"
         )
     for what, names, lower, upper in (

@@ -15,7 +15,7 @@ from ...errors import ModelError
 from ..programs.program import INTEGER, Block, LogTerms, Program
 from .expressions import Element, Variable
 from .indices import Index, union
-from .nodes import Add, Expression, Log, Product, Quotient, Range, SumOver
+from .nodes import Add, Expression, Log, Power, Product, Quotient, Range, SumOver
 from .numbers import Labelled, naming, reciprocal, times
 from .numbers import numbers as numbers
 
@@ -37,10 +37,11 @@ class Term:
 
 @dataclass
 class LogTerm:
-    """``coefficient · log(argument)``, summed over every index."""
+    """``coefficient · u(argument)``, summed over every index, where u has the slope argument^(−alpha)."""
 
     coefficient: Labelled
     argument: Expression
+    alpha: float = 1.0
 
 
 def terms(node: Expression) -> list[Term | LogTerm]:
@@ -52,6 +53,8 @@ def terms(node: Expression) -> list[Term | LogTerm]:
             return [Term(Labelled((), np.asarray(1.0)), node)]
         case Log():
             return [LogTerm(Labelled((), np.asarray(1.0)), node.argument)]
+        case Power():
+            return [LogTerm(Labelled((), np.asarray(node.exponent)), node.argument, 1.0 - node.exponent)]
         case Add():
             minus = Labelled((), np.asarray(float(node.sign)))
             right = terms(node.right) if node.sign > 0 else [_scaled(term, minus) for term in terms(node.right)]
@@ -71,7 +74,7 @@ def terms(node: Expression) -> list[Term | LogTerm]:
 def _scaled(term: Term | LogTerm, factor: Labelled) -> Term | LogTerm:
     coefficient = times(term.coefficient, factor)
     if isinstance(term, LogTerm):
-        return LogTerm(coefficient, term.argument)
+        return LogTerm(coefficient, term.argument, term.alpha)
     return Term(coefficient, term.variable, term.summed)
 
 
@@ -322,10 +325,11 @@ def compile_model(model: Model) -> Program:
 
 
 def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.ndarray, float, LogTerms | None]:
-    """Return the costs, the constant and the logarithms of the objective."""
+    """Return the costs, the constant, and the logarithms and powers of the objective."""
     cost, offset = np.zeros(n_columns), 0.0
     weights: list[np.ndarray] = []
     constants: list[np.ndarray] = []
+    alphas: list[np.ndarray] = []
     batches: list[Triples] = []
     size = 0
     for term in terms(model.objective) if model.objective is not None else ():
@@ -336,6 +340,7 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
             shape = [len(index) for index in over]
             weights.append(np.broadcast_to(term.coefficient.over(over), shape).reshape(-1))
             constants.append(constant)
+            alphas.append(np.full(len(constant), term.alpha))
             size += len(constant)
         elif term.variable is None:
             offset += float(term.coefficient.values)
@@ -347,14 +352,19 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
     weight = np.concatenate(weights)
     wrong = weight < 0 if model.sense == "max" else weight > 0
     if wrong.any():
+        kind = "logarithms" if np.concatenate(alphas)[wrong][0] == 1 else "powers, times their exponents,"
         raise ModelError(
-            f"model {model.name!r}: the weights of logarithms must be {'>=' if model.sense == 'max' else '<='} 0 to "
+            f"model {model.name!r}: the weights of {kind} must be {'>=' if model.sense == 'max' else '<='} 0 to "
             f"{model.sense}imize (the problem would not be concave); found {weight[wrong][0]:g}"
         )
-    inner, constant = assemble(batches, (size, n_columns), "csr"), np.concatenate(constants)
-    some = weight != 0  # a logarithm of weight 0 adds nothing, also where its argument is 0
+    inner, constant, alpha = (
+        assemble(batches, (size, n_columns), "csr"),
+        np.concatenate(constants),
+        np.concatenate(alphas),
+    )
+    some = weight != 0  # a term of weight 0 adds nothing, also where its argument is 0
     if not some.any():
         return cost, offset, None
     if not some.all():
-        weight, inner, constant = weight[some], inner[some], constant[some]
-    return cost, offset, LogTerms("log", weight, inner, constant)
+        weight, inner, constant, alpha = weight[some], inner[some], constant[some], alpha[some]
+    return cost, offset, LogTerms("log" if (alpha == 1).all() else "power", weight, inner, constant, alpha)

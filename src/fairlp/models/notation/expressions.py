@@ -14,6 +14,7 @@ from .nodes import (
     Constant,
     Expression,
     Log,
+    Power,
     Product,
     Quotient,
     Range,
@@ -21,6 +22,7 @@ from .nodes import (
     SumOver,
     as_expression,
     log,
+    power,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ __all__ = [
     "Index",
     "Log",
     "Parameter",
+    "Power",
     "Product",
     "Quotient",
     "Range",
@@ -43,6 +46,7 @@ __all__ = [
     "Variable",
     "as_expression",
     "log",
+    "power",
     "union",
 ]
 

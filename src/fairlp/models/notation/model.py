@@ -223,7 +223,7 @@ class Model(Tables):
         return evaluate(self, self.definitions[name], x)
 
     def maximize(self, objective: Any) -> None:
-        """Set the objective: linear, or with weights times logarithms."""
+        """Set the objective: linear, or with weights times logarithms and powers."""
         self._optimise("max", objective)
 
     def minimize(self, objective: Any) -> None:
@@ -236,7 +236,7 @@ class Model(Tables):
         Raises
         ------
         ModelError
-            When the model cannot be written as a linear program with logarithms in the objective.
+            When the model cannot be written as a linear program with logarithms or powers in the objective.
         """
         if self._program is None:
             from .compiler import compile_model

@@ -1,4 +1,4 @@
-"""Expressions: sums, products, quotients and logarithms of what has a name, and the relations between them.
+"""Expressions: sums, products, quotients, logarithms and powers of what has a name, and the relations between them.
 
 An expression is a small tree. The same tree prints as mathematics (:mod:`.render`) and compiles to arrays
 (:mod:`.compiler`), so what is read is what is solved.
@@ -23,7 +23,7 @@ class Expression(Fixed):
 
     #: Indices that are not summed over.
     indices: tuple[Index, ...] = ()
-    #: 0: numbers only; 1: linear in variables; 2: with logarithms (objectives only).
+    #: 0: numbers only; 1: linear in variables; 2: with logarithms or powers (objectives only).
     degree: int = 0
     _names = frozenset({"indices", "degree", "left", "right", "sign", "value", "body", "over", "argument"})
     #: Let NumPy scalars and arrays on the left hand over to us.
@@ -164,7 +164,7 @@ class Log(Expression):
 
     def __init__(self, argument: Expression) -> None:
         if argument.degree > 1:
-            raise ModelError("a logarithm of a logarithm is not supported")
+            raise ModelError("a logarithm of a logarithm or of a power is not supported")
         self.argument = argument
         self.indices = argument.indices
 
@@ -174,6 +174,34 @@ def log(expression: Expression) -> Log:
     return Log(as_expression(expression))
 
 
+class Power(Expression):
+    """A linear expression to a power below 1; allowed in objectives, times a weight."""
+
+    degree = 2
+    _names = Expression._names | {"exponent"}
+
+    def __init__(self, argument: Expression, exponent: float) -> None:
+        if argument.degree > 1:
+            raise ModelError("a power of a logarithm or of a power is not supported")
+        if isinstance(exponent, bool) or not isinstance(exponent, (int, float, np.integer, np.floating)):
+            raise ModelError(f"the exponent of a power is {exponent!r}; expected a number below 1, not 0")
+        if not (np.isfinite(exponent) and exponent < 1 and exponent != 0):
+            raise ModelError(
+                f"the exponent of a power is {exponent}; expected a number below 1, not 0 (powers above 1 are not "
+                "concave, log(…) is what powers tend to at 0)"
+            )
+        self.argument, self.exponent = argument, float(exponent)
+        self.indices = argument.indices
+
+
+def power(expression: Expression, exponent: float) -> Power:
+    """Return a linear expression to a power below 1, for objectives such as ``(2 * power(x.sum(i), 0.5)).sum(n)``.
+
+    It is concave, times a weight of the exponent's sign: ``w * power(x, p) / p`` with w ≥ 0 is, to be maximised.
+    """
+    return Power(as_expression(expression), exponent)
+
+
 class Relation(Fixed):
     """``left <= right``, ``left >= right`` or ``left == right``: a constraint that has no name yet."""
 
@@ -181,7 +209,7 @@ class Relation(Fixed):
 
     def __init__(self, left: Expression, comparison: Comparison, right: Expression) -> None:
         if max(left.degree, right.degree) > 1:
-            raise ModelError("a constraint must be linear; logarithms belong in the objective")
+            raise ModelError("a constraint must be linear; logarithms and powers belong in the objective")
         self.left, self.comparison, self.right = left, comparison, right
         self.indices = union(left.indices, right.indices)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .expressions import Element, Parameter, Variable
-from .nodes import Add, Constant, Ends, Expression, Log, Product, Quotient, Range, Relation, SumOver
+from .nodes import Add, Constant, Ends, Expression, Log, Power, Product, Quotient, Range, Relation, SumOver
 
 if TYPE_CHECKING:
     from .entries import Subset
@@ -105,6 +105,11 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
         case Log():
             inner = _render(node.argument, tex)[0]
             return (f"\\log\\left({inner}\\right)" if tex else f"log({inner})"), _ATOM
+        case Power():
+            base, exponent = _wrap(_render(node.argument, tex), _ATOM), f"{node.exponent:g}"
+            if tex:
+                return f"{{{base}}}^{{{exponent}}}", _PRODUCT
+            return f"{base}^{exponent if node.exponent > 0 else f'({exponent})'}", _PRODUCT
     raise AssertionError(type(node))
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ModelError
-from ..programs.backends import AnySolver, backend, solve_on, spelt
+from ..programs.backends import AnySolver, backend, needs, solve_on, spelt
 from ..programs.program import Block, Program
-from ..programs.solution import Backend, Capability, Options, Session, Solution, Termination
+from ..programs.solution import Backend, Options, Session, Solution, Termination
 from .editing import handle
 from .expressions import Parameter
 
@@ -96,7 +96,7 @@ class _Series:
 
     def __init__(self, chosen: Backend, program: Program, options: Options) -> None:
         self.chosen, self.options = chosen, options
-        fresh = program.logs is not None and Capability.LOG not in chosen.capabilities
+        fresh = not needs(program) <= chosen.capabilities
         self.session: Session | None = None
         if not fresh and options.time_limit != 0:
             self.session = chosen.session(program, options)

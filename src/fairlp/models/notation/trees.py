@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from .expressions import Element, Parameter, Variable
-from .nodes import Add, Expression, Log, Product, Quotient, Range, Relation, SumOver
+from .nodes import Add, Expression, Log, Power, Product, Quotient, Range, Relation, SumOver
 
 
 def children(node: Expression) -> tuple[Expression, ...]:
@@ -15,7 +15,7 @@ def children(node: Expression) -> tuple[Expression, ...]:
             return node.left, node.right
         case SumOver():
             return (node.body,)
-        case Log():
+        case Log() | Power():
             return (node.argument,)
     return ()
 
@@ -65,6 +65,8 @@ def mapped(node: Expression, leaves: Mapping[str, Parameter | Variable]) -> Expr
             return SumOver(mapped(node.body, leaves), node.over)
         case Log():
             return Log(mapped(node.argument, leaves))
+        case Power():
+            return Power(mapped(node.argument, leaves), node.exponent)
     return node
 
 

@@ -220,7 +220,7 @@ def backend(solver: AnySolver) -> Backend:
 
 
 def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
-    """Solve a program by the back end that is meant; logarithms by tangents where it has none."""
+    """Solve a program by the back end that is meant; logarithms and powers by tangents where it has none."""
     return solve_on(backend(solver), program, options)
 
 
@@ -242,10 +242,19 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
     if options.time_limit == 0:
         words = "a time limit of 0 s was reached at once"
         return Solution.of_point(program, Termination.TIME_LIMIT, words, chosen.name, None, None, None)
-    if program.logs is not None and Capability.LOG not in chosen.capabilities:
+    if not needs(program) <= chosen.capabilities:
         answer: Solution = _load(_TANGENTS)(chosen, program, options)
         return answer
     return chosen.solve(program, options)
+
+
+def needs(program: Program) -> frozenset[Capability]:
+    """Return what the concave terms of a program ask of a back end."""
+    if program.logs is None:
+        return frozenset()
+    logs = program.logs.alpha == 1
+    kinds = {Capability.LOG: logs.any(), Capability.POWER: not logs.all()}
+    return frozenset(kind for kind, there in kinds.items() if there)
 
 
 def explain(program: Program, solver: AnySolver) -> pd.DataFrame:

@@ -102,8 +102,8 @@ def certify(
     """Return the certificate of ``x`` and duals (in the user's sense); O(nonzeros).
 
     Reduced costs are recomputed from the row duals; ``column_duals`` only tells that duals are there for the bounds.
-    With logarithms in the objective, its gradient at ``x`` takes the place of the costs (the program is concave, so
-    the conditions are the same).
+    With logarithms or powers in the objective, its gradient at ``x`` takes the place of the costs (the program is
+    concave, so the conditions are the same).
     """
     magnitude = abs(program.A)
     rhs = _finite_size(program.row_lower, program.row_upper)
@@ -120,7 +120,7 @@ def certify(
     sign = 1.0 if program.sense == "min" else -1.0
     cost, size_of_cost = program.c, abs(program.c)
     if program.logs is not None:
-        slope = program.logs.weights / (program.logs.A @ x + program.logs.constant)
+        slope = program.logs.slopes(program.logs.arguments(x))
         cost = cost + program.logs.A.T @ slope
         size_of_cost = size_of_cost + abs(program.logs.A).T @ abs(slope)
     if not size_of_cost.any():  # every feasible point is optimal, whatever the duals

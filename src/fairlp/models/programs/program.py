@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -103,12 +103,40 @@ class Block:
 
 @dataclass(frozen=True)
 class LogTerms:
-    """A weighted sum of logarithms in an objective: ``Σ_k weights[k] · log(A[k] · x + constant[k])``."""
+    """A weighted sum of logarithms and powers in an objective: ``Σ_k weights[k] · u_k(A[k] · x + constant[k])``.
+
+    u_k(z) is log z where ``alpha[k]`` is 1, and z^(1−alpha)/(1−alpha) elsewhere: its slope is z^(−alpha).
+    """
 
     name: str
     weights: np.ndarray
     A: csr_array[Any]
     constant: np.ndarray
+    alpha: np.ndarray = field(default_factory=lambda: np.ones(0))
+
+    def __post_init__(self) -> None:
+        if not self.alpha.size:  # logarithms, unless something else is said
+            object.__setattr__(self, "alpha", np.ones(len(self.weights)))
+
+    @property
+    def are_logs(self) -> bool:
+        """Whether all are logarithms."""
+        return bool((self.alpha == 1).all())
+
+    def arguments(self, x: np.ndarray) -> np.ndarray:
+        """Return z at a point."""
+        return np.asarray(self.A @ x + self.constant)
+
+    def value(self, z: np.ndarray) -> float:
+        """Return the sum at these arguments."""
+        log = self.alpha == 1
+        power = np.where(log, 1.0, 1.0 - self.alpha)
+        with np.errstate(divide="ignore"):
+            return float(self.weights @ np.where(log, np.log(np.where(log, z, 1.0)), z**power / power))
+
+    def slopes(self, z: np.ndarray) -> np.ndarray:
+        """Return the derivative of each term at its argument."""
+        return np.asarray(self.weights * z**-self.alpha)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +157,7 @@ class Program:
     col_lower, col_upper : ndarray, shape (columns,)
     integrality : ndarray of uint8, shape (columns,)
     logs : LogTerms or None
-        The log part of the objective (to be maximised with weights >= 0, or minimised with weights <= 0).
+        The concave part of the objective (to be maximised with weights >= 0, or minimised with weights <= 0).
     rows, columns : tuple of Block
         The named blocks, in order; answers are mapped back by position.
     source : str
@@ -210,8 +238,7 @@ class Program:
         """Return the objective at ``x``, in the sense that the user wrote."""
         value = float(self.c @ x) + self.offset
         if self.logs is not None:
-            with np.errstate(divide="ignore"):
-                value += float(self.logs.weights @ np.log(self.logs.A @ x + self.logs.constant))
+            value += self.logs.value(self.logs.arguments(x))
         return value
 
     def solve(self, solver: AnySolver = "highs", **options: Any) -> Solution:
@@ -240,7 +267,7 @@ class Program:
         return replace(self, **changes)
 
     def __repr__(self) -> str:
-        kind = "MILP" if self.is_mip else "LP" if self.logs is None else "log program"
+        kind = "MILP" if self.is_mip else "LP" if self.logs is None else f"{self.logs.name} program"
         return (
             f"<Program {self.name!r}: {kind}, {self.sense}, {self.n_rows} rows × {self.n_columns} columns, "
             f"{self.A.nnz} nonzeros>"

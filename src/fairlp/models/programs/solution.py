@@ -24,6 +24,7 @@ class Capability(StrEnum):
     LP = "LP"
     MILP = "MILP"
     LOG = "log objective"
+    POWER = "power objective"
     DUALS = "duals"
     BASIS = "basis"
     WARM_START = "warm start"

@@ -5,15 +5,16 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from ...errors import FairlpError, SolverError, UnsupportedError
+from ...models.programs.backends import needs
 from ...models.programs.certificate import certify
-from ...models.programs.program import LogTerms, Program
+from ...models.programs.program import Program
 from ...models.programs.solution import Backend, Bounds, Capability, Entries, Options, Solution, Termination
 from .scaling import Scaling, equilibrate
 
@@ -245,7 +246,7 @@ class BaseBackend:
 
     def refuse_unsupported(self, program: Program, options: Options) -> None:
         """Raise when the program or an option is beyond the back end."""
-        needed = [Capability.LOG] if program.logs is not None else []
+        needed = sorted(needs(program))
         needed += [Capability.MILP] if program.is_mip else []
         for capability in needed:
             if capability not in self.capabilities:
@@ -285,7 +286,7 @@ def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Progra
     if logs is not None:
         inner = logs.A.copy()
         inner.data = inner.data * (scaling.columns / scaling.rhs)[inner.indices]
-        logs = LogTerms(logs.name, factor * scaling.cost * logs.weights, inner, logs.constant)
+        logs = replace(logs, weights=factor * scaling.cost * logs.weights, A=inner)
     return program.replace(
         sense="min",
         c=scaling.costs(factor * program.c),
@@ -303,8 +304,7 @@ def reduced_costs(program: Program, x: np.ndarray, row_duals: np.ndarray) -> np.
     """Return gradient − Aᵀ·duals: ∂objective/∂(bound) where a bound is active."""
     gradient = program.c
     if program.logs is not None:
-        inner = program.logs.A @ x + program.logs.constant
-        gradient = gradient + program.logs.A.T @ (program.logs.weights / inner)
+        gradient = gradient + program.logs.A.T @ program.logs.slopes(program.logs.arguments(x))
     return np.asarray(gradient - program.A.T @ row_duals)
 
 

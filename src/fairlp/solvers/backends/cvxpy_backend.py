@@ -17,7 +17,7 @@ from .cvxpy_model import build
 
 _LP = frozenset({Capability.LP, Capability.DUALS})
 _MILP = frozenset({Capability.LP, Capability.MILP})
-_LOG = Capability.LOG
+_LOG, _POWER = Capability.LOG, Capability.POWER
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Known:
 KNOWN: dict[str, Known] = {
     "CLARABEL": Known(
         "clarabel",
-        _LP | {_LOG},
+        _LP | {_LOG, _POWER},
         {"primal_tolerance": "tol_feas", "dual_tolerance": "tol_gap_abs", "time_limit": "time_limit"},
     ),
     "SCS": Known(
         "scs",
-        _LP | {_LOG},
+        _LP | {_LOG, _POWER},
         {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel", "time_limit": "time_limit_secs"},
         first_order=True,
     ),
@@ -81,7 +81,7 @@ KNOWN: dict[str, Known] = {
         },
         no_gap=("MIPGap", "MIPGapAbs"),
     ),
-    "MOSEK": Known("mosek", _LP | {Capability.MILP, _LOG}, {}),
+    "MOSEK": Known("mosek", _LP | {Capability.MILP, _LOG, _POWER}, {}),
     "COPT": Known("coptpy", _LP | {Capability.MILP, _LOG}, {"time_limit": "TimeLimit", "threads": "Threads"}),
     "XPRESS": Known("xpress", _LP | {Capability.MILP}, {"time_limit": "maxtime", "threads": "threads"}),
     "CPLEX": Known("cplex", _LP | {Capability.MILP}, {}),

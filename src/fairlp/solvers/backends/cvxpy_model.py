@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...models.notation.model import Model
-from ...models.programs.program import Block, Program
+from ...models.programs.program import Block, LogTerms, Program
 from ...models.programs.solution import Solution, Termination
 from .base import reduced_costs, sign
 
@@ -43,7 +43,7 @@ class Built:
 
 
 def lower(model: Model) -> Any:
-    """Return a CVXPY problem, logarithms included.
+    """Return a CVXPY problem, logarithms and powers included.
 
     A variable over indices has their shape (``problem.var_dict["g"]``); one with a mask is a vector of the elements
     that exist, in order. Constraints come one for each block and side, in the order of the model; go on with
@@ -74,8 +74,7 @@ def build(program: Program) -> Built:
         if program.c[block.slice].any()
     )
     if program.logs is not None:
-        inner = _times(program.logs.A, program, flat) + program.logs.constant
-        objective = objective + program.logs.weights @ cp.log(inner)
+        objective = objective + _concave(cp, program.logs, program, flat)
     built.problem = cp.Problem(
         cp.Maximize(objective) if program.sense == "max" else cp.Minimize(objective), constraints
     )
@@ -135,6 +134,19 @@ def _variable(cp: Any, block: Block, program: Program) -> Any:
     if whole.any() and not whole.all():  # a block of a file may be mixed
         return cp.Variable(shape, name=block.name, integer=np.nonzero(whole.reshape(shape)))
     return cp.Variable(shape, name=block.name, integer=bool(whole.any()))
+
+
+def _concave(cp: Any, logs: LogTerms, program: Program, flat: list[Any]) -> Any:
+    """Return the logarithms (exponential cones) and powers (power cones) of the objective."""
+    parts: list[Any] = []
+    for alpha in np.unique(logs.alpha):
+        some = np.flatnonzero(logs.alpha == alpha)
+        inner = _times(logs.A[some], program, flat) + logs.constant[some]
+        if alpha == 1:
+            parts.append(logs.weights[some] @ cp.log(inner))
+        else:  # the exact exponent, where CVXPY would take a fraction near it
+            parts.append(logs.weights[some] / (1 - alpha) @ cp.power(inner, 1 - alpha, approx=False))
+    return sum(parts[1:], parts[0])
 
 
 def _times(matrix: Any, program: Program, flat: list[Any]) -> Any:

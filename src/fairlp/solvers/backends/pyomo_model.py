@@ -18,6 +18,7 @@ from ...models.notation.expressions import (
     Index,
     Log,
     Parameter,
+    Power,
     Product,
     Quotient,
     Range,
@@ -143,6 +144,8 @@ class _Builder:
                 return self(node.left, at) / self(node.right, at)
             case Log():
                 return self.pyo.log(self(node.argument, at))
+            case Power():
+                return self(node.argument, at) ** node.exponent
             case SumOver():
                 places = itertools.product(*(range(len(index)) for index in node.over))
                 symbols = [index.symbol for index in node.over]

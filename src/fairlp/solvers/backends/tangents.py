@@ -1,10 +1,10 @@
-"""A weighted sum of logarithms on any LP solver: a few linear programs with tangents, and a certified gap.
+"""A weighted sum of logarithms and powers on any LP solver: linear programs with tangents, and a certified gap.
 
-Each argument z of a logarithm is cut into segments: on segment s, log is replaced from above by its tangent at a point
-p_s, so that z = Σ_s u_s with 0 ≤ u_s ≤ (length of segment s) and the objective grows by u_s/p_s. The linear program
-bounds the true optimum from above, its point gives a value from below. The grid of tangents is then drawn around the
-point sixteen times finer (or wider again, where the point lies at its edge), until the two meet. Each program is solved
-afresh, because its segments need other scales than the last one's.
+Each argument z of a term is cut into segments: on segment s, the term is replaced from above by its tangent at a point
+p_s, so that z = Σ_s u_s with 0 ≤ u_s ≤ (length of segment s) and the objective grows by u_s·p_s^(−α): u_s/p_s for a
+logarithm. The linear program bounds the true optimum from above, its point gives a value from below. The grid of
+tangents is then drawn around the point sixteen times finer (or wider again, where the point lies at its edge), until
+the two meet. Each program is solved afresh, because its segments need other scales than the last one's.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
     if isinstance(first, Solution):
         return first
     options = options.tightened(backend)
-    scale = float(abs(logs.weights).sum())
-    center, width = np.log(first), np.full(len(first), _WIDEST)
-    spent, best, bound = 0.0, -np.inf, np.inf
+    widest = _WIDEST / np.maximum(logs.alpha, 1.0)
+    center, width = np.log(first), widest
+    spent, best, bound, scale = 0.0, -np.inf, np.inf, 1.0
     found: list[tuple[float, float, Solution]] = []  # error of the optimality conditions, value, answer
     for step in range(1, _MOST + 1):
         if options.time_limit is not None and perf_counter() - begin >= options.time_limit:
@@ -70,9 +70,16 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         x = solution.x[: program.n_columns]
         duals = None if solution.row_duals is None else solution.row_duals[: program.n_rows]
         z = logs.A @ x + logs.constant
-        if found and not (z > 0).all():
-            break  # so short are the segments now that the solver takes them for nothing
-        constant = float(logs.weights @ (np.log(grid[:, 0]) - 1.0))
+        cell = 2 * width / (_POINTS - 1)
+        if not (z > 0).all():
+            if found:
+                break  # so short are the segments now that the solver takes them for nothing
+            # below the grid, or worth too little beside the others for the solver to see
+            center, width = np.log(np.clip(z, grid[:, 0], grid[:, -1])), np.maximum(2 * cell, _FINEST)
+            width = np.where(z <= kinks[:, 1], widest, width)
+            continue
+        constant = logs.value(grid[:, 0]) - float(logs.slopes(grid[:, 0]) @ grid[:, 0])
+        scale = float(abs(logs.slopes(z) @ z))
         bound = min(bound, -sign(program) * (solution.objective + constant))
         value = -sign(program) * program.objective_value(x)
         best = max(best, value)
@@ -83,10 +90,9 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
             return found[-1][2]
         if (width <= _FINEST).all():
             break
-        cell = 2 * width / (_POINTS - 1)
         edge = (z <= kinks[:, 1]) | (z >= kinks[:, -2])
         center = np.log(np.clip(z, grid[:, 0], grid[:, -1]))
-        width = np.where(edge & (width > _FINEST), np.minimum(4 * width, _WIDEST), np.maximum(2 * cell, _FINEST))
+        width = np.where(edge & (width > _FINEST), np.minimum(4 * width, widest), np.maximum(2 * cell, _FINEST))
     return _last_digits(program, backend, found, bound, best, scale, step)
 
 
@@ -103,10 +109,13 @@ def _last_digits(
     good = [entry for entry in found if bound - entry[1] <= VERIFIED * scale and entry[0] <= CONFORMANCE_LOGS]
     if good:
         return min(good, key=lambda entry: entry[0])[2]
+    words = "what some terms are worth is below the tolerance of the solver"
+    if found:
+        error = min(error for error, _, _ in found)
+        words = f"a relative gap of {(bound - best) / scale:.1e} and optimality conditions off by {error:.1e}"
     raise NotConvergedError(
-        f"{backend.name}: tangents of {program.name!r} stopped after {programs} programs at a relative gap of "
-        f"{(bound - best) / scale:.1e} and optimality conditions off by {min(error for error, _, _ in found):.1e}; "
-        "use a back end with logarithms (solver='cvxpy:CLARABEL')"
+        f"{backend.name}: tangents of {program.name!r} stopped after {programs} programs: {words}; use a back end with "
+        "logarithms and powers (solver='interior-point' or 'cvxpy:CLARABEL')"
     )
 
 
@@ -124,15 +133,24 @@ def _segmented(program: Program, grid: np.ndarray) -> tuple[np.ndarray, Program]
 
     logs = program.logs
     assert logs is not None
-    ratio = np.diff(grid, axis=1) / grid[:, :-1]
-    kinks = grid[:, 1:] * np.log1p(ratio) / ratio  # where neighbouring tangents meet
+    kinks = grid[:, :-1] * _meeting(np.diff(np.log(grid), axis=1), logs.alpha[:, None])
     ends = np.column_stack([np.zeros(len(grid)), kinks, np.full(len(grid), np.inf)])
     lengths = np.diff(ends, axis=1).reshape(-1)
-    costs = np.concatenate([program.c, (logs.weights[:, None] / grid).reshape(-1)])
+    costs = np.concatenate([program.c, (logs.weights[:, None] * grid ** -logs.alpha[:, None]).reshape(-1)])
     count, size = len(grid), len(lengths)
     of = np.repeat(np.arange(count), _POINTS)  # the logarithm that a segment belongs to
     segments = csc_array((-np.ones(size), of, np.arange(size + 1)), shape=(count, size))
     return kinks, _extended(program, logs.A, segments, -logs.constant, costs, lengths, program.sense)
+
+
+def _meeting(steps: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Return where the tangents at p and at p·exp(step) meet, as a multiple of p.
+
+    The slope is p^(−α); the tangent's value at 0 is α/(1−α)·p^(1−α), log p − 1 at α = 1.
+    """
+    power = np.where(alpha == 1, 1.0, 1.0 - alpha)
+    rise = np.where(alpha == 1, steps, np.expm1(power * steps) / power)
+    return np.asarray(rise / (-np.expm1(-alpha * steps) / alpha))
 
 
 def _positive_point(backend: Backend, program: Program, options: Options) -> np.ndarray | Solution:

@@ -36,7 +36,7 @@ class InteriorPoint(BaseBackend):
         End at a vertex of the linear program: few servers a user, a basis, and the last digits.
     """
 
-    capabilities = frozenset({Capability.LP, Capability.LOG, Capability.DUALS})
+    capabilities = frozenset({Capability.LP, Capability.LOG, Capability.POWER, Capability.DUALS})
     package = "scipy"
     install = "pip install scipy"
     honours = frozenset({"time_limit", "threads", "device"})

@@ -7,6 +7,7 @@
 
 A row j of user n[j] is a lower bound on X (σ = −1) or an upper one (σ = 1; then a = 0). With logarithms, maximise
 Σ e[j]·log X[n[j]] over the rows that have a weight e: there u is X itself, and u·v = e takes the place of u·v = 0.
+With powers, of slope e·X^(−α), it is u^α·v = e, solved in logarithms: α·log u + log v = log e.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...tolerances import INTERIOR_AIM
+from ...tolerances import INTERIOR_ACCEPTED, INTERIOR_AIM
 from .arrays import Array, Grouped, dot, namespace, numbers
 from .blocks import NormalEquations
 from .region import Region
@@ -47,6 +48,8 @@ class UserRows:
         a and b of the bound a·t + b.
     weight : ndarray
         e of the logarithm, 0 where the row is a bound.
+    alpha : ndarray
+        α of the power, 1 for a logarithm and where the row is a bound.
     """
 
     user: Array
@@ -54,6 +57,7 @@ class UserRows:
     slope: Array
     bound: Array
     weight: Array
+    alpha: Array
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class Face:
 
 @dataclass(frozen=True)
 class Problem:
-    """Maximise t, or the logarithms, over a region and rows on its users (a row at least for every user).
+    """Maximise t, or the logarithms or powers, over a region and rows on its users (a row at least for every user).
 
     With a face, over the points on it only.
     """
@@ -151,6 +155,9 @@ class Iterate:
             rows -= float(xp.sum(numbers(problem.face.full)))
         #: 1 where u·v vanishes, else 0
         self.vanishing = numbers(self.barrier)
+        #: where u^α·v is given instead
+        self.curved = ~self.barrier & (problem.rows.alpha != 1)
+        self.has_powers = bool(xp.any(self.curved))
         self.terms = problem.region.pairs + rows + float(xp.sum(self.vanishing))
 
     def values(self, at: Step) -> Array:
@@ -160,6 +167,19 @@ class Iterate:
     def products(self, at: Step) -> float:
         """Return the sum of the products that vanish at the optimum, at a point."""
         return dot(at.x, at.z) + dot(at.s, at.p) + dot(at.u * self.vanishing, at.v)
+
+    def worth(self, u: Array) -> Array:
+        """Return what u·v is at the optimum, given u: e·u^(1−α), 0 where it is a bound's; shape (J,)."""
+        return self.problem.rows.weight * u ** (1.0 - self.problem.rows.alpha)
+
+    def missing(self, at: Step) -> Array:
+        """Return what u·v are to change by, to first order, to be what they are at the optimum; shape (J,)."""
+        linear = self.problem.rows.weight - at.u * at.v
+        if not self.has_powers:
+            return linear
+        rows, xp = self.problem.rows, self.xp
+        logs = xp.log(xp.where(self.curved, rows.weight / at.v, 1.0)) - rows.alpha * xp.log(at.u)
+        return xp.where(self.curved, at.u * at.v * logs, linear)
 
     def measure(self) -> None:
         """Compute residuals, the mean product and the gap here (all relative)."""
@@ -173,9 +193,13 @@ class Iterate:
         if problem.has_level:
             dual = dot(region.capacities, at.p) + dot(rows.sign * rows.bound, at.v)
             self.gap = abs(dual - at.t) / abs(dual)
-        else:  # at the optimum everything given out is worth Σ e
-            aside = float(xp.max(xp.where(self.barrier, 0.0, abs(at.u * at.v - rows.weight))))
-            self.gap = max(products, aside) / float(xp.sum(rows.weight))
+        else:  # at the optimum everything given out is worth Σ e, or Σ e·u^(1−α)
+            worth = self.worth(at.u)
+            aside = float(xp.max(xp.where(self.barrier, 0.0, abs(at.u * at.v - worth))))
+            self.gap = max(products, aside) / float(xp.sum(worth))
+            if self.has_powers:  # what is worth next to nothing is to be right, too, where floats can tell
+                apart = xp.where(self.curved, abs(self.missing(at) / (at.u * at.v)), 0.0)
+                self.gap = max(self.gap, INTERIOR_ACCEPTED * min(float(xp.max(apart)), 1.0) ** 0.5)
         costs = region.priced(at.p, self.values(at))
         if region.allowed is not None:
             costs = xp.where(region.allowed, costs, at.z)
@@ -196,7 +220,7 @@ class Iterate:
         if region.allowed is not None:
             self.theta = xp.where(region.allowed, self.theta, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            self.slack_ratio, self.ratio = at.s / at.p, at.v / at.u
+            self.slack_ratio, self.ratio = at.s / at.p, rows.alpha * at.v / at.u
         if self.problem.face is not None:  # free prices, held back by as little as the factors need
             self.slack_ratio = xp.where(self.problem.face.full, _PROXIMAL, self.slack_ratio)
             self.ratio = xp.where(self.problem.face.equal, 1.0 / _PROXIMAL, self.ratio)
@@ -220,7 +244,7 @@ class Iterate:
         with np.errstate(divide="ignore", invalid="ignore"):
             slack, excess = (_MATTERS * xp.maximum(own, aim / price) for own, price in ((at.s, at.p), (at.u, at.v)))
             of_slack, of_price = products.sp / at.p, products.uv / at.u
-            back = products.uv / at.v
+            back = products.uv / (rows.alpha * at.v)
         if face is not None:
             slack = xp.where(face.full, INTERIOR_AIM * region.capacities, slack)
             excess = xp.where(face.equal, INTERIOR_AIM * rows.bound, excess)
@@ -328,7 +352,7 @@ def _start(problem: Problem) -> Step:
         scale = 1.0 / dot(rows.slope, v)
         p, v = p * scale, v * scale
     else:
-        v = problem.of_users(problem.by_user(rows.weight)) / own
+        v = problem.of_users(problem.by_user(rows.weight * own ** (1.0 - rows.alpha))) / own
         v = xp.where(rows.weight > 0, v, _VALUE * v / xp.maximum(each, 1.0))
         p *= _DEAR * float(xp.max(problem.by_user(-rows.sign * v) / lowest))
     u = rows.sign * (rows.bound + rows.slope * t - own)

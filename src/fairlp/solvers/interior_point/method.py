@@ -159,7 +159,7 @@ def _part(length: float) -> float:
 def _affine(iterate: Iterate) -> Products:
     """Return what takes all products to where they are at the optimum."""
     at = iterate.at
-    return Products(-at.x * at.z, -at.s * at.p, iterate.problem.rows.weight - at.u * at.v)
+    return Products(-at.x * at.z, -at.s * at.p, iterate.missing(at))
 
 
 def _recentred(iterate: Iterate, trial: Step, aim: float) -> Products:

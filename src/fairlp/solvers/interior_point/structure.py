@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from .region import places as places_of
 
 #: A Program and what was found in it must agree at a random point, to this many roundings of a row's terms.
 _PROBE_SEED, _ROUNDINGS = 20261120, 1000
+_COLUMNS = tuple(column.name for column in fields(UserRows))
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Places:
     row : ndarray of int, shape (J,)
         Row of each row on a user, −1 where it is a variable's bound or a logarithm.
     coefficient : ndarray, shape (J,)
-        What the row has before the user's total.
+        What the row, or the term of the objective, has before the user's total.
     level : int
         Column of t, −1 where there is none.
     """
@@ -87,7 +88,7 @@ class Structure:
         if not len(kept) or (above & (rows.bound <= 0) & np.isin(rows.user, kept)).any():
             return None
         wanted = np.isin(rows.user, kept)
-        rows = UserRows(*(getattr(rows, name)[wanted] for name in ("user", "sign", "slope", "bound", "weight")))
+        rows = UserRows(*(getattr(rows, name)[wanted] for name in _COLUMNS))
         row, coefficient = row[wanted], coefficient[wanted]
         servers = variable.shape[1] if len(variable.shape) == 2 else 1
         demands = np.zeros((len(first), len(capacity) // servers))
@@ -102,7 +103,7 @@ class Structure:
             pair = np.take_along_axis(pair, user, axis=1)
         allowed = pair >= 0
         region = Region(demands[kept], upper, None if allowed.all() else allowed, user=user)
-        rows = UserRows(np.searchsorted(kept, rows.user), rows.sign, rows.slope, rows.bound, rows.weight)
+        rows = UserRows(np.searchsorted(kept, rows.user), rows.sign, rows.slope, rows.bound, rows.weight, rows.alpha)
         places = Places(pair, capacity, row, coefficient, level)
         if not _is_open(region) or not _agrees(program, region, rows, places):
             return None
@@ -113,13 +114,16 @@ class Structure:
         """Return the structure in units of its own."""
         region, unit, pool = region.scaled()
         slope, bound = rows.slope * unit[rows.user], rows.bound * unit[rows.user]
-        weight, level_unit, worth = rows.weight, 1.0, float(rows.weight.sum())
+        # e·u(k·X) has the slope e·k^(1−α)·X^(−α); they are worth 1 together where all have an equal part
+        power = 1.0 - rows.alpha
+        weight = rows.weight * np.where(rows.weight > 0, places.coefficient / unit[rows.user], 1.0) ** power
+        level_unit, worth = 1.0, float(weight @ (1.0 / len(unit)) ** power)
         if places.level >= 0:
             level_unit = float((np.bincount(rows.user, slope, minlength=len(unit)) @ region.demands).max())
             worth = 1.0 / level_unit
         else:
             weight = weight / worth
-        problem = Problem(region, UserRows(rows.user, rows.sign, slope / level_unit, bound, weight))
+        problem = Problem(region, UserRows(rows.user, rows.sign, slope / level_unit, bound, weight, rows.alpha))
         row_unit = rows.sign * unit[rows.user] / places.coefficient * worth
         return cls(program, places, problem, row_unit, unit, pool / worth, level_unit)
 
@@ -226,12 +230,12 @@ def _user_rows(
     helpful = below[(low[below] > 0) | (slope[at[below]] > 0)]
     for some, sign, bound in ((helpful, -1.0, low), (above, 1.0, high)):
         factor = coefficient[some]
-        pieces.append((user[some], sign, slope[at[some]] / factor, bound[some] / factor, 0.0, at[some], factor))
+        pieces.append((user[some], sign, slope[at[some]] / factor, bound[some] / factor, 0.0, 1.0, at[some], factor))
     capped = np.flatnonzero(np.isfinite(program.col_upper[first]))
     if capped.size:
         if len(variable.shape) == 2 and variable.shape[1] > 1:
             return None
-        pieces.append((capped, 1.0, 0.0, program.col_upper[first[capped]], 0.0, -1, 1.0))
+        pieces.append((capped, 1.0, 0.0, program.col_upper[first[capped]], 0.0, 1.0, -1, 1.0))
     if program.logs is not None:
         logs = program.logs
         inner = logs.A[:, first].tocoo()
@@ -240,9 +244,10 @@ def _user_rows(
         if inner.nnz != np.count_nonzero(logs.A.indptr[1:] > logs.A.indptr[:-1]) or (inner.data <= 0).any():
             return None
         some = logs.weights[inner.row] > 0
-        pieces.append((inner.col[some], -1.0, 0.0, 0.0, logs.weights[inner.row[some]], -1, 1.0))
-    arrays = [np.concatenate([np.broadcast_to(piece[k], len(piece[0])) for piece in pieces]) for k in range(7)]
-    return UserRows(*arrays[:5]), arrays[5], arrays[6]
+        at = inner.row[some]
+        pieces.append((inner.col[some], -1.0, 0.0, 0.0, logs.weights[at], logs.alpha[at], -1, inner.data[some]))
+    arrays = [np.concatenate([np.broadcast_to(piece[k], len(piece[0])) for piece in pieces]) for k in range(8)]
+    return UserRows(*arrays[:6]), arrays[6], arrays[7]
 
 
 def _is_open(region: Region) -> bool:

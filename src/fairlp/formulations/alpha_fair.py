@@ -1,0 +1,121 @@
+"""α-fairness: from the largest total share (α = 0) by proportional fairness (α = 1) to max-min fairness (α = ∞)."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..errors import InstanceError
+from ..models.instances.instance import Instance
+from ..models.notation.expressions import Expression, log, power
+from ..models.notation.model import Model
+from . import max_min, normalisers, region
+from .region import able_users, task_limits, where_runs
+
+#: Proportional fairness.
+DEFAULT = 1.0
+SOURCE = "Mo and Walrand, 2000; Joe-Wong, Sen, Lan and Chiang, 2013"
+
+
+def alpha_fair(instance: Instance, alpha: float = DEFAULT) -> Model:
+    """α-fairness (Mo and Walrand, 2000), of weighted dominant shares s[n] = x[n]/(φ[n]Γ[n]), on any servers.
+
+    Maximise Σ φ[n]·s[n]^(1−α)/(1−α), at α = 1 Σ φ[n]·log s[n]; at α = ∞ the smallest s[n] (DRFH, the first round of
+    a leximin). Whoever can run nothing has no term. Shares are counted in units of a level that all can have, which
+    changes no optimum and keeps powers within floats.
+
+    Parameters
+    ----------
+    instance : Instance
+    alpha : float
+        From 0, the largest total share, to infinity, max-min fairness; 1, the default, is proportional fairness.
+
+    Raises
+    ------
+    InstanceError
+        When α is not a number from 0 to infinity.
+    """
+    alpha = checked(alpha)
+    if alpha == np.inf:
+        return max_min.drfh(instance)
+    n, i, r = instance.users, instance.servers, instance.resources
+    able = able_users(instance)
+    alone = normalisers.dominant(instance)
+    model = Model("alpha-fairness", SOURCE, (n, i, r))
+    unit = instance.user_weights * reference(instance)
+    phi = model.parameter("phi", n, np.where(able, instance.user_weights, 0.0), "weight of n (0: no term)")
+    level = model.parameter("l", n, np.where(able, unit, 1.0), "global dominant share of n at the level of reference")
+    d = model.parameter("d_hat", (n, r), normalisers.normalised_demands(instance), "demand of n per dominant one")
+    available = instance.capacities * instance.counts[:, None] / instance.pool
+    c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
+    pool = model.parameter("C", r, instance.pool, "capacity of the pool")
+    gamma = model.parameter("Gamma", n, alone, "tasks n could run alone on the pool")
+    where = where_runs(model, instance, instance.runnable() & able[:, None])
+    g = model.variable("g", n, i, where=where, doc="global dominant share of n on i")
+    model.constraint("capacity", (d * g).sum(n) <= c)
+    task_limits(model, instance, g.sum(i), max_min.LIMIT, unit=alone, who=able)
+    model.define("tasks", gamma * g)
+    model.define("capacity_unit", pool)
+    model.maximize((phi * utility(g.sum(i) / level, alpha)).sum(n))
+    return model
+
+
+def utility(share: Expression, alpha: float) -> Expression:
+    """Return u_α of a share: s^(1−α)/(1−α), log s at α = 1."""
+    if alpha == 0:
+        return share
+    return log(share) if alpha == 1 else power(share, 1 - alpha) / (1 - alpha)
+
+
+def reference(instance: Instance) -> float:
+    """Return the lowest s[n] where every server is divided by weights: a level that all can have at once."""
+    able = able_users(instance)
+    if not able.any():
+        return 1.0
+    part = instance.gamma().sum(axis=1)[able] / normalisers.dominant(instance)[able]
+    return float(part.min() / instance.user_weights[able].sum())
+
+
+def better(instance: Instance, levels: np.ndarray, alpha: float) -> Model:
+    """Return the linear program whose prices bound how far levels (shape (N,)) are from the optimum.
+
+    Maximise Σ w[n]·s[n] over all feasible s, w[n] being what one more unit of s[n] is worth at these levels: the first
+    order of the mean level. At α = ∞ it is DRFH's own, the smallest level.
+    """
+    if alpha == np.inf:
+        return max_min.drfh(instance)
+    n = instance.users
+    able = able_users(instance)
+    model = Model("alpha-fairness, first-order condition", "optimality of a concave program", (n, instance.servers))
+    logs = np.log(np.where(able & (levels > 0), levels, 1.0))
+    lowest = logs[able].min()
+    slope = np.where(able, instance.user_weights * np.exp(-alpha * (logs - lowest)), 0.0)
+    unit = instance.user_weights * normalisers.dominant(instance)
+    worth = model.parameter("w", n, np.where(able, slope / unit, 0.0), "what one more task of n is worth")
+    d, c = region.demands(model, instance), region.capacities(model, instance)
+    where = where_runs(model, instance, instance.runnable() & able[:, None])
+    x = model.variable("x", n, instance.servers, where=where, doc="tasks of n on i")
+    model.constraint("capacity", (d * x).sum(n) <= c)
+    task_limits(model, instance, x.sum(instance.servers), max_min.LIMIT, who=able)
+    model.maximize((worth * x.sum(instance.servers)).sum(n))
+    return model
+
+
+def checked(alpha: Any) -> float:
+    """Return α as a float; raise where it is none from 0 to infinity.
+
+    Raises
+    ------
+    InstanceError
+        Also for a name other than "inf".
+    """
+    if isinstance(alpha, str) and alpha.strip().lower() in ("inf", "infinity", "∞"):
+        return float("inf")
+    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not float(alpha) >= 0:
+        raise InstanceError(
+            f"alpha is {alpha!r}; expected a number from 0 (the largest total share) by 1 (proportional fairness) to "
+            "infinity (max-min fairness)"
+        )
+    return float(alpha)

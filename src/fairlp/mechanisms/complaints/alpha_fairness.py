@@ -1,0 +1,155 @@
+"""α-fairness on any servers: one program for every α, closed by what exists at 0, 1 and ∞, and proved by prices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import NotDefinedError
+from ...formulations.alpha_fair import DEFAULT, alpha_fair, better, checked
+from ...formulations.normalisers import entitled
+from ...formulations.region import able_users
+from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers
+from ...models.programs.certificate import Verdict
+from ...solvers.interior_point import INTERIOR
+from ...tolerances import MEAN_LEVEL, SETTLED_LEVELS, VERIFIED
+from ..allocation import Allocation
+from ..capacity import within_capacity
+from ..max_min.methods import leximin_lp
+from ..max_min.rounds import is_one_server
+from ..mechanism import Asked, Mechanism, Outcome, Tasks
+from . import proportional
+from .mean_level import Proof, proof
+
+
+def optimum(asked: Asked, *, limit: Mechanism) -> Outcome:
+    """The optimum through a solver: at 1 as proportional fairness, at ∞ by the rounds of ``limit``, a leximin."""
+    alpha = asked_alpha(asked.parameters)
+    if alpha == np.inf:
+        method = limit.fastest(asked.instance, {}) if asked.solver == INTERIOR else None
+        run = leximin_lp if method is None or method.solves else method.run
+        return run(replace(asked, mechanism=limit, parameters={}))
+    instance = asked.instance
+    if not able_users(instance).any():
+        nothing = np.zeros((len(instance.users), len(instance.servers)))
+        return Tasks(nothing, gap=0.0, certificate=Verdict(True, "nobody can run anything"))
+    found = _proportional(asked) if alpha == 1 else _through_solver(asked, alpha)
+    with asked.phase("check"):
+        return _certified(asked, found, alpha)
+
+
+def asked_alpha(parameters: Mapping[str, Any]) -> float:
+    """Return α of the options of a call; raise where it is none."""
+    given = parameters.get("alpha")
+    return checked(DEFAULT if given is None else given)
+
+
+def _proportional(asked: Asked) -> Tasks:
+    """Return the optimum at α = 1: users' entitlements are their weights."""
+    weights = asked.instance.user_weights
+    instance = asked.instance.derived(entitlements=weights / weights.sum())
+    one = asked.solver == INTERIOR and is_one_server(instance)
+    run = proportional.one_server if one else proportional.convex
+    return run(replace(asked, instance=instance))
+
+
+def _through_solver(asked: Asked, alpha: float) -> Tasks:
+    """Return the optimum of the model, on merged servers."""
+    instance = asked.instance
+    small, servers = merge_servers(instance) if asked.merge else (instance, None)
+    model = alpha_fair(small, alpha)
+    solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
+    assert solution.x is not None
+    shape = (len(small.users), len(small.servers))
+    tasks = within_capacity(small, np.maximum(np.asarray(model.evaluate("tasks", solution.x)).reshape(shape), 0.0))
+    prices = None
+    if solution.row_duals is not None:
+        block = model.compile().row_block("capacity")
+        prices = np.maximum(solution.row_duals[block.slice].reshape(small.capacities.shape), 0.0) / small.pool
+    notes: tuple[str, ...] = ()
+    if servers is not None and servers.merges:
+        tasks = tasks[:, servers.of] * servers.factor
+        prices = None if prices is None else prices[servers.of]
+        notes = (f"solved with {len(small.servers)} servers instead of {len(servers.of)}: identical ones were merged",)
+    return Tasks(tasks, prices=prices, notes=notes, times=solution.times)
+
+
+def _certified(asked: Asked, found: Tasks, alpha: float) -> Tasks:
+    """Return the outcome with what its prices prove, in place of what a solver says."""
+    instance = asked.instance
+    entitled_tasks = entitled(instance, asked.mechanism.gamma(instance))
+    if found.prices is None or not np.isfinite(found.prices).all():
+        words = "not proved: the solver gives no duals, so that no prices bound the mean level; certify() proves it"
+        return replace(found, entitled=entitled_tasks, gap=None, certificate=None, unproved=words)
+    shown = proof(instance, found.tasks, found.prices, alpha)
+    unproved = ""
+    if shown.gap > tolerance(asked.solver):
+        unproved = f"not proved: the mean level may be {shown.gap:.1e} of itself below its maximum"
+    elif shown.conditions > max(SETTLED_LEVELS, tolerance(asked.solver) ** 0.5):
+        unproved = (
+            "the mean level is proved, not every user's own: what some cost and what they are worth differ by "
+            f"{shown.conditions:.1e} of the latter, which floats cannot settle at alpha = {alpha:g}"
+        )
+    return replace(
+        found,
+        entitled=entitled_tasks,
+        prices=shown.prices,
+        gap=shown.gap,
+        certificate=verdict(shown, tolerance(asked.solver)),
+        unproved=unproved,
+    )
+
+
+def tolerance(solver: str) -> float:
+    """Return the gap that is accepted of a solver: our own method ends at the last digits."""
+    return MEAN_LEVEL if solver == INTERIOR else VERIFIED
+
+
+def verdict(shown: Proof, accepted: float) -> Verdict:
+    """Return whether prices prove the mean level."""
+    words = (
+        f"mean level {shown.mean:.9g}, at most {shown.bound:.9g} by prices: gap {shown.gap:.1e}, optimality "
+        f"conditions {shown.conditions:.1e}"
+    )
+    good = shown.gap <= accepted
+    return Verdict(good, f"optimal, proved ({words})" if good else f"not proved: {words}")
+
+
+def prove(allocation: Allocation, exact: bool = False, *, limit: Mechanism) -> Verdict:
+    """Return whether an allocation is α-fair, by prices of a linear program of its own; at ∞ as ``limit`` proves it."""
+    if exact:
+        raise NotDefinedError("alpha-fair levels are not rational, so there is no exact certificate of them")
+    if allocation.residual > VERIFIED:
+        return Verdict(False, f"infeasible: a capacity, limit or placement is violated by {allocation.residual:.3g}")
+    alpha = asked_alpha(allocation.parameters)
+    if alpha == np.inf:
+        assert limit.prove is not None
+        return limit.prove(replace(allocation, mechanism=limit.name, parameters={}), False)
+    if not able_users(allocation.instance).any():
+        return Verdict(True, "optimal, proved (nobody can run anything)")
+    return verdict(_shown(allocation, alpha), VERIFIED)
+
+
+def mean_level_gap(allocation: Allocation) -> float:
+    """Return how far the mean level of an α-fair allocation is from its maximum at most, by a linear program."""
+    alpha = asked_alpha(allocation.parameters)
+    if alpha == np.inf:
+        return 0.0 if allocation.certify().proved else float("inf")
+    return _shown(allocation, alpha).gap if able_users(allocation.instance).any() else 0.0
+
+
+def _shown(allocation: Allocation, alpha: float) -> Proof:
+    """Return what the prices of the linear program at these levels prove."""
+    instance: Instance = allocation.instance
+    small, servers = merge_servers(instance)
+    model = better(small, allocation.levels.to_numpy(), alpha)
+    solution = model.solve().require_optimal()
+    assert solution.row_duals is not None
+    block = model.compile().row_block("capacity")
+    prices = np.maximum(solution.row_duals[block.slice].reshape(small.capacities.shape), 0.0)
+    of = np.arange(len(instance.servers)) if servers is None else servers.of
+    return proof(instance, allocation.tasks_array, prices[of], alpha)
