@@ -22,6 +22,7 @@ from .clusters.reading import snapshot as snapshot
 from .clusters.result import Snapshot as Snapshot
 from .errors import FairlpError as FairlpError
 from .errors import FairlpWarning as FairlpWarning
+from .ledger.reproducing import reproduce as reproduce
 from .mechanisms.allocation import Allocation as Allocation
 from .mechanisms.arrivals.online import Arrivals as Arrivals
 from .mechanisms.arrivals.result import DynamicAllocation as DynamicAllocation
@@ -49,6 +50,8 @@ from .models.programs.solution import Solution as Solution
 from .models.programs.solution import Status as Status
 from .models.programs.solution import Termination as Termination
 from .reports.charts import charts as charts
+from .reports.frontier import Frontier as Frontier
+from .reports.frontier import frontier as frontier
 from .reports.page import report as report
 from .reports.tables import fair_shares as fair_shares
 from .reports.what_if import what_if as what_if

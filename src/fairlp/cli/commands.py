@@ -1,10 +1,11 @@
-"""The commands that share a cluster: allocate, compare, validate."""
+"""The commands that share a cluster: allocate, compare, frontier, validate."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -173,6 +174,74 @@ def compare(
         from ..plots import plot_comparison
 
         report.save(plot_comparison(found))
+
+
+@app.command()
+@grouped
+def frontier(
+    *,
+    instance: InstanceArgument,
+    alphas: Annotated[
+        str | None,
+        typer.Option(
+            "--alphas",
+            metavar="LIST",
+            show_default=False,
+            help="α by commas, such as 0.5,1,2; 0 and inf are always there. By default 0, ¼, ½, 1, 2, 4, 8, 16, inf.",
+        ),
+    ] = None,
+    observed: Annotated[
+        Path | None,
+        typer.Option(
+            "--observed",
+            metavar="FILE",
+            show_default=False,
+            help="CSV of what a scheduler did, to be put beside: user and a column for each server, or user, server, "
+            "tasks.",
+        ),
+    ] = None,
+    solver: SolverOption = "highs",
+    time_limit: TimeLimitOption = None,
+    option: ExtraOption = None,
+    report: DrawnReport,
+) -> None:
+    """Say what fairness costs in efficiency, and efficiency in fairness, by α.
+
+    Example: fairlp frontier khamse-ashari-figure-1 --alphas 0.5,1,2
+    """
+    from ..reports.frontier import ALPHAS
+    from ..reports.frontier import frontier as found_by
+
+    given = load_instance(instance)
+    how = solver_options(option, time_limit)
+    seen = None
+    if observed is not None:
+        from ..models.files.tasks import read_tasks
+
+        seen = read_tasks(observed, given)
+    found = found_by(given, ALPHAS if alphas is None else _numbers(alphas), observed=seen, solver=solver, **how)
+
+    def text(console: Console) -> None:
+        report_table(console, found.table, "α-fair allocations")
+        report_table(console, found.markers, "Beside them")
+        for alpha, why in found.failed.items():
+            console.print(f"alpha {alpha:g}: {why}")
+
+    def data() -> dict[str, Any]:
+        failed = [{"alpha": alpha, "why": why} for alpha, why in found.failed.items()]
+        return {"table": records(found.table), "markers": records(found.markers), "failed": failed}
+
+    report.deliver(text=text, data=data, frame=lambda: found.table)
+    if report.plot is not None:
+        report.save(found.plot())
+
+
+def _numbers(text: str) -> list[float]:
+    """Return the numbers of a list by commas."""
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no list of numbers, such as 0.5,1,2", param_hint="'--alphas'") from None
 
 
 @app.command()

@@ -7,6 +7,7 @@ returns a ``matplotlib.figure.Figure`` that needs no display and is not known to
 from __future__ import annotations
 
 from .allocations import plot_allocation, plot_comparison, plot_shares, plot_utilization
+from .frontiers import plot_frontier
 from .membership import plot_convergence, plot_tracking
 from .queues import plot_queues
 from .simulations import (
@@ -28,6 +29,7 @@ __all__ = [
     "plot_completion_times",
     "plot_convergence",
     "plot_dedicated_clouds",
+    "plot_frontier",
     "plot_queues",
     "plot_reductions",
     "plot_shares",
