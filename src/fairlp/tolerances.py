@@ -33,6 +33,9 @@ CONFORMANCE_LOGS: Final = 1e-4
 #: Numbers of an instance that are smaller than this part of the largest of their kind are beside a solver's rounding:
 #: levels are settled in rationals then, or said not to be proved.
 DELICATE: Final = 1e-6
+#: Levels that errors of earlier rounds may have moved by more than this, relatively, are settled in rationals, or said
+#: not to be proved.
+UNCERTAIN: Final = 1e-8
 #: Two allocations (totals or shares) are called equal when they differ by at most this, relative to the larger.
 AGREEMENT: Final = 1e-9
 #: A resource counts as saturated when what is left is at most this fraction of its capacity.

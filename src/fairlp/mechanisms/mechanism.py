@@ -252,7 +252,8 @@ class Tasks:
     """The outcome of a mechanism that shares once: tasks by user and server, and what belongs to them.
 
     The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`; ``entitled`` is φΓ unless given, and
-    ``effort`` what given rates say.
+    ``effort`` what given rates say. ``uncertain`` is the part of itself that a level may be off by, from errors that
+    grew from round to round.
     """
 
     tasks: np.ndarray
@@ -265,6 +266,7 @@ class Tasks:
     certificate: Any = None
     notes: tuple[str, ...] = ()
     unproved: str = ""
+    uncertain: float = 0.0
     times: Mapping[str, float] = field(default_factory=dict)
 
     def answer(self, asked: Asked, times: dict[str, float]) -> Allocation:

@@ -154,6 +154,7 @@ def outcome(instance: Instance, result: LeximinResult) -> Tasks:
         gap=result.gap,
         notes=tuple(_notes(result)),
         unproved=_NO_DUALS if result.gap is None else "",
+        uncertain=result.uncertain,
         times=result.times,
     )
 

@@ -1,9 +1,11 @@
-"""Numbers over many orders of magnitude: where floats cannot decide, rationals do, or the answer says so.
+"""Where floats cannot decide, rationals do, or the answer says so.
 
 A solver's point is right to a tolerance of each capacity. Whoever needs less than that of a resource that others use up
-has a level made of rounding, and a certificate of the program does not see it. So an instance whose numbers span more
-than ``DELICATE`` is solved again in rationals (:mod:`fairlp.solvers.leximin.exact`) where it is small; where it is not,
-the answer carries a note that its levels are not proved.
+has a level made of rounding, and a certificate of the program does not see it: numbers over more orders of magnitude
+than ``DELICATE``. Nor does it see errors of earlier rounds that grow along a chain of users
+(:mod:`fairlp.solvers.leximin.propagation`). Such an instance is solved again in rationals
+(:mod:`fairlp.solvers.leximin.exact`) where it is small; where it is not, the answer carries a note that its levels are
+not proved.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ from ...errors import SolverError, SolverNotAvailableError
 from ...models.instances.instance import Instance, effort
 from ...models.instances.merging import merge_servers
 from ...models.programs.certificate import Verdict
-from ...tolerances import AGREEMENT, DELICATE
+from ...tolerances import AGREEMENT, DELICATE, UNCERTAIN
 from ..certificates import Rationals
 from ..mechanism import Asked, Tasks
 from ..validation import differences
 from .methods import rounds_table
 from .rationals import count_of, of_leximin
 
-#: More pairs of user and server than this are not solved in rationals unasked.
-MOST_EXACT = 200
+#: More eligible pairs of user and server than this are not solved in rationals unasked.
+MOST_EXACT = 300
 
 
 def orders_of_magnitude(instance: Instance, due: np.ndarray) -> float:
@@ -69,7 +71,7 @@ def settled(method: Callable[[Asked], Tasks], rationals: Rationals | None = of_l
             if spread <= 1 / DELICATE and _given_spread(asked.instance) <= 1 / DELICATE:
                 raise
             failure = error
-        if spread <= 1 / DELICATE and outcome is not None:
+        if spread <= 1 / DELICATE and outcome is not None and outcome.uncertain <= UNCERTAIN:
             return outcome
         verdict, tasks = _in_rationals(asked, rationals)
         if verdict.proved:
@@ -77,7 +79,7 @@ def settled(method: Callable[[Asked], Tasks], rationals: Rationals | None = of_l
         if outcome is None:
             assert failure is not None
             raise failure
-        return replace(outcome, unproved=_unproved(spread, verdict))
+        return replace(outcome, unproved=_unproved(spread, outcome.uncertain, verdict))
 
     return settle
 
@@ -87,7 +89,7 @@ def _in_rationals(asked: Asked, rationals: Rationals | None) -> tuple[Verdict, n
     if rationals is None:
         return Verdict(False, "servers are shared one by one"), np.zeros((0, 0))
     instance, none = asked.instance, np.zeros((0, 0))
-    pairs = len(instance.users) * len(merge_servers(instance)[0].servers)
+    pairs = int(merge_servers(instance)[0].runnable().sum())
     if pairs > MOST_EXACT:
         return Verdict(False, f"too large to be solved in rationals, {pairs} pairs of user and server"), none
     try:
@@ -110,12 +112,15 @@ def _of_rationals(
             return replace(outcome, tasks=tasks)
     history = [(float(level), np.flatnonzero(levels == level)) for level in np.unique(levels[levels > 0])]
     what = "had no answer" if outcome is None else f"were off by {off:.1e} of a level"
-    note = f"the numbers span so many orders of magnitude that floats {what}; the levels are those of exact rationals"
+    note = f"rounding decides so much here that floats {what}; the levels are those of exact rationals"
     return Tasks(tasks, rounds=rounds_table(instance, history, tasks), gap=0.0, notes=(note,))
 
 
-def _unproved(spread: float, verdict: Verdict) -> str:
-    return (
-        f"not proved: the numbers span {spread:.0e}, and what is small beside the rounding of what is large may be "
-        f"wrong in levels of small users ({verdict.message})"
+def _unproved(spread: float, uncertain: float, verdict: Verdict) -> str:
+    why = (
+        f"the numbers span {spread:.0e}, and what is small beside the rounding of what is large may be wrong in levels "
     )
+    why += "of small users"
+    if uncertain > UNCERTAIN:
+        why = f"errors of rounding grow from round to round, and levels may be off by {uncertain:.0e} of themselves"
+    return f"not proved: {why} ({verdict.message})"

@@ -35,32 +35,38 @@ class Floored:
         self.proved = 0.0  # the gap of the last program
         self.certificate: Certificate | None = None
         self.floor, self.measure, self.relaxed = np.zeros(len(rows)), np.zeros(len(rows)), 0.0
+        self.way = 0.0  # the part of themselves by which floors are lower
         self.limited = session.options.time_limit is not None
         self.same = SAME_LEVEL if has_duals else max(UNPRICED_LEVEL, 4 * FIRST_ORDER * len(rows))
 
     def raise_floors(self, floor: np.ndarray, measure: np.ndarray) -> None:
         """Put floors into the program; what is only rounding beside the numbers that it is made of is 0."""
         self.floor, self.measure = np.where(abs(floor) <= ROUNDING * measure, 0.0, floor), measure
-        self.session.change(rows=(self.rows, self.floor, np.full(len(self.rows), np.inf)))
+        self._lower(self.way)
+
+    def _lower(self, way: float) -> None:
+        """Load the floors, lower by this part of the numbers that they are made of."""
+        self.session.change(rows=(self.rows, self.floor - way * self.measure, np.full(len(self.rows), np.inf)))
 
     def solve(self) -> Solution:
         """Solve what is loaded; where that fails, begin afresh, and then give the floors of the others a little way.
 
         What the others have is known to rounding only, and what one of them has more by rounding may be what another
-        needs: the last digits decide whether all floors can be kept at once.
+        needs: the last digits decide whether all floors can be kept at once. Where they gave way once they stay as
+        low: the point of this program, which the next one begins at, has used the room.
         """
         solution, failure = self._attempt()
-        attempts = ((relax, other) for relax in FLOOR_RELAXATIONS for other in (True, False))
+        attempts = ((self.way + relax, other) for relax in FLOOR_RELAXATIONS for other in (True, False))
         while failure is not None:
-            relax, other = next(attempts, (None, False))
-            if relax is None:
+            way, other = next(attempts, (None, False))
+            if way is None:
                 raise failure
-            lower = self.floor - relax * self.measure
-            self.session.change(rows=(self.rows, lower, np.full(len(self.rows), np.inf)))
+            self._lower(way)
             self.session.restart(other)
-            self.relaxed = max(self.relaxed, relax)
+            self.relaxed = max(self.relaxed, way)
             solution, failure = self._attempt()
         assert solution is not None
+        self.way = self.relaxed
         return solution
 
     def _attempt(self) -> tuple[Solution | None, SolverError | None]:

@@ -87,6 +87,7 @@ def leximin(
     result.gap = max(piece.rounds.gap for piece in pieces) if pieces[0].rounds.has_duals else None
     result.programs = sum(piece.rounds.programs for piece in pieces)
     result.relaxed = max(piece.rounds.relaxed for piece in pieces)
+    result.uncertain = max(piece.rounds.errors.largest() for piece in pieces)
     seconds = sum(piece.rounds.seconds for piece in pieces)
     result.clocked(begin, solved - sum(piece.seconds for piece in pieces), solved, seconds)
     return result

@@ -32,6 +32,7 @@ from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Session, Solution
 from ...tolerances import BLOCKED_PRICE, FIRST_ORDER
 from .floored import Floored
+from .propagation import Propagation, own_error
 
 
 @dataclass
@@ -41,7 +42,8 @@ class LeximinResult:
     ``tasks`` is users × servers, ``levels`` by user, ``rounds`` a list of (level, positions of the users frozen there),
     ``prices`` the capacity duals of the first round that a resource ended (None when everyone has all its tasks),
     ``gap`` the largest duality gap of any program solved (None from a back end without duals), ``merged`` the users and
-    servers of the program and how many there were before merging.
+    servers of the program and how many there were before merging; ``uncertain`` the part of itself that a level may be
+    off by rounding that grew from round to round.
     """
 
     tasks: np.ndarray
@@ -54,6 +56,7 @@ class LeximinResult:
     merged: tuple[int, int] = (0, 0)
     before: tuple[int, int] = (0, 0)
     relaxed: float = 0.0
+    uncertain: float = 0.0
 
     def clocked(self, begin: float, prepared: float, solved: float, solve: float) -> None:
         """Put down the seconds of each phase: clock times of their ends, and the seconds inside the solver."""
@@ -136,6 +139,7 @@ class Rounds(Floored):
         self.history: list[tuple[float, np.ndarray]] = []
         self.priced: Solution | None = None
         self.last: np.ndarray | None = None
+        self.errors = Propagation(len(self.due))
 
     def run(self) -> None:
         """Run rounds until nobody is active."""
@@ -147,6 +151,7 @@ class Rounds(Floored):
                 self.level[frozen] = self.cap[frozen]
             else:
                 self.priced = self.priced or solution
+                self._measure(level, solution)
                 frozen = self.active & (self.cap <= level)
                 self.level[frozen] = self.cap[frozen]
                 blocked = self.active & ~frozen & self._priced(solution)[self.members.of]
@@ -154,12 +159,22 @@ class Rounds(Floored):
                 if stays and (self.active & ~frozen & ~blocked).any():
                     blocked |= self._stuck(level, self.active & ~frozen & ~blocked)
                 self.level[blocked] = level
+                self.errors.stopped(blocked)
                 frozen |= blocked
             if not frozen.any():
                 raise SolverError(f"{self.name!r}: a round froze nobody; no user's row has a price above rounding")
             self.active &= ~frozen
             self.history.append((float(self.level[frozen].max()), np.flatnonzero(frozen)))
             before = level
+
+    def _measure(self, level: float, solution: Solution) -> None:
+        """Put down how far the level may be off: by its own program, and by each level that it builds on."""
+        if solution.row_duals is None or self.certificate is None:
+            return
+        gap, given = self.certificate.objective_gap or 0.0, self.way * self.measure
+        own = own_error(solution, gap, self.rows, self.floor, given)
+        unit = abs(solution.row_duals[self.rows]) * self.full / self.whole
+        self.errors.solved(level, own, unit[self.members.of] * self.due)
 
     def _raise(self, level: float) -> tuple[float, Solution | None]:
         """Return the largest level at which every active member has min(due·level, limit), by Newton's method.
