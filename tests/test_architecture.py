@@ -34,7 +34,7 @@ FLOORS = [
     {"mechanisms.per_server", "mechanisms.complaints", "mechanisms.arrivals", "mechanisms.whole_tasks"},
     {"api", "simulation", "clusters"},
     {"auditing", "study", "plots"},
-    {"reports"},
+    {"reports", "ledger"},
     {"cli"},
 ]
 ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

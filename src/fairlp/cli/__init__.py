@@ -5,7 +5,16 @@ Nothing heavy is imported before a command needs it, so that help, version and s
 
 from __future__ import annotations
 
-from . import audits, clusters, commands, listings, programs, simulations, studies  # noqa: F401  (they register commands)
+from . import (  # noqa: F401  (they register commands)
+    audits,
+    clusters,
+    commands,
+    ledger,
+    listings,
+    programs,
+    simulations,
+    studies,
+)
 from .app import ExitCode, app, main
 
 __all__ = ["ExitCode", "app", "main"]

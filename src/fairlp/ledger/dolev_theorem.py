@@ -1,0 +1,231 @@
+"""Dolev et al., §5: that a fair allocation exists, the curve that leads to one, and whether it is the only one."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from .. import examples
+from ..api import allocate
+from ..mechanisms.complaints import check
+from ..models.instances.instance import Instance
+from ..tolerances import AUDIT, PATH_LIMIT, VERIFIED
+from .checking import Broken, over
+from .dolev import NJC, granted, requests
+from .registry import Run, entry
+from .verdicts import Answer, Verdict, compare, in_words, named, on_instance, pairs, shown
+
+
+def _wanting(rng: np.random.Generator) -> Instance:
+    """Return random requests of which every resource is asked for more than there is (§5.1)."""
+    while True:
+        instance = requests(rng)
+        if (instance.demands.sum(axis=0) >= 1).all():
+            return instance
+
+
+@entry("004", "Theorem 1", "For all requests and entitlements a fair allocation exists")
+def theorem_1(run: Run) -> Answer:
+    """One is computed and checked by the definition."""
+
+    def broken(instance: Instance) -> Broken:
+        return None if check.check(instance, allocate(instance, NJC)) else in_words(instance)
+
+    return over(run, _wanting, broken, few=100, many=3000)
+
+
+@entry("004", "§5.1, simplifications", "Resources that nobody can use up may be left out")
+def simplifications(run: Run) -> Answer:
+    """A fair allocation without them is fair with them."""
+
+    def broken(instance: Instance) -> Broken:
+        scarce = instance.demands.sum(axis=0) >= 1
+        if scarce.all() or not (instance.demands[:, scarce].max(axis=1, initial=0) > 0).all():
+            return False
+        part = examples.requests(instance.demands[:, scarce], instance.entitlements)
+        return None if check.check(instance, granted(part)) else in_words(instance)
+
+    return over(run, requests, broken)
+
+
+@entry("004", "§5.2, known bottlenecks", "If the bottlenecks were known, a linear program would find the allocation")
+def known(run: Run) -> Answer:
+    """The linear program of the bottlenecks of a fair allocation."""
+
+    def broken(instance: Instance) -> Broken:
+        found = check.check(instance, allocate(instance, NJC))
+        if not found.bottlenecks:
+            return False
+        from ..api import formulate
+
+        solution = formulate(instance, NJC, bottlenecks=set(found.bottlenecks)).solve()
+        fair = check.check(instance, np.asarray(solution.values["x"]) * instance.task_limits, AUDIT)
+        return None if fair else in_words(instance)
+
+    return over(run, _wanting, broken)
+
+
+@entry("004", "§5.3, uniqueness", "For two users the fair allocation is unique")
+def two_users(run: Run) -> Answer:
+    """All fair allocations of random pairs."""
+
+    def draw(rng: np.random.Generator) -> Instance:
+        e = float(rng.uniform(0.1, 0.9))
+        return examples.requests(rng.integers(1, 11, (2, int(rng.integers(1, 5)))) / 10, [e, 1 - e])
+
+    def broken(instance: Instance) -> Broken:
+        return None if check.solutions(instance).is_unique else in_words(instance)
+
+    return over(run, draw, broken, few=20, many=300)
+
+
+@entry("004", "Lemma 2", "Points of the curve have a subsequence that converges to the boundary")
+def lemma_2(run: Run) -> Answer:
+    """The curve itself converges: to the Eisenberg–Gale optimum, whose central path it is."""
+
+    def broken(instance: Instance) -> Broken:
+        end = check.trajectory(instance, method="newton").end.to_numpy()
+        return None if np.allclose(end, granted(instance), atol=PATH_LIMIT) else f"{shown(end)}; {in_words(instance)}"
+
+    return over(run, _wanting, broken, few=15, many=200, why="the whole curve does, to the Eisenberg–Gale optimum")
+
+
+@entry("004", "Lemma 3", "The limit is a fair allocation")
+def lemma_3(run: Run) -> Answer:
+    """The end of the curve, checked by the definition."""
+
+    def broken(instance: Instance) -> Broken:
+        end = check.trajectory(instance, method="newton").end.to_numpy()
+        return None if check.check(instance, end * instance.task_limits, PATH_LIMIT) else in_words(instance)
+
+    return over(run, _wanting, broken, few=15, many=200)
+
+
+@entry("004", "Lemma 4", "The curve exists: x·∂f/∂x is proportional to the entitlements all along it")
+def lemma_4(run: Run) -> Answer:
+    """Both sides at points of the integrated curve."""
+
+    def broken(instance: Instance) -> Broken:
+        path = check.trajectory(instance, points=20, until=100)
+        rows = np.hstack([instance.demands, np.eye(len(instance.users))])
+        for x in path.granted.to_numpy():
+            sides = x * (rows / (1 - x @ rows)).sum(axis=1) / instance.entitlements
+            if np.ptp(sides) > 10 * PATH_LIMIT * sides.max():
+                return in_words(instance)
+        return None
+
+    return over(run, _wanting, broken, few=5, many=100)
+
+
+@entry("004", "§5.4, derivative of (11)", "Σ_k dx_k/dt·r_kj / (1 − Σ_k x_k·r_kj) = 1 for each j")
+def derivative(run: Run) -> Answer:
+    """Differences along the curve, for each resource and summed."""
+    instance = examples.dolev_section_3()
+    path = check.trajectory(instance, points=400, until=1e3)
+    rows = np.hstack([instance.demands, np.eye(3)])
+    x, f = path.granted.to_numpy(), path.level.to_numpy()
+    k = len(f) // 2
+    speed = (x[k + 1] - x[k - 1]) / (f[k + 1] - f[k - 1])
+    each = speed @ rows / (1 - x[k] @ rows)
+    ours = f"at one point {shown(each[:3])} for the three resources, {each.sum():.6g} summed over all and dummies"
+    breaks = bool(abs(each - 1).max() > 1 / 10 and abs(each.sum() - 1) < 1 / 100)
+    return on_instance(instance, breaks, ours, "the sum over j is lacking")
+
+
+@entry("004", "§5.5, a family of solutions", "(z, 1 − z, 1 − z) is fair for 0.5 ≤ z ≤ 0.7, both resources bottlenecks")
+def family(run: Run) -> Answer:
+    """All fair allocations."""
+    instance = examples.dolev_section_5()
+    fair = check.solutions(instance)
+    ranges = fair.ranges
+    printed = {"least z": "1/2", "most z": "7/10", "least of user 2": "3/10", "most of user 2": "1/2", "dimension": 1}
+    values = [*ranges.loc["user1", ["least", "most"]], *ranges.loc["user2", ["least", "most"]], fair.dimension]
+    return compare(pairs(printed, values))
+
+
+@entry(
+    "004",
+    "§5.5, weighting factors",
+    "Other weighting factors in f could lead to other trajectories and other solutions",
+)
+def weighting(run: Run) -> Answer:
+    """Ends of curves of differently weighted terms, by Newton's method on the barrier."""
+    instance = examples.dolev_section_5()
+    rng = run.rng
+    weights = [rng.permutation(np.resize([1.0, 100.0, 1e4], 5)) for _ in range(run.of(4, 50))]
+    ends = [_weighted_end(instance, one) for one in weights]
+    apart = float(np.ptp(np.array(ends), axis=0).max())
+    ours = f"{len(ends)} weightings all end at {shown(ends[0])}, within {apart:.1g}"
+    verdict = Verdict.REFUTED if apart < 1 / 1000 else Verdict.HOLDS
+    why = "other trajectories, but not other solutions: all end at the Eisenberg–Gale optimum (results.md)"
+    return Answer(verdict, ours, why, count=len(ends), witness=in_words(instance))
+
+
+def _weighted_end(instance: Instance, weights: np.ndarray) -> np.ndarray:
+    """Return where the curve of f = −Σ w·log(slack) is at a large c: damped Newton steps, from one c to the next."""
+    rows, e = np.hstack([instance.demands, np.eye(len(instance.users))]), np.asarray(instance.entitlements)
+    x = np.full(len(e), 1 / (2 * rows.sum(axis=0).max()))
+    for c in np.geomspace(1, 2.0**40, 80):
+        for _ in range(50):
+            slack = 1 - x @ rows
+            slope = e / x - rows @ (weights / slack) / c
+            bend = np.diag(e / x**2) + (rows * weights / slack**2) @ rows.T / c
+            step = np.linalg.solve(bend, slope)
+            ratios = np.concatenate([-step / x, step @ rows / slack])
+            x = x + step * min(1.0, 0.9 / max(ratios.max(), VERIFIED))
+            if slope @ step < VERIFIED**2:
+                break
+    return x
+
+
+@entry("004", "§5.5, circle of four, symmetric", "x = ⅓ each, all four resources bottlenecks")
+def symmetric(run: Run) -> Answer:
+    """The Eisenberg–Gale optimum."""
+    instance = examples.dolev_circle()
+    found = check.check(instance, allocate(instance, NJC))
+    printed = named("x", ["1/3"] * 4) | {"bottlenecks": 4}
+    return compare(pairs(printed, [*granted(instance), len(found.bottlenecks)]))
+
+
+@entry("004", "§5.5, circle of four", "There are 6 additional solutions: two users 0.25, two 0.375")
+def circle(run: Run) -> Answer:
+    """All fair allocations of the circle, and whether the six are among them."""
+    instance = examples.dolev_circle()
+    fair = check.solutions(instance)
+    six = [[0.25 if n in pair else 0.375 for n in range(4)] for pair in combinations(range(4), 2)]
+    among = sum(bool(check.check(instance, np.array(x))) for x in six)
+    whole = [one for one in fair if one.within is None]
+    ours = f"{among} of the six are fair, among {len(whole)} sets of dimension {max(one.dimension for one in whole)}"
+    other = bool(check.check(instance, np.array([0.3, 0.45, 0.25, 0.25])))
+    why = "a continuum: (0.3, 0.45, 0.25, 0.25) is fair too" if other else ""
+    return on_instance(instance, other or fair.dimension > 0, ours, why)
+
+
+@entry(
+    "004",
+    "§5.5, selection",
+    "Largest utilisation prefers the symmetric solution of the circle, all of whose resources are used up",
+)
+def selection(run: Run) -> Answer:
+    """The best fair allocation by utilisation, and what one of the six uses."""
+    instance = examples.dolev_circle()
+    best = allocate(instance, NJC, criterion="utilization")
+    six = np.array([0.25, 0.25, 0.375, 0.375])
+    printed = {"largest utilisation": 1, "of the symmetric one": 1, "of one of the six": "15/16"}
+    values = [check.best_value(instance, one) for one in (best, np.full(4, 1 / 3), six)]
+    return compare(pairs(printed, values), "usage of one of the six as printed: 1, 1, 0.875, 0.875")
+
+
+@entry("004", "§6, polynomial time", "Whether a polynomial method exists is an open question")
+def polynomial(run: Run) -> Answer:
+    """The Eisenberg–Gale optimum is fair, and a convex program."""
+
+    def broken(instance: Instance) -> Broken:
+        found = allocate(instance, NJC)
+        conditions = found.certificate.conditions
+        return None if found.certificate and conditions < VERIFIED else in_words(instance)
+
+    found = over(run, requests, broken)
+    why = "answered: the optimum of a convex program is fair (Gutman and Nisan, 2012, by way of markets)"
+    return Answer(found.verdict, f"{found.ours}: optimal and fair", why, count=found.count, witness=found.witness)
