@@ -111,6 +111,7 @@ def test_runs(path, monkeypatch):
 
 @quiet_jupyter
 @pytest.mark.skipif(not TRACE.is_dir(), reason="the trace is not here, so test_runs runs the notebooks without it")
+@pytest.mark.skipif(PROFILE != NIGHTLY, reason="runs at night")
 def test_drfh_runs_without_the_trace(tmp_path, monkeypatch):
     notebook = execute(FOLDER / "02-drfh.ipynb", tmp_path, monkeypatch)
     check_no_errors(notebook)

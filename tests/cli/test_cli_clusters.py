@@ -93,7 +93,7 @@ def test_what_is_fair_can_be_chosen(dump):
 
 
 def test_an_instance_is_audited_as_before(cluster):
-    assert "what runs now" not in run("audit", cluster, "-m", "drfh").stdout
+    assert "what runs now" not in run("audit", cluster, "-m", "drfh", "-p", "feasible").stdout
     pd.DataFrame({"user": ["ann"], "server": ["plain"], "tasks": [3]}).to_csv("now.csv", index=False)
     assert "yes" in run("audit", cluster, "--allocation", "now.csv", "-p", "feasible").stdout
     found = json.loads(run("audit", cluster, "--allocation", "now.csv", "-p", "feasible", "--json").stdout)

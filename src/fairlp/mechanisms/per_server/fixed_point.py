@@ -85,6 +85,7 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
         could = np.flatnonzero(fraction > FIXED_POINT).tolist()
         found += [(float(fraction[k]), int(who[k]), i, float(gain[k]), float(level[k])) for k in could]
     found.sort(key=lambda one: (-one[0], one[1], one[2]))
+    labels = np.fromiter(instance.users, dtype=object, count=len(instance.users))
     rows = [
         {
             "user": instance.users[n],
@@ -92,7 +93,7 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
             "gain": gain,
             "fraction": fraction,
             "level": level,
-            "from": _givers(market, instance, tasks, totals, n, i, level),
+            "from": labels[_givers(market, tasks, totals, n, i, level)].tolist(),
         }
         for fraction, n, i, gain, level in found
     ]
@@ -117,16 +118,14 @@ def _gains(
     return ratio.min(axis=1), level
 
 
-def _givers(
-    market: Market, instance: Instance, tasks: np.ndarray, totals: np.ndarray, user: int, server: int, level: float
-) -> list[object]:
-    """Return the users of higher level who hold on that server what the user demands, highest level first."""
+def _givers(market: Market, tasks: np.ndarray, totals: np.ndarray, user: int, server: int, level: float) -> np.ndarray:
+    """Return the positions of the users of higher level who hold on that server what the user demands, highest level first."""
     who = market.users[server]
     own = int(np.searchsorted(who, user))
     levels = totals[who] / market.rate[server]
     shared = (market.demands[server] * (market.demands[server][own] > 0) > 0).any(axis=1)
     givers = np.flatnonzero((levels > level * (1 + FIXED_POINT)) & (tasks[who, server] > 0) & shared)
-    return [instance.users[int(who[k])] for k in givers[np.argsort(-levels[givers], kind="stable")]]
+    return np.asarray(who[givers[np.argsort(-levels[givers], kind="stable")]])
 
 
 def _infeasibility(market: Market, instance: Instance, tasks: np.ndarray, totals: np.ndarray) -> float:
