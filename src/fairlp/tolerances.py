@@ -71,7 +71,7 @@ CONVEX_COMPLAINT: Final = 1e-4
 #: levels as settled when what they cost is what they are worth to within this (where they are not, the answer says so).
 MEAN_LEVEL: Final = 1e-9
 SETTLED_LEVELS: Final = 1e-6
-#: A task limit takes part in such a bound, at a price of its own, when a user is this near to it, relatively.
+#: Whoever is this near to its task limit, relatively, may be held back by it, in such a bound.
 AT_LIMIT: Final = 1e-6
 #: Optimality conditions of the Eisenberg–Gale program of one server (overuse, complementarity; Σ e = 1), where Newton's
 #: method on prices ends.

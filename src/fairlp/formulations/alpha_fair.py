@@ -11,11 +11,16 @@ from ..errors import InstanceError
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, log, power
 from ..models.notation.model import Model
+from ..tolerances import AT_LIMIT
 from . import max_min, normalisers, region
 from .region import able_users, task_limits, where_runs
 
 #: Proportional fairness.
 DEFAULT = 1.0
+#: What keeps a user at its task limit may be worth, as a multiple of what the dearest of the others is: enough.
+_DEAREST = 1e6
+#: A limit is low below this part of a level that all can have.
+_LOW = 0.1
 SOURCE = "Mo and Walrand, 2000; Joe-Wong, Sen, Lan and Chiang, 2013"
 
 
@@ -40,11 +45,33 @@ def alpha_fair(instance: Instance, alpha: float = DEFAULT) -> Model:
     alpha = checked(alpha)
     if alpha == np.inf:
         return max_min.drfh(instance)
+    return _program(instance, alpha, np.full(len(instance.users), reference(instance)))
+
+
+def low_limits(instance: Instance) -> np.ndarray:
+    """Return whose task limit lies far below a level that all can have at once; bool, shape (N,)."""
+    due = instance.user_weights * normalisers.dominant(instance)
+    return np.asarray(able_users(instance) & (instance.task_limits < _LOW * reference(instance) * due))
+
+
+def with_low_limits(instance: Instance, alpha: float) -> Model:
+    """Return the program with shares of users of low limits counted in units of these, which keeps powers in floats.
+
+    Its optimum is that of :func:`alpha_fair` where all of them have all their tasks: for α > 1 more is worth less to
+    them than there, and enough.
+    """
+    due = instance.user_weights * normalisers.dominant(instance)
+    most = np.where(low_limits(instance), instance.task_limits / due, np.inf)
+    return _program(instance, alpha, np.minimum(reference(instance), most))
+
+
+def _program(instance: Instance, alpha: float, levels: np.ndarray) -> Model:
+    """Return the program; what s[n] is counted in are these levels."""
     n, i, r = instance.users, instance.servers, instance.resources
     able = able_users(instance)
     alone = normalisers.dominant(instance)
     model = Model("alpha-fairness", SOURCE, (n, i, r))
-    unit = instance.user_weights * reference(instance)
+    unit = instance.user_weights * levels
     phi = model.parameter("phi", n, np.where(able, instance.user_weights, 0.0), "weight of n (0: no term)")
     level = model.parameter("l", n, np.where(able, unit, 1.0), "global dominant share of n at the level of reference")
     d = model.parameter("d_hat", (n, r), normalisers.normalised_demands(instance), "demand of n per dominant one")
@@ -89,10 +116,12 @@ def better(instance: Instance, levels: np.ndarray, alpha: float) -> Model:
     n = instance.users
     able = able_users(instance)
     model = Model("alpha-fairness, first-order condition", "optimality of a concave program", (n, instance.servers))
-    logs = np.log(np.where(able & (levels > 0), levels, 1.0))
-    lowest = logs[able].min()
-    slope = np.where(able, instance.user_weights * np.exp(-alpha * (logs - lowest)), 0.0)
     unit = instance.user_weights * normalisers.dominant(instance)
+    logs = np.log(np.where(able & (levels > 0), levels, 1.0))
+    free = able & (levels * unit < instance.task_limits * (1 - AT_LIMIT))
+    lowest = logs[free if free.any() else able].min()
+    with np.errstate(over="ignore"):
+        slope = np.where(able, instance.user_weights * np.minimum(np.exp(-alpha * (logs - lowest)), _DEAREST), 0.0)
     worth = model.parameter("w", n, np.where(able, slope / unit, 0.0), "what one more task of n is worth")
     d, c = region.demands(model, instance), region.capacities(model, instance)
     where = where_runs(model, instance, instance.runnable() & able[:, None])

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...errors import NotDefinedError
-from ...formulations.alpha_fair import DEFAULT, alpha_fair, better, checked
-from ...formulations.normalisers import entitled
+from ...errors import NotConvergedError, NotDefinedError
+from ...formulations.alpha_fair import DEFAULT, alpha_fair, better, checked, low_limits, reference, with_low_limits
+from ...formulations.normalisers import dominant, entitled
 from ...formulations.region import able_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
+from ...models.notation.model import Model
 from ...models.programs.certificate import Verdict
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import MEAN_LEVEL, SETTLED_LEVELS, VERIFIED
@@ -24,6 +25,9 @@ from ..max_min.rounds import is_one_server
 from ..mechanism import Asked, Mechanism, Outcome, Tasks
 from . import proportional
 from .mean_level import Proof, proof
+
+#: Logarithm of the largest power that is computed with.
+_LARGEST_LOG = 600.0
 
 
 def optimum(asked: Asked, *, limit: Mechanism) -> Outcome:
@@ -37,7 +41,11 @@ def optimum(asked: Asked, *, limit: Mechanism) -> Outcome:
     if not able_users(instance).any():
         nothing = np.zeros((len(instance.users), len(instance.servers)))
         return Tasks(nothing, gap=0.0, certificate=Verdict(True, "nobody can run anything"))
-    found = _proportional(asked) if alpha == 1 else _through_solver(asked, alpha)
+    if alpha > 1 and low_limits(instance).any():
+        found = _certified(asked, _through_solver(asked, alpha, with_low_limits), alpha)
+        if not found.unproved:
+            return found
+    found = _proportional(asked) if alpha == 1 else _through_solver(asked, alpha, alpha_fair)
     with asked.phase("check"):
         return _certified(asked, found, alpha)
 
@@ -57,11 +65,12 @@ def _proportional(asked: Asked) -> Tasks:
     return run(replace(asked, instance=instance))
 
 
-def _through_solver(asked: Asked, alpha: float) -> Tasks:
+def _through_solver(asked: Asked, alpha: float, formulation: Callable[[Instance, float], Model]) -> Tasks:
     """Return the optimum of the model, on merged servers."""
     instance = asked.instance
+    _require_floats(instance, alpha)
     small, servers = merge_servers(instance) if asked.merge else (instance, None)
-    model = alpha_fair(small, alpha)
+    model = formulation(small, alpha)
     solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
     assert solution.x is not None
     shape = (len(small.users), len(small.servers))
@@ -76,6 +85,20 @@ def _through_solver(asked: Asked, alpha: float) -> Tasks:
         prices = None if prices is None else prices[servers.of]
         notes = (f"solved with {len(small.servers)} servers instead of {len(servers.of)}: identical ones were merged",)
     return Tasks(tasks, prices=prices, notes=notes, times=solution.times)
+
+
+def _require_floats(instance: Instance, alpha: float) -> None:
+    """Raise where powers of levels that may occur are beyond floats."""
+    able = able_users(instance)
+    due = entitled(instance, dominant(instance))[able]
+    most = np.minimum(instance.gamma()[able].sum(axis=1), instance.task_limits[able]) / due
+    lowest = min(reference(instance), float(most[~low_limits(instance)[able]].min(initial=np.inf)))
+    apart = max(float(most.max()) / lowest, float(len(due)))
+    if alpha * np.log(apart) > _LARGEST_LOG:
+        raise NotConvergedError(
+            f"alpha-fairness stopped before it began: with alpha = {alpha:g} and levels that may be {apart:.3g} times "
+            "apart, powers are beyond floats; alpha='inf' is max-min fairness, which needs none"
+        )
 
 
 def _certified(asked: Asked, found: Tasks, alpha: float) -> Tasks:
@@ -111,6 +134,8 @@ def tolerance(solver: str) -> float:
 
 def verdict(shown: Proof, accepted: float) -> Verdict:
     """Return whether prices prove the mean level."""
+    if np.isnan(shown.mean):
+        return Verdict(True, "optimal, proved (everybody has all its tasks)")
     words = (
         f"mean level {shown.mean:.9g}, at most {shown.bound:.9g} by prices: gap {shown.gap:.1e}, optimality "
         f"conditions {shown.conditions:.1e}"

@@ -6,11 +6,14 @@ With weights φ that sum to 1, Σ φ[n]·u_α(s[n]) is an increasing function of
 
 the mean level: the arithmetic mean at α = 0, the geometric one at 1, the smallest s[n] at ∞. It is what an economist
 calls a utility of constant elasticity of substitution 1/α. Let κ[n] be what one unit of s[n] costs at least, at any
-prices p ≥ 0 of what there is (of task limits, too). All that there is is worth P, and a mean level of 1 costs at least
+prices p ≥ 0 of what there is. All that there is is worth P, and a mean level of 1 costs at least
 
     Q = (Σ φ[n]·(κ[n]/φ[n])^(1−1/α))^(1/(1−1/α)),
 
 the price index. So M(s) ≤ P/Q for every feasible s (Hölder's inequality), with equality at the optimum and its prices.
+
+Whoever is held back by its task limit, which it is worth more to have than it costs, is left out of M and Q, and what
+it costs out of P. The bound is then of the mean level of all others; the sum of utilities is largest when that is.
 """
 
 from __future__ import annotations
@@ -22,11 +25,13 @@ import numpy as np
 from ...formulations import normalisers
 from ...formulations.region import able_users
 from ...models.instances.instance import Instance
-from ...tolerances import AT_LIMIT
+from ...tolerances import AT_LIMIT, SETTLED_LEVELS
 
 
 def power_mean(values: np.ndarray, weights: np.ndarray, exponent: float) -> float:
     """Return (Σ w·v^p)^(1/p), also where p is 0 or infinite; weights sum to 1, values are 0 at least."""
+    if not values.any():
+        return 0.0
     if np.isinf(exponent):
         return float(values.max() if exponent > 0 else values.min())
     with np.errstate(divide="ignore", over="ignore"):
@@ -51,7 +56,8 @@ class Proof:
     Attributes
     ----------
     mean, bound : float
-        The mean level, and what none can exceed.
+        The mean level of those whom no task limit holds back, and what none can exceed; NaN where all are held back,
+        which is optimal.
     conditions : float
         Largest relative difference of what a user's level costs from what it is worth at these prices: 0 at the
         optimum.
@@ -67,6 +73,8 @@ class Proof:
     @property
     def gap(self) -> float:
         """How far, relatively, the mean level is from its maximum at most."""
+        if np.isnan(self.mean):
+            return 0.0
         return max(0.0, self.bound / self.mean - 1.0) if self.mean > 0 else float("inf")
 
 
@@ -83,27 +91,64 @@ def proof(instance: Instance, tasks: np.ndarray, prices: np.ndarray, alpha: floa
     alpha : float
     """
     able = able_users(instance)
-    weights = instance.user_weights[able] / instance.user_weights[able].sum()
+    phi = instance.user_weights[able]
     unit = (instance.user_weights * normalisers.dominant(instance))[able]
-    level = tasks[able].sum(axis=1) / unit
+    level, limit = tasks[able].sum(axis=1) / unit, instance.task_limits[able] / unit
     costs = np.where(instance.runnable()[able], instance.demands[able] @ prices.T, np.inf)
     cost = costs.min(axis=1) * unit
-    limit = instance.task_limits[able] / unit
-    mean = power_mean(level, weights, 1 - alpha)
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        # of one more s[n], as a part of what raises all levels alike
-        worth = weights * np.exp(-alpha * np.log(level / mean)) if alpha < np.inf else np.zeros_like(weights)
-    spent = float((instance.capacities * instance.counts[:, None] * prices).sum())
-    if alpha < np.inf:
-        full = np.isfinite(limit) & (level >= limit * (1 - AT_LIMIT))
-        # in the unit in which all that there is, limits among it, is worth the mean level
-        paid, left = spent - float(cost[full] @ limit[full]), mean - float(worth[full] @ limit[full])
-        unit_of_prices = left / paid if paid > 0 and left > 0 else mean / spent if spent > 0 else 1.0
-        cost, spent, prices = cost * unit_of_prices, spent * unit_of_prices, prices * unit_of_prices
-        of_limit = np.where(full, np.maximum(worth - cost, 0.0), 0.0)
-        cost, spent = cost + of_limit, spent + float(of_limit[full] @ limit[full])
-    index = power_mean(cost / weights, weights, 1 - 1 / alpha if alpha > 0 else -np.inf)
-    bound = spent / index if index > 0 else float("inf")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        off = float(np.nan_to_num(abs(cost / worth - 1.0), nan=0.0).max()) if 0 < alpha < np.inf else 0.0
-    return Proof(mean, bound, off, prices)
+    held = np.isfinite(limit) & (level >= limit * (1 - AT_LIMIT)) & (alpha < np.inf)
+    while True:
+        found = _of_others(phi, level, limit, cost, held, alpha, float((_whole(instance) * prices).sum()))
+        dear = held & (found.worth * (1 + SETTLED_LEVELS) < cost * found.unit)
+        if not dear.any():
+            break
+        held = held & ~dear  # what it costs is more than what its limit is worth: it is one of the others
+    if held.all():
+        return Proof(float("nan"), float("nan"), 0.0, prices * 0.0)
+    off = 0.0
+    if 0 < alpha < np.inf:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            off = float(np.nan_to_num(abs(cost * found.unit / found.worth - 1.0), nan=0.0)[~held].max())
+    return Proof(found.mean, found.bound, off, prices * found.unit)
+
+
+@dataclass(frozen=True)
+class _Others:
+    """The mean level of those whom no limit holds back, its bound, what levels are worth, and the unit of prices."""
+
+    mean: float
+    bound: float
+    worth: np.ndarray
+    unit: float
+
+
+def _of_others(
+    phi: np.ndarray,
+    level: np.ndarray,
+    limit: np.ndarray,
+    cost: np.ndarray,
+    held: np.ndarray,
+    alpha: float,
+    spent: float,
+) -> _Others:
+    """Return what prices, at which all that there is is worth ``spent``, prove of those who are not held back."""
+    if held.all():
+        return _Others(1.0, 1.0, np.full(len(phi), np.inf), 1.0)
+    weights = phi / phi[~held].sum()
+    mean = power_mean(level[~held], weights[~held], 1 - alpha)
+    # of one more s[n], as a part of what raises all levels alike
+    worth = weights if alpha == 0 else np.zeros(len(phi))
+    if 0 < alpha < np.inf:
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            worth = np.where(level > 0, weights * np.exp(-alpha * (np.log(level) - np.log(mean))), np.inf)
+    left = spent - float(cost[held] @ limit[held])
+    index = power_mean((cost / weights)[~held], weights[~held], 1 - 1 / alpha if alpha > 0 else -np.inf)
+    bound = left / index if index > 0 else float("inf")
+    if held.any():  # what those miss of their limits
+        bound += float(worth[held] @ np.maximum(limit - level, 0.0)[held])
+    return _Others(mean, bound, worth, mean / left if left > 0 else 1.0)
+
+
+def _whole(instance: Instance) -> np.ndarray:
+    """Return the capacity of the servers of each row together."""
+    return np.asarray(instance.capacities * instance.counts[:, None])

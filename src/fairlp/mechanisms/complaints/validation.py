@@ -1,4 +1,4 @@
-"""How ``validate`` checks ``njc``, ``ceei`` and ``alpha-fair``: methods, complaints, and optimality by linear programs."""
+"""How ``validate`` checks ``njc``, ``ceei`` and ``alpha-fair``: methods, complaints, optimality by linear programs."""
 
 from __future__ import annotations
 

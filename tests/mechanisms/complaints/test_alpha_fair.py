@@ -1,0 +1,329 @@
+"""α-fairness: its ends and its middle against other mechanisms, optimality by prices, cones and tangents beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog, minimize_scalar
+
+import fairlp
+from fairlp import examples
+from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError
+from fairlp.formulations.alpha_fair import alpha_fair, checked, reference
+from fairlp.formulations.normalisers import dominant
+from fairlp.mechanisms.complaints.mean_level import power_mean, proof
+from fairlp.tolerances import AGREEMENT, CONVEX_COMPLAINT, MEAN_LEVEL, VERIFIED
+from instances import random_instance
+from profiles import many
+
+ALPHAS = (0.5, 2.0, 5.0)
+#: Optimality conditions, relative, of our own method.
+CONDITIONS = 1e-9
+
+
+def dominant_shares(instance):
+    """Tasks that are a share of 1: written anew."""
+    pool = (instance.capacities * instance.counts[:, None]).sum(axis=0)
+    return np.array([min(pool[r] / d[r] for r in range(len(pool)) if d[r] > 0) for d in instance.demands])
+
+
+def able(instance):
+    return instance.runnable().any(axis=1) & (instance.task_limits > 0)
+
+
+def conditions(instance, tasks, prices, alpha):
+    """Largest error of the KKT conditions at these prices, each relative to what it is made of.
+
+    w[n] = φ[n]^α·y[n]^(−α) is what one more y = x/Γ is worth; where n runs it costs as much, elsewhere at least, less
+    where its limit holds it back. Prices are in a unit of their own, which the worth of the first free user tells.
+    """
+    who, unit = able(instance), dominant_shares(instance)
+    share = tasks.sum(axis=1) / unit
+    worth = np.where(who, (np.where(who, share, 1.0) / instance.weights) ** -alpha, 0.0)
+    cost = np.where(instance.runnable(), instance.demands @ prices.T, np.inf) * unit[:, None]
+    full = tasks.sum(axis=1) >= instance.task_limits * (1 - 1e-9)
+    free = np.flatnonzero(who & ~full)
+    if not free.size:
+        return 0.0
+    scale = worth[free[0]] / cost[free[0]].min()
+    errors = [abs(cost[n].min() * scale / worth[n] - 1) for n in free]
+    errors += [max(0.0, cost[n].min() * scale / worth[n] - 1) for n in np.flatnonzero(who & full)]
+    used = tasks.T @ instance.demands
+    capacity = instance.capacities * instance.counts[:, None]
+    spent = float((prices * capacity).sum())
+    errors.append(float((prices * abs(capacity - used)).sum()) / spent)
+    cheapest = cost.min(axis=1, keepdims=True)
+    above = np.subtract(cost, cheapest, out=np.zeros(cost.shape), where=np.isfinite(cost))
+    wasted = (tasks / unit[:, None] * above).sum()
+    errors.append(float(wasted) / spent)
+    return max(errors)
+
+
+@st.composite
+def clusters(draw):
+    return random_instance(draw(st.integers(0, 10**6)), zeros=draw(st.booleans()), limits=draw(st.booleans()))
+
+
+@settings(max_examples=many(30), deadline=None)
+@given(clusters(), st.sampled_from(ALPHAS))
+def test_the_optimality_conditions_hold_at_the_prices(instance, alpha):
+    found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+    assert found.method == "interior-point" and found.residual <= AGREEMENT
+    assert found.certificate and found.gap <= MEAN_LEVEL
+    if able(instance).any() and np.isfinite(found.prices.to_numpy()).all():
+        assert conditions(instance, found.tasks_array, found.prices.to_numpy(), alpha) <= CONDITIONS
+    assert found.certify()
+
+
+@settings(max_examples=many(12), deadline=None)
+@given(clusters(), st.sampled_from(ALPHAS))
+def test_cones_and_tangents_reach_the_same_mean_level(instance, alpha):
+    if not able(instance).any():
+        return
+    weights = instance.weights[able(instance)] / instance.weights[able(instance)].sum()
+
+    def mean(found):
+        return power_mean(found.levels.to_numpy()[able(instance)], weights, 1 - alpha)
+
+    ours = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+    for solver in ("highs", "cvxpy:CLARABEL"):
+        found = fairlp.allocate(instance, "alpha-fair", alpha=alpha, method="convex", solver=solver)
+        assert found.residual <= VERIFIED and found.solver == solver
+        assert mean(found) == pytest.approx(mean(ours), rel=CONVEX_COMPLAINT)
+        assert mean(found) <= mean(ours) * (1 + VERIFIED)
+
+
+@pytest.mark.parametrize("seed", range(many(16)))
+def test_the_ends_and_the_middle_are_what_is_there_already(seed):
+    instance = random_instance(seed)
+    for method in ("interior-point", "convex"):
+        largest = fairlp.allocate(instance, "alpha-fair", alpha=0, method=method)
+        total = (largest.totals / dominant_shares(instance)).sum()
+        assert total == pytest.approx(largest_total(instance), rel=VERIFIED)
+        assert fairlp.allocate(instance, "alpha-fair", alpha="inf", method=method).levels.to_numpy() == pytest.approx(
+            fairlp.allocate(instance, "drfh").levels.to_numpy(), rel=VERIFIED
+        )
+    middle = fairlp.allocate(instance, "alpha-fair")
+    alike = instance.replace(entitlements=instance.weights / instance.weights.sum())
+    assert middle.totals.to_numpy() == pytest.approx(fairlp.allocate(alike, "ceei").totals.to_numpy(), rel=1e-4)
+    assert middle.parameters.get("alpha") is None and middle.gap <= MEAN_LEVEL
+
+
+def largest_total(instance):
+    """The largest Σ x/Γ, by SciPy on a matrix made here."""
+    n, k, r = len(instance.users), len(instance.servers), len(instance.resources)
+    rows = np.zeros((k * r + n, n * k))
+    for u in range(n):
+        for i in range(k):
+            rows[i * r : (i + 1) * r, u * k + i] = instance.demands[u]
+        rows[k * r + u, u * k : (u + 1) * k] = 1
+    right = np.r_[(instance.capacities * instance.counts[:, None]).ravel(), instance.task_limits]
+    kept = np.isfinite(right)
+    bounds = [(0, None) if ok else (0, 0) for ok in instance.runnable().ravel()]
+    cost = -np.repeat(1 / dominant_shares(instance), k)
+    return -linprog(cost, rows[kept], right[kept], bounds=bounds).fun
+
+
+def test_two_users_of_one_resource_have_a_closed_form():
+    """d[n]·x[n] is proportional to φ[n], whatever α: the dominant share is the only thing to share."""
+    instance = fairlp.Instance.from_arrays([[1.0], [4.0]], [[12.0]], weights=[1, 3])
+    for alpha in (0.1, 0.5, 2, 10, np.inf):
+        assert fairlp.allocate(instance, "alpha-fair", alpha=alpha).totals.tolist() == pytest.approx([3.0, 2.25])
+
+
+def test_two_tight_resources_leave_one_number_to_choose():
+    """Users (1,0), (0,1), (1,½) of one pool: λ for the third maximises u(λ) + u(1−λ) + u(1−λ/2)."""
+    instance = fairlp.Instance.from_arrays([[1, 0], [0, 1], [1, 1]], [[1, 2]])
+    for alpha in ALPHAS:
+
+        def loss(share, alpha=alpha):
+            return -sum(z ** (1 - alpha) / (1 - alpha) for z in (share, 1 - share, 1 - share / 2))
+
+        best = minimize_scalar(loss, bounds=(0.01, 0.99), method="bounded", options={"xatol": 1e-12}).x
+        assert fairlp.allocate(instance, "alpha-fair", alpha=alpha).totals.iloc[2] == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0, 1e-6, 0.01, 0.5, 1, 1 + 1e-9, 2, 20, 50, 1e4])
+def test_what_cannot_be_settled_is_said(alpha):
+    """From tiny to large α: a certified mean level, or an error, or a note; never an unproved answer without a word."""
+    for seed in range(3):
+        instance = random_instance(seed)
+        try:
+            found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        except NotConvergedError as error:
+            assert "stopped" in str(error) and (alpha > 5 or alpha < 0.1)
+            continue
+        assert found.residual <= AGREEMENT
+        assert found.gap <= MEAN_LEVEL or "not proved" in found.unproved
+        assert np.isfinite(found.tasks_array).all()
+
+
+def test_shares_of_users_beyond_floats_are_said_to_be_unsettled():
+    instance = fairlp.Instance.from_arrays([[1, 0], [1, 1], [0, 1]], [[4, 6]], weights=[1, 5, 1])
+    found = fairlp.allocate(instance, "alpha-fair", alpha=1e-6)
+    assert found.gap <= MEAN_LEVEL
+    assert fairlp.allocate(instance, "alpha-fair", alpha=0.5).unproved == ""
+
+
+def test_whoever_can_run_nothing_has_nothing_and_holds_nobody_up():
+    instance = fairlp.Instance.from_arrays(
+        [[1, 1], [1, 2], [1, 0], [2, 1]],
+        [[4, 0], [6, 6]],
+        eligible=[[1, 1], [1, 0], [1, 1], [0, 1]],
+        task_limits=[np.inf, np.inf, 0, np.inf],
+    )
+    for alpha in (0, 0.5, 1, 3, np.inf):
+        found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert found.totals.tolist()[1:3] == [0, 0] and found.totals.iloc[[0, 3]].sum() > 0
+    nobody = fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], task_limits=[0])
+    found = fairlp.allocate(nobody, "alpha-fair", alpha=2)
+    assert found.totals.tolist() == [0] and found.certify() and found.gap == 0
+
+
+def test_limits_below_all_others_are_kept_and_priced():
+    instance = fairlp.Instance.from_arrays([[1, 2], [2, 1], [1, 1]], [[9, 9]], task_limits=[1e-3, np.inf, 2])
+    for alpha in (*ALPHAS, 20):
+        found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert found.certify()
+        assert found.totals.iloc[0] == pytest.approx(1e-3, rel=1e-9) and found.gap <= MEAN_LEVEL
+    everyone = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[9, 9]], task_limits=[1, 2])
+    found = fairlp.allocate(everyone, "alpha-fair", alpha=2)
+    assert found.totals.tolist() == pytest.approx([1, 2], rel=1e-9) and found.gap <= MEAN_LEVEL
+
+
+def test_identical_servers_are_merged_and_change_nothing():
+    instance = fairlp.Instance.from_arrays([[1, 2], [3, 1], [1, 0]], [[9, 9], [9, 9], [4, 2]])
+    merged = fairlp.allocate(instance, "alpha-fair", alpha=2)
+    plain = fairlp.allocate(instance, "alpha-fair", alpha=2, merge=False)
+    assert merged.totals.to_numpy() == pytest.approx(plain.totals.to_numpy(), rel=1e-6)
+    assert "merged" in merged.notes[0] and merged.gap <= MEAN_LEVEL
+
+
+@pytest.mark.parametrize("bad", [-1, float("nan"), "two", None, True, [2], 1j])
+def test_what_is_no_alpha_is_refused(bad):
+    with pytest.raises(InstanceError, match=r"alpha is .*; expected a number from 0"):
+        checked(bad)
+
+
+def test_instances_that_it_is_not_for_are_refused():
+    rates = fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], rates=[[2.0]])
+    each = fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], weights=[[1, 2]])
+    for instance, words in ((rates, "rates are given"), (each, "one weight")):
+        with pytest.raises(NotDefinedError, match=words):
+            fairlp.allocate(instance, "alpha-fair", alpha=2)
+    with pytest.raises(InstanceError, match="alpha is -2"):
+        fairlp.allocate(examples.ghodsi(), "alpha-fair", alpha=-2)
+    with pytest.raises(NotDefinedError, match="not rational"):
+        fairlp.allocate(examples.ghodsi(), "alpha-fair", alpha=2).certify(exact=True)
+
+
+def test_a_wrong_allocation_is_not_certified():
+    instance = examples.load("khamse-ashari-figure-1")
+    found = fairlp.allocate(instance, "alpha-fair", alpha=2)
+    other = fairlp.allocate(instance, "tsf")
+    wrong = replace(found, tasks_array=other.tasks_array)
+    verdict = wrong.certify()
+    assert not verdict and "not proved: mean level" in verdict.message
+    beyond = replace(found, tasks_array=2 * found.tasks_array)
+    assert "infeasible" in beyond.certify().message
+    assert found.certify() and fairlp.allocate(instance, "alpha-fair", alpha="∞").certify()
+
+
+def test_the_bound_holds_for_any_prices():
+    """P/Q bounds every feasible mean level, whatever the prices: Hölder's inequality."""
+    rng = np.random.default_rng(5)
+    for seed in range(many(10)):
+        instance = random_instance(seed)
+        if not able(instance).any():
+            continue
+        for alpha in (0.0, 0.3, 1.0, 2.0, 30.0, np.inf):
+            best = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+            prices = rng.random(instance.capacities.shape)
+            shown = proof(instance, best.tasks_array, prices, alpha)
+            assert shown.mean <= shown.bound * (1 + 1e-9)
+            assert proof(instance, best.tasks_array, 7 * prices, alpha).bound == pytest.approx(shown.bound)
+
+
+def test_power_means_go_over_into_each_other():
+    values, weights = np.array([1.0, 4.0, 16.0]), np.array([0.25, 0.5, 0.25])
+    assert power_mean(values, weights, 1) == pytest.approx(6.25)
+    assert power_mean(values, weights, 0) == pytest.approx(4) == power_mean(values, weights, 1e-12)
+    assert power_mean(values, weights, -1) == pytest.approx(1 / (0.25 + 0.125 + 0.25 / 16))
+    assert power_mean(values, weights, -np.inf) == 1 and power_mean(values, weights, np.inf) == 16
+    assert power_mean(values, weights, -1e6) == pytest.approx(1, rel=1e-5)
+    assert power_mean(np.array([0.0, 1.0]), np.array([0.5, 0.5]), -1) == 0
+    assert power_mean(np.array([0.0, 1.0]), np.array([0.5, 0.5]), 0.5) == pytest.approx(0.25)
+
+
+def test_validate_compares_methods_and_bounds_each():
+    table = fairlp.validate(examples.load("khamse-ashari-figure-1"), "alpha-fair", alpha=3)
+    assert table.agrees.all() and table.index.tolist() == ["interior-point", "convex", "convex, CLARABEL"]
+    assert (table.gap <= CONVEX_COMPLAINT).all()
+
+
+def test_the_model_reads_like_the_paper():
+    instance = examples.load("khamse-ashari-figure-1")
+    assert "maximize  ∑_n φ[n]·((∑_i g[n,i])/l[n])^(-1)/(-1)" in str(alpha_fair(instance, 2))
+    assert "((∑_i g[n,i])/l[n])^0.5/0.5" in str(alpha_fair(instance, 0.5))
+    assert "log(" in str(alpha_fair(instance, 1)) and "^" not in str(alpha_fair(instance, 0)).splitlines()[1]
+    assert "^{-1}" in alpha_fair(instance, 2)._repr_latex_()
+    level = reference(instance)
+    assert 0 < level <= fairlp.allocate(instance, "drfh").levels.min() + AGREEMENT
+    assert dominant(instance) == pytest.approx(dominant_shares(instance))
+
+
+ROLES = [[0, 1], [0, 1], [1, 0], [1, 1]]
+
+
+def total(found):
+    return float((found.totals / dominant_shares(found.instance)).sum())
+
+
+@pytest.mark.parametrize("alpha", [2, 4, 8, 16])
+def test_more_alpha_may_raise_the_total_on_one_server(alpha):
+    """Four users of two resources: λ of the last, a total of 2 − λ/2, and λ > 2/5 for all α > log 2 / log 1.5.
+
+    λ^(−α) = (1−λ)^(−α) + ½·(½ − λ/4)^(−α), whose left side is the larger one at λ = 2/5 exactly when 1.5^α > 2; at
+    α = ∞ it is 2/5. Lowest near α = 5.1, where the total is 1.7860.
+    """
+    found = fairlp.allocate(fairlp.Instance.from_arrays(ROLES, [[1, 2]]), "alpha-fair", alpha=alpha)
+    last = found.totals.iloc[3]
+    half = Fraction(1, 2)
+    at = Fraction(2, 5)
+    assert at**-alpha > (1 - at) ** -alpha + half * (half - at / 4) ** -alpha
+    assert last > 0.4 and total(found) == pytest.approx(2 - last / 2, rel=1e-9)
+    assert last**-alpha == pytest.approx((1 - last) ** -alpha + (0.5 - last / 4) ** -alpha / 2, rel=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::fairlp.errors.OversizedTaskWarning")
+@pytest.mark.parametrize(
+    ("demands", "capacities", "expected"),
+    [
+        (ROLES, [[1, 2]], {1: 1.820194, 5.5: 1.786064, np.inf: 1.8}),
+        ([[1, 0, 0], [0, 1, 1], [1, 2, 1]], [[3, 3, 2]], {1: 1.869208, 4: 1.856157, np.inf: 13 / 7}),
+        (
+            [[1, 2], [1, 0], [2, 2]],
+            [[2, 1], [0, 2]],
+            {1: 1.045715, 2: 1.046509, 4: 1.047984, 8: 1.048982, np.inf: 1.05},
+        ),
+    ],
+)
+def test_the_smallest_instances_where_more_alpha_raises_the_total(demands, capacities, expected):
+    instance = fairlp.Instance.from_arrays(demands, capacities)
+    for alpha, value in expected.items():
+        assert total(fairlp.allocate(instance, "alpha-fair", alpha=alpha)) == pytest.approx(value, abs=2e-6)
+
+
+@settings(max_examples=many(12), deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_the_total_of_two_users_never_rises(seed, servers):
+    """The boundary of what two users can have is a concave curve, and more α goes along it, away from its top."""
+    drawn = random_instance(seed, servers=servers)
+    instance = drawn.select_users(np.arange(min(2, len(drawn.users))))
+    totals = [total(fairlp.allocate(instance, "alpha-fair", alpha=alpha)) for alpha in (0, 0.5, 3, np.inf)]
+    assert (np.diff(totals) <= CONVEX_COMPLAINT * totals[0]).all()
