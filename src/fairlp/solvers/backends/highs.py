@@ -117,7 +117,7 @@ class HighsSession(ProgramSession):
     def __init__(self, backend: Highs, program: Program, options: Options, series: bool = True) -> None:
         if program.logs is not None:
             raise UnsupportedError(
-                f"{backend.name} solves linear programs; the objective of {program.name!r} has logarithms "
+                f"{backend.name} solves linear programs; the objective of {program.name!r} has logarithms or powers "
                 f"(it can: {', '.join(sorted(c.value for c in backend.capabilities))})"
             )
         begin = perf_counter()

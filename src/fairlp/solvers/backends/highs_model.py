@@ -19,7 +19,7 @@ def lower(model: Model) -> Any:
     """Return a ``highspy.Highs`` with the model, unscaled, in the user's sense, under its own names."""
     program = model.compile()
     if program.logs is not None:
-        raise UnsupportedError(f"HiGHS has no logarithms; {program.name!r} has them in its objective")
+        raise UnsupportedError(f"HiGHS has no logarithms and no powers; {program.name!r} has some in its objective")
     highs = configured(Options(), "choose")
     ones = Scaling(np.ones(program.n_rows), np.ones(program.n_columns), 1.0, 1.0)
     pass_model(highs, program, ones, program.A.data, 1.0, maximize=program.sense == "max")

@@ -1,0 +1,116 @@
+"""Powers in an objective: how they print, compile, are solved by every way, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Index, Model, log, power
+from fairlp.errors import ModelError, UnsupportedError
+from fairlp.models.programs.backends import find_backend, needs, solve_on
+from fairlp.models.programs.solution import Capability, Options
+from fairlp.solvers.backends.highs import Highs
+from fairlp.tolerances import CONFORMANCE, CONFORMANCE_LOGS
+
+
+def cake(exponent, weights=(1.0, 2.0, 3.0), size=6.0):
+    """Σ w·x^p/p over a cake: x is proportional to w^(1/(1−p))."""
+    n = Index("n", ["a", "b", "c"])
+    model = Model("shares of a cake", indices=(n,))
+    w, x = model.parameter("w", n, weights), model.variable("x", n)
+    model.constraint("cake", x.sum() <= size)
+    model.maximize((w * power(x, exponent) / exponent).sum(n))
+    part = np.array(weights) ** (1 / (1 - exponent))
+    return model, size * part / part.sum()
+
+
+@pytest.mark.parametrize("solver", ["highs", "cvxpy:CLARABEL", "cvxpy:SCS", "interior-point"])
+@pytest.mark.parametrize("exponent", [0.5, -1.0, -3.0])
+def test_every_way_finds_the_closed_form(solver, exponent):
+    if not find_backend(solver).available()[0]:
+        pytest.skip(f"{solver} is not installed")
+    model, expected = cake(exponent)
+    found = model.solve(solver)
+    assert found.values["x"].to_numpy() == pytest.approx(expected, rel=CONFORMANCE_LOGS)
+    assert found.objective == pytest.approx(
+        (np.array([1, 2, 3]) * expected**exponent / exponent).sum(), rel=CONFORMANCE
+    )
+    assert found.verify().gap <= CONFORMANCE_LOGS
+
+
+def test_powers_logs_and_a_linear_part_stand_side_by_side():
+    n = Index("n", ["a", "b"])
+    model = Model("mixed", indices=(n,))
+    x = model.variable("x", n)
+    model.constraint("cake", x.sum() <= 10)
+    model.minimize(-(2 * power(x["a"] + 1, 0.5)) - 3 * log(x["b"]) + x.sum())
+    program = model.compile()
+    assert needs(program) == {Capability.LOG, Capability.POWER}
+    for solver in ("highs", "cvxpy:CLARABEL"):  # slopes 1/√(x+1) = 1 and 3/x = 1
+        assert model.solve(solver).values["x"].to_numpy() == pytest.approx([0, 3], abs=1e-3)
+    point = np.array([3.0, 2.0])
+    assert program.objective_value(point) == pytest.approx(-4 - 3 * np.log(2) + 5)
+    assert "<Program 'mixed': power program" in repr(program)
+
+
+def test_a_back_end_without_powers_is_given_tangents_or_refuses():
+    model, expected = cake(-1.0)
+    program = model.compile()
+    assert needs(program) == {Capability.POWER} and not needs(program) <= Highs().capabilities
+    found = solve_on(Highs(), program, Options())
+    assert found.method == "tangents" and found.x == pytest.approx(expected, rel=CONFORMANCE_LOGS)
+    with pytest.raises(UnsupportedError, match="has logarithms or powers"):
+        Highs().solve(program, Options())
+
+
+@pytest.mark.parametrize(
+    ("exponent", "text", "tex"), [(0.5, "x[n]^0.5", "{x_{n}}^{0.5}"), (-2, "x[n]^(-2)", "{x_{n}}^{-2}")]
+)
+def test_they_print_as_mathematics(exponent, text, tex):
+    model, _ = cake(exponent)
+    assert text in str(model) and tex in model._repr_latex_()
+    assert str(model.copy()) == str(model)
+    n = model.indices[0]
+    assert str(power(2 * model["x"] + 1, 0.5).sum(n)) == "∑_n (2·x[n] + 1)^0.5"
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 2.5, float("nan"), float("-inf"), "half", True])
+def test_exponents_that_are_not_concave_are_refused(wrong):
+    model, _ = cake(0.5)
+    with pytest.raises(ModelError, match="the exponent of a power is"):
+        power(model["x"], wrong)
+
+
+def test_what_would_not_be_concave_or_linear_is_refused():
+    model, _ = cake(0.5)
+    x, n = model["x"], model.indices[0]
+    with pytest.raises(ModelError, match="power of a logarithm or of a power"):
+        power(log(x), 0.5)
+    with pytest.raises(ModelError, match="logarithm of a logarithm or of a power"):
+        log(power(x, 0.5))
+    with pytest.raises(ModelError, match="logarithms and powers belong in the objective"):
+        model.constraint("bad", power(x, 0.5) <= 1)
+    model.maximize(power(x, -1).sum(n))
+    with pytest.raises(ModelError, match="powers, times their exponents, must be >= 0"):
+        model.compile()
+
+
+def test_they_go_to_nl_and_not_to_mps(tmp_path):
+    pyomo = pytest.importorskip("pyomo.environ")
+    model, expected = cake(-1.0)
+    with pytest.raises(ModelError, match="a power has no place"):
+        model.write(tmp_path / "cake.mps")
+    built = model.to_pyomo()
+    for k, value in zip("abc", expected, strict=True):
+        built.x[k].set_value(value)
+    (objective,) = built.component_data_objects(pyomo.Objective)
+    assert pyomo.value(objective) == pytest.approx(-(np.array([1, 2, 3]) / expected).sum())
+    assert (tmp_path / "cake.nl") in model.write(tmp_path / "cake.nl")
+
+
+def test_a_parameter_that_changes_is_compiled_anew():
+    model, _ = cake(-1.0)
+    model["w"].set([1, 1, 1])
+    assert model.solve("interior-point").values["x"].to_numpy() == pytest.approx([2, 2, 2])
+    assert fairlp.power is power
