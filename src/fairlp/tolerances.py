@@ -69,7 +69,7 @@ COMPLAINT: Final = 1e-9
 CONVEX_COMPLAINT: Final = 1e-4
 #: α-fairness: a mean level counts as the largest when a bound from prices exceeds it by at most this, relatively; and
 #: levels as settled when what they cost is what they are worth to within this (where they are not, the answer says so).
-MEAN_LEVEL: Final = 1e-9
+MEAN_LEVEL: Final = 1e-8
 SETTLED_LEVELS: Final = 1e-6
 #: Whoever is this near to its task limit, relatively, may be held back by it, in such a bound.
 AT_LIMIT: Final = 1e-6

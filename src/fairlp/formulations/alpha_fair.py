@@ -19,8 +19,6 @@ from .region import able_users, task_limits, where_runs
 DEFAULT = 1.0
 #: What keeps a user at its task limit may be worth, as a multiple of what the dearest of the others is: enough.
 _DEAREST = 1e6
-#: A limit is low below this part of a level that all can have.
-_LOW = 0.1
 SOURCE = "Mo and Walrand, 2000; Joe-Wong, Sen, Lan and Chiang, 2013"
 
 
@@ -48,21 +46,16 @@ def alpha_fair(instance: Instance, alpha: float = DEFAULT) -> Model:
     return _program(instance, alpha, np.full(len(instance.users), reference(instance)))
 
 
-def low_limits(instance: Instance) -> np.ndarray:
-    """Return whose task limit lies far below a level that all can have at once; bool, shape (N,)."""
-    due = instance.user_weights * normalisers.dominant(instance)
-    return np.asarray(able_users(instance) & (instance.task_limits < _LOW * reference(instance) * due))
+def with_held_back(instance: Instance, alpha: float, held: np.ndarray, level: float) -> Model:
+    """Return the program with another unit for the shares of some users (bool, shape (N,)), to keep powers in floats.
 
-
-def with_low_limits(instance: Instance, alpha: float) -> Model:
-    """Return the program with shares of users of low limits counted in units of these, which keeps powers in floats.
-
-    Its optimum is that of :func:`alpha_fair` where all of them have all their tasks: for α > 1 more is worth less to
-    them than there, and enough.
+    With all their tasks they count as if they had ``level``, one above theirs: more is worth less to them, for α > 1,
+    and still more than to users of that level. So where all of them have all their tasks at its optimum, and what these
+    cost is no more than what they are worth to them, it is one of :func:`alpha_fair`.
     """
     due = instance.user_weights * normalisers.dominant(instance)
-    most = np.where(low_limits(instance), instance.task_limits / due, np.inf)
-    return _program(instance, alpha, np.minimum(reference(instance), most))
+    unit = reference(instance)
+    return _program(instance, alpha, np.where(held, instance.task_limits / due * (unit / level), unit))
 
 
 def _program(instance: Instance, alpha: float, levels: np.ndarray) -> Model:

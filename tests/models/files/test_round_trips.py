@@ -26,7 +26,7 @@ from profiles import PROFILE
 
 EXAMPLES = ("ghodsi", "khamse-ashari-table-3", "parkes-zero-demands", "wang-figure-1", "google-cluster")
 #: options that make a linear program of a formulation that has logarithms; without any, it is left out
-LINEAR = {"njc": {"criterion": "least-served"}, "ceei": None, "psdsf-tdm": None}
+LINEAR = {"alpha-fair": {"alpha": 0}, "njc": {"criterion": "least-served"}, "ceei": None, "psdsf-tdm": None}
 SMALL = ("psdsf-rdm",)  # integer programs that no solver ends on 100 users and 10 rows of servers
 MODELS = [
     f"{name} {example}"

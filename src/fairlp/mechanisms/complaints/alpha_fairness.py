@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...errors import NotConvergedError, NotDefinedError
-from ...formulations.alpha_fair import DEFAULT, alpha_fair, better, checked, low_limits, reference, with_low_limits
+from ...errors import NotConvergedError, NotDefinedError, SolverError
+from ...formulations.alpha_fair import DEFAULT, alpha_fair, better, checked, reference, with_held_back
 from ...formulations.normalisers import dominant, entitled
 from ...formulations.region import able_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
-from ...models.notation.model import Model
 from ...models.programs.certificate import Verdict
 from ...solvers.interior_point import INTERIOR
-from ...tolerances import MEAN_LEVEL, SETTLED_LEVELS, VERIFIED
+from ...tolerances import AT_LIMIT, MEAN_LEVEL, SETTLED_LEVELS, VERIFIED
 from ..allocation import Allocation
 from ..capacity import within_capacity
 from ..max_min.methods import leximin_lp
 from ..max_min.rounds import is_one_server
-from ..mechanism import Asked, Mechanism, Outcome, Tasks
+from ..mechanism import Asked, Mechanism, Outcome, Tasks, run
 from . import proportional
 from .mean_level import Proof, proof
 
@@ -35,19 +34,51 @@ def optimum(asked: Asked, *, limit: Mechanism) -> Outcome:
     alpha = asked_alpha(asked.parameters)
     if alpha == np.inf:
         method = limit.fastest(asked.instance, {}) if asked.solver == INTERIOR else None
-        run = leximin_lp if method is None or method.solves else method.run
-        return run(replace(asked, mechanism=limit, parameters={}))
+        rounds = leximin_lp if method is None or method.solves else method.run
+        return rounds(replace(asked, mechanism=limit, parameters={}))
     instance = asked.instance
     if not able_users(instance).any():
         nothing = np.zeros((len(instance.users), len(instance.servers)))
         return Tasks(nothing, gap=0.0, certificate=Verdict(True, "nobody can run anything"))
-    if alpha > 1 and low_limits(instance).any():
-        found = _certified(asked, _through_solver(asked, alpha, with_low_limits), alpha)
+    if alpha == 1:
+        return _certified(asked, _proportional(asked), alpha)
+    error: SolverError | None = None
+    found: Tasks | None = None
+    try:
+        found = _certified(asked, _through_solver(asked, alpha), alpha)
         if not found.unproved:
             return found
-    found = _proportional(asked) if alpha == 1 else _through_solver(asked, alpha, alpha_fair)
-    with asked.phase("check"):
-        return _certified(asked, found, alpha)
+    except SolverError as failure:
+        error = failure
+    again = _without_held_back(asked, alpha, limit)
+    if again is not None and (found is None or not again.unproved):
+        return again
+    if found is None:
+        assert error is not None
+        raise error
+    return found
+
+
+def _without_held_back(asked: Asked, alpha: float, limit: Mechanism) -> Tasks | None:
+    """Return the outcome with other units for users whom task limits hold back; None where there are none.
+
+    What they are worth beside the others may be beyond a solver, and does not matter: they have all their tasks. Who
+    they are, and what level the others have, is taken from what α-fairness tends to.
+    """
+    instance = asked.instance
+    if alpha <= 1 or not np.isfinite(instance.task_limits).any():
+        return None
+    fairest = run(limit, instance)
+    totals, level, able = fairest.totals.to_numpy(), fairest.levels.to_numpy(), able_users(instance)
+    full = able & (totals >= instance.task_limits * (1 - AT_LIMIT))
+    others = float(level[able & ~full].min(initial=np.inf))
+    held = full & (level < others)
+    if not held.any() or not np.isfinite(others):
+        return None
+    try:
+        return _certified(asked, _through_solver(asked, alpha, (held, others)), alpha)
+    except SolverError:
+        return None
 
 
 def asked_alpha(parameters: Mapping[str, Any]) -> float:
@@ -61,16 +92,16 @@ def _proportional(asked: Asked) -> Tasks:
     weights = asked.instance.user_weights
     instance = asked.instance.derived(entitlements=weights / weights.sum())
     one = asked.solver == INTERIOR and is_one_server(instance)
-    run = proportional.one_server if one else proportional.convex
-    return run(replace(asked, instance=instance))
+    shared = proportional.one_server if one else proportional.convex
+    return shared(replace(asked, instance=instance))
 
 
-def _through_solver(asked: Asked, alpha: float, formulation: Callable[[Instance, float], Model]) -> Tasks:
+def _through_solver(asked: Asked, alpha: float, held: tuple[np.ndarray, float] | None = None) -> Tasks:
     """Return the optimum of the model, on merged servers."""
     instance = asked.instance
     _require_floats(instance, alpha)
     small, servers = merge_servers(instance) if asked.merge else (instance, None)
-    model = formulation(small, alpha)
+    model = alpha_fair(small, alpha) if held is None else with_held_back(small, alpha, *held)
     solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
     assert solution.x is not None
     shape = (len(small.users), len(small.servers))
@@ -91,9 +122,8 @@ def _require_floats(instance: Instance, alpha: float) -> None:
     """Raise where powers of levels that may occur are beyond floats."""
     able = able_users(instance)
     due = entitled(instance, dominant(instance))[able]
-    most = np.minimum(instance.gamma()[able].sum(axis=1), instance.task_limits[able]) / due
-    lowest = min(reference(instance), float(most[~low_limits(instance)[able]].min(initial=np.inf)))
-    apart = max(float(most.max()) / lowest, float(len(due)))
+    most = instance.gamma()[able].sum(axis=1) / due
+    apart = max(float(most.max()) / reference(instance), float(len(due)))
     if alpha * np.log(apart) > _LARGEST_LOG:
         raise NotConvergedError(
             f"alpha-fairness stopped before it began: with alpha = {alpha:g} and levels that may be {apart:.3g} times "
@@ -103,6 +133,12 @@ def _require_floats(instance: Instance, alpha: float) -> None:
 
 def _certified(asked: Asked, found: Tasks, alpha: float) -> Tasks:
     """Return the outcome with what its prices prove, in place of what a solver says."""
+    with asked.phase("check"):
+        return _with_proof(asked, found, alpha)
+
+
+def _with_proof(asked: Asked, found: Tasks, alpha: float) -> Tasks:
+    """Return the outcome with the proof, the prices in its unit, and what is not proved."""
     instance = asked.instance
     entitled_tasks = entitled(instance, asked.mechanism.gamma(instance))
     if found.prices is None or not np.isfinite(found.prices).all():

@@ -25,7 +25,7 @@ import numpy as np
 from ...formulations import normalisers
 from ...formulations.region import able_users
 from ...models.instances.instance import Instance
-from ...tolerances import AT_LIMIT, SETTLED_LEVELS
+from ...tolerances import AT_LIMIT, LEVEL_ROUNDING, SETTLED_LEVELS
 
 
 def power_mean(values: np.ndarray, weights: np.ndarray, exponent: float) -> float:
@@ -144,8 +144,8 @@ def _of_others(
     left = spent - float(cost[held] @ limit[held])
     index = power_mean((cost / weights)[~held], weights[~held], 1 - 1 / alpha if alpha > 0 else -np.inf)
     bound = left / index if index > 0 else float("inf")
-    if held.any():  # what those miss of their limits
-        bound += float(worth[held] @ np.maximum(limit - level, 0.0)[held])
+    if held.any():  # what those miss of their limits, beyond the rounding of sums
+        bound += float(worth[held] @ np.maximum(limit * (1 - LEVEL_ROUNDING) - level, 0.0)[held])
     return _Others(mean, bound, worth, mean / left if left > 0 else 1.0)
 
 

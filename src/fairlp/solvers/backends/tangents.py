@@ -233,7 +233,9 @@ def _stopped(
 ) -> Solution:
     """Return what there is when the series ends early: the best feasible point, never called optimal."""
     x = None if last is None else last.x
-    if why is Termination.OPTIMAL:
+    logs = program.logs
+    bounded = logs is not None and bool((logs.alpha > 1).all()) and not program.c.any()
+    if why is Termination.OPTIMAL or (bounded and why is Termination.UNBOUNDED):
         why = Termination.UNKNOWN
     message = f"stopped after {programs} linear programs with tangents: {why.value}"
     return Solution.of_point(
