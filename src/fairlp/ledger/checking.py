@@ -16,9 +16,9 @@ from .registry import Run
 from .verdicts import Answer, Verdict, holds, in_words
 
 #: Instances that a statement is checked on, by scale.
-FEW, MANY = 25, 1000
+FEW, MANY = 20, 1000
 #: The same for the audits that run a mechanism again for every lie.
-FEW_LIES, MANY_LIES = 6, 200
+FEW_LIES, MANY_LIES = 5, 200
 
 #: What breaks a statement on one instance, in words; None where it holds, and False where there is nothing to check.
 Broken = str | None | bool

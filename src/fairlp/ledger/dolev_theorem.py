@@ -14,7 +14,7 @@ from ..tolerances import AUDIT, PATH_LIMIT, VERIFIED
 from .checking import Broken, over
 from .dolev import NJC, granted, requests
 from .registry import Run, entry
-from .verdicts import Answer, Verdict, compare, in_words, named, on_instance, pairs, shown
+from .verdicts import Answer, Verdict, compare, in_words, named, not_checkable, on_instance, pairs, shown
 
 
 def _wanting(rng: np.random.Generator) -> Instance:
@@ -131,6 +131,76 @@ def derivative(run: Run) -> Answer:
     ours = f"at one point {shown(each[:3])} for the three resources, {each.sum():.6g} summed over all and dummies"
     breaks = bool(abs(each - 1).max() > 1 / 10 and abs(each.sum() - 1) < 1 / 100)
     return on_instance(instance, breaks, ours, "the sum over j is lacking")
+
+
+@entry(
+    "004", "§5.4, last display", "The matrix of Σ_j b_ij·δ_ik + Σ_j x_i·b_ij·b_kj is symmetric and positive-definite"
+)
+def last_display(run: Run) -> Answer:
+    """The matrix at a point of the curve, as printed and with its rows divided by x."""
+    instance = examples.dolev_section_3()
+    rows = np.hstack([instance.demands, np.eye(3)])
+    x = check.trajectory(instance, points=40, until=10).granted.iloc[-1].to_numpy()
+    b = rows / (1 - x @ rows)
+    matrix = np.diag(b.sum(axis=1)) + x[:, None] * (b @ b.T)
+    lacking = float(abs(matrix - matrix.T).max() / abs(matrix).max())
+    divided = matrix / x[:, None]
+    right = bool(np.allclose(divided, divided.T)) and float(np.linalg.eigvalsh(divided).min()) > 0
+    ours = f"entries that face each other differ by {lacking:.2g} of the largest"
+    why = "it is so once row i is divided by x_i, which is all that the proof needs" if right else ""
+    return on_instance(instance, lacking > AUDIT, ours, why)
+
+
+@entry("004", "Remark 1", "f is positive in the interior, and diverges towards the boundary")
+def remark_1(run: Run) -> Answer:
+    """Values of f on a ray to the boundary."""
+
+    def broken(instance: Instance) -> Broken:
+        rows = np.hstack([instance.demands, np.eye(len(instance.users))])
+        edge = 1 / rows.sum(axis=0).max()
+        f = [-np.log1p(-edge * part * rows.sum(axis=0)).sum() for part in (1 / 10, 1 / 2, 1 - AUDIT, 1 - AUDIT**2)]
+        return None if 0 < f[0] < f[1] < f[2] < f[3] and f[3] - f[2] > -np.log(AUDIT) / 2 else in_words(instance)
+
+    return over(run, _wanting, broken)
+
+
+@entry("004", "Remark 4", "The curve begins at the origin")
+def remark_4(run: Run) -> Answer:
+    """The first point of the integrated curve, which lies at a small c."""
+
+    def broken(instance: Instance) -> Broken:
+        path = check.trajectory(instance, points=5, until=10).granted
+        return None if path.iloc[0].max() <= path.index[0] else in_words(instance)
+
+    return over(run, _wanting, broken, few=5, many=100, why="x ≤ c, and c begins at one millionth")
+
+
+@entry("004", "Remark 5", "Formula (8): Σ_j (x[i]·r[i,j] − usage[j]·e[i])/(1 − usage[j]) = 0 along the curve")
+def remark_5(run: Run) -> Answer:
+    """Both parts of the sum at points of the curve."""
+
+    def broken(instance: Instance) -> Broken:
+        rows = np.hstack([instance.demands, np.eye(len(instance.users))])
+        for x in check.trajectory(instance, points=20, until=100).granted.to_numpy():
+            used = x @ rows
+            parts = (x[:, None] * rows - np.outer(np.asarray(instance.entitlements), used)) / (1 - used)
+            if abs(parts.sum(axis=1)).max() > PATH_LIMIT * abs(parts).sum():
+                return in_words(instance)
+        return None
+
+    return over(run, _wanting, broken, few=5, many=100)
+
+
+@entry("004", "Remarks 2 and 3", "Other choices of f would do; a level set is a hypersurface")
+def remarks(run: Run) -> Answer:
+    """No numbers."""
+    return not_checkable("remarks without a consequence of their own; other weights of the terms stand under §5.5")
+
+
+@entry("004", "Definitions and Constructions 1 and 2", "Level sets, normals, the function f and the curve")
+def definitions(run: Run) -> Answer:
+    """Used, not checked."""
+    return not_checkable("definitions; the entries of Lemmas 2 to 4 and of Remarks 1, 4 and 5 use them")
 
 
 @entry("004", "§5.5, a family of solutions", "(z, 1 − z, 1 − z) is fair for 0.5 ≤ z ≤ 0.7, both resources bottlenecks")

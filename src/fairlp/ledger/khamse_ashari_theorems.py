@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..api import allocate
@@ -15,7 +17,7 @@ from ..tolerances import AUDIT, SHRINKING_MARGIN
 from .checking import Broken, breaks, integers, kept, over
 from .khamse_ashari import RDM, TDM
 from .registry import Run, entry
-from .verdicts import Answer, in_words, not_checkable, on_instance, shown
+from .verdicts import Answer, Verdict, in_words, not_checkable, on_instance, shown
 
 
 def _clusters(rng: np.random.Generator, zeros: float = 0.2) -> Instance:
@@ -162,11 +164,53 @@ def not_bottleneck(run: Run) -> Answer:
 
 def _missing(found: Answer) -> Answer:
     """Return the answer where the paper says that a property is missing: it holds if an instance breaks it."""
-    from dataclasses import replace
-
-    from .verdicts import Verdict
-
     return replace(found, verdict=Verdict.HOLDS if found.verdict is Verdict.REFUTED else Verdict.DIFFERS)
+
+
+@entry("003", "§II-B, DRFH", "DRFH achieves bottleneck fairness")
+def drfh_bottleneck(run: Run) -> Answer:
+    """The instance that ships, by the definition of §III-B."""
+    why = "by §III-B's definition, on every server; by Wang et al.'s, of the pool, it does (002, Proposition 6)"
+    return breaks("drfh", "bottleneck", why)
+
+
+@entry("003", "§II-B, DRFH and sharing", "DRFH fails to provide the sharing incentive")
+def drfh_sharing(run: Run) -> Answer:
+    """The instance that ships."""
+    return _missing(breaks("drfh", "sharing incentive"))
+
+
+@entry(
+    "003", "§II-B, CDRF", "Without constraints: Pareto-optimal, strategy-proof, envy-free, with the sharing incentive"
+)
+def cdrf(run: Run) -> Answer:
+    """Audited on random clusters without placement constraints, and a search for lies."""
+    asked = ["Pareto-optimal", "envy-free", "sharing incentive"]
+
+    def broken(instance: Instance) -> Broken:
+        found = audit(instance, allocate(instance, "cdrf"), asked)
+        wrong = found[found.holds.eq(False)]
+        return f"{wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else None
+
+    def draw(rng: np.random.Generator) -> Instance:
+        return integers(rng, users=(2, 5), servers=(2, 3), resources=(2, 3), zeros=0.2)
+
+    found = over(run, draw, broken, few=12)
+    lies = kept(run, "cdrf", "strategy-proof", lies=True)
+    if lies.verdict is not Verdict.HOLDS:
+        return lies
+    return replace(found, why=f"no lie on {lies.count} more pays")
+
+
+@entry("003", "§I, one server", "On a single server PS-DSF is DRF")
+def one_server(run: Run) -> Answer:
+    """PS-DSF where resources are divided, beside extended DRF, with zero demands too."""
+
+    def broken(instance: Instance) -> Broken:
+        same = np.allclose(allocate(instance, RDM).totals, allocate(instance, "edrf").totals, rtol=AUDIT)
+        return None if same else in_words(instance)
+
+    return over(run, lambda rng: integers(rng, zeros=0.2), broken, why="where resources are divided")
 
 
 @entry("003", "Lemma 1", "All demands positive, resources divided: no lie takes from others without costing the liar")

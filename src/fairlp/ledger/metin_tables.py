@@ -15,7 +15,7 @@ from .registry import Run, entry
 from .verdicts import CONFIDENCE, Answer, Number, Verdict
 
 #: Runs of a row, here by default and in the paper.
-RUNS, PAPER_RUNS = 150, 1000
+RUNS, PAPER_RUNS = 120, 1000
 #: What is compared of a row, for the probability of all of it: means, and the largest of either side.
 COMPARED = 10
 #: Columns of the tables, by the key of the statistic that has them.

@@ -39,7 +39,7 @@ row.verdict, row.answer.ours, row.answer.why
 
 ```python
 found.write("figure-3.json")  # also .csv, and .md as this page
-fairlp.reproduce("004").counts()  # a whole paper; fairlp.reproduce() is everything, in seconds
+fairlp.reproduce("001").counts()  # a whole paper; fairlp.reproduce() is everything, in seconds
 ```
 
 From a shell: `fairlp reproduce`, `fairlp reproduce 003 "Table I"`, `--json`, `--csv`, `-o FILE`. `--scale paper` draws

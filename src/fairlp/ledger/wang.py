@@ -12,7 +12,7 @@ from ..models.notation.model import Model
 from ..tolerances import AGREEMENT, AUDIT, VERIFIED
 from .checking import Broken, breaks, integers, kept, over
 from .registry import Run, entry
-from .verdicts import Answer, Number, Verdict, compare, in_words, named, on_instance, pairs, shown
+from .verdicts import Answer, Number, Verdict, compare, in_words, named, not_checkable, on_instance, pairs, shown
 
 #: Audits of what is proved of DRFH (positive demands, any weights and placement of servers).
 DRFH = "drfh"
@@ -87,6 +87,12 @@ def exclusive(run: Run) -> Answer:
     """Tasks alone."""
     alone = examples.wang_figure_1().gamma()
     return compare(pairs(named("tasks of user", [10, 10]), np.diag(alone)))
+
+
+@entry("002", "Definition 1", "Non-wasteful: less of anything would run fewer tasks")
+def definition_1(run: Run) -> Answer:
+    """Used, not checked."""
+    return not_checkable("a definition; the entry of Lemma 1 uses it")
 
 
 @entry("002", "Lemma 1", "An allocation wastes nothing if and only if it is g·d̂; g is the global dominant share")

@@ -1,0 +1,35 @@
+"""The ledger at its everyday size: each item is computed once in a process, when a test first asks for it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from fairlp.ledger import Ledger, Row
+from fairlp.ledger.registry import ENTRIES, Run
+from paths import ROOT
+
+PAGE = ROOT / "docs" / "ledger.md"
+
+
+@cache
+def row(key, seed=0):
+    entry = ENTRIES[key]
+    return Row(entry.paper.number, entry.item, entry.says, entry.compute(Run(seed=seed)))
+
+
+def ledger(*keys):
+    return Ledger(tuple(row(key) for key in keys), "reduced", 0)
+
+
+@cache
+def verdicts_of_the_page():
+    """Paper and item → what the committed page says in its column of verdicts."""
+    found, paper = {}, ""
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"## (\d{3}): ", line):
+            paper = heading[1]
+        cells = re.split(r"(?<!\\)\|", line)
+        if paper and len(cells) == 7 and cells[1].strip() not in ("item", "---"):
+            found[f"{paper} {cells[1].strip()}"] = cells[4].strip()
+    return found
