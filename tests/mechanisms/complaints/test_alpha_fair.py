@@ -327,3 +327,13 @@ def test_the_total_of_two_users_never_rises(seed, servers):
     instance = drawn.select_users(np.arange(min(2, len(drawn.users))))
     totals = [total(fairlp.allocate(instance, "alpha-fair", alpha=alpha)) for alpha in (0, 0.5, 3, np.inf)]
     assert (np.diff(totals) <= CONVEX_COMPLAINT * totals[0]).all()
+
+
+def test_where_everybody_has_all_its_tasks_no_power_is_asked_for():
+    """Limits over five orders of magnitude, all of which fit: the optimum for every α, proved by that alone."""
+    limits = 10.0 ** -np.arange(6)
+    instance = fairlp.Instance.from_arrays(np.ones((6, 2)), [[9, 9], [4, 5]], task_limits=limits)
+    for alpha in (0, 0.5, 8, 50, np.inf):
+        found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert found.totals.to_numpy() == pytest.approx(limits, rel=1e-9) and not found.unproved
+    assert "everybody has all its tasks" in fairlp.allocate(instance, "alpha-fair", alpha=50).certify().message

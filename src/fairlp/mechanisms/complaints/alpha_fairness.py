@@ -51,12 +51,17 @@ def optimum(asked: Asked, *, limit: Mechanism) -> Outcome:
     except SolverError as failure:
         error = failure
     again = _without_held_back(asked, alpha, limit)
-    if again is not None and (found is None or not again.unproved):
+    if again is not None and (found is None or _further(again) <= _further(found)):
         return again
     if found is None:
         assert error is not None
         raise error
     return found
+
+
+def _further(found: Tasks) -> float:
+    """Return how far an outcome may be from the optimum, for comparison."""
+    return np.inf if found.gap is None else found.gap
 
 
 def _without_held_back(asked: Asked, alpha: float, limit: Mechanism) -> Tasks | None:
@@ -71,9 +76,11 @@ def _without_held_back(asked: Asked, alpha: float, limit: Mechanism) -> Tasks | 
     fairest = run(limit, instance)
     totals, level, able = fairest.totals.to_numpy(), fairest.levels.to_numpy(), able_users(instance)
     full = able & (totals >= instance.task_limits * (1 - AT_LIMIT))
-    others = float(level[able & ~full].min(initial=np.inf))
+    if full[able].all():  # nobody wants more, whatever α
+        return _with_proof(asked, Tasks(fairest.tasks_array, prices=np.zeros(instance.capacities.shape)), alpha)
+    others = float(level[able & ~full].min())
     held = full & (level < others)
-    if not held.any() or not np.isfinite(others):
+    if not held.any():
         return None
     try:
         return _certified(asked, _through_solver(asked, alpha, (held, others)), alpha)
