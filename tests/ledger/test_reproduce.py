@@ -28,6 +28,7 @@ def test_a_paper_goes_by_all_of_its_names(name):
         ("002", "FIGURE 3", ["Figure 3"]),
         ("002", "Fig. 3", ["Figure 3"]),
         ("002", "fig 3", ["Figure 3"]),
+        ("002", "fig.3", ["Figure 3"]),
         ("002", "prop. 7", ["Proposition 7"]),
         ("002", "figure  4", ["Figure 4"]),
         ("000", "table 2", ["Table 2, demands 1–100", "Table 2, demands 1–1000"]),
