@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 import fairlp
 from cli_runner import run
 from fairlp import examples
-from fairlp.errors import InstanceError, NotDefinedError
+from fairlp.errors import InstanceError, NotDefinedError, OversizedTaskWarning
 from fairlp.reports.frontier import bound, gini, jain
 from fairlp.tolerances import AGREEMENT, MEAN_LEVEL
 from instances import random_instance
@@ -147,3 +147,13 @@ def test_the_command_prints_writes_and_draws(tmp_path):
     assert "observed" in result.output and "beyond floats" in result.output
     run("frontier", "ghodsi", "--alphas", "one", code=2)
     run("frontier", "ghodsi", "--alphas", "-1", code=3)
+
+
+def test_a_task_that_fits_nowhere_is_said_once():
+    instance = fairlp.Instance.from_arrays([[3, 1], [1, 1]], [[2, 2], [2, 2]])
+    with pytest.warns(OversizedTaskWarning) as said:
+        found = fairlp.frontier(instance, [1, 2])
+    assert len(said) == 1 and found.allocations[1.0].totals.iloc[0] > 0
+    with pytest.warns(OversizedTaskWarning):
+        dropped = fairlp.frontier(instance, [1, 2], oversized="drop")
+    assert dropped.allocations[1.0].totals.iloc[0] == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,12 +12,11 @@ import numpy as np
 import pandas as pd
 
 from ..api import allocate
-from ..errors import InstanceError, SolverError
+from ..errors import InstanceError, OversizedTaskWarning, SolverError
 from ..formulations import normalisers
 from ..formulations.alpha_fair import checked
 from ..formulations.region import able_users
 from ..mechanisms.allocation import Allocation, tasks_of
-from ..mechanisms.mechanism import run
 from ..mechanisms.table import find, find_defined
 from ..models.instances.instance import Instance
 from ..tolerances import AGREEMENT, ROUNDING
@@ -157,7 +157,7 @@ def frontier(
     observed : Allocation, DataFrame of users × servers, or array of that shape, optional
         What runs now, as for :func:`fairlp.audit`, to be put beside.
     **options
-        As for :func:`fairlp.allocate`: ``method``, ``solver``, and its options.
+        As for :func:`fairlp.allocate`: ``method``, ``solver``, its options, and ``oversized``.
 
     Returns
     -------
@@ -177,21 +177,24 @@ def frontier(
     >>> found.table.total_share.round(4).to_dict()
     {0.0: 1.4545, 1.0: 1.4545, 2.0: 1.4142, inf: 1.3333}
     """
-    row = find_defined(MECHANISM, instance)
+    find_defined(MECHANISM, instance)
     wanted = sorted({0.0, np.inf, *map(checked, _listed(alphas))})
     allocations: dict[float, Allocation] = {}
     failed: dict[float, str] = {}
-    for alpha in wanted:
-        try:
-            allocations[alpha] = run(row, instance, **{**options, "alpha": alpha})
-        except SolverError as error:
-            if alpha in (0.0, np.inf):
-                raise
-            failed[alpha] = str(error)
     beside: dict[str, np.ndarray] = {}
-    for name in BESIDE:
-        if find(name).undefined(instance) is None:
-            beside[name] = allocate(instance, name).tasks_array
+    with warnings.catch_warnings():
+        for alpha in wanted:
+            try:
+                allocations[alpha] = allocate(instance, MECHANISM, **{**options, "alpha": alpha})
+            except SolverError as error:
+                if alpha in (0.0, np.inf):
+                    raise
+                failed[alpha] = str(error)
+            warnings.simplefilter("ignore", OversizedTaskWarning)  # said once is enough
+        oversized = {name: value for name, value in options.items() if name == "oversized"}
+        for name in BESIDE:
+            if find(name).undefined(instance) is None:
+                beside[name] = allocate(instance, name, **oversized).tasks_array
     if observed is not None:
         beside["observed"] = tasks_of(instance, observed)
     return Frontier(instance, allocations, beside, failed)
