@@ -21,8 +21,8 @@ FIGURES = "figures/ledger"
 _HEAD = """# The ledger: what the papers print and prove, computed again
 
 Every table, figure, numbered example, theorem, proposition and lemma of the five papers is an *item*: a small function
-that computes it again and judges it. This page is written by `fairlp reproduce --write docs/ledger.md`{how}: what we get
-and the verdict are computed each time; what the paper says, and why, are text.
+that computes it again and judges it. This page is written by `fairlp reproduce --write docs/ledger.md`{how}: what we
+get and the verdict are computed each time; what the paper says, and why, are text.
 
 ```python
 import fairlp
