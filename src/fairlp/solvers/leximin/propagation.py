@@ -10,7 +10,6 @@ grows.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ...models.programs.solution import Solution
 from ...tolerances import ROUNDING
@@ -38,6 +37,8 @@ class Propagation:
 
     def largest(self) -> float:
         """Return by what part of itself a level may be off, to first order, at most."""
+        from scipy.linalg import solve_triangular
+
         count = len(self.levels)
         if not count:
             return 0.0
