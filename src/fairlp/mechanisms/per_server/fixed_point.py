@@ -119,7 +119,7 @@ def _gains(
 
 
 def _givers(market: Market, tasks: np.ndarray, totals: np.ndarray, user: int, server: int, level: float) -> np.ndarray:
-    """Return the positions of the users of higher level who hold on that server what the user demands, highest level first."""
+    """Return the positions of users of higher level who hold on that server what the user demands, highest first."""
     who = market.users[server]
     own = int(np.searchsorted(who, user))
     levels = totals[who] / market.rate[server]

@@ -16,7 +16,7 @@ from ...models.programs.solution import Capability, Options, Solution, Terminati
 from ...tolerances import BLOCKED_PRICE, INTERIOR_ACCEPTED, INTERIOR_AIM, SAME_LEVEL
 from ..backends.base import BaseBackend, Change, ProgramSession, reduced_costs
 from ..backends.highs import Highs
-from . import INTERIOR, method
+from . import INTERIOR, method, sifting
 from .face import Known, expected, known, lifted, on_face, settled
 from .iterate import Step
 from .pricing import PricingSession
@@ -92,7 +92,7 @@ class InteriorPoint(BaseBackend):
             words = f"a time limit of {options.time_limit:g} s was reached"
             none = Solution.of_point(program, Termination.TIME_LIMIT, words, self.name, None, None, None, times=seconds)
             return none, None
-        return self.answer(structure, point.at, point, seconds), point.at
+        return self.answer(structure, point.at, point, seconds), point.at if point.inside else None
 
     def answer(self, structure: Structure, at: Step, point: method.Point, seconds: dict[str, float]) -> Solution:
         """Return the certified answer at a point; raise where it is not proved."""
@@ -141,6 +141,9 @@ def solve_near(structure: Structure, near: Near | None, deadline: float, options
             point = method.solve(structure.problem, deadline, options.threads or 1, start.at, device=options.device)
             if point is None or point.error <= method.NEARLY * INTERIOR_AIM:
                 return point
+    if options.device is None and sifting.suits(structure.problem):
+        with suppress(NotConvergedError):
+            return sifting.sifted(structure.problem, deadline, options.threads or 1)
     return method.solve(structure.problem, deadline, options.threads or 1, device=options.device)
 
 

@@ -29,11 +29,15 @@ NEARLY = 100.0
 
 @dataclass
 class Point:
-    """Where the method ended, in the problem's units, and the largest of gap and residuals there (relative)."""
+    """Where the method ended, in the problem's units, and the largest of gap and residuals there (relative).
+
+    ``inside``: every pair is used a little, so that the point tells the optimal face.
+    """
 
     at: Step
     error: float
     iterations: int
+    inside: bool = True
 
 
 def solve(
