@@ -21,6 +21,7 @@ import numpy as np
 
 import fairlp
 from fairlp import Index, Instance, Model
+from fairlp.library.shapes import scattered
 
 #: Gavel freezes who cannot be raised by this factor and this much more; its levels are promised no better than that.
 SLACK, EPSILON = 1.0001, 1e-5
@@ -38,11 +39,7 @@ def apart(found: np.ndarray, right: np.ndarray) -> float:
 
 def cluster(users: int, servers: int, seed: int, part: float = 1.0, count: int = 1) -> Instance:
     """Return log-normal demands and servers of three resources, so many of each; users run on a part of them."""
-    rng = np.random.default_rng(seed)
-    demands, capacities = rng.lognormal(0, 1, (users, 3)), rng.lognormal(5, 1, (servers, 3))
-    eligible = rng.random((users, servers)) < part
-    eligible[np.arange(users), rng.integers(0, servers, users)] = True
-    return Instance.from_arrays(demands, capacities, counts=np.full(servers, count), eligible=eligible)
+    return scattered(np.random.default_rng(seed), users, servers, part, count)
 
 
 def in_cvxpy(instance: Instance) -> tuple[list[cp.Constraint], cp.Expression]:

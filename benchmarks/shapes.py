@@ -5,7 +5,7 @@
 
 CPU seconds, one BLAS thread, each run in a process of its own. Ours (`auto`) and the rounds of linear programs (HiGHS,
 warm-started) give the whole leximin; of the general solvers it is the first program alone, which is less work. Gaps are
-certified, and the levels of ours and of the rounds compared.
+certified, and the levels of ours and of the rounds compared. The shapes are those of `fairlp.library`.
 """
 
 from __future__ import annotations
@@ -24,107 +24,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from measure import console, machine, show
 
 import fairlp
+from fairlp.library.shapes import SHAPES, shaped
 from fairlp.models.programs import backends
-
-Shape = Callable[[np.random.Generator, int, int], fairlp.Instance]
-
-
-def lognormal(rng: np.random.Generator, users: int, servers: int, resources: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    return rng.lognormal(size=(users, resources)), rng.lognormal(size=(servers, resources))
-
-
-def uniform(rng: np.random.Generator, users: int, servers: int) -> tuple[np.ndarray, np.ndarray]:
-    return rng.uniform(0.1, 1, (users, 3)), rng.uniform(1, 10, (servers, 3))
-
-
-def made(demands: np.ndarray, capacities: np.ndarray, **more: Any) -> fairlp.Instance:
-    demands[~demands.any(axis=1), 0] = 1
-    return fairlp.Instance.from_arrays(demands, capacities, **more)
-
-
-def zeros(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
-    demands, capacities = lognormal(rng, users, servers)
-    demands[rng.random(demands.shape) < 0.2] = 0
-    return made(demands, capacities)
-
-
-def gpus(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
-    demands, capacities = lognormal(rng, users, servers)
-    demands[rng.random(users) > 0.3, 2] = 0
-    capacities[1:][rng.random(servers - 1) > 0.4, 2] = 0
-    return made(demands, capacities)
-
-
-def two_of_five(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
-    demands, capacities = lognormal(rng, users, servers, 5)
-    return made(np.where(rng.random(demands.shape).argsort(axis=1) < 2, demands, 0.0), capacities)
-
-
-def few_pairs(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
-    eligible = rng.random((users, servers)) < 0.1
-    eligible[np.arange(users), rng.integers(servers, size=users)] = True
-    return made(*lognormal(rng, users, servers), eligible=eligible)
-
-
-def blocks(rng: np.random.Generator, users: int, servers: int, chained: bool = False) -> fairlp.Instance:
-    many = min(10, users, servers)
-    of, at = np.arange(users) * many // users, np.arange(servers) * many // servers
-    eligible = (of[:, None] == at) | (chained & (of[:, None] + 1 == at))
-    return made(*lognormal(rng, users, servers), eligible=eligible)
-
-
-def chain(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
-    return blocks(rng, users, servers, chained=True)
-
-
-def dominating(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
-    return made(*lognormal(rng, users, servers), weights=np.where(np.arange(users) == 0, 1e4, 1.0))
-
-
-def weights(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
-    demands, capacities = lognormal(rng, users, servers)
-    return made(demands, capacities, weights=rng.lognormal(0, 4, users))
-
-
-def heavy_tails(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
-    return made(rng.pareto(1.1, (users, 3)) + 1, rng.lognormal(size=(servers, 3)))
-
-
-def twenty_resources(rng: np.random.Generator, users: int, servers: int) -> fairlp.Instance:
-    return made(*lognormal(rng, users, servers, 20))
-
-
-def with_limits(rng: np.random.Generator, demands: np.ndarray, capacities: np.ndarray) -> fairlp.Instance:
-    alone = made(demands, capacities).gamma().sum(axis=1)
-    limits = alone / len(demands) * rng.uniform(0.2, 3, len(demands))
-    return made(demands, capacities, task_limits=np.where(rng.random(len(demands)) < 0.5, limits, np.inf))
-
-
-SHAPES: dict[str, tuple[str, Shape]] = {
-    "zeros": ("a fifth of the demands zero", zeros),
-    "gpus": ("GPU-like: 30 % of the users need what 40 % of the servers have", gpus),
-    "two-of-five": ("two of five resources demanded", two_of_five),
-    "few-pairs": ("a tenth of the pairs eligible, at random", few_pairs),
-    "chain": ("a chain of ten overlapping blocks of servers", chain),
-    "blocks": ("ten separate blocks", blocks),
-    "dominating": ("one user of weight 10,000", dominating),
-    "weights": ("weights log-normal, σ = 4", weights),
-    "heavy-tails": ("demands Pareto 1.1", heavy_tails),
-    "twenty": ("twenty resources", twenty_resources),
-    "limits": ("half of the users with task limits", lambda rng, n, k: with_limits(rng, *lognormal(rng, n, k))),
-    "limits-uniform": ("the same, uniform", lambda rng, n, k: with_limits(rng, *uniform(rng, n, k))),
-    "log-normal": ("all demand all, log-normal", lambda rng, n, k: made(*lognormal(rng, n, k))),
-    "uniform": ("all demand all, uniform", lambda rng, n, k: made(*uniform(rng, n, k))),
-}
-
-
-def shaped(kind: str, users: int, servers: int | None = None, seed: int = 0) -> fairlp.Instance:
-    """Return an instance of a shape; log-normal with three resources where the shape says nothing else."""
-    return SHAPES[kind][1](np.random.default_rng(seed), users, servers or users)
 
 
 def ours(kind: str, size: int, method: str) -> tuple[Any, ...]:

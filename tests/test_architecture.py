@@ -33,7 +33,7 @@ FLOORS = [
     {"mechanisms.max_min"},
     {"mechanisms.per_server", "mechanisms.complaints", "mechanisms.arrivals", "mechanisms.whole_tasks"},
     {"api", "simulation", "clusters"},
-    {"auditing", "study", "plots"},
+    {"auditing", "study", "plots", "library"},
     {"reports", "ledger"},
     {"cli"},
 ]

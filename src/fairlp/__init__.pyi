@@ -3,6 +3,7 @@
 from . import conformance as conformance
 from . import errors as errors
 from . import examples as examples
+from . import library as library
 from . import mechanisms as mechanisms
 from . import plots as plots
 from . import simulation as simulation

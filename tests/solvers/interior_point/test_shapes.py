@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fairlp
+from fairlp.library import shapes
 from profiles import PROFILE, many
 from scripts import benchmark
 
@@ -19,19 +20,15 @@ KINDS = [
 SMALL, PARTS = (500, 20) if PROFILE == "nightly" else (3, 1)
 
 
-@pytest.fixture(scope="module")
-def shapes():
-    with benchmark("shapes") as module:
-        yield module
-
-
-def test_no_shape_is_left_out(shapes):
+def test_no_shape_is_left_out():
     assert list(shapes.SHAPES) == KINDS
+    with benchmark("shapes") as script:
+        assert script.SHAPES is shapes.SHAPES and script.shaped is shapes.shaped
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("part", range(PARTS))
-def test_small_ones_are_proved_exactly(shapes, kind, part):
+def test_small_ones_are_proved_exactly(kind, part):
     for seed in range(part * SMALL // PARTS, (part + 1) * SMALL // PARTS):
         rng = np.random.default_rng(seed)
         given = shapes.shaped(kind, int(rng.integers(2, 7)), int(rng.integers(2, 6)), seed)
@@ -42,7 +39,7 @@ def test_small_ones_are_proved_exactly(shapes, kind, part):
 @pytest.mark.kernels
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(many(4)))
-def test_middle_ones_have_the_levels_of_rounds_of_programs(shapes, kind, seed):
+def test_middle_ones_have_the_levels_of_rounds_of_programs(kind, seed):
     rng = np.random.default_rng(1000 + seed)
     given = shapes.shaped(kind, int(rng.integers(10, 60)), int(rng.integers(10, 40)), seed)
     with warnings.catch_warnings():

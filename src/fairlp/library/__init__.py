@@ -1,0 +1,33 @@
+"""The library: named benchmark instances, generated and not stored, from easy to hard, with what is known of each.
+
+>>> import fairlp
+>>> entry = fairlp.library.load("many-rounds", users=3)
+>>> entry.optimum.value, [str(level) for level in sorted(entry.optimum.levels)]
+(Fraction(1, 8), ['1/8', '1/4', '5/8'])
+"""
+
+from __future__ import annotations
+
+from .entry import Entry, load, names, table
+from .profiles import Profile, profile
+from .registry import Optimum
+from .running import Result, Results, run
+from .writing import write_all
+
+__all__ = [
+    "Entry",
+    "Optimum",
+    "Profile",
+    "Result",
+    "Results",
+    "load",
+    "names",
+    "profile",
+    "run",
+    "table",
+    "write_all",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
