@@ -10,6 +10,7 @@ from . import (  # noqa: F401  (they register commands)
     clusters,
     commands,
     ledger,
+    library,
     listings,
     programs,
     simulations,

@@ -111,7 +111,7 @@ def _file(entry: Entry, folder: Path, suffix: str) -> tuple[str | None, str | No
     try:
         written = entry.model().write(folder / f"{entry.name}.nl")
     except ImportError as error:
-        return None, f"no file: MPS has no place for logarithms and powers, and .nl needs Pyomo ({error})"
+        return None, f"{entry.name}: no file; MPS has no place for logarithms and powers, and .nl needs Pyomo ({error})"
     return written[0].name, "AMPL's format: MPS has no place for logarithms and powers"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from .allocations import plot_allocation, plot_comparison, plot_shares, plot_utilization
 from .frontiers import plot_frontier
 from .membership import plot_convergence, plot_tracking
+from .profiles import plot_profile
 from .queues import plot_queues
 from .simulations import (
     plot_completion_ratios,
@@ -30,6 +31,7 @@ __all__ = [
     "plot_convergence",
     "plot_dedicated_clouds",
     "plot_frontier",
+    "plot_profile",
     "plot_queues",
     "plot_reductions",
     "plot_shares",
