@@ -14,7 +14,7 @@ from ..errors import SkippedMechanismWarning
 from .app import ExitCode, app
 from .groups import grouped
 from .inputs import load_instance
-from .output import DrawnReport, Format, Report, records
+from .output import DrawnReport, Format, Report, check_folder, records, wrote
 from .parameters import (
     ExtraOption,
     InstanceArgument,
@@ -88,6 +88,15 @@ def allocate(
             "--level", min=0, show_default=False, help="Of --table queues: only those so deep (1: below the root)."
         ),
     ] = None,
+    proof: Annotated[
+        Path | None,
+        typer.Option(
+            "--proof",
+            metavar="FILE",
+            show_default=False,
+            help="Also prove it in rationals, and write the proof as JSON: python -m fairlp_check FILE.",
+        ),
+    ] = None,
     report: DrawnReport,
 ) -> None:
     """Share the cluster by a mechanism: who runs how many tasks where.
@@ -98,6 +107,7 @@ def allocate(
         raise typer.BadParameter("--table is for text and --csv; JSON holds users, tasks and utilization")
     if level is not None and which is not Which.queues:
         raise typer.BadParameter("--level is of --table queues")
+    check_folder(proof)
     options = solver_options(way.option, way.time_limit)
     from ..api import allocate as run
 
@@ -110,6 +120,9 @@ def allocate(
         oversized=way.oversized.value,
         **options,
     )
+
+    if proof is not None:
+        wrote(found.certify(exact=True).write(proof))
 
     def text(console: Console) -> None:
         if which is None:

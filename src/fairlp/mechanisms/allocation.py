@@ -20,6 +20,7 @@ from ..models.instances.instance import Instance
 from ..models.instances.problem import AllocationProblem
 from ..models.notation.labels import aligned
 from ..models.programs.certificate import Verdict
+from ..models.programs.proof import NO_PROOF
 
 
 class Answer(ABC):
@@ -228,7 +229,8 @@ class Allocation(Shared):
         Returns
         -------
         Verdict
-            True or False, with a ``message`` ("optimal, proved …", or what fails) and the exact levels.
+            True or False, with a ``message`` ("optimal, proved …", or what fails) and the exact levels. An exact one
+            of a max-min mechanism without queues can ``write`` a proof that others check (docs/proofs.md).
 
         Raises
         ------
@@ -242,7 +244,7 @@ class Allocation(Shared):
         kind = "exact certificate" if exact else "certificate"
         raise NotDefinedError(
             f"{self.mechanism!r} has no {kind} of optimality; fairlp.validate compares its methods, and "
-            "fairlp.audit checks its properties"
+            f"fairlp.audit checks its properties{f' ({NO_PROOF})' if exact else ''}"
         )
 
     def summary(self) -> pd.DataFrame:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
+from dataclasses import replace
 
 import numpy as np
 
 from ..models.instances.instance import Instance
 from ..models.programs.certificate import Verdict
+from ..models.programs.proof import Proof
 from ..tolerances import AGREEMENT, ROUNDING, VERIFIED
 from .allocation import Allocation
 from .mechanism import Mechanism, run
@@ -29,17 +30,24 @@ def by_rounds(allocation: Allocation, exact: bool = False, *, rationals: Rationa
         if not found.proved:
             return Verdict(False, f"not proved: {found.message}", levels=found.levels)
         expected = np.array([0.0 if level is None else float(level) for level in found.levels])
-        return _agreement(allocation, expected, found.message, found.levels)
+        return _agreement(allocation, expected, replace(found, proof=_claimed(found.proof, allocation)))
     reference = run(mechanism, allocation.instance, method="lp", **allocation.parameters)
     if reference.unproved:
         return Verdict(False, reference.unproved)
-    return _agreement(allocation, reference.levels.to_numpy(), f"by linear programs, gap {reference.gap or 0:.1e}")
+    how = Verdict(True, f"by linear programs, gap {reference.gap or 0:.1e}")
+    return _agreement(allocation, reference.levels.to_numpy(), how)
 
 
-def _agreement(
-    allocation: Allocation, expected: np.ndarray, how: str, levels: tuple[Fraction | None, ...] = ()
-) -> Verdict:
-    """Return the verdict on levels that ought to be the expected ones."""
+def _claimed(proof: Proof | str, allocation: Allocation) -> Proof | str:
+    """Return a proof of the levels of this allocation."""
+    if isinstance(proof, str):
+        return proof
+    own = allocation.levels.to_numpy().tolist()
+    return replace(proof, levels=tuple(replace(one, claimed=has) for one, has in zip(proof.levels, own, strict=True)))
+
+
+def _agreement(allocation: Allocation, expected: np.ndarray, how: Verdict) -> Verdict:
+    """Return the verdict on levels that ought to be the expected ones, which ``how`` proves."""
     own = allocation.levels.to_numpy()
     difference = differences(own, expected)
     queues = allocation.instance.queues
@@ -51,5 +59,6 @@ def _agreement(
     if most > AGREEMENT:
         user = allocation.instance.users[worst]
         wrong = f"user {user!r} has the level {own[worst]:.12g}, and {expected[worst]:.12g} is right"
-        return Verdict(False, f"not optimal: {wrong} ({how})", most, levels)
-    return Verdict(True, f"optimal, proved ({how}); levels agree to {most:.1e}", most, levels)
+        return Verdict(False, f"not optimal: {wrong} ({how.message})", most, how.levels)
+    message = f"optimal, proved ({how.message}); levels agree to {most:.1e}"
+    return Verdict(True, message, most, how.levels, proof=how.proof)

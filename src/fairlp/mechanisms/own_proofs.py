@@ -6,6 +6,7 @@ import pandas as pd
 
 from ..errors import NotDefinedError
 from ..models.programs.certificate import Certificate, Verdict
+from ..models.programs.proof import NO_PROOF
 from ..solvers.leximin.of_model import leximin
 from ..tolerances import AGREEMENT, VERIFIED
 from .allocation import Allocation
@@ -38,7 +39,8 @@ def prove(allocation: Allocation, exact: bool = False) -> Verdict:
         solution = model.solve().require_optimal()
         certificate = solution.certify(exact=exact)
         proved = certificate.is_optimal if isinstance(certificate, Certificate) else certificate.proved
-        verdict = Verdict(proved, str(certificate))
+        known = certificate.proof if isinstance(certificate, Verdict) else NO_PROOF
+        verdict = Verdict(proved, str(certificate), proof=known)
         assert solution.x is not None
         x = solution.x
     if not verdict.proved:
@@ -50,7 +52,8 @@ def prove(allocation: Allocation, exact: bool = False) -> Verdict:
         wrong = f"user {instance.users[worst]!r} has {ours[worst]:.12g} tasks, and an optimum {expected[worst]:.12g}"
         more = "" if is_leximin(model) else "; other totals may be as good"
         return Verdict(False, f"{wrong} ({verdict.message}){more}", float(difference[worst]), verdict.levels)
-    return Verdict(True, f"optimal, proved: {verdict.message}", float(difference[worst]), verdict.levels)
+    message = f"optimal, proved: {verdict.message}"
+    return Verdict(True, message, float(difference[worst]), verdict.levels, proof=verdict.proof)
 
 
 def compare_methods(check: Check) -> pd.DataFrame:

@@ -10,8 +10,11 @@ import numpy as np
 
 from ...tolerances import NEGLIGIBLE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
 from .program import Program
+from .proof import NO_PROOF, Proof
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scipy.sparse import csc_array
 
 
@@ -28,12 +31,35 @@ class Verdict:
         Largest difference of a user's level from the proved one, relative, where levels were compared.
     levels : tuple of (Fraction or None)
         Exact levels by user, where they were computed; None for a user who can run nothing.
+    proof : Proof or str
+        What :meth:`write` writes, or why there is nothing to write.
     """
 
     proved: bool
     message: str
     difference: float = float("nan")
     levels: tuple[Fraction | None, ...] = field(default=(), repr=False)
+    proof: Proof | str = field(default=NO_PROOF, repr=False, compare=False, kw_only=True)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the proof to a file that others can check, and return its path.
+
+        Parameters
+        ----------
+        path : path-like
+            ``.json``: for ``python -m fairlp_check``, which shares no code with fairlp (docs/proofs.md). ``.vipr``: of
+            a single linear program, for VIPR's ``viprchk``.
+
+        Raises
+        ------
+        NoSolutionError
+            Nothing is proved; the message says what is missing.
+        UnsupportedError
+            A verdict of another kind; the message says which can be written.
+        """
+        from ..files.proofs import write_proof
+
+        return write_proof(self, path)
 
     def __bool__(self) -> bool:
         return self.proved

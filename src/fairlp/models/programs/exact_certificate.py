@@ -16,6 +16,7 @@ import numpy as np
 from ...errors import SolverNotAvailableError, UnsupportedError
 from .certificate import Verdict
 from .program import Program
+from .proof import NO_PROOF, Basis, Proof, ProofRound
 
 if TYPE_CHECKING:
     from .solution import Solution
@@ -43,7 +44,7 @@ class ExactCertificate(Verdict):
     objective: Fraction | None = None
     x: list[Fraction] = field(default_factory=list, repr=False)
     row_duals: list[Fraction] = field(default_factory=list, repr=False)
-    basis: tuple[list[int], list[int]] = field(default=([], []), repr=False)
+    basis: Basis = field(default=([], []), repr=False)
 
     def __str__(self) -> str:
         return self.message if self.objective is None else f"{self.message} (objective {float(self.objective):.17g})"
@@ -103,13 +104,16 @@ def prove_basis(
     value = exact.offset + exact.sign * sum((exact.cost(j) * v for j, v in enumerate(vertex.x)), exact.zero)
     x = [_fraction(v) for v in vertex.x]
     duals = [_fraction(exact.sign * vertex.reduced.get(("row", i), exact.zero)) for i in range(program.n_rows)]
+    basis = (list(columns), list(rows))
+    as_it_stands = lower is None and entries is None
     return ExactCertificate(
         not problem,
         problem or "optimal, proved",
         objective=_fraction(value),
         x=x,
         row_duals=duals,
-        basis=(list(columns), list(rows)),
+        basis=basis,
+        proof=Proof(program, (ProofRound(basis, x, duals),)) if as_it_stands else NO_PROOF,
     )
 
 

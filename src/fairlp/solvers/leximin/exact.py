@@ -21,8 +21,7 @@ from ...models.programs.certificate import Verdict
 from ...models.programs.exact_certificate import BASIC, LOWER, ExactCertificate
 from ...models.programs.exact_simplex import optimal_from
 from ...models.programs.program import Program
-
-Basis = tuple[list[int], list[int]]
+from ...models.programs.proof import Basis, Proof, ProofRound, ProvedLevel
 
 
 def exact_levels(instance: Instance, formulation: Callable[[Instance], Model]) -> Verdict:
@@ -53,9 +52,16 @@ def exact_leximin(instance: Instance, formulation: Callable[[Instance], Model]) 
     rounds = ExactRounds(program, range(fairness.start, fairness.stop), program.column_block("t").start)
     verdict = rounds.run()
     by_user: list[Fraction | None] = [None] * len(instance.users)
-    for n, level in zip(who, verdict.levels, strict=True):
-        by_user[int(n)] = level
+    by_row: list[int | None] = [None] * len(instance.users)
+    for n, row, level in zip(who, rounds.rows, verdict.levels, strict=True):
+        by_user[int(n)], by_row[int(n)] = level, row
     verdict = replace(verdict, levels=tuple(by_user))
+    if isinstance(verdict.proof, Proof):
+        named = zip(map(str, instance.users), by_row, by_user, strict=True)
+        merged = len(instance.servers) - len(small.servers)
+        notes = (f"identical servers are one: {merged} of {len(instance.servers)} are merged",) if merged else ()
+        proof = replace(verdict.proof, levels=tuple(ProvedLevel(*one) for one in named), notes=notes)
+        verdict = replace(verdict, proof=proof)
     if not verdict.proved:
         return verdict, np.zeros((len(instance.users), len(instance.servers)))
     tasks = model.evaluate("tasks", rounds.point).reshape(len(small.users), -1)
@@ -91,14 +97,15 @@ class ExactRounds:
     def run(self) -> Verdict:
         """Run rounds until everybody is blocked, or one cannot be proved."""
         active = set(range(len(self.rows)))
-        count, last = 0, None
+        done: list[ProofRound] = []
+        last = None
         while active:
-            count += 1
+            count = len(done) + 1
             proof = self._solve(last)
             if not proof.proved:
                 return Verdict(False, f"round {count}: {proof.message}", levels=tuple(self.levels))
             last, self.x = proof.basis, proof.x
-            blocked = [k for k in active if proof.row_duals[self.rows[k]] != 0]
+            blocked = [k for k in sorted(active) if proof.row_duals[self.rows[k]] != 0]
             if not blocked:
                 return Verdict(False, f"round {count}: nobody is blocked", levels=tuple(self.levels))
             for k in blocked:
@@ -107,7 +114,17 @@ class ExactRounds:
                 self.lower[self.rows[k]] = self.base[k] + level * self.due[k]
                 self.A[self.rows[k], self.t] = 0.0
                 active.discard(k)
-        return Verdict(True, f"in rationals, {count} rounds", levels=tuple(self.levels))
+            done.append(ProofRound(proof.basis, proof.x, proof.row_duals, [self._floor(k) for k in blocked]))
+        names = self.program.row_names
+        levels = [ProvedLevel(names[i], i, level) for i, level in zip(self.rows, self.levels, strict=True)]
+        proof_of_all = Proof(self.program, tuple(done), self.t, tuple(levels))
+        return Verdict(True, f"in rationals, {len(done)} rounds", levels=tuple(self.levels), proof=proof_of_all)
+
+    def _floor(self, k: int) -> tuple[int, Fraction]:
+        """Return the row of somebody who is blocked, and its lower bound from then on."""
+        floor = self.lower[self.rows[k]]
+        assert floor is not None
+        return self.rows[k], floor
 
     def _solve(self, last: Basis | None) -> ExactCertificate:
         """Return the proof of this round's program, from the first basis that leads to one."""

@@ -22,6 +22,13 @@ from ...models.trees.exact import ExactRates
 from ...tolerances import ROUNDING
 from .exact import bases
 
+#: Why rounds along a tree are not written.
+NO_PROOF_OF_A_CLIMB = (
+    "with queues (a tree, guarantees or caps) the rounds are no sequence of programs of which each follows from the "
+    "duals of the last: rates change whenever somebody stops, who rises is found by trying, and who is stuck by "
+    "programs of other objectives. Max-min mechanisms on instances without queues write theirs"
+)
+
 
 def exact_climb(
     instance: Instance, formulation: Callable[[Instance], Model], rates: ExactRates, kept: np.ndarray, base: np.ndarray
@@ -48,7 +55,8 @@ def exact_climb(
     levels: list[Fraction | None] = [None] * len(instance.users)
     nothing = np.zeros((len(instance.users), len(instance.servers)))
     if not row:
-        return Verdict(True, "in rationals: nobody can run anything", levels=tuple(levels)), nothing
+        nobody = "in rationals: nobody can run anything"
+        return Verdict(True, nobody, levels=tuple(levels), proof=NO_PROOF_OF_A_CLIMB), nothing
     problem = climb.run()
     if problem:
         return Verdict(False, problem, levels=tuple(levels)), nothing
@@ -57,7 +65,7 @@ def exact_climb(
         levels[n] = climb.has[n] / due[n]
     point = np.array([float(value) for value in climb.x])
     tasks = model.evaluate("tasks", point).reshape(len(small.users), -1)
-    verdict = Verdict(True, f"in rationals, {climb.rounds} rounds", levels=tuple(levels))
+    verdict = Verdict(True, f"in rationals, {climb.rounds} rounds", levels=tuple(levels), proof=NO_PROOF_OF_A_CLIMB)
     return verdict, tasks[:, servers.of] * servers.factor
 
 

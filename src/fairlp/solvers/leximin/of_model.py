@@ -142,7 +142,8 @@ class LeximinSolution:
             label = self.levels.index[worst]
             wrong = f"{label!r} has the level {mine[worst]:.12g}, and {expected[worst]:.12g} is right"
             return Verdict(False, f"not the leximin: {wrong} ({how.message})", most, how.levels)
-        return Verdict(True, f"the leximin, proved ({how.message}); levels agree to {most:.1e}", most, how.levels)
+        message = f"the leximin, proved ({how.message}); levels agree to {most:.1e}"
+        return Verdict(True, message, most, how.levels, proof=how.proof)
 
     def __repr__(self) -> str:
         return f"<Leximin of {self.problem.program.name!r} by {self.solver}: {len(self.levels)} levels>"
