@@ -23,7 +23,7 @@ COLUMNS = ("job", "user", "arrival", "tasks", "duration", "eligible")
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """Jobs in order of arrival.
+    """Jobs in order of arrival; made by :meth:`of`, :meth:`read_csv` or a generator (``simulation.generators``).
 
     Attributes
     ----------
@@ -34,8 +34,6 @@ class Workload:
         Labels of the resources demanded.
     users : tuple
         Labels in order of first arrival.
-
-    Make one with :meth:`of`, :meth:`read_csv` or a generator of :mod:`fairlp.simulation.generators`.
     """
 
     jobs: pd.DataFrame

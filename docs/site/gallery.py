@@ -1,0 +1,115 @@
+"""A gallery: every picture with the lines that draw it, which are run when the site is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+#: Title → the lines; the last figure that is open is the picture.
+PICTURES = {
+    "Who gets what": """
+import fairlp
+from fairlp import plots
+
+cluster = fairlp.examples.load("khamse-ashari-figure-1")
+plots.plot_allocation(fairlp.allocate(cluster, "c-drfh"), by="server")
+""",
+    "Mechanisms beside each other": """
+import fairlp
+from fairlp import plots
+
+cluster = fairlp.examples.load("khamse-ashari-figure-1")
+plots.plot_comparison(fairlp.allocate_all(cluster, ["c-drfh", "tsf", "asset"]))
+""",
+    "What is used": """
+import fairlp
+from fairlp import plots
+
+cluster = fairlp.examples.load("wang-figure-4")
+plots.plot_utilization(fairlp.allocate_all(cluster, ["drfh", "naive-drf"]))
+""",
+    "Efficiency against fairness": """
+import fairlp
+
+cluster = fairlp.examples.load("khamse-ashari-figure-1")
+found = fairlp.frontier(cluster, alphas=[0, 0.5, 1, 2, 4, "inf"])
+found.plot()
+""",
+    "Utilisation over time": """
+from fairlp import plots
+from fairlp.simulation import experiments, generators
+
+servers = generators.google_sample(30, seed=1)
+load = generators.synthetic(200, users=10, hours=1, seed=1)
+found = experiments.compare_policies(servers, load, ("best-fit", "slots"), until=7200, every=60)
+plots.plot_utilization_over_time(found)
+""",
+}
+
+
+def write_gallery(folder: Path) -> None:
+    """Draw the pictures and write the page."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "fairlp"
+    import matplotlib.pyplot as plt
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = ["# Gallery", "", "Every picture with its lines; `fairlp.plots` draws with Matplotlib.", ""]
+    for title, code in PICTURES.items():
+        drawn = _drawn(code)
+        name = f"{title.lower().replace(' ', '-')}.svg"
+        drawn.savefig(folder / name, bbox_inches="tight", metadata={"Date": None})
+        plt.close("all")
+        lines += [f"## {title}", "", f"![{title}]({name})", "", f"```python\n{code.strip()}\n```", ""]
+    (folder / "index.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _drawn(code: str) -> object:
+    """Run the lines and return the figure of what the last one returns."""
+    *before, last = code.strip().splitlines()
+    names: dict[str, object] = {}
+    exec("\n".join(before), names)
+    axes = eval(last, names)
+    first = axes.flat[0] if hasattr(axes, "flat") else axes[0] if isinstance(axes, list | tuple) else axes
+    return first if hasattr(first, "savefig") else first.figure
+
+
+def write_front(folder: Path) -> None:
+    """Draw the picture of the front page: the model, the allocation and the proof, beside each other."""
+    import matplotlib.pyplot as plt
+
+    import fairlp
+    from fairlp.plots.style import COLOURS
+
+    users, servers, resources = ["ann", "bob"], ["big-memory", "big-cpu"], ["cpu", "memory"]
+    cluster = fairlp.Instance.from_arrays(
+        [[0.2, 1.0], [1.0, 0.2]], [[2, 12], [12, 2]], users=users, servers=servers, resources=resources
+    )
+    model = fairlp.formulate(cluster, "drfh")
+    proved = model.solve(solver="highs").verify()
+    exact = fairlp.allocate(cluster, "drfh").certify(exact=True)
+    figure, (left, middle, right) = plt.subplots(
+        1, 3, figsize=(11, 2.7), width_ratios=(1.25, 1, 1.1), layout="constrained"
+    )
+    says = "\n".join(line.replace("  (Wang", "\n(Wang") for line in str(model).splitlines()[:5])
+    for axes, title, words in (
+        (left, "Write it as the paper does", says),
+        (right, "Check it, send it", f'{_folded(str(proved))}\n\n{_folded(str(exact))}\n\nmodel.write("drfh.mps")'),
+    ):
+        axes.set_axis_off()
+        axes.set_title(title, loc="left", fontweight="bold")
+        axes.text(0, 0.95, words, family="monospace", fontsize=10, va="top", transform=axes.transAxes, linespacing=1.4)
+    tasks = fairlp.compare(cluster, ["drfh", "naive-drf"])
+    tasks.plot.bar(ax=middle, rot=0, color=list(COLOURS[:2]), ylabel="tasks", xlabel="user")
+    middle.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, -0.55), ncols=2)
+    middle.set_title("Solve it, by any solver", loc="left", fontweight="bold")
+    figure.savefig(folder / "front.svg", bbox_inches="tight", metadata={"Date": None})
+    plt.close("all")
+
+
+def _folded(text: str) -> str:
+    """Return text in lines of at most 36 letters."""
+    import textwrap
+
+    return textwrap.fill(text, 36)

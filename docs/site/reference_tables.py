@@ -1,0 +1,66 @@
+"""Tables of mechanisms and of back ends, from the tables of the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+import fairlp
+from fairlp.mechanisms.table import find
+
+
+def write_tables(folder: Path) -> None:
+    """Write both pages."""
+    (folder / "mechanisms.md").write_text(_mechanisms(), encoding="utf-8")
+    (folder / "back-ends.md").write_text(_back_ends(), encoding="utf-8")
+
+
+def _mechanisms() -> str:
+    """Return the page of mechanisms: methods and costs, where each is defined, what it promises."""
+    lines = ["# Mechanisms", "", "`fairlp.mechanisms()` and `fairlp.promises()`, when the site was built.", ""]
+    promises = fairlp.promises()
+    for name, row in fairlp.mechanisms().iterrows():
+        lines += [f"## {name}", "", f"**{row['title']}.** {row['source']}.", ""]
+        if row["defined_for"]:
+            lines += [f"Defined for: {row['defined_for']}. Options: {row['options'] or 'none'}.", ""]
+        methods = [
+            {
+                "method": f"`{one.name}`",
+                "for": one.needs or "any instance",
+                "cost": one.cost,
+                "calls a solver": "yes" if one.solves else "no",
+            }
+            for one in find(str(name)).methods
+        ]
+        lines += [_markdown(pd.DataFrame(methods)), ""]
+        if name in promises.index.get_level_values(0):
+            table = promises.loc[name].reset_index()
+            shown = table[["property", "standing", "condition", "source"]]
+            lines += [_markdown(shown), ""]
+    return "\n".join(lines)
+
+
+def _back_ends() -> str:
+    """Return the page of back ends × capabilities."""
+    table = fairlp.solvers()
+    kinds = sorted({kind for cell in table["capabilities"] for kind in cell.split(", ") if kind})
+    rows = []
+    for name, row in table.iterrows():
+        have = set(row["capabilities"].split(", "))
+        rows.append(
+            {
+                "solver": f"`{name}`",
+                **{kind: "●" if kind in have else "" for kind in kinds},
+                "install": f"`{row['install']}`" if row["install"] else "",
+            }
+        )
+    text = "What each back end can do, whether or not it is installed here: `fairlp.solvers()`."
+    return "\n".join(["# Back ends", "", text, "", _markdown(pd.DataFrame(rows)), ""])
+
+
+def _markdown(table: pd.DataFrame) -> str:
+    """Return a table in Markdown."""
+    cells = table.fillna("").astype(str).map(lambda cell: cell.replace("|", "\\|").replace("\n", " "))
+    head = f"| {' | '.join(map(str, table.columns))} |\n|{' --- |' * len(table.columns)}"
+    return "\n".join([head, *(f"| {' | '.join(row)} |" for row in cells.itertuples(index=False))])

@@ -1,0 +1,71 @@
+"""The documentation site: every page has its place, and every public name."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairlp
+
+DOCS = Path(__file__).parents[1] / "docs"
+SECTIONS = ("index", "learn", "do", "understand", "look-up")
+
+
+def entries(page):
+    """What the tables of contents of a page list."""
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```\{toctree\}\n(.*?)```", text, re.DOTALL)
+    return [line for block in blocks for line in block.split("\n") if line and not line.startswith(":")]
+
+
+@pytest.fixture(scope="module")
+def site():
+    """The modules that write the pages that are made from the code."""
+    sys.path.insert(0, str(DOCS / "site"))
+    try:
+        import public_names
+        import reference_tables
+
+        yield public_names, reference_tables
+    finally:
+        sys.path.remove(str(DOCS / "site"))
+
+
+def test_every_page_stands_in_one_section():
+    listed = [entry for section in SECTIONS for entry in entries(section)]
+    pages = [path.stem for path in DOCS.glob("*.md") if path.stem != "index"]
+    assert sorted(entry for entry in listed if not entry.startswith("generated/")) == sorted(pages)
+
+
+def test_every_notebook_is_a_lesson():
+    lessons = [Path(entry).name for entry in entries("learn")]
+    assert lessons == sorted(path.stem for path in (DOCS.parent / "notebooks").glob("*.ipynb"))
+
+
+def test_every_public_name_has_a_page_under_a_heading(site, tmp_path):
+    public_names, _ = site
+    public_names.write_api(tmp_path)
+    names = [name for name in fairlp.__all__ if not name.startswith("__")]
+    assert sorted(path.stem for path in tmp_path.glob("*.rst")) == sorted(f"fairlp.{name}" for name in names)
+    assert "## More" not in (tmp_path / "index.md").read_text(encoding="utf-8"), (
+        "give new names a heading in public_names.py"
+    )
+
+
+def test_tables_have_every_mechanism_and_back_end(site, tmp_path):
+    _, reference_tables = site
+    reference_tables.write_tables(tmp_path)
+    mechanisms, back_ends = (
+        (tmp_path / name).read_text(encoding="utf-8") for name in ("mechanisms.md", "back-ends.md")
+    )
+    assert re.findall(r"^## (\S+)$", mechanisms, re.MULTILINE) == list(fairlp.mechanisms().index)
+    assert re.findall(r"^\| `([^`]+)` \|", back_ends, re.MULTILINE) == list(fairlp.solvers().index)
+
+
+def test_the_front_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "index.md").read_text(encoding="utf-8"), re.DOTALL)
+    names = {}
+    exec(compile(code, "index.md", "exec"), names)
+    assert (tmp_path / "drfh.mps").is_file() and names["model"].solve().verify().is_optimal
