@@ -105,8 +105,8 @@ def _folder(entry: str, data: str, needed: Sequence[str]) -> Path:
     """Return the folder of the data; the error names what is missing there."""
     if not data:
         raise FileFormatError(
-            f"{entry!r} is made from files that fairlp does not ship: {', '.join(needed)}; give the folder that has them "
-            f"(data=…, or --data {entry}=FOLDER on the command line)"
+            f"{entry!r} is made from files that fairlp does not ship: {', '.join(needed)}; give the folder that has "
+            f"them (data=…, or --data {entry}=FOLDER on the command line)"
         )
     folder = home(data)
     missing = [name for name in needed if not (folder / name).is_file()]

@@ -153,16 +153,14 @@ def find(name: str) -> Generator:
 
 
 def _checked(entry: str, name: str, value: Any, default: Any) -> Any:
-    """Return a parameter as its default's kind: a positive whole number, a positive number, a flag, or text."""
-    if isinstance(default, bool) or isinstance(value, bool):
-        expected, fine = "True or False", isinstance(default, bool) and isinstance(value, bool)
-    elif isinstance(default, int):
+    """Return a parameter as its default's kind: a positive whole number, a positive number, or a path."""
+    if isinstance(default, int):
         expected, fine = "a whole number of at least 1", isinstance(value, int | np.integer) and bool(value >= 1)
     elif isinstance(default, float):
         number = isinstance(value, int | float | np.number)
         expected, fine = "a finite number above 0", number and bool(0 < value < np.inf)
     else:
         expected, fine = "a path", True
-    if not fine:
+    if not fine or isinstance(value, bool):
         raise InstanceError(f"{entry!r}: {name} is {value!r}; expected {expected}")
     return str(value) if isinstance(default, str) else type(default)(value)
