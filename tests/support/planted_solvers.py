@@ -1,4 +1,4 @@
-"""Back ends for processes of their own: one that sleeps, one that dies, one that eats memory, and one that lies."""
+"""A back end for a process of its own: it prints where answers go, and sleeps, dies or eats memory as it is told."""
 
 from __future__ import annotations
 
@@ -7,49 +7,23 @@ import time
 
 import numpy as np
 
-import fairlp
 from own_back_ends import Dual
 
-
-class Sleeper(Dual):
-    name = "sleeper"
-
-    def run(self, program, options):
-        if program.n_rows > 20:  # the smallest are solved before any clock runs
-            time.sleep(60)
-        return super().run(program, options)
+#: Rows of a program → what goes wrong with it.
+SLEEPS, DIES, EATS = 27, 28, 29
 
 
-class Dying(Dual):
-    name = "dying"
+class Moody(Dual):
+    """`Dual`, loud, and with moods."""
 
-    def run(self, program, options):
-        if program.n_rows > 20:
-            os._exit(7)
-        return super().run(program, options)
-
-
-class Hungry(Dual):
-    name = "hungry"
-
-    def run(self, program, options):
-        if program.n_rows > 20:
-            np.ones(2**40)
-        return super().run(program, options)
-
-
-class Loud(Dual):
-    """Prints where answers go, and is right."""
-
-    name = "loud"
+    name = "moody"
 
     def run(self, program, options):
         os.write(1, b"a licence, a banner, progress\n" * 100)
+        if program.n_rows == SLEEPS:
+            time.sleep(60)
+        if program.n_rows == DIES:
+            os._exit(7)
+        if program.n_rows == EATS:
+            np.ones(2**40)
         return super().run(program, options)
-
-
-class Interrupting(fairlp.Backend):
-    """Stands for Ctrl-C: asking it ends everything."""
-
-    name = "interrupting"
-    capabilities = frozenset({fairlp.Capability.LP})

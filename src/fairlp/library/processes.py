@@ -28,17 +28,25 @@ class SolverProcess:
         A name; one that carries a back end takes it along.
     memory : float or None
         GiB that it may have.
+
+    Raises
+    ------
+    UnsupportedError
+        For an object that cannot be pickled.
     """
 
     def __init__(self, solver: Any, memory: float | None) -> None:
-        self._first = {"solver": solver, "memory": memory}
+        try:
+            self._first = _packed({"solver": solver, "memory": memory})
+        except Exception as error:  # somebody else's object
+            raise UnsupportedError(f"solver {str(solver)!r} cannot go to a process of its own: {error}") from error
         self._child: subprocess.Popen[bytes] | None = None
 
     def ask(self, asked: dict[str, Any], limit: float) -> dict[str, Any]:
         """Return what came of solving an entry, with at most so many seconds for each run of it."""
         try:
-            if self._child is None:
-                self._start()
+            if self._child is None and not self._start():
+                return {"status": "failed", "message": "it could not be started in a process of its own"}
             self._tell(asked)
             if self._hear(PREPARING) != "made":
                 return self._ended("while the program was made")
@@ -64,12 +72,8 @@ class SolverProcess:
                 with suppress(OSError):
                     stream.close()
 
-    def _start(self) -> None:
-        try:
-            first = _packed(self._first)
-        except Exception as error:  # somebody else's object
-            name = str(self._first["solver"])
-            raise UnsupportedError(f"solver {name!r} cannot go to a process of its own: {error}") from error
+    def _start(self) -> bool:
+        """Start the process, and return whether it is ready."""
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self._child = subprocess.Popen(
             [sys.executable, "-c", _CODE],
@@ -79,12 +83,11 @@ class SolverProcess:
             env=environment,
             start_new_session=True,
         )
-        self._write(first)
-        if self._hear(PREPARING) != "ready":
-            self.end()
-            raise UnsupportedError(
-                f"solver {str(self._first['solver'])!r} could not be started in a process of its own"
-            )
+        self._write(self._first)
+        if self._hear(PREPARING) == "ready":
+            return True
+        self.end()
+        return False
 
     def _tell(self, asked: dict[str, Any]) -> None:
         self._write(pickle.dumps(asked))

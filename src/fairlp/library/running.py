@@ -50,7 +50,7 @@ class Result:
         The solver's own word, or ``time limit``, ``out of memory``, ``died``, ``unable``, ``failed``.
     seconds : float
         Of the solve alone, with handing over and reading back; infinite where the answer does not count.
-    objective, primal_residual, gap : float
+    objective, primal_residual, dual_residual, gap : float
         Missing where there is no point; the gap is the certificate's, or without duals the distance from the known
         optimum, relative to the objective's terms.
     message : str
@@ -65,6 +65,7 @@ class Result:
     seconds: float = float("inf")
     objective: float = float("nan")
     primal_residual: float = float("nan")
+    dual_residual: float = float("nan")
     gap: float = float("nan")
     message: str = ""
 
@@ -211,7 +212,8 @@ def run(
 def judged(entry: Entry, solver: str, told: Mapping[str, Any]) -> Result:
     """Return the verdict on what a process told of a solver's answer to an entry."""
     status, message = told["status"], told.get("message", "")
-    seen = {key: told[key] for key in ("objective", "primal_residual", "gap") if told.get(key) is not None}
+    numbers = ("objective", "primal_residual", "dual_residual", "gap")
+    seen = {key: told[key] for key in numbers if told.get(key) is not None}
     base: dict[str, Any] = {"entry": entry.name, "kind": entry.kind, "solver": solver, "status": status, **seen}
     if status != "optimal" or "objective" not in told:
         return Result(**base, accepted=False, verdict=status, message=message)

@@ -52,7 +52,6 @@ def solved(program: Any, solver: Any, repeat: int = 1) -> dict[str, Any]:
 
     The seconds are the least of so many runs; the certificate is of the last, computed from the program given here.
     """
-    from ..errors import FairlpError, UnsupportedError
     from ..models.programs import backends
     from ..models.programs.certificate import certify
     from ..models.programs.solution import Options
@@ -70,14 +69,8 @@ def solved(program: Any, solver: Any, repeat: int = 1) -> dict[str, Any]:
         x = np.asarray(answer.x, dtype=float)
         certificate = certify(program, x, None if program.is_mip else answer.row_duals, answer.column_duals)
         objective, terms = program.objective_value(x), float(abs(program.c) @ abs(x))
-    except MemoryError:
-        return {"status": "out of memory", "message": "the solver asked for more than it may have"}
-    except UnsupportedError as error:
-        return {"status": "unable", "message": str(error)}
-    except FairlpError as error:
-        return {"status": "failed", "message": str(error)}
-    except Exception as error:  # somebody else's solver
-        return {"status": "failed", "message": f"{type(error).__name__}: {error}"}
+    except Exception as error:  # somebody else's solver, too
+        return _failed(error)
     if program.logs is not None:
         with np.errstate(all="ignore"):
             terms += abs(float(program.logs.value(program.logs.arguments(x))))
@@ -91,6 +84,19 @@ def solved(program: Any, solver: Any, repeat: int = 1) -> dict[str, Any]:
         "feasible": certificate.is_feasible,
         "optimal": certificate.is_optimal,
     }
+
+
+def _failed(error: BaseException) -> dict[str, Any]:
+    """Return what is told of an error: no memory, whatever it was wrapped in, what a solver cannot do, or a failure."""
+    from ..errors import FairlpError, UnsupportedError
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, MemoryError):
+            return {"status": "out of memory", "message": "the solver asked for more than it may have"}
+        cause = cause.__cause__ or cause.__context__
+    message = str(error) if isinstance(error, FairlpError) else f"{type(error).__name__}: {error}"
+    return {"status": "unable" if isinstance(error, UnsupportedError) else "failed", "message": message}
 
 
 def _warm_up(solver: Any) -> None:

@@ -47,5 +47,7 @@ def plot_profile(ratios: pd.DataFrame, *, ax: Any = None) -> Any:
         ylim=(-0.02, 1.02),
     )
     style.tidy(axis)
+    if ax is None:  # a line of the legend for each solver
+        figure.set_figheight(max(figure.get_figheight(), 1.0 + 0.24 * ratios.shape[1]))
     style.legend(figure, [axis], own=ax is None, title="solver")
     return figure
