@@ -11,7 +11,7 @@ import typer
 
 from .app import Commands, ExitCode, Group, app, tell
 from .groups import grouped
-from .output import DrawnReport, Report
+from .output import DrawnReport, Report, records
 from .parameters import ProgressFlag, complete_solver, given_names, own_solver
 from .tables import report_table
 
@@ -104,12 +104,13 @@ def list_entries(*, which: Which, report: Report) -> None:
     from ..library import table
 
     frame = table(which.size.value, which.seed, data=which.folders())
+    shown = frame.astype(object).where(frame.notna(), float("nan"))
 
     def text(console: Console) -> None:
-        report_table(console, frame.drop(columns=["size", "why hard"]), f"Instances, {which.size.value}")
+        report_table(console, shown.drop(columns=["size", "why hard"]), f"Instances, {which.size.value}")
         report_table(console, frame[["why hard"]], "Why they are hard")
 
-    report.deliver(text=text, frame=lambda: frame)
+    report.deliver(text=text, frame=lambda: frame, data=lambda: records(shown))
 
 
 @library.command("write")
