@@ -1,0 +1,247 @@
+"""Proofs in files: written for whatever max-min mechanisms give, checked by Python alone, refused when planted."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+import json
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import fairlp
+import fairlp_check
+from cli_runner import python, run
+from fairlp import examples
+from fairlp.errors import FileFormatError, NoSolutionError, NotDefinedError, UnsupportedError
+from fairlp.models.programs.certificate import Verdict
+from instances import random_instance
+from proof_files import CHECKER, checked, fingerprint, written
+
+pytest.importorskip("flint")
+
+
+def first():
+    return fairlp.allocate(examples.load("khamse-ashari-figure-1"), "tsf")
+
+
+def two_rounds():
+    """One user is blocked by its only server, the other goes on."""
+    instance = fairlp.Instance.from_arrays([[1], [1]], [[2], [6]], eligible=[[1, 0], [0, 1]])
+    return fairlp.allocate(instance, "drfh")
+
+
+@pytest.fixture
+def proof(tmp_path):
+    data = written(two_rounds().certify(exact=True), tmp_path / "two.json")
+    assert [one[2] for one in data["statement"]["levels"]] == ["1/4", "3/4"] and len(data["rounds"]) == 2
+    return data
+
+
+def why(data):
+    """What the checker says of a proof whose fingerprint is that of its statement."""
+    fingerprint(data)
+    with pytest.raises(fairlp_check.RefusedError) as caught:
+        fairlp_check.check(data)
+    return str(caught.value)
+
+
+def test_the_checker_is_short_and_needs_nothing_but_python():
+    text = CHECKER.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 200
+    imported = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            imported |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level
+            imported.add(node.module)
+    assert imported == {"__future__", "argparse", "fractions", "hashlib", "json", "sys", "typing"}
+    assert imported <= sys.stdlib_module_names
+    assert not {"eval", "exec", "compile", "__import__"} & {
+        n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)
+    }
+
+
+def test_a_proof_is_checked_by_an_interpreter_without_packages(tmp_path):
+    path = tmp_path / "proof.json"
+    data = written(first().certify(exact=True), path)
+    code, said = checked(path)
+    assert code == 0 and said.startswith("proved: the leximin of 'max-min', 3 levels in 1 rounds; statement ")
+    assert data["sha256"] in said
+    assert python("-m", "fairlp_check", str(path)).returncode == 0
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "c-drfh", "tsf", "asset", "cdrf", "drf", "edrf"])
+def test_every_max_min_mechanism_is_proved(mechanism, tmp_path):
+    """With weights, limits, eligibility, ties, zeros, equal servers and proportional users."""
+    one_server = mechanism in ("drf", "edrf")
+    most = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(40 if one_server else 12):
+            free = mechanism == "cdrf"
+            instance = random_instance(
+                seed, servers=1 if one_server else None, constraints=not free, integers=seed % 2 == 0
+            )
+            verdict = fairlp.allocate(instance, mechanism).certify(exact=True)
+            if not any(level is not None for level in verdict.levels):
+                continue
+            data = written(verdict, tmp_path / "proof.json")
+            assert fairlp_check.check(data).startswith("the leximin")
+            assert [one[2] for one in data["statement"]["levels"]] == [
+                None if level is None else str(level) for level in verdict.levels
+            ]
+            most = max(most, len(data["rounds"]))
+    assert most > 1 and checked(tmp_path / "proof.json")[0] == 0
+
+
+def test_weights_by_resource_and_names_that_collide(tmp_path):
+    weights = [[1, 2], [3, 1]]
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 1]], [[9, 8], [4, 5]], weights=weights, users=["a,b", "a"], servers=["c", "b,c"]
+    )
+    data = written(fairlp.allocate(instance, "drfh").certify(exact=True), tmp_path / "p.json")
+    names = [one[0] for one in data["statement"]["program"]["columns"]]
+    assert len(set(names)) < len(names) and fairlp_check.check(data)
+
+
+def test_a_leximin_of_any_model_and_a_mechanism_of_ones_own(tmp_path):
+    model = fairlp.formulate(examples.load("wang-figure-1"), "drfh")
+    data = written(fairlp.leximin(model).certify(exact=True), tmp_path / "any.json")
+    assert fairlp_check.check(data) and {one[3] for one in data["statement"]["levels"]} == {None}
+
+
+def test_a_maximum_and_a_minimum_with_every_status(tmp_path):
+    x = fairlp.Index("k", ["a", "b", "c", "d"])
+    for sense in ("minimize", "maximize"):
+        model = fairlp.Model("bounds", "", (x,))
+        v = model.variable("v", x, lower=[-np.inf, 1, 0, 3], upper=[np.inf, 5, 2, 3])
+        model.constraint("sum", v.sum(x) == 10)
+        model.constraint("range", (v["a"] - v["c"]).between(-4, 4))
+        getattr(model, sense)(v["a"] + 2 * v["b"] - v["c"] + 0.5)
+        data = written(model.solve(method="simplex").certify(exact=True), tmp_path / "p.json")
+        assert fairlp_check.check(data).startswith("an optimum of 'bounds'")
+        assert {"basic", "fixed"} <= {one[1] for side in ("columns", "rows") for one in data["rounds"][0][side]}
+
+
+def test_only_what_is_proved_and_rests_on_programs_is_written(tmp_path):
+    path, instance = tmp_path / "proof.json", examples.load("ghodsi")
+    allocation = first()
+    wrong = dataclasses.replace(allocation, tasks_array=allocation.tasks_array * 0.9)
+    with pytest.raises(NoSolutionError, match="no proof to write: not optimal: user "):
+        wrong.certify(exact=True).write(path)
+    with pytest.raises(UnsupportedError, match=r"certify\(exact=True\) of an allocation by a max-min mechanism"):
+        allocation.certify().write(path)
+    with pytest.raises(UnsupportedError, match="whole tasks are proved by other means"):
+        fairlp.allocate(instance, "psdsf-rdm").certify().write(path)
+    with pytest.raises(NotDefinedError, match=r"no exact certificate .* Fixed points \(PS-DSF\)"):
+        fairlp.allocate(instance, "psdsf-rdm").certify(exact=True)
+    queued = fairlp.Instance.from_arrays([[1, 0], [0, 1]], [[4, 4]], queue=["a", "a"])
+    verdict = fairlp.allocate(queued, "h-drf").certify(exact=True)
+    with pytest.raises(UnsupportedError, match="rates change whenever somebody stops"):
+        verdict.write(path)
+    with pytest.raises(FileFormatError, match=r"expected \.json or \.vipr"):
+        allocation.certify(exact=True).write(tmp_path / "proof.txt")
+    idle = fairlp.Instance.from_arrays([[1.0]], [[1.0]], task_limits=[0])
+    with pytest.raises(UnsupportedError, match="nobody can have anything"):
+        fairlp.allocate(idle, "drfh").certify(exact=True).write(path)
+    assert verdict.proved and not path.exists() and isinstance(Verdict(True, "").proof, str)
+
+
+def test_whoever_is_blocked_too_early_is_refused(proof):
+    """Round 1 is an optimum; that the second user stops there too is what no dual says."""
+    forged = copy.deepcopy(proof)
+    floor = forged["rounds"][0]["blocked"][0][1]
+    forged["statement"]["levels"][1][2:] = ["1/4", "1/4"]
+    forged["rounds"] = forged["rounds"][:1]
+    assert "no round blocks it" in why(forged)
+    forged["rounds"][0]["blocked"].append(["fairness[user2]", floor])
+    assert "blocked are others" in why(forged)
+
+
+def test_levels_of_the_allocation_agree_or_are_refused(proof):
+    for off, good in (("1/10000000000", True), ("1/100000000", False), ("1/10", False)):
+        forged = copy.deepcopy(proof)
+        own = fairlp_check.Fraction(1, 4) * (1 - fairlp_check.Fraction(off))
+        forged["statement"]["levels"][0][3] = str(own)
+        if good:
+            fingerprint(forged)
+            assert fairlp_check.check(forged)
+        else:
+            assert why(forged) == "level of 'user1': the allocation has another"
+
+
+def test_programs_that_are_no_leximin_are_refused(proof):
+    """By the row or column that is wrong, before any round is looked at."""
+    program = proof["statement"]["program"]
+    t = proof["statement"]["level_column"]
+    at = [row[0] for row in program["rows"]].index("fairness[user1]")
+
+    def forged(change):
+        data = copy.deepcopy(proof)
+        change(data["statement"]["program"])
+        return why(data)
+
+    assert "column 'x[user1,server1]'" in forged(lambda p: p["columns"][0].__setitem__(1, "1"))
+    assert "column 't'" in forged(lambda p: p["columns"][t].__setitem__(1, "-1"))
+    assert "a leximin maximises" in forged(lambda p: p.update(sense="min"))
+    for change in (
+        lambda p: p["rows"][at].__setitem__(2, "100"),
+        lambda p: p["rows"][at].__setitem__(1, None),
+        lambda p: p["rows"][at][3].pop(),
+        lambda p: p["rows"][at][3][-1].__setitem__(1, "8"),
+    ):
+        assert "row 'fairness[user1]': rows of levels" in forged(change)
+    assert "row 'capacity" in forged(lambda p: p["rows"][0][3].append([t, "-1"]))
+
+
+def test_hostile_files_are_unreadable_in_one_line(proof, tmp_path):
+    path = tmp_path / "hostile.json"
+    text = json.dumps(proof)
+    cases = {
+        "": "Expecting value",
+        "[" * 100_000: "recursion",
+        '{"format": 1, "format": 2}': "a field twice",
+        text.replace('"version": 1', '"version": true'): "version 1",
+        text.replace('"version": 1', '"version": 2'): "version 1",
+        text.replace('"value": "1/4"', '"value": "1e999999999"'): "rational",
+        text.replace('"value": "1/4"', '"value": "' + "9" * 1_000_001 + '"'): "digits",
+        text.replace('"value": "1/4"', '"value": "1/0"'): "rational",
+        text.replace('"value": "1/4"', '"value": "None"'): "rational",
+        text.replace('"value": "1/4"', '"value": NaN'): "rational",
+        text.replace('"basic"', "[[]]"): "round 1: column: expected a list of lists of 3",
+        text.replace('"max"', "[[]]"): "a name and a sense",
+        json.dumps([proof]): "expected an object",
+    }
+    for content, words in cases.items():
+        assert content != text
+        path.write_text(content, encoding="utf-8")
+        code, said = checked(path)
+        assert code == 2 and said.startswith("unreadable: ") and said.count("\n") == 1 and words in said, said[:300]
+    path.write_bytes(b"\xff\xfe{")
+    assert checked(path)[0] == 2 and checked(tmp_path / "none.json")[0] == 2 and checked(tmp_path)[0] == 2
+
+
+def test_huge_numbers_and_strange_names_are_fine(proof, tmp_path):
+    data = copy.deepcopy(proof)
+    data["title"] = "\ud800\x1b[31m"
+    data["statement"]["levels"][0][0] = "\ud800\x1b[31m"
+    data["statement"]["program"]["rows"][0][2] = "9" * 100_000
+    fingerprint(data)
+    path = tmp_path / "strange.json"
+    path.write_text(json.dumps(data), encoding="ascii")
+    code, said = checked(path)
+    assert code == 1 and said.isascii() and "\x1b" not in said and "row 'capacity[server1,resource1]'" in said
+
+
+def test_the_command_line_writes_a_proof(tmp_path):
+    path = tmp_path / "proof.json"
+    result = run("allocate", "ghodsi", "-m", "drf", "--proof", path)
+    assert f"wrote {path}" in result.stderr and checked(path)[0] == 0
+    result = run("allocate", "ghodsi", "-m", "psdsf-rdm", "--proof", tmp_path / "none.json", code=3)
+    assert "no exact certificate" in result.output
+    assert not (tmp_path / "none.json").exists()

@@ -1,0 +1,91 @@
+"""VIPR certificates: of random programs, checked by an independent reader, and by viprchk where it is installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+import vipr_checker
+from fairlp import examples
+from fairlp.errors import UnsupportedError
+from instances import random_instance
+from profiles import many
+
+pytest.importorskip("flint")
+
+
+def certificate(program_or_model):
+    return program_or_model.solve(method="simplex").certify(exact=True)
+
+
+def sides():
+    """A model with bounds, both sides of a row, equations, free and fixed columns, and a constant."""
+    k = fairlp.Index("k", ["a", "b", "c", "d"])
+    model = fairlp.Model("both sides", "", (k,))
+    v = model.variable("v", k, lower=[-np.inf, 1, 0, 3], upper=[np.inf, 5, 2, 3])
+    model.constraint("sum", v.sum(k) == 10)
+    model.constraint("range", (v["a"] - v["c"]).between(-4, 4))
+    return model, v
+
+
+@settings(max_examples=many(20), deadline=None)
+@given(seed=st.integers(0, 10**9), mechanism=st.sampled_from(["drfh", "tsf", "asset"]))
+def test_certificates_of_first_rounds_hold(seed, mechanism, tmp_path_factory):
+    found = certificate(fairlp.formulate(random_instance(seed, integers=seed % 2 == 0), mechanism))
+    path = found.write(tmp_path_factory.mktemp("vipr") / "one.vipr")
+    low, high = vipr_checker.check(path.read_text(encoding="utf-8"))
+    assert low == high == found.objective
+
+
+@pytest.mark.parametrize("sense", ["minimize", "maximize"])
+def test_every_kind_of_bound_and_a_constant(sense, tmp_path):
+    model, v = sides()
+    getattr(model, sense)(v["a"] + 2 * v["b"] - v["c"] + 0.5)
+    found = certificate(model)
+    text = found.write(tmp_path / "sides.vipr").read_text(encoding="utf-8")
+    assert vipr_checker.check(text) == (found.objective - Fraction(1, 2),) * 2
+    assert "leaves out: 1/2" in text and "bound#3 E 3 1  3 1" in text and "range#least G -4" in text
+
+
+def test_every_changed_word_is_wrong_or_says_the_same(tmp_path):
+    """Each number of a certificate plus one: another program, another point, other multipliers, or another range."""
+    found = certificate(fairlp.formulate(examples.load("wang-figure-1"), "drfh"))
+    text = found.write(tmp_path / "one.vipr").read_text(encoding="utf-8")
+    assert vipr_checker.check(text) == (found.objective,) * 2
+    head, tail = text[: text.index("RTP")], text[text.index("RTP") :]
+    words = tail.split()
+    refused = 0
+    for k, word in enumerate(words):
+        try:
+            number = Fraction(word)
+        except ValueError:
+            continue
+        changed = [*words[:k], str(number + 1), *words[k + 1 :]]
+        try:
+            vipr_checker.check(head + " ".join(changed))
+        except vipr_checker.WrongError:
+            refused += 1
+        else:
+            assert k in (2, 3, len(words) - 1), word  # a weaker range, and the index that only saves memory
+    assert refused > 15
+
+
+def test_a_leximin_is_no_vipr_certificate(tmp_path):
+    verdict = fairlp.allocate(examples.load("wang-figure-1"), "drfh").certify(exact=True)
+    with pytest.raises(UnsupportedError, match="holds one linear program"):
+        verdict.write(tmp_path / "all.vipr")
+
+
+@pytest.mark.skipif(shutil.which("viprchk") is None, reason="viprchk is not installed")
+def test_viprchk_agrees(tmp_path):
+    for name in ("wang-figure-1", "khamse-ashari-figure-1"):
+        path = certificate(fairlp.formulate(examples.load(name), "drfh")).write(tmp_path / "one.vipr")
+        done = subprocess.run(["viprchk", str(path)], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and "Successfully verified" in done.stdout
