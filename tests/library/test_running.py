@@ -72,6 +72,15 @@ def test_a_certificate_beside_a_closed_form_that_is_wrong_is_not_counted():
     assert not found.accepted and found.verdict == "not the optimum" and "is not the optimum" in found.message
 
 
+@pytest.mark.parametrize("width", [1, 3])
+def test_an_optimum_of_0_is_measured_by_its_terms(width):
+    entry = library.load("njc-circle", users=5, width=width)
+    told = solved(entry.program(), "interior-point")
+    assert judged(entry, "one", told).verdict == "certified" and told["terms"] == pytest.approx(1.0)
+    off = {**told, "objective": told["objective"] - 1e-6}
+    assert judged(entry, "one", off).verdict == "not the optimum"
+
+
 def test_what_a_solver_cannot_do_is_told():
     found = judge(POOL, Dual())
     assert not found.accepted and found.verdict == found.status == "unable"

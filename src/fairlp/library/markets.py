@@ -47,7 +47,11 @@ def njc_circle(rng: np.random.Generator, *, users: int, width: int) -> Made:
     "complaints",
     "njc",
     "the best among a continuum of allocations without complaints: a binary for each resource, all of them symmetric",
-    sizes=_CIRCLE,
+    sizes={
+        "small": {"users": 16, "width": 9},
+        "medium": {"users": 40, "width": 23},
+        "large": {"users": 120, "width": 77},
+    },
 )
 def njc_selection(rng: np.random.Generator, *, users: int, width: int) -> Made:
     """The same circle: the fair allocation that uses most; that of equal fractions uses all there is."""

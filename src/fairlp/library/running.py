@@ -223,7 +223,8 @@ def judged(entry: Entry, solver: str, told: Mapping[str, Any]) -> Result:
     known = entry.optimum if needed else entry.known
     apart = float("nan")
     if known is not None and known.value is not None:
-        apart = abs(told["objective"] - float(known.value)) / max(abs(float(known.value)), told["terms"])
+        size = max(abs(float(known.value)), told["terms"])
+        apart = abs(told["objective"] - float(known.value)) / size if size > 0 else 0.0
         if not apart <= VERIFIED:
             words = f"{told['objective']:.12g} is not the optimum, {float(known.value):.12g}"
             return Result(**base, accepted=False, verdict="not the optimum", message=words)
