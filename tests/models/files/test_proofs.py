@@ -186,8 +186,8 @@ def test_programs_that_are_no_leximin_are_refused(proof):
         change(data["statement"]["program"])
         return why(data)
 
-    assert "column 'x[user1,server1]'" in forged(lambda p: p["columns"][0].__setitem__(1, "1"))
-    assert "column 't'" in forged(lambda p: p["columns"][t].__setitem__(1, "-1"))
+    assert "column 'x[user1,server1]': a leximin" in forged(lambda p: p["columns"][0].__setitem__(1, "1"))
+    assert "column 't': a leximin" in forged(lambda p: p["columns"][t].__setitem__(1, "-1"))
     assert "a leximin maximises" in forged(lambda p: p.update(sense="min"))
     for change in (
         lambda p: p["rows"][at].__setitem__(2, "100"),
@@ -196,7 +196,9 @@ def test_programs_that_are_no_leximin_are_refused(proof):
         lambda p: p["rows"][at][3][-1].__setitem__(1, "8"),
     ):
         assert "row 'fairness[user1]': rows of levels" in forged(change)
-    assert "row 'capacity" in forged(lambda p: p["rows"][0][3].append([t, "-1"]))
+    assert "row 'capacity[server1,resource1]': rows of levels" in forged(lambda p: p["rows"][0][3].append([t, "-1"]))
+    proof["statement"]["levels"].append(["user3", at, "1/4", None])
+    assert why(proof) == "level of 'user3': no row of its own, or no level"
 
 
 def test_hostile_files_are_unreadable_in_one_line(proof, tmp_path):
