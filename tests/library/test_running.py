@@ -159,6 +159,19 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch):
     assert list(found.times().index) == ["ties"] and "interrupted" in repr(found)
 
 
+def test_after_a_large_program_a_process_is_ended(monkeypatch):
+    made = []
+    monkeypatch.setattr(running, "SolverProcess", lambda *given: made.append(Planted(*given)) or made[-1])
+    ended = []
+    monkeypatch.setattr(Planted, "end", lambda self: ended.append(self.asked))
+    library.run(["highs"], [TIES, ZEROS, POOL])
+    assert ended == [3]
+    monkeypatch.setattr(running, "MOST_KEPT", ZEROS.program().A.nnz - 1)
+    ended.clear()
+    library.run(["highs"], [TIES, ZEROS, POOL])
+    assert ended == [2, 3]
+
+
 def results():
     """Results by hand: two solvers, a linear program that both solve and an integer one that one solves."""
     rows = (

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 #: Seconds that a solver has for a program.
 TIME_LIMIT = 60.0
-#: Verdicts on an answer that count.
-ACCEPTED = ("certified", "known optimum")
+#: After a program of more nonzeros, a process is ended: what it holds is not there beside the next solver's.
+MOST_KEPT = 200_000
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,8 @@ def run(
             for entry in found:
                 for name, process in ready.items():
                     rows.append(judged(entry, str(name), process.ask(_asked(entry, repeat), time_limit)))
+                    if entry.program().A.nnz > MOST_KEPT:
+                        process.end()
                     done()
     except KeyboardInterrupt:
         complete = False
