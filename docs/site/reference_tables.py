@@ -7,11 +7,13 @@ from pathlib import Path
 import pandas as pd
 
 import fairlp
+from fairlp.mechanisms.literature import REFERENCES
 from fairlp.mechanisms.table import find
 
 
 def write_tables(folder: Path) -> None:
-    """Write both pages."""
+    """Write the pages."""
+    (folder / "literature.md").write_text(_literature(), encoding="utf-8")
     (folder / "mechanisms.md").write_text(_mechanisms(), encoding="utf-8")
     (folder / "back-ends.md").write_text(_back_ends(), encoding="utf-8")
 
@@ -38,6 +40,18 @@ def _mechanisms() -> str:
             table = promises.loc[name].reset_index()
             shown = table[["property", "standing", "condition", "source"]]
             lines += [_markdown(shown), ""]
+    return "\n".join(lines)
+
+
+def _literature() -> str:
+    """Return the page of papers, with the mechanisms that are of each."""
+    lines = ["# Literature", "", '`fairlp.mechanisms("drfh").bibtex`, or `fairlp cite drfh`, has the entry.', ""]
+    rows = {str(name): find(str(name)) for name in fairlp.mechanisms().index}
+    for paper in reversed(REFERENCES):
+        of = ", ".join(f"`{name}`" for name, row in rows.items() if paper in row.references)
+        where = f" [{paper.doi or paper.url}]({paper.link})" if paper.link else ""
+        lines += [f"## {paper.title}", "", f"{paper.author.replace(' and ', ', ')}. *{paper.venue}*.{where}", ""]
+        lines += [f"Mechanisms: {of}.", "", f"```bibtex\n{paper.bibtex}\n```", ""]
     return "\n".join(lines)
 
 

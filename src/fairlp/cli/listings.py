@@ -99,6 +99,22 @@ def mechanisms(report: Report) -> None:
 
 
 @app.command()
+def cite(
+    mechanisms: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[MECHANISM]...", show_default=False, help="Without any: all papers."),
+    ] = None,
+) -> None:
+    """Print BibTeX entries of the papers that mechanisms are of."""
+    from ..mechanisms.literature import REFERENCES
+    from ..mechanisms.table import find
+
+    asked = [paper for name in mechanisms or () for paper in find(name).references]
+    papers = list(dict.fromkeys(asked)) if mechanisms else REFERENCES
+    typer.echo("\n\n".join(paper.bibtex for paper in papers))
+
+
+@app.command()
 @grouped
 def solvers(report: Report) -> None:
     """List the solvers: whether they are installed, what they can do, how to get them."""

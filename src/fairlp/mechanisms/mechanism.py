@@ -19,6 +19,7 @@ from ..formulations.normalisers import entitled
 from ..models.instances.instance import effort
 from .allocation import Allocation
 from .domains import ONE_SERVER, Domain
+from .literature import Reference, cited
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,6 +142,16 @@ class Mechanism:
     arrivals: bool = False
     limits: Literal["any", "never", "always"] = "any"
     by_pairs: bool = False
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """The papers that its source names, as far as they are ours; see the page of the literature."""
+        return cited(self.source)
+
+    @property
+    def bibtex(self) -> str:
+        """BibTeX entries of the papers that its source names."""
+        return "\n\n".join(one.bibtex for one in self.references)
 
     @property
     def method_names(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import importlib
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from ..errors import FairlpWarning, NotDefinedError, UnknownNameError, named
 
@@ -174,8 +174,43 @@ def listed() -> dict[str, dict[str, str]]:
     }
 
 
-def table() -> pd.DataFrame:
-    """Return every mechanism as a DataFrame indexed by name: title, source, methods, options, domain, promises."""
+@overload
+def table() -> pd.DataFrame: ...
+
+
+@overload
+def table(name: str | Mechanism) -> Mechanism: ...
+
+
+def table(name: str | Mechanism | None = None) -> pd.DataFrame | Mechanism:
+    """Return every mechanism as a DataFrame indexed by name, or one of them.
+
+    Parameters
+    ----------
+    name : str or Mechanism, optional
+        In any case. The mechanism has ``methods``, ``promises``, ``references`` (papers, with ``doi`` and ``url``) and
+        ``bibtex``.
+
+    Returns
+    -------
+    DataFrame or Mechanism
+        Columns: title, source, methods, options, defined_for, promises.
+
+    Raises
+    ------
+    UnknownNameError
+        When there is no mechanism of that name.
+
+    Examples
+    --------
+    >>> import fairlp
+    >>> print(fairlp.mechanisms("naive-drf").bibtex)  # doctest: +ELLIPSIS
+    @inproceedings{wang2014dominant,
+      author = {Wei Wang and Baochun Li and Ben Liang},
+    ...
+    """
+    if name is not None:
+        return find(name)
     import pandas as pd
 
     return pd.DataFrame.from_dict(listed(), orient="index").rename_axis("mechanism")

@@ -107,7 +107,7 @@ ROWS = (
     Mechanism(
         "c-drfh",
         "DRFH under placement constraints",
-        "Wang, Li and Liang; Khamse-Ashari et al., ICC 2017, §II",
+        "Wang, Li and Liang, INFOCOM 2014; Khamse-Ashari et al., ICC 2017, §II",
         max_min.drfh,
         normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),

@@ -1,0 +1,62 @@
+"""What a release needs says the same everywhere."""
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import yaml
+
+import fairlp
+from paths import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_the_citation_is_of_this_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == fairlp.__version__ and citation["license"] == PROJECT["license"]
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    recipe = (ROOT / "packaging" / "conda" / "meta.yaml").read_text(encoding="utf-8")
+    assert f'version = "{fairlp.__version__}"' in recipe
+    run = recipe.split("  run:\n")[1].split("\n\n")[0]
+    there = {tuple(line.strip("- ").split(" >=")) for line in run.splitlines()}
+    # on conda, CVXPY without its optional solvers is cvxpy-base
+    wanted = {tuple(one.replace("cvxpy", "cvxpy-base").split(">=")) for one in PROJECT["dependencies"]}
+    assert there == wanted | {("python", PROJECT["requires-python"].removeprefix(">="))}
+
+
+def test_the_oldest_versions_are_those_of_the_metadata():
+    command = [sys.executable, str(ROOT / "packaging" / "oldest.py")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert [one.split("==") for one in printed] == [one.split(">=") for one in PROJECT["dependencies"]]
+
+
+@pytest.mark.parametrize(
+    "name", [".pre-commit-config.yaml", *(f".github/ISSUE_TEMPLATE/{one}.yml" for one in ("wish", "wrong-answer"))]
+)
+def test_what_tools_read_is_yaml(name):
+    assert yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING", "SECURITY", "CODE_OF_CONDUCT", "packaging/RELEASE"])
+def test_pages_for_contributors_lead_somewhere(name):
+    path = ROOT / f"{name}.md"
+    text = path.read_text(encoding="utf-8")
+    assert len(text) > 500
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert target.startswith("https://") or (path.parent / target).exists(), target
+
+
+def test_sites_of_versions_are_listed_newest_first(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
+    import versions
+
+    for name in ("v0.9.0", "v0.10.1", "v0.2.0"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").write_text(name, encoding="utf-8")
+    assert versions.index(tmp_path) == ["v0.10.1", "v0.9.0", "v0.2.0"]
+    assert "v0.10.1/index.html" in (tmp_path / "index.html").read_text(encoding="utf-8")
