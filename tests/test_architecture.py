@@ -267,7 +267,9 @@ def test_the_wheel_can_be_imported_and_used(wheel, tmp_path):
     )
     code = (
         "import fairlp; print(fairlp.__file__);"
-        "print(fairlp.allocate(fairlp.examples.ghodsi(), 'drf', method='lp').totals.round(9).tolist())"
+        "print(fairlp.allocate(fairlp.examples.ghodsi(), 'drf', method='lp').totals.round(9).tolist());"
+        "import fairlp_check; print(fairlp_check.__file__)"
     )
-    where, totals = run(code, tmp_path).splitlines()
+    where, totals, checker = run(code, tmp_path).splitlines()
     assert str(tmp_path) in where and totals == "[3.0, 2.0]"
+    assert checker == str(tmp_path / "fairlp_check.py")
