@@ -19,6 +19,7 @@ from fairlp import examples
 from fairlp.errors import FileFormatError, NoSolutionError, NotDefinedError, UnsupportedError
 from fairlp.models.programs.certificate import Verdict
 from instances import random_instance
+from own_mechanisms import memory_first
 from proof_files import CHECKER, checked, fingerprint, written
 
 pytest.importorskip("flint")
@@ -113,6 +114,8 @@ def test_a_leximin_of_any_model_and_a_mechanism_of_ones_own(tmp_path):
     model = fairlp.formulate(examples.load("wang-figure-1"), "drfh")
     data = written(fairlp.leximin(model).certify(exact=True), tmp_path / "any.json")
     assert fairlp_check.check(data) and {one[3] for one in data["statement"]["levels"]} == {None}
+    verdict = fairlp.allocate(examples.load("ghodsi"), memory_first).certify(exact=True)
+    assert fairlp_check.check(written(verdict, tmp_path / "own.json")).startswith("the leximin of 'Memory first'")
 
 
 def test_a_maximum_and_a_minimum_with_every_status(tmp_path):
