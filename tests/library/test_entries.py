@@ -62,6 +62,9 @@ def test_sizes_grow():
     assert (medium.loc[GENERATED, "variables"] > small.loc[GENERATED, "variables"]).all()
     assert small["why hard"].str.len().min() > 20 and small.loc[GENERATED, "kind"].isin(["LP", "MILP", "concave"]).all()
     assert small.loc[["alibaba-gpu", "pai-2020"], "variables"].isna().all()
+    assert small.loc[["zeros", "ties", "whole-pool"], "known by"].tolist() == [
+        "rationals, when asked for", "closed form", "exact",
+    ]  # fmt: skip
     assert small.loc["ties", "known optimum"] == pytest.approx(1 / 21, rel=1e-15)
     for row in REGISTRY.values():
         users = [next(iter(row.sizes[size].values())) for size in SIZES]

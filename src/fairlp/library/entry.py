@@ -246,7 +246,7 @@ def table(size: str = "small", seed: int = 0, *, data: Mapping[str, str] | None 
     -------
     DataFrame
         Indexed by name; ``known optimum`` is the value where there is a closed form, else missing:
-        ``load(name).optimum`` proves it in rationals where the program is small.
+        ``load(name).optimum`` proves it in rationals where the program is small. ``known by`` says which.
     """
     entries, missing = chosen(None, size, seed, data)
     rows = {entry.name: _row(entry) for entry in entries}
@@ -273,6 +273,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "rows": program.n_rows,
         "why hard": entry.why,
         "known optimum": np.nan if known is None or known.value is None else float(known.value),
+        "known by": known.words.partition(":")[0] if known else "rationals, when asked for",
     }
 
 
