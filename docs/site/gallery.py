@@ -77,11 +77,13 @@ def _drawn(code: str) -> object:
 
 def write_front(folder: Path) -> None:
     """Draw the picture of the front page: the model, the allocation and the proof, beside each other."""
+    import matplotlib as mpl
     import matplotlib.pyplot as plt
 
     import fairlp
     from fairlp.plots.style import COLOURS
 
+    mpl.rcParams["svg.hashsalt"] = "fairlp"
     users, servers, resources = ["ann", "bob"], ["big-memory", "big-cpu"], ["cpu", "memory"]
     cluster = fairlp.Instance.from_arrays(
         [[0.2, 1.0], [1.0, 0.2]], [[2, 12], [12, 2]], users=users, servers=servers, resources=resources
@@ -113,3 +115,7 @@ def _folded(text: str) -> str:
     import textwrap
 
     return textwrap.fill(text, 36)
+
+
+if __name__ == "__main__":  # docs/figures/front.svg, which the README shows too
+    write_front(Path(__file__).parents[1] / "figures")

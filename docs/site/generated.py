@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 
 from command_reference import write_commands
-from gallery import write_front, write_gallery
+from gallery import write_gallery
 from public_names import write_api
 from reference_tables import write_tables
 
@@ -48,7 +48,6 @@ def write_all(app: object) -> None:
     write_commands(TARGET / "commands.md")
     write_tables(TARGET)
     write_gallery(TARGET / "gallery")
-    write_front(TARGET / "gallery")
 
 
 def move_links(app: object, name: str, source: list[str]) -> None:
