@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import fairlp
-from fairlp.library import processes, running
+from fairlp.library import processes, running, worker
 from fairlp.library.running import Result, Results, judged
 from fairlp.library.worker import solved
 from own_back_ends import LIES, Dual, Whole, liar
@@ -114,6 +114,22 @@ def test_a_solver_in_a_process_of_its_own():
     assert [row.accepted for row in found.rows] == [True, False, False, False, True]
     assert "ended after 0.5 s" in found.rows[1].message and "exit code 7" in found.rows[2].message
     assert found.profile().within(1e9).to_dict() == {"moody": 0.4}
+
+
+def test_a_process_whose_parent_is_gone_leaves(monkeypatch):
+    class Left(Exception):
+        pass
+
+    def leave(code):
+        raise Left
+
+    waited, parents = [], iter([7, 7, 1])
+    monkeypatch.setattr(worker, "sleep", waited.append)
+    monkeypatch.setattr(worker.os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(worker.os, "_exit", leave)
+    with pytest.raises(Left):
+        worker.leave_with(7)
+    assert waited == [1.0, 1.0]
 
 
 def test_what_cannot_travel_is_refused_at_once():

@@ -37,7 +37,7 @@ class SolverProcess:
 
     def __init__(self, solver: Any, memory: float | None) -> None:
         try:
-            self._first = _packed({"solver": solver, "memory": memory})
+            self._first = _packed({"solver": solver, "memory": memory, "parent": os.getpid()})
         except Exception as error:  # somebody else's object
             raise UnsupportedError(f"solver {str(solver)!r} cannot go to a process of its own: {error}") from error
         self._child: subprocess.Popen[bytes] | None = None

@@ -10,7 +10,8 @@ import pickle
 import sys
 import warnings
 from contextlib import suppress
-from time import perf_counter
+from threading import Thread
+from time import perf_counter, sleep
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -22,6 +23,7 @@ def main() -> None:
         os.dup2(2, 1)
         warnings.simplefilter("ignore")
         first = pickle.load(sys.stdin.buffer)
+        Thread(target=leave_with, args=(first["parent"],), daemon=True).start()
         _bound_memory(first["memory"])
         _warm_up(first["solver"])
         _say(answers, "ready")
@@ -31,6 +33,13 @@ def main() -> None:
             except EOFError:
                 return
             _answer(answers, first["solver"], asked)
+
+
+def leave_with(parent: int) -> None:
+    """End this process, whatever it solves, when the one that began it is no more."""
+    while os.getppid() == parent:
+        sleep(1.0)
+    os._exit(1)
 
 
 def _answer(answers: BinaryIO, solver: Any, asked: dict[str, Any]) -> None:
