@@ -265,6 +265,18 @@ class Instance(AllocationProblem):
             conditions=(),
         )._frozen()
 
+    def expanded(self) -> Instance:
+        """Return the same with a row for every server: of a row "big" of 2, rows "big #1" and "big #2".
+
+        Raises
+        ------
+        TooLargeError
+            When that would be too many pairs of user and server.
+        """
+        from .expanding import expanded
+
+        return expanded(self)
+
     def select_users(self, positions: np.ndarray) -> Instance:
         """Return the instance with these users only, by position (entitlements no longer sum to 1 and are dropped)."""
         return replace(

@@ -1,0 +1,52 @@
+"""Identical servers, one by one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.errors import InstanceError, TooLargeError
+from fairlp.models.instances import expanding
+
+
+def racks():
+    return Instance.from_arrays(
+        [[1.0, 2.0], [3.0, 1.0]],
+        [[8.0, 8.0], [4.0, 16.0]],
+        counts=[3, 1],
+        servers=["big", "wide"],
+        eligible=[[True, True], [True, False]],
+        server_attributes=pd.DataFrame({"zone": ["a", "b"]}, index=["big", "wide"]),
+    )
+
+
+def test_a_row_for_every_server():
+    given, found = racks(), racks().expanded()
+    assert list(found.servers) == ["big #1", "big #2", "big #3", "wide"]
+    assert (found.counts == 1).all() and found.capacities.sum() == given.pool.sum()
+    assert found.runnable().tolist() == [[True] * 4, [True, True, True, False]]
+    assert found.server_attributes["zone"].to_dict() == dict(zip(found.servers, "aaab", strict=True))
+    for mechanism in ("c-drfh", "psdsf-rdm", "tsf"):
+        np.testing.assert_allclose(
+            fairlp.allocate(found, mechanism).totals, fairlp.allocate(given, mechanism).totals, rtol=1e-9
+        )
+
+
+def test_whatever_has_rows_of_one_is_itself():
+    given = fairlp.examples.load("wang-figure-1")
+    assert given.expanded() is given
+
+
+def test_given_rates_come_along():
+    given = fairlp.examples.load("khamse-ashari-figure-4").replace(counts=[2, 1, 1])
+    assert given.expanded().rates.shape == (2, 4) and (given.expanded().rates[:, 0] == given.rates[:, 0]).all()
+
+
+def test_labels_that_are_taken_and_too_many_are_refused(monkeypatch):
+    twice = Instance.from_arrays([[1.0]], [[1.0], [2.0]], counts=[2, 1], servers=["a", "a #2"])
+    with pytest.raises(InstanceError, match="'a #2'"):
+        twice.expanded()
+    monkeypatch.setattr(expanding, "MOST_PAIRS", 7)
+    with pytest.raises(TooLargeError, match="4 servers one by one are 8 pairs"):
+        racks().expanded()
