@@ -29,8 +29,8 @@ TINY = {
 }
 #: Entries with a closed form in rationals, or one with logarithms or powers.
 CLOSED = {
-    "ties", "many-rounds", "magnitudes", "njc-circle", "njc-selection", "psdsf-time", "psdsf-theorem-2", "alpha-fair",
-    "whole-pool", "whole-packing",
+    "ties", "many-rounds", "magnitudes", "njc-circle", "njc-selection", "psdsf-time", "psdsf-theorem-1",
+    "psdsf-theorem-2", "alpha-fair", "whole-pool", "whole-packing",
 }  # fmt: skip
 
 
@@ -176,6 +176,19 @@ def test_the_market_of_time_has_its_planted_equilibrium(seed):
     found = entry.model().solve("interior-point").require_optimal()
     assert found.verify().is_optimal and found.objective == pytest.approx(entry.optimum.value, rel=1e-8)
     np.testing.assert_allclose(fairlp.allocate(instance, "psdsf-tdm").totals, tasks, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_theorem_1_has_the_planted_fixed_point_and_no_other(seed):
+    """The largest and the smallest sum over all fixed points are what was planted."""
+    entry = load("psdsf-theorem-1", seed=seed, users=4, servers=2)
+    planted = entry.planted["share"] * entry.instance.gamma()
+    assert fairlp.per_server.check(entry.instance, planted, "rdm")
+    for sense in ("max", "min"):
+        program = entry.program().replace(sense=sense)
+        found = program.solve("highs", primal_tolerance=1e-7).require_optimal()  # tighter may leave it no point
+        assert found.objective == pytest.approx(entry.optimum.value, rel=1e-6)
+        np.testing.assert_allclose(found.values["X"], entry.planted["tasks"], rtol=1e-5)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

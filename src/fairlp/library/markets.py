@@ -122,6 +122,28 @@ def psdsf_theorem_2(rng: np.random.Generator, *, users: int, servers: int) -> Ma
 
 
 @generator(
+    "psdsf-theorem-1",
+    "fixed points",
+    "psdsf-rdm",
+    "a fixed point of divided resources as an integer program: binaries for supports, bottlenecks and saturation",
+    sizes={
+        "small": {"users": 6, "servers": 3},
+        "medium": {"users": 20, "servers": 8},
+        "large": {"users": 80, "servers": 20},
+    },
+)
+def psdsf_theorem_1(rng: np.random.Generator, *, users: int, servers: int) -> Made:
+    """Theorem 1 of Khamse-Ashari et al. with binaries.
+
+    Of a single resource, to divide it is to divide time, and totals are unique.
+    """
+    instance, share, tasks = _market(rng, users, servers)
+    value = fsum(tasks / instance.gamma().sum(axis=1))
+    known = Optimum(value, "closed form: the planted equilibrium, the only fixed point of one resource")
+    return Made(instance, known, more={"share": share, "tasks": tasks})
+
+
+@generator(
     "alpha-fair",
     "powers",
     "alpha-fair",
