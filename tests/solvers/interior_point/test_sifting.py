@@ -5,6 +5,7 @@ import pytest
 
 import fairlp
 from fairlp import Instance, Options
+from fairlp.errors import NotConvergedError
 from fairlp.solvers.interior_point import method, sifting
 from fairlp.solvers.interior_point.backend import InteriorPoint
 from fairlp.solvers.interior_point.structure import Structure
@@ -117,3 +118,43 @@ def test_a_point_of_few_pairs_tells_no_face(monkeypatch):
     monkeypatch.setattr(sifting, "_LEAST", 8)
     solution, inside = back_end.interior(program, Options())
     assert solution.verify().is_optimal and inside is None
+
+
+def test_half_of_the_pairs_are_not_few(sifts, monkeypatch):
+    monkeypatch.setattr(sifting, "_LEAST", 40)
+    given = instance(8)
+    np.testing.assert_allclose(levels(given, "interior-point"), levels(given), rtol=1e-9)
+    assert sifts == [(80, 60), (80, 60)]
+
+
+def problem_of(seed):
+    """The problem of an instance."""
+    return Structure.of(fairlp.formulate(instance(seed), "drfh").compile()).problem
+
+
+def test_twice_as_many_where_interior_points_fail_on_too_few(sifts, monkeypatch):
+    solve, failed = method.solve, []
+
+    def failing(problem, *given, **named):
+        if problem.region.user is not None and not failed:
+            failed.append(problem.region.user.shape[1])
+            raise NotConvergedError("too few")
+        return solve(problem, *given, **named)
+
+    monkeypatch.setattr(method, "solve", failing)
+    whole = problem_of(9)
+    found = sifting.sifted(whole, np.inf, 1)
+    assert found.error <= 1e-10 and sifts[1][1] > failed[0]
+    assert found.at.t == pytest.approx(method.solve(whole).at.t, rel=1e-9)
+
+
+@pytest.mark.parametrize("in_time", [0, 1])
+def test_a_deadline_ends_either_part(sifts, monkeypatch, in_time):
+    solve, calls = method.solve, []
+
+    def late(problem, *given, **named):
+        calls.append(problem)
+        return solve(problem, *given, **named) if len(calls) <= in_time else None
+
+    monkeypatch.setattr(method, "solve", late)
+    assert sifting.sifted(problem_of(10), np.inf, 1) is None and len(calls) == in_time + 1
