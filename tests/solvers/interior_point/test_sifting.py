@@ -142,6 +142,7 @@ def test_twice_as_many_where_interior_points_fail_on_too_few(sifts, monkeypatch)
         return solve(problem, *given, **named)
 
     monkeypatch.setattr(method, "solve", failing)
+    monkeypatch.setattr(sifting, "_LEAST", 5)
     whole = problem_of(9)
     found = sifting.sifted(whole, np.inf, 1)
     assert found.error <= 1e-10 and sifts[1][1] > failed[0]
