@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import threading
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -13,7 +14,7 @@ from ...errors import SolverError, UnsupportedError, nearest
 from ...models.programs.certificate import proves_infeasible
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Point, Solution, Status, Termination
-from ...tolerances import SOLVER_TIGHTEST
+from ...tolerances import MILP_TOLERANCES, SOLVER_TIGHTEST
 from . import basis
 from .base import Change, ProgramSession, installed, sign
 from .scaling import Scaling, equilibrate
@@ -30,6 +31,8 @@ _PATIENCE = 5.0
 #: Steps of an interior point after which none will help: where coefficients lie orders of magnitude apart it may stand
 #: still for ever (HiGHS has no limit of its own; programs of any size take some 20 to 100).
 _MOST_STEPS = 1_000
+#: What HiGHS says where it has found no point.
+_NOTHING = (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED)
 
 _thread_lock = threading.Lock()
 _threads_in_use: int | None = None
@@ -73,7 +76,26 @@ class Highs:
 
     def solve(self, program: Program, options: Options) -> Solution:
         """Solve one program."""
-        return HighsSession(self, program, options, series=False).solve()
+        solution = HighsSession(self, program, options, series=False).solve()
+        if program.is_mip and options.primal_tolerance is None and solution.status.termination in _NOTHING:
+            return self._with_more_room(program, options, solution)
+        return solution
+
+    def _with_more_room(self, program: Program, options: Options, solution: Solution) -> Solution:
+        """Return an answer at a looser tolerance that is certified all the same; else the one that there is none.
+
+        With whole numbers HiGHS sometimes loses every point at its tightest tolerances, and calls that infeasible.
+        """
+        left = options.time_limit
+        for tolerance in MILP_TOLERANCES[1:]:
+            left = None if left is None else left - solution.times.get("solve", 0.0)
+            if left is not None and left <= 0:
+                break
+            looser = replace(options, primal_tolerance=tolerance, time_limit=left)
+            again = HighsSession(self, program, looser, series=False).solve()
+            if again.x is not None and again.verify().is_feasible:
+                return again
+        return solution
 
     def session(self, program: Program, options: Options) -> HighsSession:
         """Load a program for a series of solves, each from the last basis."""

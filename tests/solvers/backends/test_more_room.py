@@ -1,0 +1,57 @@
+"""Integer programs of which HiGHS loses every point at its tightest tolerances."""
+
+import pytest
+
+import fairlp
+from fairlp.solvers.backends import highs
+
+
+@pytest.fixture
+def program():
+    """One fixed point of PS-DSF, planted: feasible to the last digit."""
+    return fairlp.library.load("psdsf-theorem-2").program()
+
+
+def test_it_is_looked_for_again_with_more_room(program):
+    assert program.solve("highs", primal_tolerance=1e-9, extra={"mip_feasibility_tolerance": 1e-10}).x is None
+    found = program.solve("highs")
+    assert found.require_optimal().objective == pytest.approx(3) and found.verify().is_feasible
+
+
+def test_what_is_not_certified_is_not_taken(program, monkeypatch):
+    asked, session = [], highs.HighsSession
+
+    def listening(back_end, given, options, series=True):
+        asked.append(options.primal_tolerance)
+        return session(
+            back_end, given.replace(row_upper=given.row_upper + 1.0) if len(asked) > 1 else given, options, series
+        )
+
+    real = highs.Solution.verify
+    monkeypatch.setattr(highs, "HighsSession", listening)
+    monkeypatch.setattr(highs.Solution, "verify", lambda self: program_of(self, program, real))
+    assert program.solve("highs").x is None and asked == [None, 1e-7, 1e-6]
+
+
+def program_of(solution, program, real):
+    """The certificate of a point for the program that was asked for."""
+    from dataclasses import replace
+
+    return real(replace(solution, program=program))
+
+
+def test_what_is_infeasible_stays_so():
+    model = fairlp.Model("none")
+    n = fairlp.Index("n", ["a", "b"], "user")
+    x = model.variable("x", n, integer=True)
+    model.constraint("half", 2 * x == 1)
+    model.maximize(x.sum(n))
+    assert not model.solve("highs").status.is_optimal
+
+
+def test_a_time_limit_is_for_all_of_it(program, monkeypatch):
+    found = highs.HighsSession(highs.Highs(), program, fairlp.Options(), series=False).solve()
+    late = found if found.x is None else None
+    assert late is not None
+    again = highs.Highs()._with_more_room(program, fairlp.Options(time_limit=late.times["solve"] / 2), late)
+    assert again is late
