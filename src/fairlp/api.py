@@ -148,6 +148,17 @@ def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) ->
     **options
         Options of the formulation (none for the max-min family).
 
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    NotDefinedError
+        For a procedure, which has no model, or an instance that the mechanism is not defined for.
+    UnknownNameError
+        For a mechanism or option that there is not.
+
     Examples
     --------
     >>> import fairlp
@@ -209,7 +220,26 @@ def allocate_all(
 ) -> dict[str, Allocation | None]:
     """Return the allocation of each mechanism by name (None where it is not defined for the instance).
 
-    Parameters are those of :func:`compare`.
+    Parameters
+    ----------
+    instance : Instance
+    mechanisms : sequence of (str or Mechanism), optional
+        By default all that are defined for the instance.
+    method : str
+        As for :func:`allocate`, of those mechanisms that have it.
+    solver : str or Backend
+        For the programs, where there are any.
+    merge : bool
+        Solve for identical users and servers once.
+    oversized : {"divide", "drop", "error"}
+        What becomes of a user whose task fits no single server.
+    **options
+        As for :func:`allocate`; an option of some mechanisms goes to those.
+
+    Returns
+    -------
+    dict of str to (Allocation or None)
+        In the order of the mechanisms.
     """
     require_instance(instance)
     if isinstance(mechanisms, str | Mechanism):

@@ -49,6 +49,13 @@ MOST_DRAWN = 200
 def properties() -> pd.DataFrame:
     """Return every property that an audit asks: what it asks for, its source, and whether the mechanism is run again.
 
+    Returns
+    -------
+    DataFrame
+        Indexed by property: ``asks``, ``source`` and ``reruns``.
+
+    Examples
+    --------
     >>> "envy-free" in properties().index
     True
     """
@@ -138,6 +145,10 @@ def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = 
         Of the search: ``seed`` (the same finds the same instance), ``tries`` (instances to look at, 1000), ``users``,
         ``servers``, ``resources`` (largest sizes: 4, 3, 3), ``lies`` (tried on each, for strategy-proofness, 60),
         ``shrink`` (True) and ``options`` (of the mechanism).
+
+    Returns
+    -------
+    Instance or None
 
     Raises
     ------

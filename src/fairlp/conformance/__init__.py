@@ -55,7 +55,17 @@ def check(backend: backends.AnySolver, cases: Iterable[Case] | None = None) -> p
 
 
 def matrix(names: Iterable[backends.AnySolver] | None = None) -> pd.DataFrame:
-    """Return outcomes of all cases (rows) for these back ends, or all that are available here (columns)."""
+    """Return outcomes of all cases (rows) for these back ends, or all that are available here (columns).
+
+    Parameters
+    ----------
+    names : iterable of (str or Backend), optional
+
+    Returns
+    -------
+    DataFrame
+        Cases × back ends; each entry is one of ``OUTCOMES``.
+    """
     import pandas as pd
 
     if names is None:
@@ -153,7 +163,18 @@ def _consistent(solution: Solution) -> tuple[str, str]:
 
 
 def summary(table: pd.DataFrame) -> dict[str, int]:
-    """Return how many cases had each outcome."""
+    """Return how many cases had each outcome.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As :func:`check` gives it.
+
+    Returns
+    -------
+    dict of str to int
+        By outcome, in the order of ``OUTCOMES``.
+    """
     counts = table["outcome"].value_counts()
     return {outcome: int(counts.get(outcome, 0)) for outcome in OUTCOMES}
 

@@ -228,5 +228,10 @@ FAMILIES: dict[str, Callable[[], list[Case]]] = {
 
 
 def zoo() -> list[Case]:
-    """Return every case."""
+    """Return every case.
+
+    Returns
+    -------
+    list of Case
+    """
     return [case for family in FAMILIES.values() for case in family()]

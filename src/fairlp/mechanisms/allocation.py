@@ -226,6 +226,11 @@ class Allocation(Shared):
         rationals from their bases, without a tolerance but ``AGREEMENT`` between the exact levels and these floats.
         Others answer by the certificate that they carry. See :mod:`fairlp.mechanisms.certificates`.
 
+        Parameters
+        ----------
+        exact : bool
+            Prove in rationals instead of by gap and residuals (needs python-flint).
+
         Returns
         -------
         Verdict
@@ -248,7 +253,13 @@ class Allocation(Shared):
         )
 
     def summary(self) -> pd.DataFrame:
-        """Return one row for each user: tasks, share, weight-adjusted level, servers used."""
+        """Return one row for each user: tasks, share, weight-adjusted level, servers used.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by user: ``tasks``, ``share``, ``level`` and ``server_rows``.
+        """
         used = (self.tasks_array > 0).sum(axis=1)
         return pd.DataFrame({"tasks": self.totals, "share": self.shares, "level": self.levels, "server_rows": used})
 
@@ -284,7 +295,13 @@ class Allocation(Shared):
         return totals_by_queue(self, level)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: method, totals, shares, the nonzero tasks, utilisation, notes."""
+        """Return plain data: method, totals, shares, the nonzero tasks, utilisation, notes.
+
+        Returns
+        -------
+        dict
+            Mappings and lists of text and numbers.
+        """
         users, servers = np.nonzero(self.tasks_array)
         inst = self.instance
         return {

@@ -76,7 +76,12 @@ class SparseAllocation(Shared):
         return pd.Series(self.tasks_array[some], index=index, name="tasks")
 
     def to_sparse(self) -> sparse.csr_array:
-        """Return tasks as a sparse matrix, users × servers."""
+        """Return tasks as a sparse matrix, users × servers.
+
+        Returns
+        -------
+        csr_array, shape (N, K)
+        """
         shape = len(self.instance.users), len(self.instance.servers)
         return sparse.csr_array((self.tasks_array, (self.user, self.server)), shape=shape)
 
@@ -114,6 +119,16 @@ class SparseAllocation(Shared):
         """Return the level that all who rose in a round have at least, or all of their tasks (but for the aim).
 
         By component.
+
+        Parameters
+        ----------
+        one : Round
+            One of the rounds that made this allocation.
+
+        Returns
+        -------
+        ndarray
+            One level for each component of the round.
         """
         cap, level = one.rows.cap, self.levels.to_numpy()[one.users]
         rising = one.rows.slope > 0
@@ -166,18 +181,35 @@ class SparseAllocation(Shared):
 
         From tasks, demands and capacities: that the allocation is feasible, and that prices bound the levels. Nothing
         that the method computed is trusted but the prices themselves, of which any would do.
+
+        Returns
+        -------
+        Verdict
+            True or False, with a ``message``.
         """
         from .sparse_certificate import certified
 
         return certified(self)
 
     def summary(self) -> pd.DataFrame:
-        """Return one row for each user: tasks, share, weight-adjusted level, servers used."""
+        """Return one row for each user: tasks, share, weight-adjusted level, servers used.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by user: ``tasks``, ``share``, ``level`` and ``server_rows``.
+        """
         used = np.bincount(self.user[self.tasks_array > 0], minlength=len(self.instance.users))
         return pd.DataFrame({"tasks": self.totals, "share": self.shares, "level": self.levels, "server_rows": used})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: method, users, the nonzero tasks, gap, notes."""
+        """Return plain data: method, users, the nonzero tasks, gap, notes.
+
+        Returns
+        -------
+        dict
+            Mappings and lists of text and numbers.
+        """
         users = self.summary().reset_index()
         return {
             "mechanism": self.mechanism,

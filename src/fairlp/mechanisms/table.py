@@ -122,7 +122,21 @@ def _entry_points() -> dict[str, Any]:
 
 
 def find(name: str | Mechanism) -> Mechanism:
-    """Return the mechanism of that name, in any case; a mechanism itself is known by its name from then on."""
+    """Return the mechanism of that name, in any case; a mechanism itself is known by its name from then on.
+
+    Parameters
+    ----------
+    name : str or Mechanism
+
+    Returns
+    -------
+    Mechanism
+
+    Raises
+    ------
+    UnknownNameError
+        For a name that there is not (the nearest are named), or a function that is not decorated.
+    """
     from .mechanism import Mechanism
 
     if isinstance(name, Mechanism):

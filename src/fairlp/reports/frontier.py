@@ -87,7 +87,18 @@ class Frontier:
         return bool(np.ptp(weights) == 0 and np.ptp(most) <= len(instance.servers) * ROUNDING * most.max())
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the smallest level against the total share; see :func:`fairlp.plots.plot_frontier`."""
+        """Draw the smallest level against the total share; see :func:`fairlp.plots.plot_frontier`.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; by default axes of its own.
+
+        Returns
+        -------
+        Figure
+            Of matplotlib.
+        """
         from ..plots.frontiers import plot_frontier
 
         return plot_frontier(self.table, self.markers, ax=ax)

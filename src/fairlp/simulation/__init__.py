@@ -124,6 +124,12 @@ def simulate(
 def policies() -> tuple[str, ...]:
     """Return the names of all policies: of whole tasks, then of divisible ones.
 
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
     >>> policies()[:5]
     ('first-fit', 'best-fit', 'slots', 'drf', 'edrf')
     """

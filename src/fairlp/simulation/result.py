@@ -58,7 +58,20 @@ class SimulationResult:
 
     @classmethod
     def of(cls, simulation: Simulation, workload: Workload, resources: tuple[Any, ...]) -> SimulationResult:
-        """Return the answer of a simulation that has come to its end."""
+        """Return the answer of a simulation that has come to its end.
+
+        Parameters
+        ----------
+        simulation : Simulation
+            At its end.
+        workload : Workload
+            What ran.
+        resources : tuple of labels
+
+        Returns
+        -------
+        SimulationResult
+        """
         times = pd.Index(simulation.log.times, name="time")
         people = pd.Index(workload.users, name="user")
         columns = {
@@ -96,11 +109,28 @@ class SimulationResult:
         )
 
     def mean_utilization(self) -> pd.Series[float]:
-        """Return the mean over time of the fraction of each resource in use."""
+        """Return the mean over time of the fraction of each resource in use.
+
+        Returns
+        -------
+        Series
+            By resource.
+        """
         return self.utilization.mean()
 
     def to_csv(self, folder: str | Path) -> list[Path]:
-        """Write every table as CSV into a folder, and return the files."""
+        """Write every table as CSV into a folder, and return the files.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Made when it is not there.
+
+        Returns
+        -------
+        list of Path
+            One file a table.
+        """
         folder = home(folder)
         folder.mkdir(parents=True, exist_ok=True)
         written = []

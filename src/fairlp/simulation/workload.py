@@ -51,6 +51,10 @@ class Workload:
             by default a number) and ``eligible``.
         resources : sequence of labels
 
+        Returns
+        -------
+        Workload
+
         Raises
         ------
         InstanceError
@@ -88,6 +92,16 @@ class Workload:
     def read_csv(cls, path: str | Path, resources: Sequence[str] | None = None) -> Workload:
         """Read jobs from CSV: columns as for :meth:`of`; every other column is a resource unless they are named.
 
+        Parameters
+        ----------
+        path : str or Path
+        resources : sequence of str, optional
+            Columns that are resources.
+
+        Returns
+        -------
+        Workload
+
         Raises
         ------
         FileFormatError, InstanceError
@@ -97,7 +111,12 @@ class Workload:
         return cls.of(table, named)
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the jobs; :meth:`read_csv` gives them back."""
+        """Write the jobs; :meth:`read_csv` gives them back.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
         with drafts(home(path)) as [draft]:
             self.jobs.rename_axis("job").to_csv(draft)
 
@@ -109,7 +128,19 @@ class Workload:
     def scaled(
         self, *, arrival: float = 1.0, duration: float = 1.0, demands: Mapping[Any, float] | None = None
     ) -> Workload:
-        """Return the workload with times or demands multiplied: more load, or the same in other units."""
+        """Return the workload with times or demands multiplied: more load, or the same in other units.
+
+        Parameters
+        ----------
+        arrival, duration : float
+            Factors of times of arrival and of durations.
+        demands : mapping, optional
+            Factors by resource; 1 where not named.
+
+        Returns
+        -------
+        Workload
+        """
         table = self.jobs.copy()
         table["arrival"] *= arrival
         table["duration"] *= duration
@@ -118,12 +149,41 @@ class Workload:
         return Workload(table, self.resources, self.users)
 
     def window(self, start: float, stop: float = np.inf) -> Workload:
-        """Return the jobs that arrive from ``start`` to ``stop`` (excluded); the first instant is 0 then."""
+        """Return the jobs that arrive from ``start`` to ``stop`` (excluded); the first instant is 0 then.
+
+        Parameters
+        ----------
+        start, stop : float
+            Seconds.
+
+        Returns
+        -------
+        Workload
+
+        Raises
+        ------
+        InstanceError
+            When no job arrives then.
+        """
         arrival = self.jobs["arrival"]
         return self._part((arrival >= start) & (arrival < stop), f"from {start:g} s to {stop:g} s", start)
 
     def only(self, user: Any) -> Workload:
-        """Return the jobs of one user."""
+        """Return the jobs of one user.
+
+        Parameters
+        ----------
+        user : str or int
+
+        Returns
+        -------
+        Workload
+
+        Raises
+        ------
+        InstanceError
+            When the user has no job.
+        """
         return self._part(self.jobs["user"] == user, f"of user {user!r}")
 
     def _part(self, which: pd.Series[bool], what: str, start: float = 0.0) -> Workload:
@@ -137,6 +197,16 @@ class Workload:
         """Return the work of all jobs as a fraction of what the cluster could do in so many seconds, by resource.
 
         Above 1, not everything can be done in that time, whatever the policy.
+
+        Parameters
+        ----------
+        cluster : Instance
+        seconds : float
+
+        Returns
+        -------
+        Series
+            By resource.
         """
         offered = pd.Series(cluster.pool, index=list(cluster.resources))[list(self.resources)]
         work = self.jobs["tasks"] * self.jobs["duration"]

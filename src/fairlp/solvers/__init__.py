@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 
 
 def table() -> pd.DataFrame:
-    """Return every back end as a DataFrame indexed by name: available, version, capabilities, and what to do if not."""
+    """Return every back end as a DataFrame indexed by name: available, version, capabilities, and what to do if not.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``available``, ``version``, ``capabilities``, ``install`` and ``remedy``.
+    """
     import pandas as pd
 
     from ..errors import FairlpError

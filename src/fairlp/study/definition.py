@@ -149,12 +149,32 @@ class Study:
         return run(self, path, workers=workers, backend=backend, progress=progress, on_error=on_error)
 
     def instance(self, point: int = 0, run: int = 0) -> Instance:
-        """Return the instance of one run."""
+        """Return the instance of one run.
+
+        Parameters
+        ----------
+        point, run : int
+            Positions, from 0: of the point of the grid, and of the run there.
+
+        Returns
+        -------
+        Instance
+        """
         found: Instance = self.work.instance(self._point(point), run)
         return found
 
     def allocations(self, point: int = 0, run: int = 0) -> dict[str, Allocation]:
-        """Return what each mechanism gives in one run, by label."""
+        """Return what each mechanism gives in one run, by label.
+
+        Parameters
+        ----------
+        point, run : int
+            Positions, from 0: of the point of the grid, and of the run there.
+
+        Returns
+        -------
+        dict of str to Allocation
+        """
         return self.work.allocations(self.instance(point, run))
 
     @cached_property
@@ -179,6 +199,11 @@ class Study:
     def to_dict(self) -> dict[str, Any]:
         """Return the study as plain data; :meth:`from_dict` gives it back.
 
+        Returns
+        -------
+        dict
+            What JSON can hold.
+
         Raises
         ------
         StudyError
@@ -195,7 +220,17 @@ class Study:
         return {"fairlp_study": 1, **found, "statistics": [_brief(entry) for entry in found["statistics"]]}
 
     def definition(self, *, recognised: bool = True) -> dict[str, Any]:
-        """Return what makes this study itself, as plain data; functions in no module by name, and code if wanted."""
+        """Return what makes this study itself, as plain data; functions in no module by name, and code if wanted.
+
+        Parameters
+        ----------
+        recognised : bool
+            Tell functions by their code too, so that an edited one is another.
+
+        Returns
+        -------
+        dict
+        """
 
         def name(function: Named) -> Any:
             if isinstance(function, str):
@@ -243,6 +278,17 @@ class Study:
             Take functions of modules (``module:function``), which import the module and run, and options by a
             solver's own names (``extra``), which may write files. Only for data that you trust: without it nothing
             but fairlp runs.
+
+        Returns
+        -------
+        Study
+
+        Raises
+        ------
+        StudyError
+            For what is no study, or needs ``allow_code``.
+        UnknownNameError
+            For a key that a study does not have.
         """
         if not isinstance(document, Mapping):
             raise StudyError(f"a study is a mapping, not {type(document).__name__}; its keys: {', '.join(_PARTS)}")
@@ -262,7 +308,17 @@ class Study:
 
     @classmethod
     def read(cls, path: str | Path, *, allow_code: bool = False) -> Study:
-        """Return the study of a ``.json`` or ``.yaml`` file; ``allow_code`` is as of :meth:`from_dict`."""
+        """Return the study of a ``.json`` or ``.yaml`` file; ``allow_code`` is as of :meth:`from_dict`.
+
+        Parameters
+        ----------
+        path : str or Path
+        allow_code : bool
+
+        Returns
+        -------
+        Study
+        """
         from ..models.files.instances import read_document
         from ..models.files.whole_files import home
 
@@ -275,7 +331,24 @@ class Study:
             raise StudyError(f"{path}: {error}") from None
 
     def write(self, path: str | Path) -> Path:
-        """Write the study as ``.json`` or ``.yaml``; :meth:`read` gives it back."""
+        """Write the study as ``.json`` or ``.yaml``; :meth:`read` gives it back.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Path
+            The file written.
+
+        Raises
+        ------
+        FileFormatError
+            For another ending of the name.
+        StudyError
+            As of :meth:`to_dict`.
+        """
         import json
 
         from ..models.files.instances import yaml_text

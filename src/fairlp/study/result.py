@@ -58,6 +58,10 @@ class Result:
         path : str or Path
         allow_code : bool
             Let ``study`` import functions of modules that the file names; only for files that you trust.
+
+        Returns
+        -------
+        Result
         """
         place = home(path)
         table, told = storage.read(place)
@@ -65,7 +69,23 @@ class Result:
 
     @classmethod
     def of(cls, table: Any, told: Mapping[str, Any], path: Path | None = None, *, allow_code: bool = False) -> Result:
-        """Return the result of an Arrow table."""
+        """Return the result of an Arrow table.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            Rows as a study writes them.
+        told : mapping
+            What the file says of itself: ``definition`` and ``fairlp``.
+        path : Path, optional
+            The file that it came from.
+        allow_code : bool
+            As of :meth:`read`.
+
+        Returns
+        -------
+        Result
+        """
         return cls(table.to_pandas(ignore_metadata=True), told["definition"], str(told.get("fairlp")), path, allow_code)
 
     @cached_property
@@ -96,6 +116,11 @@ class Result:
         """Return mean, standard deviation (of a sample), min, max and count of each statistic, by point.
 
         Runs without the statistic, and those where it is no number (NaN), do not count.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by the point's parameters and ``statistic``.
         """
         parts = {name: self._figure(name) for name in FIGURES}
         made = pd.concat({name: part.stack(future_stack=True) for name, part in parts.items()}, axis=1)  # noqa: PD013
@@ -110,6 +135,11 @@ class Result:
         columns : mapping or sequence of str, optional
             Statistics, each with the figures to show (``mean``, ``sd``, ``min``, ``max``, ``count``); by default the
             mean and standard deviation of all.
+
+        Returns
+        -------
+        DataFrame
+            Columns: (statistic, figure).
 
         Examples
         --------

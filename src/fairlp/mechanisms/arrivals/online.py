@@ -125,6 +125,10 @@ class Arrivals:
         weight : float
             > 0.
 
+        Returns
+        -------
+        Change
+
         Raises
         ------
         InstanceError
@@ -162,7 +166,22 @@ class Arrivals:
         return self._stack.levels[-1] / self.horizon if self.users else 0.0
 
     def share(self, user: Any) -> float:
-        """Return one user's dominant share now, a fraction of everything; O(log of the number of groups)."""
+        """Return one user's dominant share now, a fraction of everything; O(log of the number of groups).
+
+        Parameters
+        ----------
+        user : str or int
+            One who has come.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        UnknownNameError
+            For a user who has not come; the nearest are named.
+        """
         if user not in self._places:
             raise UnknownNameError(f"no user {user!r} has come; {nearest(user, self.users)}")
         place = self._places[user]
@@ -190,7 +209,22 @@ class Arrivals:
         return min(self._parts / self.horizon, 1.0)
 
     def instance(self, name: str = "") -> Instance:
-        """Return the users who came, in order of arrival, as an instance with one server."""
+        """Return the users who came, in order of arrival, as an instance with one server.
+
+        Parameters
+        ----------
+        name : str
+            Name of the instance.
+
+        Returns
+        -------
+        Instance
+
+        Raises
+        ------
+        InstanceError
+            When nobody has come yet.
+        """
         if not self.users:
             raise InstanceError("nobody has come yet")
         return Instance.from_arrays(
@@ -205,7 +239,12 @@ class Arrivals:
         )
 
     def result(self) -> DynamicAllocation:
-        """Return all steps so far, as :func:`fairlp.allocate` does for an instance; nothing is computed again."""
+        """Return all steps so far, as :func:`fairlp.allocate` does for an instance; nothing is computed again.
+
+        Returns
+        -------
+        DynamicAllocation
+        """
         from .methods import online_result
 
         levels, first = zip(*self._history, strict=True) if self._history else ((), ())

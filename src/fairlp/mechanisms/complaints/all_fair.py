@@ -106,7 +106,13 @@ class FairAllocations:
         return bool((self.ranges["most"] - self.ranges["least"] <= 2 * POLYTOPE_WIDTH).all())
 
     def summary(self) -> pd.DataFrame:
-        """Return one row for each set: dimension, vertices, resources always saturated, and the set that it lies in."""
+        """Return one row for each set: dimension, vertices, resources always saturated, and the set that it lies in.
+
+        Returns
+        -------
+        DataFrame
+            One row a set: ``bottlenecks``, ``dimension``, ``vertices``, ``saturated`` and ``within``.
+        """
         rows = [
             {
                 "bottlenecks": _joined(one.bottlenecks),
@@ -120,7 +126,19 @@ class FairAllocations:
         return pd.DataFrame(rows).set_index("bottlenecks")
 
     def contains(self, allocation: Allocation | Mapping[Any, float] | Any, tolerance: float = COMPLAINT) -> bool:
-        """Whether an allocation is one of them, which :func:`fairlp.complaints.check` tells without this list."""
+        """Whether an allocation is one of them, which :func:`fairlp.complaints.check` tells without this list.
+
+        Parameters
+        ----------
+        allocation : Allocation, mapping, Series or array_like
+            Tasks by user.
+        tolerance : float
+            Relative, on granted fractions and on saturation.
+
+        Returns
+        -------
+        bool
+        """
         tasks = tasks_by_user(self.instance, allocation)
         return bool(check_complaints(Requests.of(self.instance), tasks, tolerance))
 
@@ -134,6 +152,10 @@ class FairAllocations:
             a user (its granted fraction), or numbers by user.
         **options
             Options of the solver.
+
+        Returns
+        -------
+        Allocation
         """
         options = {**options, "criterion": criterion}
         found: Allocation = run(find("njc"), self.instance, method="candidates", solver=self.solver, **options)
@@ -157,6 +179,10 @@ def solutions(instance: Instance, *, solver: AnySolver = "highs", **options: Any
     solver : str
     **options
         Options of the solver.
+
+    Returns
+    -------
+    FairAllocations
 
     Raises
     ------

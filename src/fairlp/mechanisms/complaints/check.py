@@ -73,7 +73,21 @@ def check(
 
 
 def best_value(instance: Instance, allocation: Allocation | Any, criterion: Criterion = UTILIZATION) -> float:
-    """Return what an allocation is worth by a criterion of the ``njc`` methods ``milp`` and ``candidates``."""
+    """Return what an allocation is worth by a criterion of the ``njc`` methods ``milp`` and ``candidates``.
+
+    Parameters
+    ----------
+    instance : Instance
+        One server.
+    allocation : Allocation, mapping, Series or array_like
+        Tasks by user.
+    criterion : str, int or mapping
+        As of :meth:`FairAllocations.best`: ``utilization``, ``least-served``, a user, or numbers by user.
+
+    Returns
+    -------
+    float
+    """
     requests = Requests.of(instance)
     return value(requests, criterion, requests.granted(tasks_by_user(instance, allocation)))
 
@@ -122,6 +136,17 @@ def trajectory(instance: Instance, *, method: str = "ode", until: float = END, p
         price; entitlements must be large beside 1/c.
     points : int
         Rows to keep, evenly in log c (``ode``).
+
+    Returns
+    -------
+    Trajectory
+
+    Raises
+    ------
+    UnknownNameError
+        For another method.
+    InstanceError
+        When ``until`` is not beyond the first c.
 
     Examples
     --------
@@ -197,6 +222,10 @@ def against_drf(instance: Instance, **options: Any) -> DrfComparison:
         One server. DRF takes the entitlements as weights, and users entitled to nothing afterwards, on what is left.
     **options
         Of ``allocate(instance, "njc", …)``: ``method``, ``criterion``, ``solver`` and its options.
+
+    Returns
+    -------
+    DrfComparison
 
     Examples
     --------

@@ -32,6 +32,11 @@ def check(instance: Instance, allocation: Allocation | pd.DataFrame | Any, divis
     division : {"rdm", "tdm"}
         Whether servers divide their resources or their time.
 
+    Returns
+    -------
+    FixedPoint
+        True or False, with who could gain.
+
     Raises
     ------
     InstanceError
@@ -44,6 +49,20 @@ def could_gain(instance: Instance, allocation: Allocation | Any, user: object, d
     """Return Definition 5 for one user as a linear program, to read, solve with any solver, or export.
 
     Its optimum is the most tasks that the user could have if only users of higher level gave way.
+
+    Parameters
+    ----------
+    instance : Instance
+    allocation : Allocation, DataFrame of users × servers, or array of that shape
+        Tasks.
+    user : label
+        One user of the instance.
+    division : {"rdm", "tdm"}
+        Whether servers divide their resources or their time.
+
+    Returns
+    -------
+    Model
     """
     return per_server.could_gain(instance, tasks_of(instance, allocation), user, division)
 

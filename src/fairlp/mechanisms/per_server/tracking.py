@@ -57,7 +57,18 @@ class Tracking:
         return list(self.tasks.columns.get_level_values(0).unique())
 
     def average(self, start: float = 0.0, stop: float = np.inf) -> pd.DataFrame:
-        """Return the mean utilisation from ``start`` to ``stop`` (excluded): (server, resource) × mechanisms."""
+        """Return the mean utilisation from ``start`` to ``stop`` (excluded): (server, resource) × mechanisms.
+
+        Parameters
+        ----------
+        start, stop : float
+            Seconds.
+
+        Returns
+        -------
+        DataFrame
+            Fractions of capacity.
+        """
         times = self.utilization.index
         means = self.utilization[(times >= start) & (times < stop)].mean()
         return pd.DataFrame({mechanism: means[mechanism] for mechanism in self.mechanisms}).rename_axis(

@@ -64,7 +64,17 @@ def summary(instance: Instance) -> pd.DataFrame:
 
 
 def length(instance: Instance) -> int:
-    """Return the number of tasks in one whole cycle, Σ_n lcm(ds)/ds[n]."""
+    """Return the number of tasks in one whole cycle, Σ_n lcm(ds)/ds[n].
+
+    Parameters
+    ----------
+    instance : Instance
+        One server.
+
+    Returns
+    -------
+    int
+    """
     from . import precomputed
 
     return int(sum(precomputed.cycle(_pool(instance))[0]))
@@ -72,6 +82,11 @@ def length(instance: Instance) -> int:
 
 def higher_order(instance: Instance) -> pd.DataFrame:
     """Return the first cycle and the cycles of higher order that fit after it (§6.1).
+
+    Parameters
+    ----------
+    instance : Instance
+        One server.
 
     Returns
     -------

@@ -46,6 +46,10 @@ def read(path: str | Path) -> Instance:
     path : str or Path
         ``x.json``, ``x.yaml``, ``x.yml``, or a folder with ``users.csv`` and ``servers.csv``.
 
+    Returns
+    -------
+    Instance
+
     Raises
     ------
     FileFormatError

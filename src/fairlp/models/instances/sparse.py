@@ -82,6 +82,10 @@ class SparseInstance(AllocationProblem):
             server), of shape (E, 2); a table of True and False, users × servers; or, for each user, a list of servers
             by label (also as a mapping from users).
 
+        Returns
+        -------
+        SparseInstance
+
         Raises
         ------
         InstanceError
@@ -126,6 +130,22 @@ class SparseInstance(AllocationProblem):
     def of(cls, instance: Instance) -> SparseInstance:
         """Return a dense instance by its pairs.
 
+        Parameters
+        ----------
+        instance : Instance
+            Without given rates and without queues.
+
+        Returns
+        -------
+        SparseInstance
+
+        Raises
+        ------
+        InstanceError
+            For an instance with rates or queues.
+
+        Examples
+        --------
         >>> import fairlp
         >>> dense = fairlp.Instance.from_arrays([[1], [2]], [[4], [6]], eligible=[[True, False], [True, True]])
         >>> len(fairlp.SparseInstance.of(dense))
@@ -141,7 +161,17 @@ class SparseInstance(AllocationProblem):
         return cls(**{name: getattr(instance, name) for name in names}, eligible=sparse.csr_array(instance.eligible))
 
     def dense(self) -> Instance:
-        """Return the same as an :class:`~fairlp.Instance`, of users × servers; an error where that is too large."""
+        """Return the same as an :class:`~fairlp.Instance`, of users × servers.
+
+        Returns
+        -------
+        Instance
+
+        Raises
+        ------
+        TooLargeError
+            When a table of users × servers would be too large.
+        """
         size = len(self.users) * len(self.servers)
         if size > MOST_DENSE:
             raise TooLargeError(
@@ -180,7 +210,13 @@ class SparseInstance(AllocationProblem):
         return user[able], server[able]
 
     def gamma(self) -> sparse.csr_array:
-        """Return γ[n,i], the tasks that n could run alone on the servers of row i, by pair."""
+        """Return γ[n,i], the tasks that n could run alone on the servers of row i, by pair.
+
+        Returns
+        -------
+        csr_array, shape (N, K)
+            Tasks; an entry for each eligible pair.
+        """
         from scipy import sparse
 
         user, server = self.pairs
@@ -193,7 +229,13 @@ class SparseInstance(AllocationProblem):
         return sparse.csr_array((alone * self.counts[server], (user, server)), shape=shape)
 
     def unconstrained_rates(self) -> np.ndarray:
-        """Return Σ_i γ[n,i] as if everyone were eligible everywhere: O(N·K·R) time, little memory."""
+        """Return Σ_i γ[n,i] as if everyone were eligible everywhere: O(N·K·R) time, little memory.
+
+        Returns
+        -------
+        ndarray, shape (N,)
+            Tasks.
+        """
         found = np.empty(len(self.users))
         for first in range(0, len(found), _CHUNK):
             some = slice(first, first + _CHUNK)

@@ -67,7 +67,17 @@ class Index(Fixed):
         self.name = name or symbol
 
     def alias(self, symbol: str) -> Index:
-        """Return another index over the same labels (``m`` beside ``n``)."""
+        """Return another index over the same labels (``m`` beside ``n``).
+
+        Parameters
+        ----------
+        symbol : str
+            How formulas call it.
+
+        Returns
+        -------
+        Index
+        """
         return Index(symbol, self.labels, self.name)
 
     def __len__(self) -> int:

@@ -170,7 +170,22 @@ class Log(Expression):
 
 
 def log(expression: Expression) -> Log:
-    """Return the natural logarithm of a linear expression, for objectives such as ``(w * log(x.sum(i))).sum(n)``."""
+    """Return the natural logarithm of a linear expression, for objectives such as ``(w * log(x.sum(i))).sum(n)``.
+
+    Parameters
+    ----------
+    expression : Expression
+        Linear.
+
+    Returns
+    -------
+    Log
+
+    Raises
+    ------
+    ModelError
+        For what is no linear expression.
+    """
     return Log(as_expression(expression))
 
 
@@ -198,6 +213,22 @@ def power(expression: Expression, exponent: float) -> Power:
     """Return a linear expression to a power below 1, for objectives such as ``(2 * power(x.sum(i), 0.5)).sum(n)``.
 
     It is concave, times a weight of the exponent's sign: ``w * power(x, p) / p`` with w ≥ 0 is, to be maximised.
+
+    Parameters
+    ----------
+    expression : Expression
+        Linear.
+    exponent : float
+        Below 1 and not 0.
+
+    Returns
+    -------
+    Power
+
+    Raises
+    ------
+    ModelError
+        For another exponent, or what is no linear expression.
     """
     return Power(as_expression(expression), exponent)
 

@@ -217,11 +217,41 @@ class Program:
         return sum(a.nbytes for a in (*arrays, self.col_lower, self.col_upper, self.integrality))
 
     def row_block(self, name: str) -> Block:
-        """Return the row block of that name."""
+        """Return the row block of that name.
+
+        Parameters
+        ----------
+        name : str
+            Name of a constraint.
+
+        Returns
+        -------
+        Block
+
+        Raises
+        ------
+        UnknownNameError
+            For a name that there is not.
+        """
         return _block(self.rows, name, f"constraint of program {self.name!r}")
 
     def column_block(self, name: str) -> Block:
-        """Return the column block of that name."""
+        """Return the column block of that name.
+
+        Parameters
+        ----------
+        name : str
+            Name of a variable.
+
+        Returns
+        -------
+        Block
+
+        Raises
+        ------
+        UnknownNameError
+            For a name that there is not.
+        """
         return _block(self.columns, name, f"variable of program {self.name!r}")
 
     @property
@@ -235,33 +265,89 @@ class Program:
         return [name for block in self.columns for name in block.names()]
 
     def objective_value(self, x: np.ndarray) -> float:
-        """Return the objective at ``x``, in the sense that the user wrote."""
+        """Return the objective at ``x``, in the sense that the user wrote.
+
+        Parameters
+        ----------
+        x : ndarray
+            Column values, by position.
+
+        Returns
+        -------
+        float
+        """
         value = float(self.c @ x) + self.offset
         if self.logs is not None:
             value += self.logs.value(self.logs.arguments(x))
         return value
 
     def solve(self, solver: AnySolver = "highs", **options: Any) -> Solution:
-        """Solve by a back end, by its name or as it is; as :meth:`fairlp.Model.solve`."""
+        """Solve by a back end, by its name or as it is; as :meth:`fairlp.Model.solve`.
+
+        Parameters
+        ----------
+        solver : str or Backend
+            A name of :func:`fairlp.solvers`, or one's own.
+        **options
+            Of :class:`fairlp.Options`.
+
+        Returns
+        -------
+        Solution
+        """
         from .backends import solve, spelt
         from .solution import Options
 
         return solve(self, solver, Options.from_keywords(spelt(solver), options))
 
     def explain(self, solver: AnySolver = "highs") -> pd.DataFrame:
-        """Return why the program is infeasible or unbounded, in its own names; as :meth:`fairlp.Model.explain`."""
+        """Return why the program is infeasible or unbounded, in its own names; as :meth:`fairlp.Model.explain`.
+
+        Parameters
+        ----------
+        solver : str or Backend
+            A name of :func:`fairlp.solvers`, or one's own.
+
+        Returns
+        -------
+        DataFrame
+            Empty when there is an optimum.
+        """
         from .backends import explain
 
         return explain(self, solver)
 
     def write(self, path: str | Path, **options: Any) -> list[Path]:
-        """Write the program as MPS or LP; see :func:`fairlp.models.files.programs.write_program`."""
+        """Write the program as MPS or LP; see :func:`fairlp.models.files.programs.write_program`.
+
+        Parameters
+        ----------
+        path : str or Path
+            ``x.mps`` or ``x.lp``, also with ``.gz``.
+        **options
+            ``profile`` and ``names``.
+
+        Returns
+        -------
+        list of Path
+            The files written.
+        """
         from ..files.programs import write_program
 
         return write_program(self, path, **options)
 
     def replace(self, **changes: Any) -> Program:
-        """Return a copy with other arrays; blocks and names stay."""
+        """Return a copy with other arrays; blocks and names stay.
+
+        Parameters
+        ----------
+        **changes
+            Arrays by the names of the attributes.
+
+        Returns
+        -------
+        Program
+        """
         from dataclasses import replace
 
         return replace(self, **changes)

@@ -180,13 +180,24 @@ class BaseBackend:
         return f"<Backend {self.name!r}>"
 
     def available(self) -> tuple[bool, str]:
-        """Return whether the package is installed, without importing it."""
+        """Return whether the package is installed, without importing it.
+
+        Returns
+        -------
+        tuple of (bool, str)
+            Whether it is there, and what to do if not.
+        """
         if self.package and not installed(self.package):
             return False, f"{self.package} is not installed; {self.install}"
         return True, ""
 
     def version(self) -> str:
-        """Return the version of the package, empty where there is none."""
+        """Return the version of the package, empty where there is none.
+
+        Returns
+        -------
+        str
+        """
         return importlib.metadata.version(self.package) if self.package else ""
 
     def run(self, program: Program, options: Options) -> Raw:
@@ -194,15 +205,52 @@ class BaseBackend:
 
         c·x least, where row_lower ≤ A·x ≤ row_upper and col_lower ≤ x ≤ col_upper (infinite where there is no bound),
         and x whole where ``integrality`` is 1. Whatever is raised here becomes a SolverError.
+
+        Parameters
+        ----------
+        program : Program
+            In the form above.
+        options : Options
+
+        Returns
+        -------
+        Raw
         """
         raise UnsupportedError(f"{self.name} does not say how it solves {program.name!r}")
 
     def session(self, program: Program, options: Options) -> ProgramSession:
-        """Load a program for a series of solves (each from scratch, unless the back end can do better)."""
+        """Load a program for a series of solves (each from scratch, unless the back end can do better).
+
+        Parameters
+        ----------
+        program : Program
+        options : Options
+
+        Returns
+        -------
+        ProgramSession
+        """
         return ProgramSession(self, program, options)
 
     def solve(self, program: Program, options: Options) -> Solution:
-        """Solve one program and return the answer in the user's numbers and sense."""
+        """Solve one program and return the answer in the user's numbers and sense.
+
+        Parameters
+        ----------
+        program : Program
+        options : Options
+
+        Returns
+        -------
+        Solution
+
+        Raises
+        ------
+        UnsupportedError
+            When the program or an option is beyond the back end.
+        SolverError
+            When the solver itself fails.
+        """
         self.refuse_unsupported(program, options)
         begin = perf_counter()
         scaling, data = equilibrate(program)
@@ -245,7 +293,18 @@ class BaseBackend:
         )
 
     def refuse_unsupported(self, program: Program, options: Options) -> None:
-        """Raise when the program or an option is beyond the back end."""
+        """Refuse a program or an option that is beyond the back end.
+
+        Parameters
+        ----------
+        program : Program
+        options : Options
+
+        Raises
+        ------
+        UnsupportedError
+            What is needed and what it can do are named.
+        """
         needed = sorted(needs(program))
         needed += [Capability.MILP] if program.is_mip else []
         for capability in needed:

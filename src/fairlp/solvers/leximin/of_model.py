@@ -93,6 +93,11 @@ class LeximinSolution:
             Not exact: of the programs, one a level. A point is leximin-optimal if and only if no level can be raised
             while those that are no higher keep what they have, and the others do not fall to it.
 
+        Returns
+        -------
+        Verdict
+            True or False, with a ``message``.
+
         Raises
         ------
         UnsupportedError
