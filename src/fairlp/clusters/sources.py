@@ -89,8 +89,6 @@ def members(text: str, path: Path) -> Iterator[tuple[str, Any]]:
     except RecursionError:
         raise FileFormatError(f"{path}: lists or mappings are nested too deeply") from None
     except ValueError as error:
-        if isinstance(error, FileFormatError):
-            raise
         raise FileFormatError(f"{path}: {error}") from None
 
 
