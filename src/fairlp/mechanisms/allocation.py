@@ -41,14 +41,32 @@ class Answer(ABC):
         """Return the table that goes into a CSV file."""
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return :meth:`to_dict` as JSON text, and write it when a path is given."""
+        """Return :meth:`to_dict` as JSON text, and write it when a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+
+        Returns
+        -------
+        str
+        """
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
         if path is not None:
             write_text(path, text + "\n")
         return text
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """Return the table (tasks, users × servers; with arrivals one row a user) as CSV text, written to a path."""
+        """Return the table (tasks, users × servers; with arrivals one row a user) as CSV text, written to a path.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+
+        Returns
+        -------
+        str
+        """
         text = str(self._csv().to_csv())
         if path is not None:
             write_text(path, text)

@@ -61,22 +61,49 @@ class Comparison:
     results: dict[str, SimulationResult] = field(repr=False)
 
     def utilization(self) -> pd.DataFrame:
-        """Return the fraction of each resource in use over time; columns (policy, resource)."""
+        """Return the fraction of each resource in use over time; columns (policy, resource).
+
+        Returns
+        -------
+        DataFrame
+            Indexed by time [s].
+        """
         series = {policy: result.utilization for policy, result in self.results.items()}
         return pd.concat(series, axis="columns", names=["policy", "resource"])
 
     def completion(self) -> pd.DataFrame:
-        """Return the completion time [s] of each job under each policy; NaN where it did not end."""
+        """Return the completion time [s] of each job under each policy; NaN where it did not end.
+
+        Returns
+        -------
+        DataFrame
+            Jobs × policies.
+        """
         return pd.DataFrame({policy: result.jobs["completion"] for policy, result in self.results.items()})
 
     def ratios(self) -> pd.DataFrame:
-        """Return by user the tasks ``submitted`` and, by policy, the fraction of them that was completed."""
+        """Return by user the tasks ``submitted`` and, by policy, the fraction of them that was completed.
+
+        Returns
+        -------
+        DataFrame
+        """
         first = next(iter(self.results.values()))
         ratios = {policy: result.users["ratio"] for policy, result in self.results.items()}
         return pd.DataFrame({"submitted": first.users["submitted"], **ratios})
 
     def summary(self, start: float = 0.0, stop: float = np.inf) -> pd.DataFrame:
-        """Return a row for each policy: mean utilisation from ``start`` to ``stop``, and what was completed when."""
+        """Return a row for each policy: mean utilisation from ``start`` to ``stop``, and what was completed when.
+
+        Parameters
+        ----------
+        start, stop : float
+            Seconds; ``stop`` is excluded.
+
+        Returns
+        -------
+        DataFrame
+        """
         times = self.completion()
         everywhere = times[times.notna().all(axis="columns")]
         rows = {}
@@ -136,7 +163,12 @@ class Sharing:
     users: pd.DataFrame
 
     def figures(self) -> pd.Series[float]:
-        """Return how many users, as fractions, the shared cloud is better, equal or worse for, and by how much."""
+        """Return how many users, as fractions, the shared cloud is better, equal or worse for, and by how much.
+
+        Returns
+        -------
+        Series
+        """
         gain = (self.users["shared"] - self.users["dedicated"]).dropna()
         ended = self.users[["shared time", "dedicated time"]].dropna()
         return pd.Series(
@@ -166,6 +198,10 @@ def compare_policies(
     policies : sequence of str
     **how
         As for :func:`simulate`.
+
+    Returns
+    -------
+    Comparison
 
     Examples
     --------
@@ -219,6 +255,10 @@ def joining_users(
     **how
         As for :func:`simulate`.
 
+    Returns
+    -------
+    SimulationResult
+
     Examples
     --------
     >>> joining_users(policy="drfh", every=50).shares.loc[[150, 450, 550]].round(3).values.tolist()
@@ -243,6 +283,10 @@ def dedicated_clouds(
         Of who gets which servers.
     **how
         As for :func:`simulate`.
+
+    Returns
+    -------
+    Sharing
     """
     together = simulate(cluster, workload, policy, **how)
     rows = {}
@@ -277,6 +321,10 @@ def leaving_user(
     until : float
     **how
         As for :func:`fairlp.per_server.track`.
+
+    Returns
+    -------
+    Tracking
     """
     from ..mechanisms.per_server.tracking import track
 

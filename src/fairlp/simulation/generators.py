@@ -22,6 +22,18 @@ from .workload import Workload
 def google_sample(servers: int = 2000, seed: int = 0) -> Instance:
     """Return servers drawn from Google's table (Wang et al., Table I) with its frequencies, as rows with counts.
 
+    Parameters
+    ----------
+    servers : int
+    seed : int
+
+    Returns
+    -------
+    Instance
+        With one user, ``nobody``.
+
+    Examples
+    --------
     >>> google_sample(100).n_servers
     100
     """
@@ -44,6 +56,23 @@ def google_sample(servers: int = 2000, seed: int = 0) -> Instance:
 def sample(cluster: Instance, servers: int, seed: int = 0) -> Instance:
     """Return so many of the cluster's servers, drawn without replacement.
 
+    Parameters
+    ----------
+    cluster : Instance
+    servers : int
+    seed : int
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    InstanceError
+        For fewer than 1, or more than there are.
+
+    Examples
+    --------
     >>> sample(google_sample(100), 10).n_servers
     10
     """
@@ -55,6 +84,23 @@ def sample(cluster: Instance, servers: int, seed: int = 0) -> Instance:
 def divide(cluster: Instance, parts: int, seed: int = 0) -> list[Instance]:
     """Return the servers dealt out at random to so many clusters, as equal in number as can be.
 
+    Parameters
+    ----------
+    cluster : Instance
+    parts : int
+    seed : int
+
+    Returns
+    -------
+    list of Instance
+
+    Raises
+    ------
+    InstanceError
+        For fewer than 1, or more than there are servers.
+
+    Examples
+    --------
     >>> [part.n_servers for part in divide(google_sample(100), 3)]
     [34, 33, 33]
     """
@@ -95,6 +141,12 @@ def three_users(finer: int = 1) -> Workload:
     finer : int
         Cut every task into so many equal ones.
 
+    Returns
+    -------
+    Workload
+
+    Examples
+    --------
     >>> three_users().jobs[["arrival", "cpu", "memory"]].values.tolist()
     [[0.0, 0.2, 0.3], [200.0, 0.5, 0.1], [500.0, 0.1, 0.3]]
     """
@@ -140,6 +192,10 @@ def synthetic(
         Demand of one task.
     seed : int
 
+    Returns
+    -------
+    Workload
+
     Raises
     ------
     InstanceError
@@ -182,6 +238,10 @@ def alibaba(tasks_csv: str | Path, *, users: int | None = None, seed: int = 0) -
         Draw users of Zipf-like frequencies (1/rank), instead of one for each demand and GPU models.
     seed : int
         Of that draw.
+
+    Returns
+    -------
+    Workload
 
     Raises
     ------

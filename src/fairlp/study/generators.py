@@ -31,7 +31,21 @@ def uniform_integers(
     weights: Interval | None = None,
     task_limits: Interval | None = None,
 ) -> Instance:
-    """One pool; demands and reserves are whole numbers, uniform (Metin, Precomputed DRF, Tables 1 and 2)."""
+    """One pool; demands and reserves are whole numbers, uniform (Metin, Precomputed DRF, Tables 1 and 2).
+
+    Parameters
+    ----------
+    rng : Generator
+    users, resources : int
+    demands, reserves : interval
+        Of the demand of a task, and of the capacity of the pool.
+    weights, task_limits : interval, optional
+        Whole numbers, uniform; by default 1 and no limit.
+
+    Returns
+    -------
+    Instance
+    """
     wanted = _integers(rng, demands, (users, resources), "demands", least=1)
     there = _integers(rng, reserves, (1, resources), "reserves")
     return _made("uniform-integers", rng, wanted, there, weights, task_limits, servers=["pool"])
@@ -48,7 +62,23 @@ def zero_demands(
     weights: Interval | None = None,
     task_limits: Interval | None = None,
 ) -> Instance:
-    """The same, where each demand is 0 with a probability; every user keeps one, drawn evenly, at least."""
+    """The same, where each demand is 0 with a probability; every user keeps one, drawn evenly, at least.
+
+    Parameters
+    ----------
+    rng : Generator
+    users, resources : int
+    zeros : float
+        The probability.
+    demands, reserves : interval
+        Of the demand of a task, and of the capacity of the pool.
+    weights, task_limits : interval, optional
+        Whole numbers, uniform; by default 1 and no limit.
+
+    Returns
+    -------
+    Instance
+    """
     wanted = _integers(rng, demands, (users, resources), "demands", least=1)
     there = _integers(rng, reserves, (1, resources), "reserves")
     absent = rng.random((users, resources)) < _probability(zeros, "zeros")
@@ -73,6 +103,23 @@ def log_normal(
     """Servers that differ: capacities (median ``size``) and demands (median 1) are log-normal, independent.
 
     Each user may run on each server with the probability ``eligible``, and on one at least.
+
+    Parameters
+    ----------
+    rng : Generator
+    users, servers, resources : int
+    size : float
+        Median capacity of a server, in median demands.
+    demand_sigma, server_sigma : float
+        Standard deviations of the logarithms.
+    eligible : float
+        The probability.
+    weights, task_limits : interval, optional
+        Whole numbers, uniform; by default 1 and no limit.
+
+    Returns
+    -------
+    Instance
     """
     wanted = rng.lognormal(0.0, demand_sigma, (users, resources))
     there = size * rng.lognormal(0.0, server_sigma, (servers, resources))
@@ -91,7 +138,21 @@ def google_cluster(
     weights: Interval | None = None,
     task_limits: Interval | None = None,
 ) -> Instance:
-    """Google's 12,583 servers; each user's task needs 0.01 to 0.1 of the largest server's CPU and memory."""
+    """Google's 12,583 servers; each user's task needs 0.01 to 0.1 of the largest server's CPU and memory.
+
+    Parameters
+    ----------
+    rng : Generator
+    users : int
+    one_by_one : bool
+        Give each server a row of its own instead of a count.
+    weights, task_limits : interval, optional
+        Whole numbers, uniform; by default 1 and no limit.
+
+    Returns
+    -------
+    Instance
+    """
     made = examples.google_cluster(users, int(rng.integers(2**32)), one_by_one)
     return made.replace(
         weights=made.weights if weights is None else _integers(rng, weights, users, "weights", least=1),
@@ -144,7 +205,13 @@ REGISTRY: dict[str, Callable[..., Instance]] = {
 
 
 def table() -> pd.DataFrame:
-    """Return the generators that ship with fairlp: what they make, and their parameters with defaults."""
+    """Return the generators that ship with fairlp: what they make, and their parameters with defaults.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by generator.
+    """
     from .functions import listing
 
     return listing(REGISTRY, "generator")

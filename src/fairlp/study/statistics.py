@@ -25,7 +25,20 @@ Numbers = dict[str, float]
 
 
 def summary(instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None) -> Numbers:
-    """Tasks, smallest, median and largest dominant share, and the fraction of each resource in use."""
+    """Tasks, smallest, median and largest dominant share, and the fraction of each resource in use.
+
+    Parameters
+    ----------
+    instance : Instance
+    allocations : mapping of str to Allocation
+        By label.
+    of : str or sequence of str, optional
+        Labels; by default all.
+
+    Returns
+    -------
+    dict of str to float
+    """
     found: Numbers = {}
     for label in _labels(allocations, of):
         allocation = allocations[label]
@@ -44,6 +57,18 @@ def deviation(instance: Instance, allocations: Allocations, *, of: str, from_: s
 
     The columns of Metin, Precomputed DRF, Tables 1 and 2: ``under_1``, ``under_2``, ``under_more`` (users),
     ``under_max`` (tasks), ``under`` (users), and the same for ``over``. Part of a task counts as a whole one.
+
+    Parameters
+    ----------
+    instance : Instance
+    allocations : mapping of str to Allocation
+        By label.
+    of, from_ : str
+        Labels: whose deviation, and from whom.
+
+    Returns
+    -------
+    dict of str to float
     """
     found, reference = (allocations[label].totals.to_numpy(dtype=float) for label in (of, from_))
     short = reference - found
@@ -60,7 +85,20 @@ def deviation(instance: Instance, allocations: Allocations, *, of: str, from_: s
 
 
 def jain(instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None) -> Numbers:
-    """Jain's index of the dominant shares by weight, (Σx)² / (N·Σx²): 1 where all are equal, 1/N where one has all."""
+    """Jain's index of the dominant shares by weight, (Σx)² / (N·Σx²): 1 where all are equal, 1/N where one has all.
+
+    Parameters
+    ----------
+    instance : Instance
+    allocations : mapping of str to Allocation
+        By label.
+    of : str or sequence of str, optional
+        Labels; by default all.
+
+    Returns
+    -------
+    dict of str to float
+    """
     found: Numbers = {}
     for label in _labels(allocations, of):
         level = _shares(instance, allocations[label]) / instance.user_weights
@@ -70,7 +108,20 @@ def jain(instance: Instance, allocations: Allocations, *, of: str | Sequence[str
 
 
 def seconds(instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None) -> Numbers:
-    """How long each mechanism took. The one statistic that differs between two runs of the same study."""
+    """How long each mechanism took. The one statistic that differs between two runs of the same study.
+
+    Parameters
+    ----------
+    instance : Instance
+    allocations : mapping of str to Allocation
+        By label.
+    of : str or sequence of str, optional
+        Labels; by default all.
+
+    Returns
+    -------
+    dict of str to float
+    """
     return {label: float(sum(allocations[label].times.values())) for label in _labels(allocations, of)}
 
 
@@ -89,7 +140,13 @@ REGISTRY: dict[str, Callable[..., Numbers]] = {
 
 
 def table() -> pd.DataFrame:
-    """Return the statistics that ship with fairlp: what they tell, and their arguments with defaults."""
+    """Return the statistics that ship with fairlp: what they tell, and their arguments with defaults.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by statistic.
+    """
     from .functions import listing
 
     return listing(REGISTRY, "statistic")

@@ -74,6 +74,12 @@ class Arrivals:
     InstanceError
         For a capacity that is not a number > 0, no resources, several servers, or a horizon that is not a number > 0.
 
+    Notes
+    -----
+    Amortised O(R) an arrival: each user is merged with those of its level at most once. One arrival alone may cost
+    O(groups·R); there are seldom more than a few dozen groups. Memory is O(R) a user, so that :meth:`result` can tell
+    the whole story.
+
     Examples
     --------
     >>> arrivals = Arrivals({"cpu": 9, "memory": 18}, horizon=3)
@@ -83,12 +89,6 @@ class Arrivals:
     {'ann': 0.444444, 'bob': 0.444444}
     >>> arrivals.add("cem", [1, 1])
     <Change at step 3: 'cem', now at level 0.333333>
-
-    Notes
-    -----
-    Amortised O(R) an arrival: each user is merged with those of its level at most once. One arrival alone may cost
-    O(groups·R); there are seldom more than a few dozen groups. Memory is O(R) a user, so that :meth:`result` can tell
-    the whole story.
     """
 
     def __init__(self, resources: Mapping[Any, float] | pd.Series[float] | Instance, horizon: float) -> None:
