@@ -189,9 +189,10 @@ def _stacked_bars(axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]
 
 def _rising_curves(axis: Any, frame: pd.DataFrame) -> None:
     """Draw the shares of each mechanism from the smallest to the largest."""
-    for k, mechanism in enumerate(frame.columns):
+    for k, (mechanism, colour) in enumerate(zip(frame.columns, style.places(frame.columns), strict=True)):
         values = frame[mechanism].sort_values().to_numpy()
-        look = style.line(k, width=1.5 + 2.1 * (1 - k / frame.shape[1]))  # thinner and thinner: equal curves show
+        thinner = 1.5 + 2.1 * (1 - k / frame.shape[1])  # and thinner: equal curves show
+        look = style.line(k, thinner, colour)
         if k >= len(style.DASHES):  # only the first is solid
             look["linestyle"] = style.DASHES[1 + (k - 1) % (len(style.DASHES) - 1)]
         axis.step(range(1, len(values) + 1), values, where="mid", label=str(mechanism), **look)

@@ -55,9 +55,9 @@ def plot_tracking(
     times = found.utilization.index.to_numpy()
     for server, axis in zip(servers, axes, strict=True):
         _shade(axis, found)
-        for k, mechanism in enumerate(mechanisms):
+        for k, (mechanism, colour) in enumerate(zip(mechanisms, style.places(mechanisms), strict=True)):
             used = found.utilization[(mechanism, server, resource)].to_numpy()
-            axis.step(times, used, where="post", label=mechanism, **style.line(k, 1.8))
+            axis.step(times, used, where="post", label=mechanism, **style.line(k, 1.8, colour))
         axis.set(title=f"{resource} of {server}", xlabel="time [s]", ylabel=style.CAPACITY_USED)
         axis.set(xlim=(times[0], times[-1]), ylim=(0, 1.05))
         style.open_frame(axis)

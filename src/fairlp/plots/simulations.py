@@ -107,9 +107,10 @@ def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
 
     figure, (axis,) = style.panels(ax, 1, 8)
     times = found.completion()
-    for k, policy in enumerate(times.columns):
+    for k, (policy, colour) in enumerate(zip(times.columns, style.places(times.columns), strict=True)):
         ended = np.sort(times[policy].dropna().to_numpy())
-        axis.step(ended, np.arange(1, len(ended) + 1) / len(times), where="post", label=str(policy), **style.line(k))
+        part, look = np.arange(1, len(ended) + 1) / len(times), style.line(k, colour=colour)
+        axis.step(ended, part, where="post", label=str(policy), **look)
     axis.set(xscale="log", xlabel="completion time of a job [s]", ylabel="fraction of jobs", ylim=(0, 1))
     style.tidy(axis)
     style.legend(figure, [axis], own=ax is None, title="policy")
@@ -197,8 +198,9 @@ def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any
     end = float(next(iter(tables.values())).index[-1])
     scale, unit = (3600.0, "h") if end >= _HOURS else (1.0, "s")
     for (name, table), axis in zip(tables.items(), axes, strict=True):
-        for k, column in enumerate(table.columns):
-            axis.plot(table.index.to_numpy() / scale, table[column].to_numpy(), label=str(column), **style.line(k))
+        for k, (column, colour) in enumerate(zip(table.columns, style.places(table.columns), strict=True)):
+            look = style.line(k, colour=colour)
+            axis.plot(table.index.to_numpy() / scale, table[column].to_numpy(), label=str(column), **look)
         axis.set(title=name, xlabel=f"time [{unit}]", ylim=(0, 1.02), xlim=(0, end / scale))
         style.tidy(axis)
     axes[0].set_ylabel(ylabel)

@@ -5,6 +5,7 @@ Matplotlib is imported when a figure is made, not before.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from io import BytesIO
 from itertools import pairwise
@@ -13,12 +14,14 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FairlpError, FileFormatError, InstanceError, nearest
+from ..mechanisms.table import FAMILIES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Paul Tol's "muted" scheme, told apart by colour-blind readers too; beyond it the colours come again, hatched.
-COLOURS = ("#332288", "#88CCEE", "#117733", "#DDCC77", "#CC6677", "#44AA99", "#882255", "#999933", "#AA4499")
+#: After Paul Tol's "muted" scheme: told apart by colour-blind readers too, three times as dark as paper or more
+#: (tests/plots/test_colours.py calculates both); beyond it the colours come again, hatched.
+COLOURS = ("#332288", "#6480CB", "#117733", "#C58907", "#CC6677", "#00A68E", "#882255", "#647617", "#AA4499")
 HATCHES = ("", "////", "....", "xxxx")
 #: Only the first curve is solid: where curves are equal, the earlier ones show through the gaps of the later ones.
 DASHES = ("-", "--", ":", "-.", (0, (4, 4)), (0, (2, 3)), (0, (6, 2, 1, 2, 1, 2)))
@@ -26,6 +29,9 @@ DASHES = ("-", "--", ":", "-.", (0, (4, 4)), (0, (2, 3)), (0, (6, 2, 1, 2, 1, 2)
 OTHERS, FREE = "#BBBBBB", "#F2F2F2"
 #: A remark inside a panel.
 REMARK = {"ha": "center", "size": "small", "color": "#666666"}
+
+#: Dots an inch of what a notebook stores: sharp on a screen, and in print at half the size.
+DOTS = 144
 
 SHARE = "global dominant share [fraction of the cluster]"
 CAPACITY_USED = "fraction of capacity in use"
@@ -59,7 +65,7 @@ def new_figure(width: float, height: float) -> Any:
 
 def _png(figure: Any) -> bytes:
     target = BytesIO()
-    figure.savefig(target, format="png", dpi=100)
+    figure.savefig(target, format="png", dpi=DOTS)
     return target.getvalue()
 
 
@@ -82,14 +88,29 @@ def panels(ax: Any, count: int, bars: int) -> tuple[Any, list[Any]]:
     return figure, list(figure.subplots(count, 1, squeeze=False).flat)
 
 
+def places(names: Iterable[Any]) -> list[int]:
+    """Return which look each series has: a mechanism, or the policy that goes by it, the same in every figure.
+
+    Where none of them is a mechanism, they are counted.
+    """
+    known = {name: k for k, name in enumerate(FAMILIES)}
+    asked = [str(name) for name in names]
+    found = [known.get(name, known.get(f"drfh-{name}")) for name in asked]
+    if found.count(None) == len(found):
+        return list(range(len(found)))
+    free = (k for k in range(len(known) + len(asked)) if k not in found)
+    return [next(free) if k is None or k in found[:at] else k for at, k in enumerate(found)]
+
+
 def bar(k: int) -> dict[str, str]:
     """Return colour and hatch of the k-th series of bars."""
     return {"facecolor": COLOURS[k % len(COLOURS)], "hatch": HATCHES[k // len(COLOURS) % len(HATCHES)]}
 
 
-def line(k: int, width: float = 1.6) -> dict[str, Any]:
-    """Return colour, dashes and width of the k-th curve."""
-    return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k % len(DASHES)], "linewidth": width}
+def line(k: int, width: float = 1.6, colour: int | None = None) -> dict[str, Any]:
+    """Return colour (of another place, if one is given), dashes and width of the k-th curve."""
+    shown = COLOURS[(k if colour is None else colour) % len(COLOURS)]
+    return {"color": shown, "linestyle": DASHES[k % len(DASHES)], "linewidth": width}
 
 
 def open_frame(axis: Any) -> None:
@@ -109,10 +130,10 @@ def grouped_bars(axis: Any, frame: pd.DataFrame) -> None:
     import numpy as np
 
     width = 0.8 / frame.shape[1]
-    places = np.arange(len(frame))
-    for k, column in enumerate(frame.columns):
-        at = places + (k - (frame.shape[1] - 1) / 2) * width
-        look = bar(k)
+    groups = np.arange(len(frame))
+    for k, (column, look_at) in enumerate(zip(frame.columns, places(frame.columns), strict=True)):
+        at = groups + (k - (frame.shape[1] - 1) / 2) * width
+        look = bar(look_at)
         axis.bar(at, frame[column].to_numpy(), width, label=str(column), edgecolor="white", linewidth=0.3, **look)
 
 
