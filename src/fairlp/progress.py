@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from time import monotonic
+
+#: Seconds between two lines of text in a notebook without widgets.
+_SECONDS = 0.5
 
 
 @contextmanager
@@ -22,9 +27,13 @@ def progress_bar(name: str, total: int, done: int, wanted: bool | None) -> Itera
 
     console = Console(stderr=True)
     if wanted is None:
-        wanted = console.is_terminal or (console.is_jupyter and find_spec("ipywidgets") is not None)
+        wanted = console.is_terminal or console.is_jupyter
     if not wanted or done == total:
         yield lambda count=1: None
+        return
+    if console.is_jupyter and find_spec("ipywidgets") is None:
+        yield _text(name, total, done)
+        print(file=sys.stderr)
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -36,3 +45,18 @@ def progress_bar(name: str, total: int, done: int, wanted: bool | None) -> Itera
     with Progress(*columns, console=console) as bar:
         task = bar.add_task(name, total=total, completed=done)
         yield lambda count=1: bar.advance(task, count)
+
+
+def _text(name: str, total: int, done: int) -> Callable[..., None]:
+    """Return what counts one more (or as many as it is told), and writes the count over the last one now and then."""
+    last = -_SECONDS
+
+    def count(more: int = 1) -> None:
+        nonlocal done, last
+        done += more
+        if done >= total or monotonic() - last >= _SECONDS:
+            last = monotonic()
+            print(f"\r{name}: {done} of {total} ({done / total:.0%})", end="", file=sys.stderr, flush=True)
+
+    count(0)
+    return count

@@ -1,0 +1,39 @@
+"""Progress in a notebook that has no widgets is a line of text, and elsewhere what was asked for."""
+
+import rich.console
+
+from fairlp import progress
+
+
+def notebook(monkeypatch, widgets):
+    monkeypatch.setattr(rich.console.Console, "is_jupyter", True, raising=False)
+    monkeypatch.setattr(rich.console.Console, "__init__", lambda self, **how: None)
+    monkeypatch.setattr(rich.console.Console, "is_terminal", False, raising=False)
+    monkeypatch.setattr(progress, "find_spec", lambda name: object() if widgets else None)
+
+
+def test_without_widgets_it_is_a_line_that_is_written_over(monkeypatch, capsys):
+    notebook(monkeypatch, widgets=False)
+    monkeypatch.setattr(progress, "_SECONDS", 0.0)
+    with progress.progress_bar("runs", 4, 1, None) as count:
+        count()
+        count(2)
+    written = capsys.readouterr().err
+    assert written.split("\r")[1:] == ["runs: 1 of 4 (25%)", "runs: 2 of 4 (50%)", "runs: 4 of 4 (100%)\n"]
+
+
+def test_it_is_written_now_and_then_and_at_the_end(monkeypatch, capsys):
+    notebook(monkeypatch, widgets=False)
+    monkeypatch.setattr(progress, "_SECONDS", 3600.0)
+    with progress.progress_bar("runs", 1000, 0, None) as count:
+        for _ in range(1000):
+            count()
+    assert capsys.readouterr().err.count("\r") == 2
+
+
+def test_what_is_not_wanted_is_not_written(monkeypatch, capsys):
+    notebook(monkeypatch, widgets=False)
+    for total, done, wanted in ((4, 0, False), (4, 4, None)):
+        with progress.progress_bar("runs", total, done, wanted) as count:
+            count()
+    assert capsys.readouterr().err == ""
