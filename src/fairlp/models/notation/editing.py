@@ -122,8 +122,6 @@ def _where_used(model: Model, found: Any) -> list[str]:
     if isinstance(found, Subset):
         blocks = [("variable", model.variables), ("constraint", model.constraints)]
         return [f"{kind} {name!r}" for kind, table in blocks for name, one in table.items() if one.where is found]  # type: ignore[attr-defined]
-    if not isinstance(found, (Parameter, Variable)):
-        return []
     own = (found.name,)
     places = [f"constraint {name!r}" for name, row in model.constraints.items() if uses(own, *row.relation.parts)]
     places += ["the objective"] if model.objective is not None and uses(own, model.objective) else []

@@ -163,9 +163,7 @@ class _Subsets:
         return next(f"E{k}" for k in numbers if f"E{k}" not in self.taken and f"E{k}" not in self.shown)
 
     def scope(self, over: tuple[Index, ...], where: Subset | None) -> str:
-        """Return what a block holds for: ``∀ n, i``, or ``∀ (n,i) ∈ E``; empty for a block of one row."""
-        if not over:
-            return ""
+        """Return what a block holds for: ``∀ n, i``, or ``∀ (n,i) ∈ E``."""
         every = "\\forall\\, " if self.tex else "∀ "
         if where is None:
             return every + ", ".join(index.symbol for index in over)
