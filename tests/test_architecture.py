@@ -42,6 +42,7 @@ ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 ROOMLESS = {"__init__", "models"}
 #: Doors of nouns: one-line imports of what is above, in a method that hands over to it.
 DOORS = {
+    ("mechanisms/allocation.py", "plots.allocations"),
     ("models/instances/instance.py", "models.files.frames"),
     ("models/instances/instance.py", "models.files.instances"),
     ("models/notation/model.py", "models.files.nl"),
@@ -132,7 +133,7 @@ def test_no_offender_is_left():
 
 def test_every_door_is_one_line_in_a_method():
     assert {door for path in FILES for door in climbing(path)} == DOORS
-    for name in {name for name, _ in DOORS}:
+    for name in {name for name, target in DOORS if "files" in target.split(".")}:
         for node in tree_of(SOURCE / name).body:
             assert not (isinstance(node, ast.ImportFrom) and "files" in (node.module or "").split("."))
 

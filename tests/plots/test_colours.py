@@ -67,3 +67,11 @@ def test_who_is_no_mechanism_is_counted():
     assert style.places(["somebody's", "tsf", "drf"])[1:] == [tsf, drf]
     assert len(set(style.places(["x", "drf", "y", "drf"]))) == 4
     assert style.places(["best-fit"]) == style.places(["drfh-best-fit"]) != style.places(["first-fit"])
+
+
+def test_an_allocation_draws_itself():
+    found = fairlp.allocate(fairlp.examples.load("khamse-ashari-figure-1"), "c-drfh")
+    drawn, expected = found.plot(by="server"), fairlp.plots.plot_allocation(found, by="server")
+    assert len(drawn.axes) == len(expected.axes)
+    for one, other in zip(drawn.axes, expected.axes, strict=True):
+        assert [bar.get_height() for bar in one.patches] == [bar.get_height() for bar in other.patches]

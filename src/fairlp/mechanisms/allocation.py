@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -236,6 +236,24 @@ class Allocation(Shared):
         if self.instance.has_constraints:
             worst = max(worst, float(self.tasks_array[~self.instance.eligible].max(initial=0.0)))
         return worst
+
+    def plot(self, *, by: Literal["class", "server"] = "class", ax: Any = None) -> Any:
+        """Draw who has what of every resource of every class of servers; see :func:`fairlp.plots.plot_allocation`.
+
+        Parameters
+        ----------
+        by : {"class", "server"}
+            A bar for all servers that are alike, or for every one.
+        ax : Axes or sequence of them, optional
+            One for each resource.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from ..plots.allocations import plot_allocation
+
+        return plot_allocation(self, by=by, ax=ax)
 
     def certify(self, exact: bool = False) -> Verdict:
         """Return whether the allocation is what its mechanism says, proved without the method that made it.
