@@ -1,17 +1,18 @@
-"""What a solver is given and gives back: ``Options``, ``Status``, ``Solution``, and the protocol of a back end."""
+"""What a solver gives back, ``Status`` and ``Solution``, and the protocol of a back end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ...errors import NoSolutionError, UnknownNameError, UnsupportedError, nearest
-from ...tolerances import FEASIBILITY, OPTIMALITY
-from .program import Block, Program
+from ...errors import NoSolutionError
+from .options import Options as Options
+from .program import Program
+from .views import BlockView
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -81,98 +82,6 @@ class Status:
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options that mean the same for every back end; one that a back end cannot honour raises.
-
-    Attributes
-    ----------
-    time_limit : float or None
-        Seconds.
-    threads : int or None
-    seed : int or None
-    primal_tolerance, dual_tolerance : float or None
-        Feasibility tolerances asked of the solver, which sees numbers scaled to about 1. None: ``FEASIBILITY`` and
-        ``OPTIMALITY`` (``FIRST_ORDER`` for first-order methods).
-    method : str
-        Algorithm of the back end ("auto" lets it choose).
-    device : str or None
-        Where to compute, "cuda" say; None: the processor.
-    verbose : bool
-        Let the solver print its log.
-    extra : mapping
-        Options under the solver's own names, passed on as they are.
-    """
-
-    time_limit: float | None = None
-    threads: int | None = None
-    seed: int | None = None
-    primal_tolerance: float | None = None
-    dual_tolerance: float | None = None
-    method: str = "auto"
-    device: str | None = None
-    verbose: bool = False
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def from_keywords(cls, solver: str, keywords: Mapping[str, Any]) -> Options:
-        """Return options from keyword arguments; an unknown name is an error that gives the nearest ones."""
-        known = {f.name for f in fields(cls)}
-        for name in keywords:
-            if name not in known:
-                raise UnknownNameError(
-                    f"solver {solver!r} has no option {name!r}; {nearest(name, sorted(known))} "
-                    "(a solver's own options go into extra={'name': value})"
-                )
-        options = cls(**keywords)
-        limit = options.time_limit
-        if limit is not None and not limit >= 0:
-            raise UnsupportedError(f"time_limit is {limit}; expected seconds >= 0")
-        for name in ("primal_tolerance", "dual_tolerance"):
-            given = getattr(options, name)
-            if given is not None and not given > 0:
-                raise UnsupportedError(f"{name} is {given}; expected a number > 0")
-        return options
-
-    def tightened(self, backend: Backend) -> Options:
-        """Return the options with the back end's tightest tolerances where none were given, if it has such."""
-        tight = getattr(backend, "tightest", None)
-        if tight is None:
-            return self
-        return replace(
-            self, primal_tolerance=self.primal_tolerance or tight, dual_tolerance=self.dual_tolerance or tight
-        )
-
-    def tolerances(self, primal: float = FEASIBILITY, dual: float = OPTIMALITY) -> tuple[float, float]:
-        """Return the primal and dual tolerance: those given, or a method's own."""
-        return self.primal_tolerance or primal, self.dual_tolerance or dual
-
-
-class BlockView(Mapping[str, Any]):
-    """Values by block name, as labelled pandas objects, made when asked for."""
-
-    def __init__(self, blocks: tuple[Block, ...], values: np.ndarray) -> None:
-        self._blocks = {block.name: block for block in blocks}
-        self._values = values
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._blocks:
-            raise UnknownNameError(f"no block is called {name!r}; {nearest(name, self._blocks)}")
-        return self._blocks[name].unpack(self._values)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._blocks
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._blocks)
-
-    def __len__(self) -> int:
-        return len(self._blocks)
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{name}:\n{self[name]}" for name in self)
-
-
-@dataclass(frozen=True)
 class Solution:
     """An answer to a Program, mapped back to the model's own labels.
 
@@ -224,7 +133,24 @@ class Solution:
         column_duals: np.ndarray | None,
         **more: Any,
     ) -> Solution:
-        """Return a solution whose status follows from what is there: "optimal" without a point is unknown."""
+        """Return a solution whose status follows from what is there: "optimal" without a point is unknown.
+
+        Parameters
+        ----------
+        program : Program
+        termination : Termination
+        message : str
+            The solver's raw words.
+        solver : str
+        x, row_duals, column_duals : ndarray or None
+            By position; None where there are none.
+        **more
+            Other attributes.
+
+        Returns
+        -------
+        Solution
+        """
         if x is None and termination is Termination.OPTIMAL:
             termination = Termination.UNKNOWN
         there = Point.OPTIMAL if termination is Termination.OPTIMAL else Point.FEASIBLE
@@ -263,7 +189,17 @@ class Solution:
         return BlockView(self.program.rows, self.row_ray)
 
     def verify(self) -> Certificate:
-        """Return residuals and duality gap, computed from the Program alone."""
+        """Return residuals and duality gap, computed from the Program alone.
+
+        Returns
+        -------
+        Certificate
+
+        Raises
+        ------
+        NoSolutionError
+            When there is no point.
+        """
         from .certificate import certify
 
         return certify(self.program, self.require_point(), self.row_duals, self.column_duals)
@@ -275,6 +211,10 @@ class Solution:
         ----------
         exact : bool
             Rebuild vertex and duals from the basis and check every sign without a tolerance (needs python-flint).
+
+        Returns
+        -------
+        Certificate or ExactCertificate
 
         Raises
         ------
@@ -288,13 +228,28 @@ class Solution:
         return prove(self)
 
     def require_optimal(self) -> Solution:
-        """Return self, or raise NoSolutionError with the reason."""
+        """Return self, or raise with the reason.
+
+        Returns
+        -------
+        Solution
+
+        Raises
+        ------
+        NoSolutionError
+            When the answer is not optimal.
+        """
         if not self.status.is_optimal:
             raise NoSolutionError(f"{self.solver} did not solve {self.program.name!r}: {self.status}")
         return self
 
     def demoted_unless_proved(self) -> Solution:
-        """Return self, without the word "optimal" where duals do not prove it, without a point that is infeasible."""
+        """Return self, without the word "optimal" where duals do not prove it, without a point that is infeasible.
+
+        Returns
+        -------
+        Solution
+        """
         if self.x is None or not self.status.is_optimal:
             return self
         certificate = self.verify()
@@ -306,11 +261,30 @@ class Solution:
         return replace(self, status=status, x=x, row_duals=None, column_duals=None)
 
     def with_build_time(self, seconds: float) -> Solution:
-        """Return the same with the time of compiling."""
+        """Return the same with the time of compiling.
+
+        Parameters
+        ----------
+        seconds : float
+
+        Returns
+        -------
+        Solution
+        """
         return replace(self, times={"build": seconds, **self.times})
 
     def require_point(self) -> np.ndarray:
-        """Return the column values, or raise NoSolutionError with the reason."""
+        """Return the column values, or raise with the reason.
+
+        Returns
+        -------
+        ndarray
+
+        Raises
+        ------
+        NoSolutionError
+            When there is no point.
+        """
         if self.x is None:
             raise NoSolutionError(f"{self.solver} gave no solution of {self.program.name!r}: {self.status}")
         return self.x
@@ -321,7 +295,17 @@ class Solution:
         return values
 
     def to_xarray(self) -> Any:
-        """Return the values as an ``xarray.Dataset`` whose coordinates are the labels; elements not there are NaN."""
+        """Return the values as an ``xarray.Dataset`` whose coordinates are the labels; elements not there are NaN.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        NoSolutionError
+            When there is no point.
+        """
         from .displays import to_xarray
 
         return to_xarray(self)

@@ -17,7 +17,8 @@ from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Verdict
 from ...models.programs.program import Program
-from ...models.programs.solution import Backend, BlockView, Capability, Options, Solution, Termination
+from ...models.programs.solution import Backend, Capability, Options, Solution, Termination
+from ...models.programs.views import BlockView
 from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, SAME_LEVEL
 from .exact import ExactRounds
 from .levels import Levels, by_expression, by_names, by_rows
