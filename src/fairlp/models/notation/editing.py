@@ -12,10 +12,11 @@ from .nodes import Expression, Relation
 from .trees import mapped, mapped_relation, named, uses
 
 if TYPE_CHECKING:
+    from .declarations import Declarations
     from .model import Model
 
 
-def check_own(model: Model, what: str, *expressions: Expression) -> None:
+def check_own(model: Declarations, what: str, *expressions: Expression) -> None:
     """Raise where an expression has a variable or parameter of another model, or one that was removed."""
     for leaf in named(*expressions):
         kind, table = ("variable", model._variables) if isinstance(leaf, Variable) else ("parameter", model._parameters)
@@ -25,7 +26,9 @@ def check_own(model: Model, what: str, *expressions: Expression) -> None:
         raise ModelError(f"{what} uses {kind} {leaf.name!r}, which is of another model or was removed; {remedy}")
 
 
-def declared(model: Model, name: str, relation: Relation, over: tuple[Index, ...], where: Any, doc: str) -> Constraint:
+def declared(
+    model: Declarations, name: str, relation: Relation, over: tuple[Index, ...], where: Any, doc: str
+) -> Constraint:
     """Return a constraint of a model, checked; the model learns its indices."""
     if not isinstance(relation, Relation):
         raise ModelError(
@@ -47,7 +50,7 @@ def declared(model: Model, name: str, relation: Relation, over: tuple[Index, ...
     return made
 
 
-def replaced(model: Model, name: str | Constraint, relation: Relation, where: Any) -> Constraint:
+def replaced(model: Declarations, name: str | Constraint, relation: Relation, where: Any) -> Constraint:
     """Return what takes the place of a constraint; see :meth:`Model.replace`."""
     kind, own, old = _of(model, name)
     if not isinstance(old, Constraint):
@@ -62,7 +65,7 @@ def replaced(model: Model, name: str | Constraint, relation: Relation, where: An
     return declared(model, old.name, relation, old.over if same else (), old.where if where is ... else where, old.doc)
 
 
-def removed(model: Model, name: Any) -> None:
+def removed(model: Declarations, name: Any) -> None:
     """Remove what has a name, or what a handle stands for; see :meth:`Model.remove`."""
     kind, own, found = _of(model, name)
     places = _where_used(model, found) if kind not in ("constraint", "definition") else []
@@ -100,7 +103,7 @@ def copied(model: Model) -> Model:
     return made
 
 
-def _of(model: Model, name: Any) -> tuple[str, str, Any]:
+def _of(model: Declarations, name: Any) -> tuple[str, str, Any]:
     """Return what a name or a handle stands for in a model: its kind, its name and itself."""
     if isinstance(name, str):
         return (*model.kind_of(name), model[name])
@@ -117,7 +120,7 @@ def _of(model: Model, name: Any) -> tuple[str, str, Any]:
     )
 
 
-def _where_used(model: Model, found: Any) -> list[str]:
+def _where_used(model: Declarations, found: Any) -> list[str]:
     """Return where a parameter, variable or subset is used, in words."""
     if isinstance(found, Subset):
         blocks = [("variable", model.variables), ("constraint", model.constraints)]
@@ -132,6 +135,6 @@ def _listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def handle(model: Model, name: Any) -> Any:
+def handle(model: Declarations, name: Any) -> Any:
     """Return what a name or a handle stands for in a model."""
     return _of(model, name)[2]

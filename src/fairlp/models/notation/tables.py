@@ -16,7 +16,7 @@ _KINDS = ("variable", "parameter", "subset", "constraint", "definition")
 
 
 class Tables:
-    """The state of a model: it is read here, and changed by the methods of :class:`.model.Model` alone."""
+    """The state of a model: it is read here, and changed by those of :class:`.declarations.Declarations` alone."""
 
     name: str
     source: str
@@ -52,7 +52,23 @@ class Tables:
         return self._table(kind)[own]
 
     def kind_of(self, name: str) -> tuple[str, str]:
-        """Return what has a name ("variable", "parameter", "subset", "constraint", "definition"), and the name."""
+        """Return what has a name ("variable", "parameter", "subset", "constraint", "definition"), and the name.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        tuple of (str, str)
+
+        Raises
+        ------
+        UnknownNameError
+            For a name that there is not; the nearest are named.
+        ModelError
+            For a name of several things.
+        """
         found = [kind for kind in _KINDS if name in self._table(kind)]
         if not found:
             known = [known for kind in _KINDS for known in self._table(kind)]
