@@ -51,4 +51,5 @@ html_theme_options = {
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
-suppress_warnings = ["mystnb.unknown_mime_type", "misc.highlighting_failure"]
+# ref.python: an attribute may have the name of others, of other classes (`objective`)
+suppress_warnings = ["mystnb.unknown_mime_type", "misc.highlighting_failure", "ref.python"]

@@ -105,7 +105,9 @@ def _page(name: str, thing: object) -> str:
 def _directive(path: str, thing: object) -> str:
     """Return what makes autodoc write about one thing."""
     if isinstance(thing, type):
-        return f".. autoclass:: {path}\n   :members:\n   :no-index-entry:\n"
+        others = [base.__name__ for base in thing.__mro__ if not base.__module__.startswith("fairlp")]
+        inherited = f"   :inherited-members: {', '.join(others)}\n"  # those of our own bases only
+        return f".. autoclass:: {path}\n   :members:\n{inherited}   :no-index-entry:\n"
     if callable(thing):
         return f".. autofunction:: {path}\n"
     if isinstance(thing, ModuleType):
