@@ -63,8 +63,6 @@ def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
     users = rng.permutation(len(result.level_array)).tolist()
     found = [_tried(result, user, user, demand) for user, demand in _demands(result, rng, users, tries)]
     for _ in range(tries - len(found)):
-        if not found:
-            break
         found.sort(key=lambda one: -one.gain)
         best = found[int(rng.integers(0, min(5, len(found))))]
         found.append(_tried(result, best.user, best.user, nearby(best.demand, rng)))
