@@ -9,7 +9,8 @@ import numpy as np
 from ..formulations.audits import pareto
 from ..mechanisms.allocation import Allocation
 from ..mechanisms.per_server.market import Market
-from ..models.instances.instance import Instance, tasks_alone
+from ..models.instances.alone import tasks_alone
+from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
 

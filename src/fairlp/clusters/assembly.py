@@ -11,7 +11,8 @@ import pandas as pd
 
 from ..errors import InstanceError, TooLargeError
 from ..mechanisms.allocation import Allocation
-from ..models.instances.instance import Instance, tasks_alone
+from ..models.instances.alone import tasks_alone
+from ..models.instances.instance import Instance
 from ..models.instances.queues import SLASH
 from .cluster import Cluster, Group, Leaf, Node
 from .queue_rows import queues_of

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..models.instances.instance import Instance, effort
+from ..models.instances.alone import effort
+from ..models.instances.instance import Instance
 from ..models.notation.entries import Subset
 from ..models.notation.expressions import Expression, Parameter
 from ..models.notation.model import Model

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..models.instances.instance import Instance, effort
+from ..models.instances.alone import effort
+from ..models.instances.instance import Instance
 from ..tolerances import ROUNDING, VERIFIED
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import NotDefinedError, UnknownNameError, named, nearest
 from ..formulations.normalisers import entitled
-from ..models.instances.instance import effort
+from ..models.instances.alone import effort
 from .allocation import Allocation
 from .domains import ONE_SERVER, Domain
 from .literature import Reference, cited

@@ -9,8 +9,9 @@ import pandas as pd
 
 from ...formulations import normalisers
 from ...formulations.max_min import drf, separate_limits
+from ...models.instances.alone import effort
 from ...models.instances.components import components
-from ...models.instances.instance import EVERYWHERE, Instance, effort
+from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.merging import identity, merge_servers, merge_users
 from ...models.notation.expressions import Index
 from ...solvers.interior_point import INTERIOR

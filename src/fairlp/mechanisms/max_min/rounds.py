@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...models.instances.instance import Instance, effort
+from ...models.instances.alone import effort
+from ...models.instances.instance import Instance
 from ...tolerances import SATURATED
 
 History = list[tuple[float, np.ndarray]]

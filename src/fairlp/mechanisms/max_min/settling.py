@@ -16,7 +16,8 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError
-from ...models.instances.instance import Instance, effort
+from ...models.instances.alone import effort
+from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.programs.certificate import Verdict
 from ...tolerances import AGREEMENT, DELICATE, UNCERTAIN

@@ -11,7 +11,8 @@ from ...errors import InstanceError, SolverError
 from ...formulations.hierarchical import rates_on_tree
 from ...formulations.limits_of_queues import have_limits, require_count, shortfall
 from ...formulations.region import able_users
-from ...models.instances.instance import Instance, effort
+from ...models.instances.alone import effort
+from ...models.instances.instance import Instance
 from ...models.trees.climbing import Stretch, begin
 from ...models.trees.filling import Rows, fill
 from ...models.trees.guarantees import floors

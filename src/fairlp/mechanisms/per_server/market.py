@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...models.instances.instance import Instance, effort
+from ...models.instances.alone import effort
+from ...models.instances.instance import Instance
 from ...models.instances.merging import Groups, identity, merge_servers
 from ..mechanism import Division
 from .server_fill import Filled, fill_server

@@ -11,7 +11,8 @@ import pandas as pd
 
 from ...errors import NoSolutionError, NotConvergedError
 from ...formulations import per_server as formulations
-from ...models.instances.instance import Instance, effort
+from ...models.instances.alone import effort
+from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ...tolerances import MILP_TOLERANCES
 from ..mechanism import Asked, Outcome, Tasks

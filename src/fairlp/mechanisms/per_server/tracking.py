@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, UnknownNameError, nearest
+from ...models.instances.alone import effort
 from ...models.instances.checks import require_instance
-from ...models.instances.instance import Instance, effort
+from ...models.instances.instance import Instance
 from ..mechanism import Division, Mechanism, run
 from ..table import find_defined
 from .algorithm_1 import separate_start

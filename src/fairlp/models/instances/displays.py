@@ -1,4 +1,4 @@
-"""An instance for notebooks: what it is, demands and capacities as tables, all text escaped."""
+"""An instance in a line, and for notebooks: what it is, demands and capacities as tables, all text escaped."""
 
 from __future__ import annotations
 
@@ -32,3 +32,19 @@ def html_of(instance: Instance) -> str:
         f"<p>{escape(repr(instance))}</p><p>demands of one task</p>{table(users)}"
         f"<p>capacities of one server</p>{table(servers)}{queues}"
     )
+
+
+def text_of(instance: Instance) -> str:
+    """Return an Instance in a line: how many users and servers, and which resources."""
+    servers = instance.n_servers
+    rows = f" in {len(instance.servers)} rows" if servers != len(instance.servers) else ""
+    constrained = ", placement constraints" if instance.has_constraints else ""
+    queued = "" if instance.queues is None else f", {_plural(len(instance.queues) - 1, 'queue')}"
+    return (
+        f"<Instance{' ' + repr(instance.name) if instance.name else ''}: {_plural(len(instance.users), 'user')}, "
+        f"{_plural(servers, 'server')}{rows}, resources {', '.join(map(str, instance.resources))}{constrained}{queued}>"
+    )
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")

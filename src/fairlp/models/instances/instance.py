@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import UnknownNameError, nearest
 from ..notation.expressions import Index
-from ..notation.labels import labels_on
 from . import checks
+from .alone import able, tasks_alone_there
+from .displays import html_of, text_of
 from .problem import AllocationProblem
 
 if TYPE_CHECKING:
@@ -140,6 +139,10 @@ class Instance(AllocationProblem):
             One row for each label.
         name : str
 
+        Returns
+        -------
+        Instance
+
         Raises
         ------
         InstanceError
@@ -156,15 +159,11 @@ class Instance(AllocationProblem):
         from .tables import indices_and_tables
 
         n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
-        checks.amounts(d, "demand", n, r, "user", "resource")
-        checks.amounts(c, "capacity", i, r, "server", "resource")
-        checks.demands_something(d, n)
-        checks.offered_somewhere(c, r)
         given_rates = checks.rates(rates, n, i)
         checks.rates_fit(given_rates, d, c, (n, i, r))
         described = checks.attributes(server_attributes, i)
         allowed, conditions = resolve(eligible, n, i, c, r, described)
-        instance = cls(
+        return cls(
             users=n,
             servers=i,
             resources=r,
@@ -182,24 +181,55 @@ class Instance(AllocationProblem):
             user_attributes=checks.attributes(user_attributes, n),
             conditions=conditions,
             name=name,
-        )
-        return instance._frozen()
+        )._frozen()
 
     @classmethod
     def from_frames(cls, users: pd.DataFrame, servers: pd.DataFrame, **options: Any) -> Instance:
-        """Return an instance from a table of users and a table of servers; see :mod:`fairlp.models.files.frames`."""
+        """Return an instance from a table of users and a table of servers; see :mod:`fairlp.models.files.frames`.
+
+        Parameters
+        ----------
+        users, servers : DataFrame
+        **options
+            ``resources``, ``units``, ``eligible``, ``rates``, ``queues`` and ``name``.
+
+        Returns
+        -------
+        Instance
+        """
         from ..files.frames import from_frames
 
         return from_frames(users, servers, **options)
 
     def to_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the table of users and the table of servers, as :meth:`from_frames` takes them."""
+        """Return the table of users and the table of servers, as :meth:`from_frames` takes them.
+
+        Returns
+        -------
+        tuple of (DataFrame, DataFrame)
+        """
         from ..files.frames import to_frames
 
         return to_frames(self)
 
     def write(self, path: str | Path) -> list[Path]:
-        """Write as ``.json``, ``.yaml`` or a folder of CSVs; :func:`fairlp.read` gives the same instance back."""
+        """Write as ``.json``, ``.yaml`` or a folder of CSVs; :func:`fairlp.read` gives the same instance back.
+
+        Parameters
+        ----------
+        path : str or Path
+            A name without an ending is a folder.
+
+        Returns
+        -------
+        list of Path
+            The files written.
+
+        Raises
+        ------
+        FileFormatError
+            When the format is unknown, or cannot hold the instance.
+        """
         from ..files.instances import write
 
         return write(self, path)
@@ -219,26 +249,31 @@ class Instance(AllocationProblem):
 
         δ[n,i]·min over r with d[n,r] > 0 of c[i,r]/d[n,r], times the count; or the given rates. O(N·K·R).
 
+        Parameters
+        ----------
+        ignore_placement : bool
+            As if everyone were eligible everywhere.
+
+        Returns
+        -------
+        ndarray, shape (N, K)
+
+        Examples
+        --------
         >>> Instance.from_arrays([[1, 2], [0, 3]], [[9, 12], [12, 0]]).gamma()
         array([[6., 0.],
                [4., 0.]])
         """
-        if self.rates is not None:
-            alone = self.rates * self.counts
-        else:
-            alone = tasks_alone(self.demands, self.capacities) * self.counts
-        if not ignore_placement and self.has_constraints:
-            alone = np.where(self.eligible, alone, 0.0)
-        return np.asarray(alone)
+        return tasks_alone_there(self, ignore_placement)
 
     def runnable(self) -> np.ndarray:
-        """Where each user can run at all: eligible, and all that it demands is there. Bool, shape (N, K)."""
-        if self.rates is not None:
-            able = self.rates > 0
-        else:
-            # a pattern of demanded resources meets a pattern of missing ones
-            able = ((self.demands > 0).astype(np.float32) @ (self.capacities == 0).T.astype(np.float32)) == 0
-        return able & self.eligible if self.has_constraints else able
+        """Where each user can run at all: eligible, and all that it demands is there.
+
+        Returns
+        -------
+        ndarray of bool, shape (N, K)
+        """
+        return able(self)
 
     def oversized(self) -> pd.DataFrame:
         """Return the users whose task fits no single eligible server, with the best server and what it lacks.
@@ -253,20 +288,22 @@ class Instance(AllocationProblem):
         return users_without_a_server(self)
 
     def pooled(self) -> Instance:
-        """Return the same users with all servers summed into one (placement constraints and rates are dropped)."""
-        return replace(
-            self,
-            servers=Index("i", pd.Index(["pool"], dtype=object), "server"),
-            capacities=self.pool[None, :],
-            counts=np.ones(1, dtype=np.int64),
-            eligible=EVERYWHERE,
-            rates=None,
-            server_attributes=pd.DataFrame(index=pd.Index(["pool"], dtype=object)),
-            conditions=(),
-        )._frozen()
+        """Return the same users with all servers summed into one (placement constraints and rates are dropped).
+
+        Returns
+        -------
+        Instance
+        """
+        from .changes import pooled
+
+        return pooled(self)
 
     def expanded(self) -> Instance:
         """Return the same with a row for every server: of a row "big" of 2, rows "big #1" and "big #2".
+
+        Returns
+        -------
+        Instance
 
         Raises
         ------
@@ -278,57 +315,69 @@ class Instance(AllocationProblem):
         return expanded(self)
 
     def select_users(self, positions: np.ndarray) -> Instance:
-        """Return the instance with these users only, by position (entitlements no longer sum to 1 and are dropped)."""
-        return replace(
-            self,
-            users=Index("n", self.users.labels[positions], "user"),
-            demands=self.demands[positions],
-            weights=self.weights[positions],
-            task_limits=self.task_limits[positions],
-            eligible=self.eligible[positions] if self.has_constraints else EVERYWHERE,
-            rates=None if self.rates is None else self.rates[positions],
-            entitlements=None,
-            queues=None if self.queues is None else self.queues.select(positions),
-            user_attributes=self.user_attributes.iloc[positions],
-            conditions=tuple(self.conditions[k] for k in positions) if self.conditions else (),
-        )._frozen()
+        """Return the instance with these users only, by position (entitlements no longer sum to 1 and are dropped).
+
+        Parameters
+        ----------
+        positions : ndarray of int
+
+        Returns
+        -------
+        Instance
+        """
+        from .changes import selected
+
+        return selected(self, positions)
 
     def replace(self, **changes: Any) -> Instance:
         """Return a copy with other data, checked as much as by :meth:`from_arrays`, whose arguments it takes.
 
         What is not named stays; ``eligible=None`` lifts all placement constraints. Your arrays are copied.
 
-        >>> two = Instance.from_arrays([[1, 2], [0, 3]], [[9, 12]])
-        >>> two.replace(weights=[2, 1]).weights.tolist()
-        [2.0, 1.0]
-        """
-        given = {name: getattr(self, name) for name in inspect.signature(Instance.from_arrays).parameters}
-        for name in changes:
-            if name not in given:
-                raise UnknownNameError(f"an instance has no {name!r} to replace; {nearest(name, given)}")
-        if changes.get("queues", 0) is None:
-            given["queue"] = None  # no tree, nowhere to stand
-        made = Instance.from_arrays(**(given | self._attributes_of(changes) | changes))
-        kept = "eligible" not in changes and len(made.users) == len(self.users)
-        return made.derived(conditions=self.conditions) if kept else made
+        Parameters
+        ----------
+        **changes
+            Arguments of :meth:`from_arrays`.
 
-    def _attributes_of(self, changes: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-        """Return the attributes of users and servers who are given other labels, under these."""
-        found = {}
-        for noun, table in (("user", "demands"), ("server", "capacities")):
-            if f"{noun}s" in changes:
-                frame: pd.DataFrame = getattr(self, f"{noun}_attributes")
-                carried = labels_on(changes.get(table), 0) if changes[f"{noun}s"] is None else changes[f"{noun}s"]
-                if carried is None or len(carried) == len(frame):
-                    found[f"{noun}_attributes"] = frame.set_axis(checks.labels(carried, len(frame), noun), axis=0)
-        return found
+        Returns
+        -------
+        Instance
+
+        Raises
+        ------
+        UnknownNameError
+            For an argument that there is not.
+        InstanceError
+            For what does not fit.
+        """
+        from .changes import replaced
+
+        return replaced(self, changes)
 
     def derived(self, **changes: Any) -> Instance:
-        """Return a copy with other arrays that are known to be right and belong to nobody else: nothing is checked."""
+        """Return a copy with other arrays that are known to be right and belong to nobody else: nothing is checked.
+
+        Parameters
+        ----------
+        **changes
+
+        Returns
+        -------
+        Instance
+        """
         return replace(self, **changes)._frozen()
 
     def equals(self, other: object) -> bool:
-        """Whether two instances are the same: labels, numbers, attributes, units, conditions."""
+        """Whether two instances are the same: labels, numbers, attributes, units, conditions.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+        """
         from .equality import equal
 
         return isinstance(other, Instance) and equal(self, other)
@@ -346,45 +395,5 @@ class Instance(AllocationProblem):
                 array.setflags(write=False)
         return self
 
-    def _repr_html_(self) -> str:
-        from .displays import html_of
-
-        return html_of(self)
-
-    def __repr__(self) -> str:
-        servers = self.n_servers
-        rows = f" in {len(self.servers)} rows" if servers != len(self.servers) else ""
-        constrained = ", placement constraints" if self.has_constraints else ""
-        queued = "" if self.queues is None else f", {_plural(len(self.queues) - 1, 'queue')}"
-        return (
-            f"<Instance{' ' + repr(self.name) if self.name else ''}: {_plural(len(self.users), 'user')}, "
-            f"{_plural(servers, 'server')}{rows}, resources {', '.join(map(str, self.resources))}{constrained}{queued}>"
-        )
-
-
-def effort(instance: Instance, servers: slice = slice(None)) -> np.ndarray | None:
-    """Return what a task of n needs on i as a multiple of its demands, so that alone it runs the given rate γ[n,i].
-
-    None where no rates are given: then a task needs its demands everywhere. ``servers`` are the rows asked for.
-    """
-    if instance.rates is None:
-        return None
-    alone, rates = tasks_alone(instance.demands, instance.capacities[servers]), instance.rates[:, servers]
-    return np.asarray(np.divide(alone, rates, out=np.zeros_like(alone), where=rates > 0))
-
-
-def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
-    """Return min over r with d[n,r] > 0 of c[i,r]/d[n,r], shape (N, K), one resource at a time to save memory."""
-    alone = np.full((len(demands), len(capacities)), np.inf)
-    for r in range(demands.shape[1]):
-        users = np.flatnonzero(demands[:, r] > 0)
-        with np.errstate(over="ignore"):  # more tasks than a float can count are infinitely many
-            if len(users) == len(demands):
-                np.minimum(alone, capacities[:, r] / demands[:, r, None], out=alone)
-            else:
-                alone[users] = np.minimum(alone[users], capacities[:, r] / demands[users, r, None])
-    return alone
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")
+    __repr__ = text_of
+    _repr_html_ = html_of

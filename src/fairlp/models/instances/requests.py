@@ -11,7 +11,8 @@ import numpy as np
 
 from ...tolerances import COMPLAINT
 from ..notation.expressions import Index
-from .instance import Instance, tasks_alone
+from .alone import tasks_alone
+from .instance import Instance
 
 
 @dataclass(frozen=True, eq=False)

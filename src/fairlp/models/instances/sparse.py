@@ -11,7 +11,8 @@ import numpy as np
 from ...errors import InstanceError, TooLargeError
 from ..notation.expressions import Index
 from . import checks
-from .instance import Instance, tasks_alone
+from .alone import tasks_alone
+from .instance import Instance
 from .pairs import positions
 from .problem import AllocationProblem
 from .tables import indices_and_tables
@@ -101,10 +102,6 @@ class SparseInstance(AllocationProblem):
         from scipy import sparse
 
         n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
-        checks.amounts(d, "demand", n, r, "user", "resource")
-        checks.amounts(c, "capacity", i, r, "server", "resource")
-        checks.demands_something(d, n)
-        checks.offered_somewhere(c, r)
         user, server = positions(eligible, n, i)
         there = sparse.csr_array((np.ones(len(user), dtype=bool), (user, server)), shape=(len(n), len(i)))
         there.sum_duplicates()

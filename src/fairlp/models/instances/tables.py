@@ -17,7 +17,7 @@ from . import checks
 def indices_and_tables(
     demands: Any, capacities: Any, users: Any, servers: Any, resources: Any
 ) -> tuple[Index, Index, Index, np.ndarray, np.ndarray]:
-    """Return users, servers and resources, and demands N×R and capacities K×R in their order.
+    """Return users, servers and resources, and demands N×R and capacities K×R in their order, checked.
 
     Labels that are given are the ones; else those of demands and capacities, a default 0, 1, … last.
     """
@@ -42,6 +42,10 @@ def indices_and_tables(
         Index(symbol, checks.labels(found, size, what), what)
         for found, size, (symbol, what) in zip(named, sizes, kinds, strict=True)
     )
+    checks.amounts(d, "demand", n, r, "user", "resource")
+    checks.amounts(c, "capacity", i, r, "server", "resource")
+    checks.demands_something(d, n)
+    checks.offered_somewhere(c, r)
     return n, i, r, d, c
 
 
