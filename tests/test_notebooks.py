@@ -22,7 +22,7 @@ pytest.importorskip("ipykernel")
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 TRACE = FOLDER / "../../shared/data/alibaba-gpu-v2023"
-LARGEST = 300_000
+LARGEST = 1_000_000
 SECONDS_PER_CELL = 600
 NIGHTLY = "nightly"
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from time import monotonic
 
-#: Seconds between two lines of text in a notebook without widgets.
-_SECONDS = 0.5
+#: In a notebook without widgets: seconds until there is text, which the notebook would store, and between two lines.
+_PATIENCE, _SECONDS = 10.0, 0.5
 
 
 @contextmanager
@@ -33,7 +33,6 @@ def progress_bar(name: str, total: int, done: int, wanted: bool | None) -> Itera
         return
     if console.is_jupyter and find_spec("ipywidgets") is None:
         yield _text(name, total, done)
-        print(file=sys.stderr)
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -49,14 +48,15 @@ def progress_bar(name: str, total: int, done: int, wanted: bool | None) -> Itera
 
 def _text(name: str, total: int, done: int) -> Callable[..., None]:
     """Return what counts one more (or as many as it is told), and writes the count over the last one now and then."""
-    last = -_SECONDS
+    shown = monotonic() + _PATIENCE  # no line before
 
     def count(more: int = 1) -> None:
-        nonlocal done, last
+        nonlocal done, shown
         done += more
-        if done >= total or monotonic() - last >= _SECONDS:
-            last = monotonic()
-            print(f"\r{name}: {done} of {total} ({done / total:.0%})", end="", file=sys.stderr, flush=True)
+        now = monotonic()
+        if now >= shown:
+            shown = now + _SECONDS if done < total else float("inf")
+            end = "" if done < total else "\n"
+            print(f"\r{name}: {done} of {total} ({done / total:.0%})", end=end, file=sys.stderr, flush=True)
 
-    count(0)
     return count

@@ -14,21 +14,24 @@ def notebook(monkeypatch, widgets):
 
 def test_without_widgets_it_is_a_line_that_is_written_over(monkeypatch, capsys):
     notebook(monkeypatch, widgets=False)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     monkeypatch.setattr(progress, "_SECONDS", 0.0)
     with progress.progress_bar("runs", 4, 1, None) as count:
         count()
         count(2)
     written = capsys.readouterr().err
-    assert written.split("\r")[1:] == ["runs: 1 of 4 (25%)", "runs: 2 of 4 (50%)", "runs: 4 of 4 (100%)\n"]
+    assert written.split("\r")[1:] == ["runs: 2 of 4 (50%)", "runs: 4 of 4 (100%)\n"]
 
 
-def test_it_is_written_now_and_then_and_at_the_end(monkeypatch, capsys):
+def test_a_short_run_writes_nothing_and_a_long_one_now_and_then(monkeypatch, capsys):
     notebook(monkeypatch, widgets=False)
-    monkeypatch.setattr(progress, "_SECONDS", 3600.0)
-    with progress.progress_bar("runs", 1000, 0, None) as count:
-        for _ in range(1000):
-            count()
-    assert capsys.readouterr().err.count("\r") == 2
+    for patience, lines in ((3600.0, 0), (0.0, 1)):
+        monkeypatch.setattr(progress, "_PATIENCE", patience)
+        monkeypatch.setattr(progress, "_SECONDS", 3600.0)
+        with progress.progress_bar("runs", 1000, 0, None) as count:
+            for _ in range(1000):
+                count()
+        assert capsys.readouterr().err.count("\r") == lines
 
 
 def test_what_is_not_wanted_is_not_written(monkeypatch, capsys):
