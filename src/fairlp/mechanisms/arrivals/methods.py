@@ -14,8 +14,8 @@ from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ..mechanism import Asked
 from .algorithms import cautious_closed_form, stack
-from .result import DynamicAllocation, StepModel, require_no_limits
-from .schedule import Schedule, schedule
+from .result import DynamicAllocation, StepModel
+from .schedule import Schedule, require_no_limits, schedule
 from .steps_lp import solve_steps
 
 #: (φ[n]·d̂[n,r] in order of arrival, the steps) → level of each step in parts, and the first user who has it

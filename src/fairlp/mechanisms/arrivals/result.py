@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import NotDefinedError, TooLargeError, UnknownNameError, nearest
+from ...errors import UnknownNameError, nearest
 from ...formulations.normalisers import dominant, normalised_demands, weighted
 from ...models.instances.instance import Instance
 from ...models.programs.certificate import Verdict
 from ..allocation import Allocation, Answer
+from . import arrays
 from . import properties as by_step
 from .schedule import Schedule
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 #: (users present, what they had, schedule, step) → the program of that step
 StepModel = Callable[[Instance, np.ndarray, Schedule, int], "Model"]
-#: Bytes that a dense table may take.
-DENSE_LIMIT = 2**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +104,16 @@ class DynamicAllocation(Answer):
     def table(self, steps: Sequence[int] | None = None, users: Sequence[Any] | None = None) -> pd.DataFrame:
         """Return dominant shares at some steps (by default all), of some users (by default all, as they arrive).
 
+        Parameters
+        ----------
+        steps : sequence of int, optional
+        users : sequence of labels, optional
+
+        Returns
+        -------
+        DataFrame
+            Steps × users; NaN before a user arrives.
+
         Raises
         ------
         TooLargeError
@@ -112,49 +121,47 @@ class DynamicAllocation(Answer):
         UnknownNameError
             For a step or a user that does not exist.
         """
-        chosen = range(1, len(self.level_array) + 1) if steps is None else [self._step(step) for step in steps]
-        places = np.arange(len(self.level_array)) if users is None else np.array([self._place(user) for user in users])
-        size = 8 * len(chosen) * len(places)
-        if size > DENSE_LIMIT:
-            raise TooLargeError(
-                f"a table of {len(chosen)} steps × {len(places)} users would take {size / 2**30:.3g} GiB, above 1 GiB; "
-                "use .at(step), .history(user), .levels and .utilization, or .table(steps, users) for a part of it"
-            )
-        table = np.full((len(chosen), len(places)), np.nan)
-        everyone = users is None
-        for row, step in enumerate(chosen):
-            if everyone and row and step == chosen[row - 1] + 1:
-                table[row] = table[row - 1]
-                table[row, self.first_array[step - 1] : step] = self.level_array[step - 1]
-            else:
-                here = places < step
-                table[row, here] = self.levels_at(step)[places[here]]
-        labels = self._arrived[places]
-        shares = table * self.instance.user_weights[self.schedule.order][places]
-        return pd.DataFrame(shares, index=pd.Index(list(chosen), name="step"), columns=labels.rename("user"))
+        return arrays.shares(self, steps, users)
 
     def levels_at(self, step: int) -> np.ndarray:
-        """Return the level (dominant share divided by weight) of each user present, in order of arrival; O(k)."""
-        k = self._step(step)
-        levels = np.empty(k)
-        while (
-            k > 0
-        ):  # group by group, from the newest: the group below is the newest of the step before the group's first
-            first = int(self.first_array[k - 1])
-            levels[first:k] = self.level_array[k - 1]
-            k = first
-        return levels
+        """Return the level (dominant share divided by weight) of each user present, in order of arrival; O(k).
+
+        Parameters
+        ----------
+        step : int
+            From 1.
+
+        Returns
+        -------
+        ndarray, shape (k,)
+        """
+        return arrays.levels_at(self, self._step(step))
 
     def history(self, user: Any) -> pd.Series[float]:
-        """Return one user's dominant share by step, from its arrival on; O(N)."""
-        place = self._place(user)
-        raised = self.first_array[place:] <= place
-        last = np.maximum.accumulate(np.where(raised, np.arange(len(raised)), 0))
-        shares = self.level_array[place:][last] * self.instance.user_weights[self.schedule.order[place]]
-        return pd.Series(shares, index=self._steps[place:], name=user)
+        """Return one user's dominant share by step, from its arrival on; O(N).
+
+        Parameters
+        ----------
+        user : label
+
+        Returns
+        -------
+        Series
+        """
+        return arrays.history(self, user)
 
     def at(self, step: int) -> Allocation:
-        """Return the allocation after one step: of the users who are present, in the order of the instance; O(k·R)."""
+        """Return the allocation after one step: of the users who are present, in the order of the instance; O(k·R).
+
+        Parameters
+        ----------
+        step : int
+            From 1.
+
+        Returns
+        -------
+        Allocation
+        """
         k = self._step(step)
         levels = np.full(len(self.instance.users), np.nan)
         levels[self.schedule.order[:k]] = self.levels_at(k)
@@ -221,28 +228,42 @@ class DynamicAllocation(Answer):
     @cached_property
     def residual(self) -> float:
         """Largest violation at any step, relative: of what the step may give out, or of "nobody loses"."""
-        available = self.schedule.available[:, None]
-        over = float((self.given_out[:, :-1] / available).max() - 1)
-        # a user who is first of its group at some steps has had the level of the last of these before
-        order = np.argsort(self.first_array, kind="stable")
-        first, level = self.first_array[order], self.level_array[order]
-        kept = np.divide(level[1:], level[:-1], out=np.ones(len(level) - 1), where=level[:-1] > 0)
-        lost = (1 - kept)[first[1:] == first[:-1]]
-        return max(over, float(lost.max(initial=0.0)), 0.0)
+        return arrays.residual(self)
 
     def certify(self) -> Verdict:
         """Return whether every step is the optimum of its program, proved without its method; O(N·R·log N).
 
         See :func:`fairlp.mechanisms.arrivals.properties.certify`.
+
+        Returns
+        -------
+        Verdict
         """
         return by_step.certify(self)
 
     def competitive(self) -> pd.DataFrame:
-        """Return the mechanism beside static DRF by step (``properties.competitive``)."""
+        """Return the mechanism beside static DRF by step (``properties.competitive``).
+
+        Returns
+        -------
+        DataFrame
+            See :func:`fairlp.mechanisms.arrivals.properties.competitive`.
+        """
         return by_step.competitive(self)
 
     def properties(self, steps: Sequence[int] | None = None) -> pd.DataFrame:
-        """Return which properties hold at each step; see :func:`fairlp.mechanisms.arrivals.properties.properties`."""
+        """Return which properties hold at each step; see :func:`fairlp.mechanisms.arrivals.properties.properties`.
+
+        Parameters
+        ----------
+        steps : sequence of int, optional
+            By default all.
+
+        Returns
+        -------
+        DataFrame
+            One row for each step and property.
+        """
         return self._of_every_step.copy() if steps is None else by_step.properties(self, steps)
 
     @cached_property
@@ -251,7 +272,17 @@ class DynamicAllocation(Answer):
         return by_step.properties(self)
 
     def model(self, step: int) -> Model:
-        """Return the linear program of one step, with what users had before it in this answer."""
+        """Return the linear program of one step, with what users had before it in this answer.
+
+        Parameters
+        ----------
+        step : int
+            From 1.
+
+        Returns
+        -------
+        Model
+        """
         k = self._step(step)
         present = self.instance.select_users(self.schedule.order[:k])
         before = np.zeros(k)
@@ -274,6 +305,11 @@ class DynamicAllocation(Answer):
             ``.mps``, ``.lp``, ``.mps.gz``, ``.lp.gz`` or ``.nl``.
         **options
             As for :meth:`fairlp.Model.write`.
+
+        Returns
+        -------
+        list of Path
+            The files written.
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
@@ -283,7 +319,13 @@ class DynamicAllocation(Answer):
         return written
 
     def summary(self) -> pd.DataFrame:
-        """Return one row for each user: step of arrival, and tasks, share and level after the last step."""
+        """Return one row for each user: step of arrival, and tasks, share and level after the last step.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by user: ``arrived``, ``tasks``, ``share`` and ``level``.
+        """
         arrived = np.empty(len(self.level_array), dtype=int)
         arrived[self.schedule.order] = np.arange(1, len(arrived) + 1)
         frame = self.last.summary().drop(columns="server_rows")
@@ -291,7 +333,13 @@ class DynamicAllocation(Answer):
         return frame
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data: the allocation after the last step, and by step who arrived and the smallest level."""
+        """Return plain data: the allocation after the last step, and by step who arrived and the smallest level.
+
+        Returns
+        -------
+        dict
+            Mappings and lists of text and numbers.
+        """
         steps = zip(self._steps.tolist(), self._arrived, self.level_array.tolist(), strict=True)
         data = self.last.to_dict()
         return {
@@ -323,15 +371,7 @@ class DynamicAllocation(Answer):
     @cached_property
     def given_out(self) -> np.ndarray:
         """Fraction in use of each resource at each step, and last the sum of all dominant shares; shape (N, R + 1)."""
-        weights = self.instance.user_weights[self.schedule.order][:, None]
-        whole = np.cumsum(np.vstack([np.zeros(self.needs.shape[1] + 1), np.hstack([self.needs, weights])]), axis=0)
-        # of the users at the newest level; those before them have what they had when the last of them came
-        total = np.vstack([np.zeros_like(whole[0]), self.level_array[:, None] * (whole[1:] - whole[self.first_array])])
-        below = np.concatenate([[0], self.first_array])
-        while below.any():  # sums along the chain of steps, twice as long each time
-            total += total[below]
-            below = below[below]
-        return total[1:]
+        return arrays.given_out(self)
 
     @property
     def _steps(self) -> pd.Index[Any]:
@@ -358,13 +398,3 @@ class DynamicAllocation(Answer):
         if not 1 <= step <= len(self.level_array):
             raise UnknownNameError(f"there is no step {step}; expected 1 to {len(self.level_array)}")
         return int(step)
-
-
-def require_no_limits(instance: Instance) -> None:
-    """Raise NotDefinedError when a user has a task limit (which dropping an oversized task also sets)."""
-    limited = np.isfinite(instance.task_limits)
-    if limited.any():
-        raise NotDefinedError(
-            f"user {instance.users[int(limited.argmax())]!r} has a task limit, which dynamic mechanisms do not know; "
-            "leave the user out (instance.select_users), or use oversized='divide'"
-        )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InstanceError
+from ...errors import InstanceError, NotDefinedError
 from ...models.instances.instance import Instance
 from ...tolerances import ENTITLEMENT_SUM
 
@@ -113,3 +113,13 @@ def require_horizon(given: Any) -> float:
     if not (np.isfinite(horizon) and horizon > 0):
         raise InstanceError(f"the horizon is {horizon:g}; expected a finite number > 0")
     return horizon
+
+
+def require_no_limits(instance: Instance) -> None:
+    """Raise NotDefinedError when a user has a task limit (which dropping an oversized task also sets)."""
+    limited = np.isfinite(instance.task_limits)
+    if limited.any():
+        raise NotDefinedError(
+            f"user {instance.users[int(limited.argmax())]!r} has a task limit, which dynamic mechanisms do not know; "
+            "leave the user out (instance.select_users), or use oversized='divide'"
+        )

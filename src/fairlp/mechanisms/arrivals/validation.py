@@ -14,8 +14,8 @@ from ...models.programs.solution import Options
 from ...tolerances import AGREEMENT
 from ..validation import Check
 from .methods import Rule
-from .result import DynamicAllocation, require_no_limits
-from .schedule import schedule
+from .result import DynamicAllocation
+from .schedule import require_no_limits, schedule
 
 
 def check_steps(check: Check, *, rule: Rule) -> pd.DataFrame:
