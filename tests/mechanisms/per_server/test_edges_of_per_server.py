@@ -1,0 +1,129 @@
+"""Best responses whose shortcuts fail: sweeps alone lead to the same allocation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.errors import NoSolutionError
+from fairlp.mechanisms.per_server import best_response, methods, server_fill, support
+from instances import random_instance
+
+
+def market(seed=0):
+    """Some users on some servers, in a tangle of placements; every second seed with task limits."""
+    rng = np.random.default_rng(seed)
+    n, k = rng.integers(4, 12), rng.integers(3, 8)
+    eligible = rng.random((n, k)) < 0.7
+    eligible[:, 0] = True
+    limits = np.where(rng.random(n) < 0.5, rng.uniform(0.5, 3, n), np.inf) if seed % 2 else None
+    demands, capacities = rng.integers(1, 4, (n, 2)).astype(float), rng.integers(5, 20, (k, 2)).astype(float)
+    return Instance.from_arrays(demands, capacities, eligible=eligible, task_limits=limits)
+
+
+def totals(instance):
+    found = fairlp.allocate(instance, "psdsf-tdm")
+    assert found.certificate
+    return found.totals.to_numpy()
+
+
+def never(*_, **__):
+    return None
+
+
+def second(real):
+    """Every second call finds nothing."""
+    calls = []
+
+    def sometimes(*given):
+        calls.append(given)
+        return real(*given) if len(calls) % 2 else None
+
+    return sometimes
+
+
+FAULTS = {
+    "no system": lambda patch: patch.setattr(support._System, "of", never),
+    "no solution": lambda patch: patch.setattr(support._System, "solve", never),
+    "no second solution": lambda patch: patch.setattr(support._System, "solve", second(support._System.solve)),
+    "one pivot": lambda patch: patch.setattr(support, "MOST_PIVOTS", 1),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("seed", [1, 3, 16, 39])
+def test_without_pivots_sweeps_lead_there(monkeypatch, fault, seed):
+    instance = market(seed)
+    wanted = totals(instance)
+    FAULTS[fault](monkeypatch)
+    assert totals(instance) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_numbers_that_are_not_finite_are_no_solution():
+    class Broken:
+        def solve(self, right):
+            return np.full(len(right), np.nan)
+
+    of, seen = support._System.of.__func__, []
+
+    def broken(cls, *given):
+        system = of(cls, *given)
+        if system is not None:
+            system.factor = Broken()
+            seen.append(system.solve(system.support.tasks))
+        return system
+
+    instance = market(1)
+    wanted = totals(instance)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(support._System, "of", classmethod(broken))
+        assert totals(instance) == pytest.approx(wanted, rel=1e-6)
+    assert seen and all(one is None for one in seen)
+
+
+def test_a_sweep_that_took_nothing_is_not_gone_on_with():
+    one = methods.Market.of(market(), "tdm")
+    tasks = np.ones(one.shape)
+    best_response._drift(one, tasks, np.full(one.shape, 0.5))
+    assert (tasks == 1).all()
+
+
+def test_an_integer_program_that_no_tolerance_solves_says_so(monkeypatch):
+    tried = []
+
+    def fails(*_, primal_tolerance, **__):
+        tried.append(primal_tolerance)
+        raise NoSolutionError("infeasible")
+
+    monkeypatch.setattr(methods, "_point", fails)
+    with pytest.raises(NoSolutionError, match="infeasible"):
+        fairlp.allocate(market(), "psdsf-rdm", method="milp")
+    assert tried == list(methods.MILP_TOLERANCES)
+
+
+def test_a_resource_of_which_nothing_is_left_is_used_up_at_once():
+    demands = np.array([[0.0, 1.0], [1.0, 1.0]])
+    found = server_fill._saturation(
+        demands, np.ones(2), np.array([0.0, 1.0]), np.full(2, np.inf), np.array([0.0, 10.0])
+    )
+    assert found.tolist() == [0.0, 5.5]
+
+
+def test_a_user_who_can_run_nothing_is_passed_over_by_the_check():
+    instance = Instance.from_arrays([[1.0], [1.0]], [[4.0], [0.0]], eligible=np.array([[True, True], [False, True]]))
+    found = fairlp.validate(instance, "psdsf-tdm")
+    assert found["agrees"].all()
+
+
+def test_tasks_of_other_mechanisms_count_with_their_rates():
+    instance = random_instance(3, servers=2, limits=False, zeros=False)
+    rates = instance.gamma() * 0.5
+    slow = Instance.from_arrays(instance.demands, instance.capacities, rates=rates)
+    found = fairlp.per_server.track(slow, until=20, beside=("psdsf-tdm",))
+    wanted = fairlp.allocate(slow, "psdsf-tdm")
+    assert found.tasks["psdsf-tdm"].iloc[-1].to_numpy() == pytest.approx(wanted.totals.to_numpy(), rel=1e-9)
+    used = found.utilization["psdsf-tdm"].iloc[-1].unstack().to_numpy()
+    twice = (wanted.tasks_array[:, :, None] * 2 * slow.demands[:, None, :]).sum(axis=0) / slow.capacities
+    assert used == pytest.approx(twice, rel=1e-6)
