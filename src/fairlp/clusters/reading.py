@@ -45,6 +45,8 @@ def snapshot(
         When nothing runs or waits, or no node is there.
     TooLargeError
         When users × nodes would take tables of several GiB.
+    UnknownNameError
+        For a scheduler or another choice that is not known.
     """
     readers = _readers()
     files = files_of(path)

@@ -63,6 +63,10 @@ def reproduce(
     ------
     UnknownNameError
         For a paper, item or scale that there is not; the message names those that there are.
+    StudyError
+        For a seed that is no whole number of at least 0.
+    FileFormatError
+        For a folder that is not there.
 
     Examples
     --------

@@ -79,7 +79,12 @@ class Entry:
         return self.known or recomputed(self.program())
 
     def model(self) -> Model:
-        """Return the model: print it, solve it with any solver, write it."""
+        """Return the model: print it, solve it with any solver, write it.
+
+        Returns
+        -------
+        Model
+        """
         if self._made.model is not None:
             return self._made.model(self.instance)
         return formulate(self.instance, self.mechanism, **self.options)
@@ -89,7 +94,12 @@ class Entry:
         return self.model().compile()
 
     def program(self) -> Program:
-        """Return the compiled program; of a max-min mechanism that of the first round, the smallest level."""
+        """Return the compiled program; of a max-min mechanism that of the first round, the smallest level.
+
+        Returns
+        -------
+        Program
+        """
         return self._compiled
 
     @property
@@ -107,6 +117,10 @@ class Entry:
             ``x.mps`` or ``x.mps.gz``.
         **options
             As of :meth:`fairlp.Program.write`: ``profile``, ``names``.
+
+        Returns
+        -------
+        list of Path
 
         Raises
         ------
@@ -147,7 +161,12 @@ def recomputed(program: Program) -> Optimum:
 
 
 def names() -> list[str]:
-    """Return the names of all entries."""
+    """Return the names of all entries.
+
+    Returns
+    -------
+    list of str
+    """
     return ordered()
 
 
@@ -165,6 +184,10 @@ def load(name: str, size: str = "small", seed: int = 0, **parameters: Any) -> En
     **parameters
         Sizes of one's own, such as ``users=20``; of entries made from data that fairlp does not ship, ``data``, the
         folder that has it.
+
+    Returns
+    -------
+    Entry
 
     Raises
     ------

@@ -34,7 +34,23 @@ class Profile:
     ratios: pd.DataFrame
 
     def within(self, factor: float) -> pd.Series[float]:
-        """Return the fraction of problems that each solver solves within a factor of the fastest's time."""
+        """Return the fraction of problems that each solver solves within a factor of the fastest's time.
+
+        Parameters
+        ----------
+        factor : float
+            At least 1.
+
+        Returns
+        -------
+        Series
+            By solver.
+
+        Raises
+        ------
+        InstanceError
+            For a factor below 1.
+        """
         if not factor >= 1:
             raise InstanceError(f"factor is {factor}; expected a number of at least 1")
         if not len(self.ratios):
@@ -42,7 +58,18 @@ class Profile:
         return (self.ratios <= factor).mean()
 
     def table(self, factors: Sequence[float] = FACTORS) -> pd.DataFrame:
-        """Return solvers × factors, and the fraction solved at all, the best in front."""
+        """Return solvers × factors, and the fraction solved at all, the best in front.
+
+        Parameters
+        ----------
+        factors : sequence of float
+            Each at least 1.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``within <factor>``, ``solved`` (fractions) and ``problems`` (how many were solved).
+        """
         columns = {f"within {factor:g}": self.within(factor) for factor in factors}
         finite = np.isfinite(self.ratios)
         solved = finite.mean() if len(self.ratios) else self.within(1.0)
@@ -63,6 +90,15 @@ def profile(times: pd.DataFrame, least: float = LEAST_SECONDS) -> Profile:
         Seconds, problems × solvers; infinite or missing where a solver did not solve a problem.
     least : float
         Shorter times count as so many seconds.
+
+    Returns
+    -------
+    Profile
+
+    Raises
+    ------
+    InstanceError
+        For a time below 0, or a ``least`` that is not above 0.
 
     Examples
     --------

@@ -93,7 +93,13 @@ class Results:
     complete: bool = True
 
     def table(self) -> pd.DataFrame:
-        """Return a row for each entry and solver."""
+        """Return a row for each entry and solver.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by ``entry`` and ``solver``.
+        """
         columns = list(Result.__dataclass_fields__)
         return pd.DataFrame([asdict(row) for row in self.rows], columns=columns).set_index(["entry", "solver"])
 
@@ -101,6 +107,15 @@ class Results:
         """Return seconds, entries × solvers, infinite where not solved; of one kind of program, or of all.
 
         An entry that was interrupted before every solver had it is left out.
+
+        Parameters
+        ----------
+        kind : {"LP", "MILP", "concave"}, optional
+            By default all.
+
+        Returns
+        -------
+        DataFrame
         """
         own = [row for row in self.rows if kind in (None, row.kind)]
         wide = pd.DataFrame(
@@ -111,14 +126,34 @@ class Results:
         return wide.dropna()
 
     def profile(self, kind: str | None = None) -> Profile:
-        """Return the performance profile, of one kind of program (``LP``, ``MILP``, ``concave``) or of all."""
+        """Return the performance profile, of one kind of program (``LP``, ``MILP``, ``concave``) or of all.
+
+        Parameters
+        ----------
+        kind : {"LP", "MILP", "concave"}, optional
+            By default all.
+
+        Returns
+        -------
+        Profile
+
+        Raises
+        ------
+        UnknownNameError
+            For a kind of which no program was solved.
+        """
         kinds = sorted({row.kind for row in self.rows})
         if kind is not None and kind not in kinds:
             raise UnknownNameError(f"no program of the kind {kind!r} was solved; there are {', '.join(kinds)}")
         return profile(self.times(kind))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data; what is not finite is None."""
+        """Return everything as plain data; what is not finite is None.
+
+        Returns
+        -------
+        dict
+        """
         rows = [{key: _plain(value) for key, value in asdict(row).items()} for row in self.rows]
         ratios = self.profile().table()
         return {
@@ -132,7 +167,22 @@ class Results:
         }
 
     def write(self, path: str | Path) -> Path:
-        """Write the results as .json (with settings and profile) or .csv (the table)."""
+        """Write the results as .json (with settings and profile) or .csv (the table).
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Path
+            The file written.
+
+        Raises
+        ------
+        FileFormatError
+            For another ending of the name.
+        """
         target = home(path)
         if target.suffix.lower() == ".json":
             text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -185,6 +235,11 @@ def run(
     Returns
     -------
     Results
+
+    Raises
+    ------
+    InstanceError
+        For a time limit, number of repeats or memory that cannot be.
     """
     own = _carried(solvers)
     if not time_limit > 0 or not np.isfinite(time_limit):

@@ -54,6 +54,11 @@ def write_all(
     DataFrame
         The index: file, mechanism, kind, sense, size, seed, parameters, users, servers, resources, variables, rows,
         nonzeros, optimum, exact (as a fraction, where it is one), known (how it is known), why, version.
+
+    Raises
+    ------
+    FileFormatError
+        For a folder that is a file.
     """
     kind = named(suffix, SUFFIXES, "suffix")
     found, missing = chosen(entries, size, seed, data)

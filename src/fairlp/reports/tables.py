@@ -54,6 +54,8 @@ def fair_shares(
     ------
     InstanceError
         Where queues are asked for and there are none.
+    UnknownNameError
+        For another ``by``.
 
     Examples
     --------

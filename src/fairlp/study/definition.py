@@ -318,6 +318,11 @@ class Study:
         Returns
         -------
         Study
+
+        Raises
+        ------
+        StudyError, UnknownNameError
+            As of :meth:`from_dict`, with the file's name.
         """
         from ..models.files.instances import read_document
         from ..models.files.whole_files import home

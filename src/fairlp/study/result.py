@@ -141,6 +141,11 @@ class Result:
         DataFrame
             Columns: (statistic, figure).
 
+        Raises
+        ------
+        UnknownNameError
+            For a statistic or a figure that there is not.
+
         Examples
         --------
         >>> from fairlp import study

@@ -112,6 +112,11 @@ def track(
     -------
     Tracking
 
+    Raises
+    ------
+    UnknownNameError
+        For an option that there is not.
+
     Examples
     --------
     >>> import fairlp

@@ -52,6 +52,8 @@ def read_alibaba_gpu(nodes_csv: str | Path, tasks_csv: str | Path, *, name: str 
     ------
     FileFormatError
         When a file is cut off or a row is malformed; the message gives line and column.
+    InstanceError
+        When the files do not describe an allocation problem.
     """
     nodes = _read(nodes_csv, ["sn", "cpu_milli", "memory_mib", "gpu", "model"])
     capacities = _whole(nodes, ["cpu_milli", "memory_mib", "gpu"], nodes_csv)

@@ -185,7 +185,6 @@ class BaseBackend:
         Returns
         -------
         tuple of (bool, str)
-            Whether it is there, and what to do if not.
         """
         if self.package and not installed(self.package):
             return False, f"{self.package} is not installed; {self.install}"
@@ -209,12 +208,16 @@ class BaseBackend:
         Parameters
         ----------
         program : Program
-            In the form above.
         options : Options
 
         Returns
         -------
         Raw
+
+        Raises
+        ------
+        UnsupportedError
+            Here; a subclass says how it solves.
         """
         raise UnsupportedError(f"{self.name} does not say how it solves {program.name!r}")
 
@@ -247,7 +250,6 @@ class BaseBackend:
         Raises
         ------
         UnsupportedError
-            When the program or an option is beyond the back end.
         SolverError
             When the solver itself fails.
         """
