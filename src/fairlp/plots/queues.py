@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InstanceError
 from . import style
 
 if TYPE_CHECKING:
@@ -43,8 +42,6 @@ def plot_queues(allocation: Allocation, *, level: int = 1, ax: Any = None) -> An
     table = allocation.by_queue(level)
     resources = [str(resource) for resource in instance.resources]
     parts = table[resources].to_numpy() / instance.pool
-    if not len(parts):
-        raise InstanceError(f"no user stands in a queue at level {level}")
     order = np.argsort(-parts.max(axis=1), kind="stable")
     own = order if len(order) <= _COLOURED + 1 else order[:_COLOURED]
     figure, (axis,) = style.panels(ax, 1, len(resources))

@@ -1,0 +1,65 @@
+"""Answers that floats cannot settle, models without prices, files that have the names of others, rounds that fail."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Instance
+from fairlp.errors import SolverError, UnknownNameError
+from fairlp.mechanisms.max_min import settling
+from fairlp.mechanisms.references import located
+from fairlp.mechanisms.table import find
+from fairlp.models.trees.filling import Rows
+
+
+def test_a_delicate_answer_that_nothing_settles_fails_as_the_solver_did(monkeypatch):
+    delicate = Instance.from_arrays([[1.0, 1e-9], [1e-9, 1.0]], [[1e9, 1e-7]])
+    asked = settling.Asked(delicate, find("drf"), find("drf").methods[0])
+
+    def fails(_):
+        raise SolverError("out of digits")
+
+    exact = settling.settled(fails)(asked)
+    assert exact.tasks.sum(axis=1) == pytest.approx(fairlp.allocate(delicate, "drf").totals.to_numpy(), rel=1e-9)
+    with pytest.raises(SolverError, match="out of digits"):
+        settling.settled(fails, None)(asked)
+    monkeypatch.setattr(settling, "MOST_EXACT", 0)
+    with pytest.raises(SolverError, match="out of digits"):
+        settling.settled(fails)(asked)
+
+
+def test_a_file_that_fails_leaves_the_module_of_its_name(tmp_path):
+    (tmp_path / "json.py").write_text("raise ZeroDivisionError('careless')\n", encoding="utf-8")
+    with pytest.raises(UnknownNameError, match=r"json\.py failed: ZeroDivisionError: careless"):
+        located(f"{tmp_path / 'json.py'}:plain")
+    assert sys.modules["json"] is json
+
+
+def test_a_leximin_of_whole_numbers_has_no_prices():
+    @fairlp.mechanism("whole-leximin", whole_tasks=True)
+    def whole_leximin(instance):
+        n, i = instance.users, instance.servers
+        model = fairlp.Model("whole", indices=(n, i))
+        x, t = model.variable("x", n, i, integer=True, upper=9), model.variable("t")
+        model.define("tasks", x + 0)
+        model.constraint("capacity", x.sum(n) <= 6)
+        model.constraint("fairness", x.sum(i) >= t)
+        model.maximize(t)
+        return model
+
+    instance = Instance.from_arrays([[1.0], [1.0]], [[6.0]])
+    found = fairlp.allocate(instance, "whole-leximin")
+    assert found.totals.tolist() == [3, 3] and found.prices is None
+
+
+def test_a_round_of_a_tree_that_stops_nobody_is_told(monkeypatch):
+    tree = Instance.from_arrays([[1.0], [1.0]], [[6.0]], queue=["a", "b"])
+    assert fairlp.allocate(tree, "h-drf", method="rounds").totals.tolist() == [3, 3]
+    monkeypatch.setattr(Rows, "ended", lambda self, tasks: np.zeros(len(tasks), dtype=bool))
+    with pytest.raises(SolverError, match="a round of the filling stopped nobody"):
+        fairlp.allocate(tree, "h-drf", method="rounds")
