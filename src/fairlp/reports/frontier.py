@@ -39,8 +39,8 @@ class Frontier:
     instance : Instance
     allocations : dict
         α → Allocation, its gap certified by prices.
-    markers : dict
-        Name of a mechanism, or "observed" → Allocation, or tasks.
+    beside : dict
+        Name of a mechanism, or "observed" → tasks, users × servers.
     failed : dict
         α → why no optimum was found to the tolerance; nothing is drawn there.
     """

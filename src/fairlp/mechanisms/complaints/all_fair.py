@@ -70,6 +70,7 @@ class FairAllocations:
         Linear programs that were solved to tell which are feasible and to describe those.
     seconds : float
         Time in the solver.
+    solver : str
     """
 
     instance: Instance

@@ -46,6 +46,10 @@ class LeximinSolution:
         What of the answer nothing proves, and why; empty where all of it is proved by duals.
     x : ndarray
         The point, by column of the model.
+    problem : Levels
+        The model's program, its lowest level a column, each level a row.
+    priced : Solution or None
+        The first round, from which prices are read.
 
     Examples
     --------
