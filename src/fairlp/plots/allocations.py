@@ -43,6 +43,11 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
     -------
     matplotlib.figure.Figure
         Heights are fractions of the capacity of the class. The 12 users with the largest shares have colours.
+
+    Raises
+    ------
+    UnknownNameError
+        When ``by`` is another word.
     """
     import numpy as np
 
@@ -133,6 +138,11 @@ def plot_comparison(found: Instance | Found, mechanisms: Sequence[str] | None = 
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    UnknownNameError
+        When options are given with allocations, or there is no such mechanism.
     """
     from ..models.instances.instance import Instance
 

@@ -38,6 +38,11 @@ def plot_tracking(
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    UnknownNameError
+        When there is no such resource, server or mechanism.
     """
     instance = found.instance
     resource = instance.resources[0] if resource is None else resource
