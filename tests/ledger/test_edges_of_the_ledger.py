@@ -5,9 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from fairlp.ledger import dolev, dolev_theorem, wang_simulation
+from fairlp.errors import NotConvergedError
+from fairlp.ledger import dolev, dolev_theorem, khamse_ashari_theorems, li, wang_simulation
 from fairlp.ledger.registry import ENTRIES, Run, Scale
 from fairlp.ledger.verdicts import Verdict
 
@@ -49,3 +51,42 @@ def test_the_scale_of_the_paper_is_a_day_of_two_thousand_servers(monkeypatch):
     until = wang_simulation._draw(Scale.PAPER, 7)[2]
     assert until == 24 * 3600 and asked["servers"] == 2000 and asked["jobs"] == 64_000 and asked["seed"] == 7
     assert wang_simulation._size(Run(scale=Scale.PAPER)) == "2,000 servers, a day, synthetic jobs"
+
+
+@pytest.mark.parametrize("key", ["001 Lemma 1", "001 Lemma 3", "001 Equation (2)"])
+def test_steps_that_are_off_break_the_lemmas(monkeypatch, key):
+    real = li.arrivals
+
+    def off(instance, *given, **how):
+        found = real(instance, *given, **how)
+        steps = found.steps.copy()
+        steps.iloc[-1, -1] *= 2  # who came last has twice as much
+        return SimpleNamespace(
+            model=found.model, needs=found.needs, steps=steps, levels_at=lambda k: found.levels_at(k) * 1.01
+        )
+
+    monkeypatch.setattr(li, "arrivals", off)
+    assert refuted(key)
+
+
+def test_an_algorithm_that_does_not_settle_is_told(monkeypatch):
+    def fails(*_, **__):
+        raise NotConvergedError("it goes round in circles")
+
+    monkeypatch.setattr(khamse_ashari_theorems, "allocate", fails)
+    answer = ENTRIES["003 Algorithm I"].compute(Run())
+    assert answer.verdict is Verdict.REFUTED and answer.witness.startswith("it goes round in circles; ")
+
+
+def test_a_lie_that_costs_only_others_breaks_the_lemma(monkeypatch):
+    calls = []
+
+    def harmful(instance, mechanism):
+        calls.append(instance)
+        totals = np.full(len(instance.users), 10.0 if len(calls) == 1 else 1.0)
+        totals[0] = 10.0 if len(calls) == 1 else 1e6
+        return SimpleNamespace(totals=pd.Series(totals))
+
+    monkeypatch.setattr(khamse_ashari_theorems, "allocate", harmful)
+    answer = ENTRIES["003 Lemma 1"].compute(Run())
+    assert answer.verdict is Verdict.REFUTED and "another has 0.1 of what it had" in answer.witness

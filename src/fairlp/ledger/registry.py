@@ -30,11 +30,6 @@ class Paper:
     names: tuple[str, ...]
     title: str
 
-    @property
-    def name(self) -> str:
-        """The first of its names."""
-        return self.names[0]
-
 
 PAPERS = (
     Paper("000", ("metin", "pdrf", "precomputed-drf"), "S. Metin, Precomputed Dominant Resource Fairness"),
