@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..models.instances.instance import Instance, effort, tasks_alone
+from ..models.instances.alone import effort, tasks_alone
+from ..models.instances.instance import Instance
 from ..tolerances import AUDIT, SATURATED
 
 #: Who holds what stops a user: so many of those who hold most.
