@@ -76,11 +76,7 @@ def epsilon(resources: int = 3, small: float = 1e-3) -> Instance:
     demands = np.full((m + 1, m), small)
     np.fill_diagonal(demands, 1.0)
     demands[m] = 1.0
-    arrival = pd.DataFrame({"arrival": range(1, m + 2)})
-    names = [f"resource{k}" for k in range(1, m + 1)]
-    return Instance.from_arrays(
-        demands, np.ones((1, m)), servers=["pool"], resources=names, user_attributes=arrival, name="epsilon"
-    )
+    return _arriving(demands, "epsilon")
 
 
 def m_squared_plus_one(resources: int = 3, small: float = 1e-3) -> Instance:
@@ -102,10 +98,19 @@ def m_squared_plus_one(resources: int = 3, small: float = 1e-3) -> Instance:
     demands = np.full((m * m + 1, m), small)
     users = np.arange(m * m + 1)
     demands[users, users % m] = 1.0
-    arrival = pd.DataFrame({"arrival": range(1, m * m + 2)})
-    names = [f"resource{k}" for k in range(1, m + 1)]
+    return _arriving(demands, "m-squared-plus-one")
+
+
+def _arriving(demands: np.ndarray, name: str) -> Instance:
+    """Return users who come in this order to one of every resource."""
+    users, resources = demands.shape
     return Instance.from_arrays(
-        demands, np.ones((1, m)), servers=["pool"], resources=names, user_attributes=arrival, name="m-squared-plus-one"
+        demands,
+        np.ones((1, resources)),
+        servers=["pool"],
+        resources=[f"resource{k}" for k in range(1, resources + 1)],
+        user_attributes=pd.DataFrame({"arrival": range(1, users + 1)}),
+        name=name,
     )
 
 

@@ -29,14 +29,16 @@ def plot_frontier(points: pd.DataFrame, markers: pd.DataFrame, *, ax: Any = None
     matplotlib.figure.Figure
     """
     figure, (axis,) = style.panels(ax, 1, 6)
-    axis.plot(points["total_share"], points["smallest_level"], marker=".", zorder=2, label="α-fair", **style.line(0))
+    own, *others = style.places(["alpha-fair", *markers.index])
+    look = style.line(0, colour=own)
+    axis.plot(points["total_share"], points["smallest_level"], marker=".", zorder=2, label="α-fair", **look)
     for alpha, row in points.iterrows():
         name = "∞" if float(str(alpha)) == float("inf") else f"{alpha:g}"
         where = (row["total_share"], row["smallest_level"])
         axis.annotate(name, where, xytext=(4, 4), textcoords="offset points", fontsize="small", color="#666666")
-    for k, (label, row) in enumerate(markers.iterrows()):
+    for k, ((label, row), place) in enumerate(zip(markers.iterrows(), others, strict=True)):
         look = {"marker": _MARKERS[k % len(_MARKERS)], "linestyle": "none", "zorder": 3}
-        colour = style.COLOURS[(k + 1) % len(style.COLOURS)]
+        colour = style.COLOURS[place % len(style.COLOURS)]
         axis.plot([row["total_share"]], [row["smallest_level"]], label=str(label), color=colour, **look)
     axis.set(xlabel="total of all dominant shares", ylabel="smallest level: share per weight", ylim=(0, None))
     style.tidy(axis)

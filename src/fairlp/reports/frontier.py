@@ -19,6 +19,7 @@ from ..formulations.region import able_users
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.table import find, find_defined
 from ..models.instances.instance import Instance
+from ..study.statistics import jains_index
 from ..tolerances import AGREEMENT, ROUNDING
 
 #: α of a frontier where none are asked for.
@@ -246,10 +247,7 @@ def jain(levels: np.ndarray) -> float:
     (1.0, 0.5)
     """
     top = levels.max(initial=0.0)
-    if top <= 0:
-        return 1.0
-    scaled = levels / top
-    return float(scaled.sum() ** 2 / (len(scaled) * (scaled**2).sum()))
+    return jains_index(levels / top) if top > 0 else 1.0
 
 
 def gini(levels: np.ndarray) -> float:

@@ -101,10 +101,24 @@ def jain(instance: Instance, allocations: Allocations, *, of: str | Sequence[str
     """
     found: Numbers = {}
     for label in _labels(allocations, of):
-        level = _shares(instance, allocations[label]) / instance.user_weights
-        squares = float((level**2).sum())
-        found[label] = float(level.sum()) ** 2 / (len(level) * squares) if squares > 0 else float("nan")
+        found[label] = jains_index(_shares(instance, allocations[label]) / instance.user_weights)
     return found
+
+
+def jains_index(levels: np.ndarray) -> float:
+    """Return Jain's index, (Σx)² / (N·Σx²).
+
+    Parameters
+    ----------
+    levels : ndarray, shape (N,)
+
+    Returns
+    -------
+    float
+        NaN where nobody has anything.
+    """
+    squares = float((levels**2).sum())
+    return float(levels.sum()) ** 2 / (len(levels) * squares) if squares > 0 else float("nan")
 
 
 def seconds(instance: Instance, allocations: Allocations, *, of: str | Sequence[str] | None = None) -> Numbers:

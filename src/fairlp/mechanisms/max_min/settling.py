@@ -118,10 +118,9 @@ def _of_rationals(
 
 
 def _unproved(spread: float, uncertain: float, verdict: Verdict) -> str:
-    why = (
-        f"the numbers span {spread:.0e}, and what is small beside the rounding of what is large may be wrong in levels "
-    )
-    why += "of small users"
     if uncertain > UNCERTAIN:
         why = f"errors of rounding grow from round to round, and levels may be off by {uncertain:.0e} of themselves"
+    else:
+        small = "what is small beside the rounding of what is large may be wrong in levels of small users"
+        why = f"the numbers span {spread:.0e}, and {small}"
     return f"not proved: {why} ({verdict.message})"

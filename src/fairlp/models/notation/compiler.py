@@ -349,19 +349,16 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
             np.add.at(cost, at, values)
     if not weights:
         return cost, offset, None
-    weight = np.concatenate(weights)
+    weight, alpha = np.concatenate(weights), np.concatenate(alphas)
     wrong = weight < 0 if model.sense == "max" else weight > 0
     if wrong.any():
-        kind = "logarithms" if np.concatenate(alphas)[wrong][0] == 1 else "powers, times their exponents,"
+        kind = "logarithms" if alpha[wrong][0] == 1 else "powers, times their exponents,"
         raise ModelError(
             f"model {model.name!r}: the weights of {kind} must be {'>=' if model.sense == 'max' else '<='} 0 to "
             f"{model.sense}imize (the problem would not be concave); found {weight[wrong][0]:g}"
         )
-    inner, constant, alpha = (
-        assemble(batches, (size, n_columns), "csr"),
-        np.concatenate(constants),
-        np.concatenate(alphas),
-    )
+    inner = assemble(batches, (size, n_columns), "csr")
+    constant = np.concatenate(constants)
     some = weight != 0  # a term of weight 0 adds nothing, also where its argument is 0
     if not some.any():
         return cost, offset, None

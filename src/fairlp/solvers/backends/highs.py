@@ -86,15 +86,15 @@ class Highs:
 
         With whole numbers HiGHS sometimes loses every point at its tightest tolerances, and calls that infeasible.
         """
-        left = options.time_limit
+        left, last = options.time_limit, solution
         for tolerance in MILP_TOLERANCES[1:]:
-            left = None if left is None else left - solution.times.get("solve", 0.0)
+            left = None if left is None else left - last.times.get("solve", 0.0)
             if left is not None and left <= 0:
                 break
             looser = replace(options, primal_tolerance=tolerance, time_limit=left)
-            again = HighsSession(self, program, looser, series=False).solve()
-            if again.x is not None and again.verify().is_feasible:
-                return again
+            last = HighsSession(self, program, looser, series=False).solve()
+            if last.x is not None and last.verify().is_feasible:
+                return last
         return solution
 
     def session(self, program: Program, options: Options) -> HighsSession:

@@ -69,7 +69,7 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
             return _stopped(program, backend, _best(found), solution.status.termination, spent, step)
         x = solution.x[: program.n_columns]
         duals = None if solution.row_duals is None else solution.row_duals[: program.n_rows]
-        z = logs.A @ x + logs.constant
+        z = logs.arguments(x)
         cell = 2 * width / (_POINTS - 1)
         if not (z > 0).all():
             if found:

@@ -135,6 +135,7 @@ class Rounds(Floored):
         column = program.A[:, [t]].toarray()[rows, 0]
         self.full = -column  # coefficient of t when every member of the group is active
         self.whole = np.bincount(members.of, weights=members.due)
+        self.unit = self.full / self.whole  # of a row, for one task
         self.share = self.full / weights  # one share, in the unit of the row
         self.history: list[tuple[float, np.ndarray]] = []
         self.priced: Solution | None = None
@@ -173,8 +174,8 @@ class Rounds(Floored):
             return
         gap, given = self.certificate.objective_gap or 0.0, self.way * self.measure
         own = own_error(solution, gap, self.rows, self.floor, given)
-        unit = abs(solution.row_duals[self.rows]) * self.full / self.whole
-        self.errors.solved(level, own, unit[self.members.of] * self.due)
+        price = abs(solution.row_duals[self.rows]) * self.unit
+        self.errors.solved(level, own, price[self.members.of] * self.due)
 
     def _raise(self, level: float) -> tuple[float, Solution | None]:
         """Return the largest level at which every active member has min(due·level, limit), by Newton's method.
@@ -223,8 +224,7 @@ class Rounds(Floored):
 
     def _load(self, growing: np.ndarray, level: np.ndarray) -> None:
         """Put rows Σ x >= (what is due to growing members)·t + (what the others have) into the program."""
-        unit = self.full / self.whole
-        slope = np.bincount(self.members.of, weights=self.due * growing, minlength=len(self.rows)) * unit
+        slope = np.bincount(self.members.of, weights=self.due * growing, minlength=len(self.rows)) * self.unit
         fixed = np.bincount(self.members.of, weights=self.due * np.where(growing, 0.0, level), minlength=len(self.rows))
         A = self.session.program.A
         now = A.data[A.indptr[self.t] : A.indptr[self.t + 1]]
@@ -232,7 +232,7 @@ class Rounds(Floored):
         changed = now[np.searchsorted(rows_now, self.rows)] != -slope
         if changed.any():
             self.session.change(coefficients=(self.rows[changed], self.t, -slope[changed]))
-        self.raise_floors(self.base + fixed * unit, abs(self.base) + abs(fixed * unit))
+        self.raise_floors(self.base + fixed * self.unit, abs(self.base) + abs(fixed * self.unit))
 
     def _priced(self, solution: Solution) -> np.ndarray:
         """Return the groups whose row has a positive price for raising them, in the unit of a share."""
