@@ -56,18 +56,7 @@ def alibaba_gpu(rng: np.random.Generator, *, users: int, data: str) -> Made:
     folder = _folder("alibaba-gpu", data, _ALIBABA)
     whole = merge_servers(read_alibaba_gpu(*(folder / name for name in _ALIBABA)))[0]
     chosen = np.sort(rng.permutation(len(whole.users))[:users])
-    return Made(
-        Instance.from_arrays(
-            whole.demands[chosen],
-            whole.capacities,
-            users=[list(whole.users)[k] for k in chosen],
-            servers=list(whole.servers),
-            resources=list(whole.resources),
-            counts=whole.counts,
-            eligible=np.asarray(whole.eligible)[chosen],
-            task_limits=whole.task_limits[chosen],
-        )
-    )
+    return Made(whole.select_users(chosen))
 
 
 @generator(
