@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-#: Title → the lines; the last figure that is open is the picture.
+#: Title → the lines, of which the last gives the figure.
 PICTURES = {
     "Who gets what": """
 import fairlp
@@ -66,13 +66,11 @@ def write_gallery(folder: Path) -> None:
 
 
 def _drawn(code: str) -> object:
-    """Run the lines and return the figure of what the last one returns."""
+    """Run the lines and return the figure that the last one gives."""
     *before, last = code.strip().splitlines()
     names: dict[str, object] = {}
     exec("\n".join(before), names)
-    axes = eval(last, names)
-    first = axes.flat[0] if hasattr(axes, "flat") else axes[0] if isinstance(axes, list | tuple) else axes
-    return first if hasattr(first, "savefig") else first.figure
+    return eval(last, names)
 
 
 def write_front(folder: Path) -> None:
@@ -81,7 +79,7 @@ def write_front(folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     import fairlp
-    from fairlp.plots.style import COLOURS
+    from fairlp.plots.style import COLOURS, places
 
     mpl.rcParams["svg.hashsalt"] = "fairlp"
     users, servers, resources = ["ann", "bob"], ["big-memory", "big-cpu"], ["cpu", "memory"]
@@ -103,7 +101,7 @@ def write_front(folder: Path) -> None:
         axes.set_title(title, loc="left", fontweight="bold")
         axes.text(0, 0.95, words, family="monospace", fontsize=10, va="top", transform=axes.transAxes, linespacing=1.4)
     tasks = fairlp.compare(cluster, ["drfh", "naive-drf"])
-    tasks.plot.bar(ax=middle, rot=0, color=list(COLOURS[:2]), ylabel="tasks", xlabel="user")
+    tasks.plot.bar(ax=middle, rot=0, color=[COLOURS[k] for k in places(tasks.columns)], ylabel="tasks", xlabel="user")
     middle.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, -0.55), ncols=2)
     middle.set_title("Solve it, by any solver", loc="left", fontweight="bold")
     figure.savefig(folder / "front.svg", bbox_inches="tight", metadata={"Date": None})
