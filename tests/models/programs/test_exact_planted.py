@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from fairlp.errors import UnsupportedError
 from fairlp.models.programs import exact_simplex
-from fairlp.models.programs.exact_certificate import BASIC, FREE, LOWER, UPPER, prove, prove_basis
-from fairlp.models.programs.exact_simplex import optimal_from
+from fairlp.models.programs.exact_certificate import BASIC, FREE, LOWER, UPPER, prove_basis
+from fairlp.models.programs.exact_simplex import optimal_from, prove
 from fairlp.models.programs.program import LogTerms
 from fairlp.models.programs.solution import Solution, Termination
 from small_programs import INF, program

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ...errors import SolverNotAvailableError, UnsupportedError
+from ...errors import SolverNotAvailableError
 from .certificate import Verdict
 from .program import Program
 from .proof import NO_PROOF, Basis, Proof, ProofRound
-
-if TYPE_CHECKING:
-    from .solution import Solution
 
 #: (row, column) → an entry of the matrix that is no float.
 Entries = Mapping[tuple[int, int], Fraction]
@@ -48,26 +45,6 @@ class ExactCertificate(Verdict):
 
     def __str__(self) -> str:
         return self.message if self.objective is None else f"{self.message} (objective {float(self.objective):.17g})"
-
-
-def prove(solution: Solution) -> ExactCertificate:
-    """Return whether the basis of a solution is exactly optimal for its program.
-
-    Raises
-    ------
-    UnsupportedError
-        Without a basis (interior point without crossover), or with logarithms or integer variables.
-    SolverNotAvailableError
-        Without python-flint.
-    """
-    program, basis = solution.program, solution.basis
-    if program.logs is not None or program.is_mip:
-        raise UnsupportedError(f"{program.name!r} is no linear program; only those have a basis to prove optimal")
-    if basis is None:
-        raise UnsupportedError(
-            f"{solution.solver} kept no basis of {program.name!r}; solve with solver='highs', method='simplex'"
-        )
-    return prove_basis(program, [int(s) for s in basis.col_status], [int(s) for s in basis.row_status])
 
 
 def prove_basis(

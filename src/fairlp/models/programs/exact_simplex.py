@@ -8,14 +8,53 @@ as they are, the primal simplex method mends the duals. Bland's rule, so that it
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ...errors import UnsupportedError
+from .certificate import certify
 from .exact_certificate import BASIC, LOWER, UPPER, Entries, Exact, ExactCertificate, Thing, Vertex, prove_basis
 from .program import Program
+from .proof import NO_PROOF
+
+if TYPE_CHECKING:
+    from .solution import Solution
 
 #: More pivots than rounding can cost.
 MOST_PIVOTS = 200
+
+
+def prove(solution: Solution) -> ExactCertificate:
+    """Return whether a solution is optimal for its program: its basis proved, or one a few pivots away.
+
+    Floats that are within rounding of an optimum often come with a basis that is not quite one. The optimum that the
+    pivots reach is exact; the solution's own point must then be optimal by its duals, as :meth:`Solution.verify` asks.
+
+    Raises
+    ------
+    UnsupportedError
+        Without a basis (interior point without crossover), or with logarithms or integer variables.
+    SolverNotAvailableError
+        Without python-flint.
+    """
+    program, basis = solution.program, solution.basis
+    if program.logs is not None or program.is_mip:
+        raise UnsupportedError(f"{program.name!r} is no linear program; only those have a basis to prove optimal")
+    if basis is None:
+        raise UnsupportedError(
+            f"{solution.solver} kept no basis of {program.name!r}; solve with solver='highs', method='simplex'"
+        )
+    proof, pivots = optimal_from(program, [int(s) for s in basis.col_status], [int(s) for s in basis.row_status])
+    if not proof.proved or not pivots:
+        return proof
+    with_exact_duals = certify(program, solution.require_point(), np.array(proof.row_duals, dtype=float), None)
+    if not with_exact_duals.is_optimal:
+        problem = f"not optimal, by the duals of the optimum {float(proof.objective or 0):.17g}: {with_exact_duals}"
+        return replace(proof, proved=False, message=problem, proof=NO_PROOF)
+    return replace(proof, message=f"optimal, proved {pivots} pivots from the solver's basis")
 
 
 def optimal_from(

@@ -223,7 +223,7 @@ class Solution:
         """
         if not exact:
             return self.verify()
-        from .exact_certificate import prove
+        from .exact_simplex import prove
 
         return prove(self)
 
