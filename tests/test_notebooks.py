@@ -1,6 +1,7 @@
 """The notebooks run from top to bottom, with and without the trace, and what they store is clean and small.
 
-Cells with the tag ``nightly``, long measurements that no other cell waits for, run at night only.
+Cells with the tag ``nightly``, long measurements that no other cell waits for, run at night only. Where others wait, the
+cell's metadata ``by_day`` names texts of it and what stands in their place by day: fewer runs, fewer points.
 """
 
 from __future__ import annotations
@@ -77,11 +78,20 @@ def execute(path, folder, monkeypatch):
         how = {"timeout": SECONDS_PER_CELL, "kernel_name": "python3", "resources": {"metadata": {"path": str(folder)}}}
         if PROFILE != NIGHTLY:
             how["skip_cells_with_tag"] = NIGHTLY
+            shorten(notebook)
         try:
             NotebookClient(notebook, **how).execute()
         except RuntimeError:  # no kernel: another process may have taken its port in between; once more
             NotebookClient(notebook, **how).execute()
     return notebook
+
+
+def shorten(notebook):
+    """Put what the cells say for the day in the place of what takes long."""
+    for cell in code_cells(notebook):
+        for long, short in cell["metadata"].get("by_day", {}).items():
+            assert cell["source"].count(long) == 1, f"{long!r} does not stand once in a cell that shortens it by day"
+            cell["source"] = cell["source"].replace(long, short)
 
 
 def check_no_errors(notebook):
