@@ -1,7 +1,7 @@
 """The notebooks run from top to bottom, with and without the trace, and what they store is clean and small.
 
-Cells with the tag ``nightly``, long measurements that no other cell waits for, run at night only. Where others wait, the
-cell's metadata ``by_day`` names texts of it and what stands in their place by day: fewer runs, fewer points.
+Cells with the tag ``nightly``, long measurements that no other cell waits for, run at night only. Where others
+wait, the cell's metadata ``by_day`` names texts of it and what stands in their place by day: fewer runs, fewer points.
 """
 
 from __future__ import annotations
