@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..api import allocate
-from ..errors import FairlpError, UnknownNameError, nearest
+from ..errors import FairlpError, InstanceError, UnknownNameError, nearest
 from ..mechanisms.domains import NO_CONSTRAINTS
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import find as find_mechanism
@@ -68,6 +68,9 @@ class Search:
         """
         row, wanted = find_mechanism(mechanism), known(property)
         how: dict[str, Any] = {"tries": self.lies, "seed": self.seed, "options": dict(self.options)}
+        fewest = PROPERTIES[wanted].fewest_users if wanted in PROPERTIES else 2
+        if self.users < fewest:
+            raise InstanceError(f"{wanted!r} is asked of {fewest} users or more, and the search has users={self.users}")
         rng = np.random.default_rng(self.seed)
         for _ in range(self.tries):
             instance = random_instance(rng, row, wanted, self.users, self.servers, self.resources)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,9 @@ from .inputs import load_subject
 from .output import Report, print_text, wrote
 from .parameters import (
     ExtraOption,
+    Way,
     complete_mechanism,
+    given_names,
     mechanism_option,
     own_mechanism,
     solver_options,
@@ -118,7 +120,7 @@ def audit(
             help="Only this table, whole; users and queues are of a dump. --csv: properties.",
         ),
     ] = None,
-    option: ExtraOption = None,
+    way: Way,
     report: Report,
 ) -> None:
     """Which promises does an allocation keep, and who is hurt, by how much.
@@ -132,7 +134,9 @@ def audit(
     taken = whose.taken(subject, path)
     if table not in (None, Table.properties) and taken.dump is None:
         raise typer.BadParameter(f"--table {table} is of a dump", param_hint="'--table'")
-    options = solver_options(option)
+    if whose.allocation is not None and way != Way():
+        raise typer.BadParameter("--allocation FILE is there already; --method, --solver and such compute one")
+    options = way.options()
     standing = None if taken.dump is None else _standing(taken.dump, whose.mechanism, options)
     found = _findings(subject, taken, question, options)
     broken = [str(name) for name in found.index[found["holds"].map(lambda held: held is False)]]
@@ -220,7 +224,10 @@ def promises(
         int, typer.Option("--audits", min=0, help="Random instances to audit for each promise, now.")
     ] = 0,
     seed: Annotated[int, typer.Option("--seed", help="Seed of those instances.")] = 0,
-    mechanisms: Annotated[list[str] | None, mechanism_option("Only this one.")] = None,
+    mechanisms: Annotated[
+        list[str] | None,
+        mechanism_option("Only these: names with commas between them, or repeated.", "NAMES", show_default=False),
+    ] = None,
     report: Report,
 ) -> None:
     """Which mechanism promises which property, and the smallest instances that break the others.
@@ -229,21 +236,42 @@ def promises(
     """
     from ..auditing.promises import promises as run
 
-    found = run(audits, seed=seed, mechanisms=mechanisms).reset_index().set_index("mechanism")
+    found = run(audits, seed=seed, mechanisms=given_names(mechanisms)).reset_index().set_index("mechanism")
     report.table(found, "Promises and counterexamples")
     if (found["broken"] > 0).any():
         raise typer.Exit(ExitCode.NO)
 
 
+@dataclass(frozen=True)
+class Searched:
+    """The options of a search for a counterexample, by the names that it has in Python."""
+
+    tries: Annotated[int, typer.Option("--tries", min=1, help="Instances that the search looks at.")] = 1000
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the search.")] = 0
+    users: Annotated[int, typer.Option("--users", min=1, help="Users at most.")] = 4
+    servers: Annotated[int, typer.Option("--servers", min=1, help="Servers at most.")] = 3
+    resources: Annotated[int, typer.Option("--resources", min=1, help="Resources at most.")] = 3
+    lies: Annotated[int, typer.Option("--lies", min=1, help="Lies tried on each, for strategy-proofness.")] = 60
+    shrink: Annotated[bool, typer.Option("--shrink/--no-shrink", help="Simplify what was found.")] = True
+    option: ExtraOption = None
+
+    def how(self) -> dict[str, Any]:
+        """Return those that are not as they are by default, as ``fairlp.counterexample`` takes them."""
+        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "option"}
+        changed = {name: value for name, value in given.items() if value != getattr(Searched, name)}
+        return {**changed, "options": solver_options(self.option)} if self.option else changed
+
+
 @app.command()
+@grouped
 def counterexample(
+    *,
     mechanism: Annotated[
         str, typer.Argument(metavar="MECHANISM", callback=own_mechanism, autocompletion=complete_mechanism)
     ],
     wanted: Annotated[str, typer.Argument(metavar="PROPERTY")],
     search: Annotated[bool, typer.Option("--search", help="Search for one, instead of the one that ships.")] = False,
-    tries: Annotated[int, typer.Option("--tries", min=1, help="Instances that the search looks at.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the search.")] = 0,
+    searched: Searched,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the instance (.json or .yaml) there.")
     ] = None,
@@ -258,17 +286,20 @@ def counterexample(
     from ..auditing import audit as run
     from ..auditing import promises
 
-    how = {"tries": tries, "seed": seed} if search else {}
+    how = searched.how()
     found = promises.counterexample(mechanism, wanted, search=search, **how)
+    options = how.get("options", {})
 
     def text(console: Console) -> None:
         if found is None:
-            console.print(f"none found in {tries} instances, which proves nothing")
+            console.print(f"none found in {searched.tries} instances, which proves nothing")
             return
         users, servers = found.to_frames()
         report_table(console, users, "users")
         report_table(console, servers, "servers")
-        console.print(str(run(found, allocate(found, mechanism), [wanted])["witness"].iloc[0]))
+        console.print(
+            str(run(found, allocate(found, mechanism, **options), [wanted], options=options)["witness"].iloc[0])
+        )
 
     print_text(text)
     if found is None:

@@ -13,7 +13,7 @@ from .app import app
 from .groups import grouped
 from .inputs import load_subject
 from .output import Report, check_folder, wrote
-from .parameters import ExtraOption, complete_instance, given_names, mechanism_option, solver_options
+from .parameters import Way, complete_instance, given_names, mechanism_option
 from .standings import for_people
 from .tables import report_table
 
@@ -72,14 +72,14 @@ def report(
         ),
     ] = None,
     scheduler: SchedulerOption = None,
-    option: ExtraOption = None,
+    way: Way,
 ) -> None:
     """Write one page of HTML that needs no network: shares, queues, utilisation, prices, audit, model.
 
     Example: fairlp report dump.json -o report.html
     """
     check_folder(output)
-    options = solver_options(option)
+    options = way.options()
     from ..reports.page import report as run
 
     run(load_subject(path, scheduler), output, mechanism, compare=given_names(compare), **options)
@@ -144,14 +144,14 @@ def what_if(
         By | None, typer.Option("--by", show_default=False, help="By default queues, where there are any.")
     ] = None,
     scheduler: SchedulerOption = None,
-    option: ExtraOption = None,
+    way: Way,
     report: Report,
 ) -> None:
     """Show fair shares before and after an edit: servers more, another weight, a queue more.
 
     Example: fairlp what-if dump.json --add-servers a100=3 --weight research=2
     """
-    wanted, options = edits.arguments(), solver_options(option)
+    wanted, options = edits.arguments(), way.options()
     from ..reports.what_if import what_if as run
 
     found = run(

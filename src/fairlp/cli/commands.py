@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,10 +18,9 @@ from .parameters import (
     ExtraOption,
     InstanceArgument,
     MechanismOption,
-    Oversized,
-    OversizedOption,
     SolverOption,
     TimeLimitOption,
+    Way,
     given_names,
     mechanism_option,
     solver_options,
@@ -50,24 +48,6 @@ _TITLES = {
     Value.shares: "Global dominant shares by user (the same yardstick for all)",
     Value.utilization: "Fraction of the cluster in use",
 }
-
-
-@dataclass(frozen=True)
-class Way:
-    """The options that say how a mechanism is computed."""
-
-    method: Annotated[
-        str,
-        typer.Option("--method", metavar="NAME", help="auto (the fastest that is exact), lp, or another of its own."),
-    ] = "auto"
-    solver: SolverOption = "highs"
-    merge: Annotated[
-        bool,
-        typer.Option("--merge/--no-merge", help="Merge identical servers and proportional users (exact) before an LP."),
-    ] = True
-    oversized: OversizedOption = Oversized.divide
-    time_limit: TimeLimitOption = None
-    option: ExtraOption = None
 
 
 @app.command()
@@ -108,18 +88,10 @@ def allocate(
     if level is not None and which is not Which.queues:
         raise typer.BadParameter("--level is of --table queues")
     check_folder(proof)
-    options = solver_options(way.option, way.time_limit)
+    options = way.options()
     from ..api import allocate as run
 
-    found = run(
-        load_instance(instance),
-        mechanism,
-        method=way.method,
-        solver=way.solver,
-        merge=way.merge,
-        oversized=way.oversized.value,
-        **options,
-    )
+    found = run(load_instance(instance), mechanism, **options)
 
     if proof is not None:
         wrote(found.certify(exact=True).write(proof))
@@ -155,19 +127,18 @@ def compare(
         Value | None,
         typer.Option("--value", show_default=False, help="Only this table, whole; --csv writes tasks without it."),
     ] = None,
-    solver: SolverOption = "highs",
-    oversized: OversizedOption = Oversized.divide,
+    way: Way,
     report: DrawnReport,
 ) -> None:
     """Share the same cluster by several mechanisms, side by side.
 
     Example: fairlp compare khamse-ashari-figure-1 -m c-drfh,tsf
     """
+    how = way.options()
     from ..api import comparison_table
 
     given = load_instance(instance)
     quiet = report.format is Format.TEXT  # the report says what is left out, and a warning need not
-    how = {"solver": solver, "oversized": oversized.value}
     found, left_out = _compared(given, given_names(mechanism), quiet=quiet, **how)
 
     def made(which: Value) -> pd.DataFrame:
@@ -213,26 +184,24 @@ def frontier(
             "tasks.",
         ),
     ] = None,
-    solver: SolverOption = "highs",
-    time_limit: TimeLimitOption = None,
-    option: ExtraOption = None,
+    way: Way,
     report: DrawnReport,
 ) -> None:
     """Say what fairness costs in efficiency, and efficiency in fairness, by α.
 
     Example: fairlp frontier khamse-ashari-figure-1 --alphas 0.5,1,2
     """
+    how = way.options()
     from ..reports.frontier import ALPHAS
     from ..reports.frontier import frontier as found_by
 
     given = load_instance(instance)
-    how = solver_options(option, time_limit)
     seen = None
     if observed is not None:
         from ..models.files.tasks import read_tasks
 
         seen = read_tasks(observed, given)
-    found = found_by(given, ALPHAS if alphas is None else _numbers(alphas), observed=seen, solver=solver, **how)
+    found = found_by(given, ALPHAS if alphas is None else _numbers(alphas), observed=seen, **how)
 
     def text(console: Console) -> None:
         report_table(console, found.table, "α-fair allocations")

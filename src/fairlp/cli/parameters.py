@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -145,6 +146,33 @@ ProgressFlag = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", show_default=False, help="By default in a terminal only."),
 ]
+
+
+@dataclass(frozen=True)
+class Way:
+    """The options that say how a mechanism is computed."""
+
+    method: Annotated[
+        str,
+        typer.Option("--method", metavar="NAME", help="auto (the fastest that is exact), lp, or another of its own."),
+    ] = "auto"
+    solver: SolverOption = "highs"
+    merge: Annotated[
+        bool,
+        typer.Option("--merge/--no-merge", help="Merge identical servers and proportional users (exact) before an LP."),
+    ] = True
+    oversized: OversizedOption = Oversized.divide
+    time_limit: TimeLimitOption = None
+    option: ExtraOption = None
+
+    def options(self) -> dict[str, Any]:
+        """Return them as ``fairlp.allocate`` takes them."""
+        named = {"method": self.method, "solver": self.solver, "merge": self.merge, "oversized": self.oversized.value}
+        more = solver_options(self.option, self.time_limit)
+        for name in more:
+            if name in named:
+                raise typer.BadParameter(f"{name!r} is an option of its own: --{name}", param_hint="'--option'")
+        return {**named, **more}
 
 
 def solver_options(pairs: list[str] | None, time_limit: float | None = None) -> dict[str, Any]:

@@ -1,0 +1,123 @@
+"""A command and the function of its name have the same options, by the same names."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields
+from io import StringIO
+
+import pandas as pd
+import pytest
+from typer.main import get_command
+
+import fairlp
+from cli_runner import run
+from fairlp.auditing.search import Search
+from fairlp.cli import app
+
+#: What stands behind ``**options`` of a function; ``--option NAME=VALUE`` takes what is not named there.
+BEHIND = {
+    "compare": (inspect.signature(fairlp.allocate_all).parameters, {"instance", "mechanisms"}),
+    "frontier": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
+    "report": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
+    "what_if": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
+    "counterexample": ([one.name for one in fields(Search)], set()),
+}
+#: An option that is repeated is in the singular, and ``--option`` is one of the options.
+SINGULAR = {
+    "mechanisms": "mechanism",
+    "properties": "property",
+    "weights": "weight",
+    "queues": "queue",
+    "options": "option",
+}
+#: What every command has that a function has not: where the answer goes.
+OUTPUT = {"--json", "--csv", "--output", "--plot", "--table", "--level", "--help", "--no-merge"}
+#: A limit of time is an option of the solver: by its own name in a shell, among ``**options`` in Python.
+OF_THE_SOLVER = {"--time-limit"}
+#: The argument of a command that is the first parameter of its function by another name.
+ARGUMENT = {"path": {"audit": "instance", "report": "given", "what_if": "given"}, "wanted": "property"}
+#: Only in Python, and why.
+ONLY_IN_PYTHON = {
+    "report": {"observed"},  # tasks as a table; in a shell those of the dump, and of a table: audit --allocation
+}
+#: Only in a shell, and why.
+WAY = {"--method", "--solver", "--merge", "--oversized"}
+ONLY_IN_A_SHELL = {
+    "allocate": {"--proof"},  # Allocation.certify(exact=True).write
+    # audit takes an Allocation in Python, and here what makes one; a dump is read by fairlp.snapshot
+    "audit": {"--mechanism", "--scheduler", "--divisible", *WAY},
+    "report": {"--scheduler"},  # fairlp.snapshot
+    "what_if": {"--scheduler"},
+    "counterexample": {"--no-shrink"},
+    "reproduce": {"--write", "--scheduler", "--no-progress"},  # Reproduction.write; folder and backend "dask"
+}
+COMMANDS = ["allocate", "compare", "frontier", "validate", "audit", "report", "what_if", "promises", "counterexample"]
+COMMANDS += ["reproduce"]
+
+
+def of_the_function(name):
+    """The parameters of a function, with what stands behind its ``**options``."""
+    own = inspect.signature(getattr(fairlp, name)).parameters
+    named = [key for key, one in own.items() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    behind, without = BEHIND.get(name, ((), set()))
+    both = [*named, *(key for key in behind if key not in without)]
+    if len(named) < len(own):
+        both.append("options")
+    return {SINGULAR.get(key, key).replace("_", "-") for key in both}
+
+
+def of_the_command(name):
+    """The options of a command as they are typed, and the names of its arguments."""
+    command = get_command(app).get_command(None, name.replace("_", "-"))
+    options, arguments = set(), set()
+    for one in command.params:
+        if one.param_type_name == "argument":
+            other = ARGUMENT.get(one.name, one.name)
+            arguments.add(other[name] if isinstance(other, dict) else other)
+        else:
+            options |= {flag for flag in (*one.opts, *one.secondary_opts) if flag.startswith("--")}
+    return options, arguments
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_a_function_takes_its_command_takes_and_the_other_way_round(name):
+    options, arguments = of_the_command(name)
+    python, extra = of_the_function(name), ONLY_IN_A_SHELL.get(name, set())
+    assert extra <= options
+    typed = {flag.removeprefix("--") for flag in options - OUTPUT - OF_THE_SOLVER - extra} | arguments
+    if name == "report":
+        typed |= {"output"}
+    assert typed == python - ONLY_IN_PYTHON.get(name, set())
+
+
+def test_compare_takes_the_options_of_a_way_to_compute():
+    shown = run("compare", "ghodsi", "-m", "drf,tsf", "--method", "lp", "--no-merge", "--option", "threads=1", "--csv")
+    expected = fairlp.compare(fairlp.examples.ghodsi(), ["drf", "tsf"], method="lp", merge=False, threads=1)
+    assert shown.stdout == expected.to_csv(lineterminator="\n")
+    assert "no method 'lpp'" in run("compare", "ghodsi", "-m", "drf", "--method", "lpp", code=3).stderr
+
+
+def test_an_audit_of_a_mechanism_takes_them_and_one_of_a_table_has_no_use_for_them(tmp_path):
+    instance = fairlp.examples.load("wang-figure-1")
+    audit = ["audit", "wang-figure-1", "-p", "feasible"]
+    assert "feasible" in run(*audit, "-m", "drfh", "--method", "lp", "--solver", "highs-ipm", "--no-merge").stdout
+    table = tmp_path / "tasks.csv"
+    fairlp.allocate(instance, "drfh").tasks.to_csv(table)
+    run(*audit, "--allocation", table)
+    assert "is there already" in run(*audit, "--allocation", table, "--solver", "highs", "--no-merge", code=2).stderr
+
+
+def test_an_option_with_a_flag_of_its_own_is_not_given_twice():
+    assert "--solver" in run("allocate", "ghodsi", "--option", "solver=scipy", code=2).stderr
+
+
+def test_promises_takes_names_by_commas():
+    shown = pd.read_csv(StringIO(run("promises", "-m", "drf,tsf", "--csv").stdout))
+    assert set(shown["mechanism"]) == {"drf", "tsf"}
+
+
+def test_a_search_takes_the_sizes_and_says_what_is_too_small():
+    run("counterexample", "drfh", "bottleneck", "--search", "--users", "2", "--servers", "2", "--no-shrink")
+    told = run("counterexample", "drfh", "bottleneck", "--search", "--users", "1", code=3).stderr
+    assert "2 users" in told
