@@ -10,7 +10,7 @@ import pytest
 import fairlp
 from cli_runner import error_line, run
 from fairlp import examples
-from fairlp.cli import ExitCode, output
+from fairlp.cli import ExitCode
 from fairlp.cli.inputs import load_instance
 from fairlp.cli.output import json_text
 from fairlp.cli.tables import side_by_side
@@ -243,7 +243,7 @@ def test_lists(command, listed):
 
 def test_a_narrow_window_gets_fewer_columns_of_the_mechanisms(monkeypatch):
     assert "strategy-proof" in run("mechanisms").stdout
-    monkeypatch.setattr(output, "_UNLIMITED", 80)
+    monkeypatch.setenv("COLUMNS", "80")
     narrow = run("mechanisms").stdout
     assert "--json, --csv" in narrow
     assert "strategy-proof" not in narrow
@@ -251,7 +251,7 @@ def test_a_narrow_window_gets_fewer_columns_of_the_mechanisms(monkeypatch):
 
 
 def test_a_narrow_window_shows_the_columns_of_a_comparison_one_below_the_other(monkeypatch):
-    monkeypatch.setattr(output, "_UNLIMITED", 50)
+    monkeypatch.setenv("COLUMNS", "50")
     lines = run("compare", "ghodsi").stdout.splitlines()
     assert max(map(len, lines)) <= 50
     assert sum(line.startswith("naive-drf ") for line in lines) > 1

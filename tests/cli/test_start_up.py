@@ -82,10 +82,11 @@ def test_what_is_there_stays():
     assert {name: sys.modules[name] for name in before} == before
 
 
-def test_the_list_of_mechanisms_is_the_same_in_every_form():
+def test_the_list_of_mechanisms_is_the_same_in_every_form(monkeypatch):
     frame = pd.DataFrame.from_dict(listed(), orient="index").rename_axis("mechanism")
     assert run("mechanisms", "--csv").stdout == frame.to_csv(lineterminator="\n")
     assert json.loads(run("mechanisms", "--json").stdout) == frame.reset_index().to_dict("records")
+    monkeypatch.setenv("COLUMNS", "4000")  # a line each
     text = run("mechanisms").stdout
     assert all(name in text and row["title"] in text and row["promises"] in text for name, row in listed().items())
 

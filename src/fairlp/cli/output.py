@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-#: Wide enough that nothing is folded where no terminal sets a width (pipes and files).
+#: Wide enough that nothing is folded in a file.
 _UNLIMITED = 100_000
+#: Columns of what goes through a pipe, where COLUMNS says nothing, and the fewest that it may say.
+_PIPED, _NARROWEST = 160, 40
 #: Dots per inch of a figure in a file.
 _DPI = 200
 
@@ -158,11 +161,11 @@ def wrote(path: Path) -> None:
 
 
 def print_text(text: Callable[[Console], None]) -> None:
-    """Print a report: as wide as the terminal, or in a pipe as wide as it needs to be."""
+    """Print a report: as wide as the terminal, in a pipe COLUMNS wide."""
     if sys.stdout.isatty():
         text(_console())
     else:
-        _print(_rendered(text))
+        _print(_rendered(text, _piped_width()))
 
 
 def json_text(data: Any, *, ascii_only: bool = False) -> str:
@@ -201,10 +204,16 @@ def _console(**how: Any) -> Console:
     return Console(markup=False, emoji=False, highlight=False, **how)
 
 
-def _rendered(text: Callable[[Console], None]) -> str:
-    """Return a report for a pipe or file: as wide as it needs to be, without trailing spaces."""
+def _piped_width() -> int:
+    """Return how many columns a pipe has: those of the environment, or our own number."""
+    said = os.environ.get("COLUMNS", "")
+    return max(int(said), _NARROWEST) if said.isascii() and said.isdigit() else _PIPED
+
+
+def _rendered(text: Callable[[Console], None], width: int | None = None) -> str:
+    """Return a report for a pipe, or for a file as wide as it needs to be, without trailing spaces."""
     target = StringIO()
-    text(_console(file=target, width=_UNLIMITED))
+    text(_console(file=target, width=_UNLIMITED if width is None else width, force_terminal=False))
     return "".join(f"{line.rstrip()}\n" for line in target.getvalue().splitlines())
 
 

@@ -1,4 +1,4 @@
-"""Tables as people read them in a terminal: numbers to six digits, columns that fit the width."""
+"""Tables as people read them: numbers to six digits, columns that fit the width, in a pipe one line a row."""
 
 from __future__ import annotations
 
@@ -12,17 +12,23 @@ if TYPE_CHECKING:
 
 #: Spaces between columns.
 _GAP = 3
+#: Words are not cut shorter than this; a table that needs it is told in parts.
+_FEWEST = 20
 
 
 def report_table(
     console: Console, frame: pd.DataFrame, title: str, *, shown: int | None = None, hint: str = ""
 ) -> None:
     """Print the first rows of a table (by default all), and how many more there are and how to get them."""
-    console.print(title, style="bold")
-    for k, part in enumerate(side_by_side(frame, console.width, shown)):
-        if k:
-            console.print()
-        console.print(table(part, shown=shown))
+    if console.is_terminal:
+        console.print(title, style="bold")
+        for k, part in enumerate(side_by_side(frame, console.width, shown)):
+            if k:
+                console.print()
+            console.print(table(part, shown=shown))
+    else:
+        rows = (frame if shown is None else frame.iloc[:shown]).itertuples(name=None)
+        _print_cut(console, title, [frame.index.name, *frame.columns], _numbers(frame), rows)
     if shown is not None and len(frame) > shown:
         console.print(f"… and {len(frame) - shown} more ({hint})")
     console.print()
@@ -31,17 +37,77 @@ def report_table(
 def report_words(
     console: Console, rows: Mapping[str, Mapping[str, str]], title: str, *, index: str, without: str = ""
 ) -> None:
-    """Print rows of words, by name, as `report_table` would print them: for a list that needs no pandas."""
+    """Print rows of words, by name, none of them cut: for a list that needs no pandas."""
     columns = [column for column in next(iter(rows.values())) if column != without]
     console.print(title, style="bold")
     console.print(_drawn([index, *columns], {}, ((name, *(row[c] for c in columns)) for name, row in rows.items())))
     console.print()
 
 
+def _print_cut(
+    console: Console, title: str, names: Sequence[Any], numbers: set[int], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Print rows where no terminal folds them: each in one line of the console's width, numbers whole, words cut."""
+    cells = [[_header(name) for name in names], *([str(label), *map(cell, values)] for label, *values in rows)]
+    console.print(cut(title, console.width), style="bold")
+    parts = fitted(cells, numbers, console.width)
+    for at, widths in enumerate(parts):
+        if at:
+            console.print()
+        heads = [cut_within(cells[0][k], width) for k, width in widths.items()]
+        right = {place for place, k in enumerate(widths) if k in numbers}
+        shorter = [[(cut if k else cut_within)(row[k], width) for k, width in widths.items()] for row in cells[1:]]
+        console.print(_drawn(heads, right, shorter))
+    if any(len(row[k]) > width for row in cells for widths in parts for k, width in widths.items()):
+        console.print(f"… cut to {console.width} columns: --json and --csv print all, COLUMNS sets another width")
+
+
+def fitted(cells: Sequence[Sequence[str]], numbers: Container[int], width: int) -> list[dict[int, int]]:
+    """Return column → width, for as many parts as it takes to fit; each begins with the label, numbers are whole.
+
+    >>> fitted([["user", "tasks", "why"], ["ann", "12", 30 * "long "]], {1}, 40)
+    [{0: 4, 1: 5, 2: 25}]
+    """
+    whole = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
+    figures = [max([len(row[k]) for row in cells[1:]], default=0) if k in numbers else 0 for k in range(len(whole))]
+
+    def at_most(most: int) -> list[int]:
+        return [max(min(length, most), least) for length, least in zip(whole, figures, strict=True)]
+
+    def room(widths: Sequence[int]) -> int:
+        return width - sum(widths) - _GAP * (len(widths) - 1)
+
+    for most in sorted({*whole, *range(_FEWEST, width)}, reverse=True):
+        if most >= _FEWEST and room(widths := at_most(most)) >= 0:
+            return [dict(enumerate(widths))]
+    label, *others = at_most(max(_FEWEST, width // 6))
+    parts: list[dict[int, int]] = []
+    for k, needs in enumerate(others, 1):
+        if not parts or (len(parts[-1]) > 1 and room([*parts[-1].values(), needs]) < 0):
+            parts.append({0: label})
+        parts[-1][k] = min(needs, max(room([label, 0]), 1))
+    return parts or [{0: min(label, width)}]
+
+
+def cut(text: str, width: int) -> str:
+    """Return the beginning of a text that is too long, with an ellipsis."""
+    return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
+
+
+def cut_within(name: str, width: int) -> str:
+    """Return both ends of a name that is too long: its end is often what tells it from others.
+
+    >>> cut_within("rack-1.example.org/machine-17", 16), cut_within("rack-1", 16)
+    ('rack-1.e…hine-17', 'rack-1')
+    """
+    end = (width - 1) // 2
+    return name if len(name) <= width else f"{name[: width - 1 - end]}…{name[len(name) - end :]}"
+
+
 def table(frame: pd.DataFrame, *, shown: int | None = None) -> Table:
     """Return a rich table of a frame, its index first; numbers to six significant digits, right-aligned."""
     names = [frame.index.name, *frame.columns]
-    numbers = {k for k, dtype in enumerate(frame.dtypes, 1) if _is_number(dtype)}
+    numbers = _numbers(frame)
     part = frame if shown is None else frame.iloc[:shown]
     return _drawn(names, numbers, part.itertuples(name=None))
 
@@ -95,6 +161,11 @@ def cell(value: Any) -> str:
 
 def _header(name: Any) -> str:
     return "" if name is None else str(name).replace("_", " ")
+
+
+def _numbers(frame: pd.DataFrame) -> set[int]:
+    """Return which columns are numbers; 0 is the label."""
+    return {k for k, dtype in enumerate(frame.dtypes, 1) if _is_number(dtype)}
 
 
 def _is_number(dtype: Any) -> bool:
