@@ -15,6 +15,7 @@ from fairlp.errors import StudyError
 from fairlp.mechanisms.table import find
 from own_mechanisms import EVERY
 from paths import ROOT
+from profiles import by_day
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +112,7 @@ def test_a_study_does_not_go_on_with_another_function(tmp_path):
     assert again.returncode == 0, "the same function goes on"
     unknown = script(tmp_path / "own_script.py", "procedure")
     assert unknown.returncode != 0 and "mechanism 'equal-tasks' has no method 'procedure'" in unknown.stderr
-    for change in ({"level": "2"}, {"times": "0.5"}):
+    for change in by_day(({"level": "2"}, {"times": "0.5"}), 2):
         changed = script(tmp_path / "own_script.py", "lp", "r.parquet", **change)
         assert changed.returncode != 0 and "StudyError" in changed.stderr and "another study" in changed.stderr
 

@@ -51,7 +51,7 @@ def test_a_flat_tree_of_products_gives_the_queue_of_the_blocked_leaf_less():
     assert fairlp.allocate(starved(), "h-drf-collapsed").totals["b"] == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize("seed", range(many(200)))
+@pytest.mark.parametrize("seed", range(many(100)))
 def test_equal_to_an_oracle_round_by_round(seed):
     """2,000 random trees at night (100 by day), on one server and on several, with limits, caps and guarantees."""
     rng = np.random.default_rng(seed)
@@ -79,7 +79,7 @@ def test_equal_to_an_oracle_round_by_round(seed):
         assert found.certify(exact=True), found.certify(exact=True)
 
 
-@pytest.mark.parametrize("seed", range(many(40)))
+@pytest.mark.parametrize("seed", range(many(20)))
 def test_trees_without_queues_are_drfh_and_drf(seed):
     instance = tree_instance(np.random.default_rng(seed), servers=3, flat=True)
     with warnings.catch_warnings():
@@ -93,7 +93,7 @@ def test_trees_without_queues_are_drfh_and_drf(seed):
             np.testing.assert_allclose(fairlp.allocate(instance, "h-drf").totals, expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("seed", range(many(40)))
+@pytest.mark.parametrize("seed", range(many(20)))
 @pytest.mark.parametrize("mechanism", [*FLAT, "h-drf-collapsed"])
 def test_guarantees_and_caps_of_every_max_min_mechanism(seed, mechanism):
     rng = np.random.default_rng(1000 + seed)

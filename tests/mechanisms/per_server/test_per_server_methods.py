@@ -14,7 +14,7 @@ from fairlp.mechanisms.per_server.clocks import Clocks
 from fairlp.mechanisms.per_server.distributed import Network
 from fairlp.mechanisms.per_server.market import Market
 from instances import random_instance
-from profiles import many
+from profiles import by_day, many
 
 DIVISIONS = ("rdm", "tdm")
 
@@ -189,7 +189,7 @@ def test_tracking_averages_and_plots(figure_6):
 
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_users_who_come_late_leave_and_come_back(division):
-    for seed in range(8):
+    for seed in by_day(range(8), 4):
         instance = random_instance(40_000 + seed)
         first = instance.users[0]
         found = fairlp.per_server.track(
@@ -277,7 +277,7 @@ def test_a_coprocessor_draws_its_user():
 @pytest.mark.parametrize("limits", [False, True])
 def test_pivots_settle_larger_clusters_in_few_sweeps(division, limits):
     """150 × 50 log-normal, 30 % of the servers each, a third of the users at their limits: tens of sweeps."""
-    for seed in range(4):
+    for seed in by_day(range(4), 2):
         rng = np.random.default_rng(seed)
         demands, capacities = rng.lognormal(0, 1, (150, 3)), rng.lognormal(3, 1, (50, 3))
         eligible = rng.random((150, 50)) < 0.3

@@ -15,7 +15,7 @@ from fairlp.mechanisms.whole_tasks import filling
 from fairlp.mechanisms.whole_tasks.filling import Filling
 from fairlp.mechanisms.whole_tasks.picking import pick_by_pick
 from fairlp.mechanisms.whole_tasks.shares import TIES, Pool
-from profiles import many
+from profiles import by_day, many
 
 RULES = [("exclude", 0), ("stop", 0), ("exclude", 1)]
 
@@ -102,7 +102,7 @@ def test_fast_equals_loop_equals_rationals(seed, window, chunk):
                 assert Filling(pool, offset, ties, rule).run().tolist() == expected
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", by_day(range(12), 2))
 def test_fast_equals_loop_on_many_users(seed):
     rng = np.random.default_rng(seed)
     n, m = 3000, 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import array_api_strict
@@ -14,6 +15,7 @@ from fairlp.errors import NotConvergedError
 from fairlp.solvers.interior_point import backend, blocks, method
 from fairlp.solvers.interior_point.device import Home, home
 from fairlp.solvers.interior_point.structure import Structure
+from profiles import by_day
 
 #: Of users × servers: the first leaves a system of users, the second one of servers.
 SHAPES = {"UsersLast": (30, 20), "ServersLast": (60, 4)}
@@ -70,8 +72,7 @@ def shared(given, mechanism, **options):
         return fairlp.allocate(given, mechanism, method="interior-point", **options)
 
 
-@pytest.mark.parametrize("side", SHAPES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "side"), by_day(itertools.product(KINDS, SHAPES), 3))
 def test_rounds_are_those_of_numpy(device, seen, kind, side):
     given = instance(kind, *SHAPES[side], 3)
     found = shared(given, "drfh", device=device)
@@ -86,8 +87,7 @@ def test_rounds_on_the_face_are_on_the_device_too(device, seen, kind):
     assert len(found.rounds) >= 2 and seen["faces"] >= len(found.rounds) - 1
 
 
-@pytest.mark.parametrize("side", SHAPES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "side"), by_day(itertools.product(KINDS, SHAPES), 3))
 def test_proportional_fairness_is_that_of_numpy(device, seen, kind, side):
     problem = Structure.of(fairlp.formulate(instance(kind, *SHAPES[side], 3), "ceei").compile()).problem
     found = method.solve(problem, device=device)

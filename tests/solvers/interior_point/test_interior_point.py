@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -13,7 +14,7 @@ from fairlp.errors import OversizedTaskWarning
 from fairlp.tolerances import COMPLAINT, SAME_LEVEL, SOLVER_TIGHTEST
 from instances import random_instance
 from paths import REAL_DATA
-from profiles import PROFILE, many
+from profiles import PROFILE, by_day, many
 
 TRACE = REAL_DATA / "alibaba-gpu-v2023"
 MAX_MIN = ["drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf"]
@@ -109,8 +110,7 @@ def check_equal(instance, mechanism, **how):
     return expected, found
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("mechanism", MAX_MIN)
+@pytest.mark.parametrize(("mechanism", "kind"), by_day(itertools.product(MAX_MIN, KINDS), 2))
 def test_equal_to_highs(mechanism, kind):
     for seed in range(many(2)):
         instance = suited(draw(kind, seed), mechanism)
@@ -128,7 +128,7 @@ def test_equal_to_highs_on_awkward_little_instances(mechanism):
 @pytest.mark.kernels
 @pytest.mark.parametrize("mechanism", ["edrf", "drfh"])
 def test_equal_to_highs_with_weights_by_resource(mechanism):
-    for seed in range(20):
+    for seed in by_day(range(20), 2):
         plain = draw(KINDS[seed % 8], seed, weights=False)
         weights = np.random.default_rng(seed).uniform(0.1, 5, plain.demands.shape)
         check_equal(suited(plain.replace(weights=weights), mechanism), mechanism)
