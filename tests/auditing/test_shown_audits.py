@@ -1,0 +1,76 @@
+"""How an audit is shown: readable with long names, and whole in the data."""
+
+from html import escape
+
+import numpy as np
+import pytest
+
+import fairlp
+
+
+@pytest.fixture(scope="module")
+def long():
+    """An audit of users with long names: two leximins that it is not, with long witnesses."""
+    rng = np.random.default_rng(1)
+    users = [f"organisation-of-research/department-{n % 3}/group-of-people-{n}/{'u' * 60}-{n}" for n in range(9)]
+    instance = fairlp.Instance.from_arrays(rng.integers(1, 5, (9, 2)), rng.integers(8, 20, (2, 2)), users=users)
+    names = ["feasible", "leximin (asset)", "PS-DSF (rdm)", "bottleneck"]
+    return fairlp.audit(instance, fairlp.allocate(instance, "drfh"), names)
+
+
+def test_a_printed_audit_has_every_property_and_no_long_line(long, monkeypatch):
+    for columns in (100, 160):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        shown = repr(long)
+        lines = shown.splitlines()
+        assert max(map(len, lines)) <= columns
+        assert [line.split("  ")[0] for line in lines[2:6]] == list(long.index)
+        assert "… witnesses are cut; those of .witness are whole" in lines
+        assert lines[-1] == "allocations that show it (.better): leximin (asset)"
+        for line, text in zip(lines[2:6], long.witness, strict=True):
+            assert line.endswith("…") != line.endswith(text)
+
+
+def test_the_data_has_the_whole_witness(long):
+    assert long.witness.str.len().max() > 200
+    assert not long.witness.str.contains("…").any()
+    assert str(long) == repr(long)
+
+
+def test_a_notebook_shows_the_beginning_of_a_long_witness_and_one_line_of_an_allocation(long):
+    html = long._repr_html_()
+    assert len(html) < 4000 and "those of .witness are whole" in html
+    assert "smallest level" in html and "nbsp" not in html
+    for text in long.witness:
+        assert escape(text[:150], quote=False) in html
+    assert "are whole" not in long.iloc[[0]]._repr_html_()
+
+
+def test_parts_of_an_audit_are_shown_too(long):
+    assert repr(long[["holds"]]).split() == repr(long[["holds"]].astype(object)).split()
+    assert "witnesses are cut" not in repr(long.iloc[[0]]) and "everything fits" in repr(long.iloc[[0]])
+    assert "Empty" in repr(long.iloc[:0])
+    assert "margin" in repr(long.T) and "margin" in long.T._repr_html_()
+    assert "organisation" in long[["witness"]].__repr__()
+
+
+def test_an_audit_without_a_violation_says_no_more_than_the_table():
+    instance = fairlp.examples.load("wang-figure-1")
+    shown = repr(fairlp.audit(instance, fairlp.allocate(instance, "drfh"), ["feasible", "Pareto-optimal"]))
+    assert len(shown.splitlines()) == 4
+    assert " 0  everything fits" in shown
+
+
+def test_a_lie_that_pays_is_named():
+    instance = fairlp.counterexample("naive-drf", "strategy-proof")
+    shown = repr(fairlp.audit(instance, fairlp.allocate(instance, "naive-drf"), "strategy-proof"))
+    assert shown.splitlines()[-1] == "lies that pay (.misreport): strategy-proof"
+
+
+def test_a_comparison_of_many_users_with_long_names_is_shown_in_part(long):
+    instance = fairlp.Instance.from_arrays(
+        np.ones((100, 2)), np.full((3, 2), 9.0), users=[f"{'group/' * 20}user-{n}" for n in range(100)]
+    )
+    found = fairlp.compare(instance, ["drfh", "tsf"])
+    assert len(repr(found)) < 4000 and len(found._repr_html_()) < 20000
+    assert str(found.index[0]).endswith("user-0")
