@@ -11,9 +11,11 @@ from ..errors import InstanceError
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, log, power
 from ..models.notation.model import Model
+from ..models.trees.guarantees import floors
 from ..tolerances import AT_LIMIT
 from . import max_min, normalisers, region
-from .region import able_users, task_limits, where_runs
+from .limits_of_queues import caps, guarantees
+from .region import able_users, task_limits, where_able, where_runs
 
 #: Proportional fairness.
 DEFAULT = 1.0
@@ -27,7 +29,7 @@ def alpha_fair(instance: Instance, alpha: float = DEFAULT) -> Model:
 
     Maximise Σ φ[n]·s[n]^(1−α)/(1−α), at α = 1 Σ φ[n]·log s[n]; at α = ∞ the smallest s[n] (DRFH, the first round of
     a leximin). Whoever can run nothing has no term. Shares are counted in units of a level that all can have, which
-    changes no optimum and keeps powers within floats.
+    changes no optimum and keeps powers within floats. Guarantees and caps of queues are rows.
 
     Parameters
     ----------
@@ -76,10 +78,19 @@ def _program(instance: Instance, alpha: float, levels: np.ndarray) -> Model:
     g = model.variable("g", n, i, where=where, doc="global dominant share of n on i")
     model.constraint("capacity", (d * g).sum(n) <= c)
     task_limits(model, instance, g.sum(i), max_min.LIMIT, unit=alone, who=able)
+    _limits_of_queues(model, instance, g.sum(i), alone)
     model.define("tasks", gamma * g)
     model.define("capacity_unit", pool)
     model.maximize((phi * utility(g.sum(i) / level, alpha)).sum(n))
     return model
+
+
+def _limits_of_queues(model: Model, instance: Instance, total: Expression, unit: np.ndarray | float = 1.0) -> None:
+    """Add the rows ``guarantee`` and ``cap``, where queues have them; ``total`` is what n has, in units of tasks."""
+    kept = floors(instance)
+    if kept.any():
+        guarantees(model, instance, total, kept, where_able(model, instance), unit=unit)
+    caps(model, instance, total, unit)
 
 
 def utility(share: Expression, alpha: float) -> Expression:
@@ -90,12 +101,21 @@ def utility(share: Expression, alpha: float) -> Expression:
 
 
 def reference(instance: Instance) -> float:
-    """Return the lowest s[n] where every server is divided by weights: a level that all can have at once."""
+    """Return the lowest s[n] where every server is divided by weights: a level that all can have at once.
+
+    No higher than where a cap of a queue is used up.
+    """
     able = able_users(instance)
     if not able.any():
         return 1.0
-    part = instance.gamma().sum(axis=1)[able] / normalisers.dominant(instance)[able]
-    return float(part.min() / instance.user_weights[able].sum())
+    alone = normalisers.dominant(instance)
+    part = instance.gamma().sum(axis=1)[able] / alone[able]
+    level = float(part.min() / instance.user_weights[able].sum())
+    queues = instance.queues
+    if queues is None or not queues.capped.any():
+        return level
+    used = queues.below @ (instance.demands * np.where(able, instance.user_weights * alone, 0.0)[:, None])
+    return float(min(level, (queues.caps[used > 0] / used[used > 0]).min()))
 
 
 def better(instance: Instance, levels: np.ndarray, alpha: float) -> Model:
@@ -121,6 +141,7 @@ def better(instance: Instance, levels: np.ndarray, alpha: float) -> Model:
     x = model.variable("x", n, instance.servers, where=where, doc="tasks of n on i")
     model.constraint("capacity", (d * x).sum(n) <= c)
     task_limits(model, instance, x.sum(instance.servers), max_min.LIMIT, who=able)
+    _limits_of_queues(model, instance, x.sum(instance.servers))
     model.maximize((worth * x.sum(instance.servers)).sum(n))
     return model
 

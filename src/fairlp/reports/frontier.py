@@ -15,6 +15,7 @@ from ..api import allocate
 from ..errors import InstanceError, OversizedTaskWarning, SolverError
 from ..formulations import normalisers
 from ..formulations.alpha_fair import checked
+from ..formulations.limits_of_queues import have_limits
 from ..formulations.region import able_users
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.table import find, find_defined
@@ -27,7 +28,9 @@ ALPHAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, np.inf)
 #: The mechanism whose frontier it is, and those whose place beside it is of interest, where they are defined.
 MECHANISM, BESIDE = "alpha-fair", ("drfh", "ceei", "njc", "psdsf-rdm")
 #: What the bound of the price of fairness takes for granted.
-PREMISE = "one weight for all, and the same largest share for everybody who had the cluster alone"
+PREMISE = (
+    "one weight for all, no guarantees or caps, and the same largest share for everybody who had the cluster alone"
+)
 _STEPS = 2000
 
 
@@ -78,9 +81,9 @@ class Frontier:
 
     @cached_property
     def premise(self) -> bool:
-        """Whether the bound applies: one weight for all, and the same largest level for everybody who was alone."""
+        """Whether the bound applies: one weight, no limits of queues, the same largest level for all who were alone."""
         instance, able = self.instance, able_users(self.instance)
-        if not able.any():
+        if not able.any() or have_limits(instance):
             return False
         alone = np.minimum(instance.gamma().sum(axis=1), instance.task_limits)[able]
         most = alone / normalisers.entitled(instance, normalisers.dominant(instance))[able]

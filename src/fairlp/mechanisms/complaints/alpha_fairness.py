@@ -3,44 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...errors import NotConvergedError, NotDefinedError, SolverError
 from ...formulations.alpha_fair import DEFAULT, alpha_fair, better, checked, reference, with_held_back
+from ...formulations.limits_of_queues import have_limits
 from ...formulations.normalisers import dominant, entitled
 from ...formulations.region import able_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
+from ...models.notation.model import Model
 from ...models.programs.certificate import Verdict
+from ...models.trees.guarantees import floors
 from ...solvers.interior_point import INTERIOR
-from ...tolerances import AT_LIMIT, MEAN_LEVEL, SETTLED_LEVELS, VERIFIED
+from ...tolerances import AGREEMENT, AT_LIMIT, MEAN_LEVEL, SETTLED_LEVELS, VERIFIED
 from ..allocation import Allocation
 from ..capacity import within_capacity
-from ..max_min.methods import leximin_lp
 from ..max_min.rounds import is_one_server
+from ..max_min.trees import require_room
 from ..mechanism import Asked, Mechanism, Outcome, Tasks, run
 from . import proportional
 from .mean_level import Proof, proof
 
 #: Logarithm of the largest power that is computed with.
 _LARGEST_LOG = 600.0
+_SHUT_OUT = "what queues guarantee to others leaves some users nothing, whatever α; they have no term"
+
+
+@dataclass(frozen=True)
+class _Priced(Tasks):
+    """An outcome with the prices of queues' caps, shape (Q, R), where there are some."""
+
+    of_caps: np.ndarray | None = None
 
 
 def optimum(asked: Asked, *, limit: Mechanism) -> Outcome:
     """The optimum through a solver: at 1 as proportional fairness, at ∞ by the rounds of ``limit``, a leximin."""
     alpha = asked_alpha(asked.parameters)
     if alpha == np.inf:
-        method = limit.fastest(asked.instance, {}) if asked.solver == INTERIOR else None
-        rounds = leximin_lp if method is None or method.solves else method.run
-        return rounds(replace(asked, mechanism=limit, parameters={}))
+        method = limit.fastest(asked.instance, {}, solving=asked.solver != INTERIOR)
+        return method.run(replace(asked, mechanism=limit, parameters={}))
+    return _largest_mean(asked, alpha, limit)
+
+
+def _largest_mean(asked: Asked, alpha: float, limit: Mechanism) -> Tasks:
+    """Return the optimum at a finite α."""
     instance = asked.instance
     if not able_users(instance).any():
         nothing = np.zeros((len(instance.users), len(instance.servers)))
         return Tasks(nothing, gap=0.0, certificate=Verdict(True, "nobody can run anything"))
-    if alpha == 1:
+    if alpha == 1 and not have_limits(instance):
         return _certified(asked, _proportional(asked), alpha)
     error: SolverError | None = None
     found: Tasks | None = None
@@ -53,10 +68,31 @@ def optimum(asked: Asked, *, limit: Mechanism) -> Outcome:
     again = _without_held_back(asked, alpha, limit)
     if again is not None and (found is None or _further(again) <= _further(found)):
         return again
+    served = _with_a_chance(instance, limit)
+    if served is not instance:
+        found = _largest_mean(replace(asked, instance=served), alpha, limit)
+        return replace(found, notes=(*found.notes, _SHUT_OUT))
     if found is None:
         assert error is not None
         raise error
     return found
+
+
+def _with_a_chance(instance: Instance, limit: Mechanism) -> Instance:
+    """Return the instance without tasks of whoever guarantees of others leave none: whom max-min fairness gives none.
+
+    Raises
+    ------
+    InstanceError
+        Where guarantees do not fit together.
+    """
+    if not have_limits(instance) or not (kept := floors(instance)).any():
+        return instance
+    require_room(instance, kept)
+    able = able_users(instance)
+    totals = run(limit, instance).totals.to_numpy()
+    none = able & (totals <= AGREEMENT * instance.gamma().sum(axis=1))
+    return instance.derived(task_limits=np.where(none, 0.0, instance.task_limits)) if none.any() else instance
 
 
 def _further(found: Tasks) -> float:
@@ -103,7 +139,7 @@ def _proportional(asked: Asked) -> Tasks:
     return shared(replace(asked, instance=instance))
 
 
-def _through_solver(asked: Asked, alpha: float, held: tuple[np.ndarray, float] | None = None) -> Tasks:
+def _through_solver(asked: Asked, alpha: float, held: tuple[np.ndarray, float] | None = None) -> _Priced:
     """Return the optimum of the model, on merged servers."""
     instance = asked.instance
     _require_floats(instance, alpha)
@@ -113,16 +149,27 @@ def _through_solver(asked: Asked, alpha: float, held: tuple[np.ndarray, float] |
     assert solution.x is not None
     shape = (len(small.users), len(small.servers))
     tasks = within_capacity(small, np.maximum(np.asarray(model.evaluate("tasks", solution.x)).reshape(shape), 0.0))
-    prices = None
+    prices = of_caps = None
     if solution.row_duals is not None:
         block = model.compile().row_block("capacity")
         prices = np.maximum(solution.row_duals[block.slice].reshape(small.capacities.shape), 0.0) / small.pool
+        of_caps = _prices_of_caps(small, model, solution.row_duals)
     notes: tuple[str, ...] = ()
     if servers is not None and servers.merges:
         tasks = tasks[:, servers.of] * servers.factor
         prices = None if prices is None else prices[servers.of]
         notes = (f"solved with {len(small.servers)} servers instead of {len(servers.of)}: identical ones were merged",)
-    return Tasks(tasks, prices=prices, notes=notes, times=solution.times)
+    return _Priced(tasks, prices=prices, notes=notes, times=solution.times, of_caps=of_caps)
+
+
+def _prices_of_caps(instance: Instance, model: Model, duals: np.ndarray) -> np.ndarray | None:
+    """Return what one more unit of each cap is worth by the rows' duals, shape (Q, R); None where no queue has caps."""
+    queues = instance.queues
+    if queues is None or not queues.capped.any():
+        return None
+    block, prices = model.compile().row_block("cap"), np.zeros(queues.caps.shape)
+    prices[queues.capped] = np.maximum(duals[block.slice], 0.0)
+    return prices
 
 
 def _require_floats(instance: Instance, alpha: float) -> None:
@@ -151,7 +198,8 @@ def _with_proof(asked: Asked, found: Tasks, alpha: float) -> Tasks:
     if found.prices is None or not np.isfinite(found.prices).all():
         words = "not proved: the solver gives no duals, so that no prices bound the mean level; certify() proves it"
         return replace(found, entitled=entitled_tasks, gap=None, certificate=None, unproved=words)
-    shown = proof(instance, found.tasks, found.prices, alpha)
+    of_caps = found.of_caps if isinstance(found, _Priced) else None
+    shown = proof(instance, found.tasks, found.prices, alpha, of_caps)
     unproved = ""
     if shown.gap > tolerance(asked.solver):
         unproved = f"not proved: the mean level may be {shown.gap:.1e} of itself below its maximum"
@@ -193,26 +241,32 @@ def prove(allocation: Allocation, exact: bool = False, *, limit: Mechanism) -> V
         raise NotDefinedError("alpha-fair levels are not rational, so there is no exact certificate of them")
     if allocation.residual > VERIFIED:
         return Verdict(False, f"infeasible: a capacity, limit or placement is violated by {allocation.residual:.3g}")
+    missing = floors(allocation.instance) * (1 - VERIFIED) - allocation.totals.to_numpy()
+    if (missing > 0).any():
+        user = allocation.instance.users[int(missing.argmax())]
+        return Verdict(False, f"infeasible: user {user!r} has less than its queues guarantee it")
     alpha = asked_alpha(allocation.parameters)
     if alpha == np.inf:
         assert limit.prove is not None
         return limit.prove(replace(allocation, mechanism=limit.name, parameters={}), False)
-    if not able_users(allocation.instance).any():
-        return Verdict(True, "optimal, proved (nobody can run anything)")
-    return verdict(_shown(allocation, alpha), VERIFIED)
+    return verdict(_shown(allocation, alpha, limit), VERIFIED)
 
 
-def mean_level_gap(allocation: Allocation) -> float:
+def mean_level_gap(allocation: Allocation, *, limit: Mechanism) -> float:
     """Return how far the mean level of an α-fair allocation is from its maximum at most, by a linear program."""
     alpha = asked_alpha(allocation.parameters)
     if alpha == np.inf:
         return 0.0 if allocation.certify().proved else float("inf")
-    return _shown(allocation, alpha).gap if able_users(allocation.instance).any() else 0.0
+    return _shown(allocation, alpha, limit).gap
 
 
-def _shown(allocation: Allocation, alpha: float) -> Proof:
+def _shown(allocation: Allocation, alpha: float, limit: Mechanism) -> Proof:
     """Return what the prices of the linear program at these levels prove."""
     instance: Instance = allocation.instance
+    if (able_users(instance) & (allocation.totals.to_numpy() <= 0)).any():
+        instance = _with_a_chance(instance, limit)
+    if not able_users(instance).any():
+        return Proof(float("nan"), float("nan"), 0.0, np.zeros(instance.capacities.shape))
     small, servers = merge_servers(instance)
     model = better(small, allocation.levels.to_numpy(), alpha)
     solution = model.solve().require_optimal()
@@ -220,4 +274,5 @@ def _shown(allocation: Allocation, alpha: float) -> Proof:
     block = model.compile().row_block("capacity")
     prices = np.maximum(solution.row_duals[block.slice].reshape(small.capacities.shape), 0.0)
     of = np.arange(len(instance.servers)) if servers is None else servers.of
-    return proof(instance, allocation.tasks_array, prices[of], alpha)
+    of_caps = _prices_of_caps(small, model, solution.row_duals)
+    return proof(instance, allocation.tasks_array, prices[of], alpha, of_caps)

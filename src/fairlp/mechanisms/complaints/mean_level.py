@@ -13,7 +13,9 @@ prices p ≥ 0 of what there is. All that there is is worth P, and a mean level 
 the price index. So M(s) ≤ P/Q for every feasible s (Hölder's inequality), with equality at the optimum and its prices.
 
 Whoever is held back by its task limit, which it is worth more to have than it costs, is left out of M and Q, and what
-it costs out of P. The bound is then of the mean level of all others; the sum of utilities is largest when that is.
+it costs out of P. The bound is then of the mean level of all others; the sum of utilities is largest when that is. So
+is whoever has just what queues guarantee it, and is worth less than that costs. A cap of a queue is one more thing that
+has a price: it counts in P, and in what users below the queue cost.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import numpy as np
 from ...formulations import normalisers
 from ...formulations.region import able_users
 from ...models.instances.instance import Instance
+from ...models.trees.guarantees import floors
 from ...tolerances import AT_LIMIT, LEVEL_ROUNDING, SETTLED_LEVELS
 
 
@@ -73,12 +76,14 @@ class Proof:
     @property
     def gap(self) -> float:
         """How far, relatively, the mean level is from its maximum at most."""
-        if np.isnan(self.mean):
+        if np.isnan(self.mean) or self.mean == self.bound == 0:
             return 0.0
         return max(0.0, self.bound / self.mean - 1.0) if self.mean > 0 else float("inf")
 
 
-def proof(instance: Instance, tasks: np.ndarray, prices: np.ndarray, alpha: float) -> Proof:
+def proof(
+    instance: Instance, tasks: np.ndarray, prices: np.ndarray, alpha: float, of_caps: np.ndarray | None = None
+) -> Proof:
     """Return what prices of resources prove of tasks; O(NKR).
 
     Parameters
@@ -89,20 +94,29 @@ def proof(instance: Instance, tasks: np.ndarray, prices: np.ndarray, alpha: floa
     prices : ndarray, shape (K, R)
         Of a unit of a resource, all at least 0; in any unit.
     alpha : float
+    of_caps : ndarray, shape (Q, R), optional
+        Prices of a unit of each queue's caps, in the same unit, 0 where there is none.
     """
     able = able_users(instance)
     phi = instance.user_weights[able]
     unit = (instance.user_weights * normalisers.dominant(instance))[able]
-    level, limit = tasks[able].sum(axis=1) / unit, instance.task_limits[able] / unit
+    level = tasks[able].sum(axis=1) / unit
+    ends = _Ends.of(level, floors(instance)[able] / unit, instance.task_limits[able] / unit, alpha)
     costs = np.where(instance.runnable()[able], instance.demands[able] @ prices.T, np.inf)
-    cost = costs.min(axis=1) * unit
-    held = np.isfinite(limit) & (level >= limit * (1 - AT_LIMIT)) & (alpha < np.inf)
+    cost, spent = costs.min(axis=1), float((_whole(instance) * prices).sum())
+    if of_caps is not None and instance.queues is not None:
+        cost = cost + (instance.demands * (instance.queues.below.T @ of_caps)).sum(axis=1)[able]
+        spent += float((np.where(of_caps > 0, instance.queues.caps, 0.0) * of_caps).sum())
+    cost = cost * unit
+    held = ends.start(phi, level, cost, alpha)
     while True:
-        found = _of_others(phi, level, limit, cost, held, alpha, float((_whole(instance) * prices).sum()))
-        dear = held & (found.worth * (1 + SETTLED_LEVELS) < cost * found.unit)
+        found = _of_others(phi, level, ends.at, cost, held, alpha, spent)
+        # what it costs is more than what its limit is worth, or less than what its guarantee is: one of the others
+        dear = held & ends.full & ~ends.kept & (found.worth * (1 + SETTLED_LEVELS) < cost * found.unit)
+        dear |= held & ends.kept & ~ends.full & (found.worth > cost * found.unit * (1 + SETTLED_LEVELS))
         if not dear.any():
             break
-        held = held & ~dear  # what it costs is more than what its limit is worth: it is one of the others
+        held = held & ~dear
     if held.all():
         return Proof(float("nan"), float("nan"), 0.0, prices * 0.0)
     off = 0.0
@@ -110,6 +124,35 @@ def proof(instance: Instance, tasks: np.ndarray, prices: np.ndarray, alpha: floa
         with np.errstate(divide="ignore", invalid="ignore"):
             off = float(np.nan_to_num(abs(cost * found.unit / found.worth - 1.0), nan=0.0)[~held].max())
     return Proof(found.mean, found.bound, off, prices * found.unit)
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Who has all its tasks (``full``), who has just what is guaranteed (``kept``), and the level where that is."""
+
+    full: np.ndarray
+    kept: np.ndarray
+    at: np.ndarray
+
+    @classmethod
+    def of(cls, level: np.ndarray, least: np.ndarray, most: np.ndarray, alpha: float) -> _Ends:
+        """Return them of levels between what is guaranteed and limits."""
+        if alpha == np.inf:
+            nobody = np.zeros(len(level), dtype=bool)
+            return cls(nobody, nobody, most)
+        full = np.isfinite(most) & (level >= most * (1 - AT_LIMIT))
+        kept = (least > 0) & (level <= least * (1 + AT_LIMIT))
+        return cls(full, kept, np.where(full, most, least))
+
+    def start(self, phi: np.ndarray, level: np.ndarray, cost: np.ndarray, alpha: float) -> np.ndarray:
+        """Return who may be held at an end; where that is everybody, without whoever its guarantee is worth most to."""
+        held = np.asarray(self.full | self.kept)
+        just = self.kept & ~self.full
+        if held.all() and just.any():
+            with np.errstate(divide="ignore"):
+                worth = np.where(just, np.log(phi) - alpha * np.log(level) - np.log(cost), -np.inf)
+            held[int(worth.argmax())] = False
+        return held
 
 
 @dataclass(frozen=True)
@@ -125,7 +168,7 @@ class _Others:
 def _of_others(
     phi: np.ndarray,
     level: np.ndarray,
-    limit: np.ndarray,
+    end: np.ndarray,
     cost: np.ndarray,
     held: np.ndarray,
     alpha: float,
@@ -141,11 +184,13 @@ def _of_others(
     if 0 < alpha < np.inf:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             worth = np.where(level > 0, weights * np.exp(-alpha * (np.log(level) - np.log(mean))), np.inf)
-    left = spent - float(cost[held] @ limit[held])
+    left = spent - float(cost[held] @ end[held])
+    if mean == 0 and left <= LEVEL_ROUNDING * spent:
+        left = 0.0
     index = power_mean((cost / weights)[~held], weights[~held], 1 - 1 / alpha if alpha > 0 else -np.inf)
     bound = left / index if index > 0 else float("inf")
     if held.any():  # what those miss of their limits, beyond the rounding of sums
-        bound += float(worth[held] @ np.maximum(limit * (1 - LEVEL_ROUNDING) - level, 0.0)[held])
+        bound += float(worth[held] @ np.maximum(end * (1 - LEVEL_ROUNDING) - level, 0.0)[held])
     return _Others(mean, bound, worth, mean / left if left > 0 else 1.0)
 
 

@@ -14,6 +14,7 @@ from ...models.instances.requests import Requests, entitlements
 from ...models.notation.model import Model
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT
 from ..allocation import Allocation
+from ..mechanism import Mechanism
 from ..validation import Check, agreement
 from .alpha_fairness import mean_level_gap
 from .complaints import check_complaints
@@ -71,16 +72,17 @@ def check_ceei(check: Check) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
 
-def check_alpha_fair(check: Check) -> pd.DataFrame:
+def check_alpha_fair(check: Check, *, limit: Mechanism) -> pd.DataFrame:
     """Check ``alpha-fair``: its methods and CLARABEL against each other, and each by the prices of a linear program."""
-    runs = {method: check.allocate(method=method) for method in ("interior-point", "convex")}
+    methods = [method for method in check.mechanism.methods if method.is_exact_for(check.instance)]
+    runs = {method.name: check.allocate(method=method.name) for method in methods}
     other = Check(check.instance, check.mechanism, "cvxpy:CLARABEL", check.options)
     runs["convex, CLARABEL"] = other.allocate(method="convex")
-    reference = runs["interior-point"]
+    reference = runs[methods[0].name]
     rows = {}
     for method, found in runs.items():
         row = agreement(check.instance, found, reference)
-        gap = mean_level_gap(found)
+        gap = mean_level_gap(found, limit=limit)
         good = gap <= CONVEX_COMPLAINT and found.residual <= CONVEX_COMPLAINT
         rows[method] = {**row, "agrees": bool(good), "reference": "prices of a linear program", "gap": gap}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")

@@ -71,7 +71,7 @@ def by_programs(asked: Asked, rates: Rates) -> Tasks:
             options=asked.options,
         )
     except SolverError:
-        _require_room(instance, first.has)
+        require_room(instance, first.has)
         raise
     return outcome(instance, result)
 
@@ -84,7 +84,7 @@ def by_filling(asked: Asked, rates: Rates) -> Tasks:
     rows = Rows.of_pool(instance.pool, needs, instance.demands, instance.queues)
     first = _first(instance, rates, count_of(asked.parameters))
     if not (rows.use @ first.has <= rows.room * (1 + AGREEMENT)).all():
-        _require_room(instance, first.has)
+        require_room(instance, first.has)
     totals, history = fill(rates, rows, first)
     tasks = totals[:, None]
     return Tasks(tasks, rounds=rounds_table(instance, history, tasks))
@@ -98,7 +98,7 @@ def _first(instance: Instance, rates: Rates, count: str) -> Stretch:
     return begin(rates, kept, base, instance.task_limits, able_users(instance))
 
 
-def _require_room(instance: Instance, kept: np.ndarray) -> None:
+def require_room(instance: Instance, kept: np.ndarray) -> None:
     """Raise, naming queue and resource, where guarantees do not fit together."""
     model = shortfall(instance, kept)
     found = model.solve().require_optimal().x

@@ -1,0 +1,250 @@
+"""α-fairness with guarantees and caps of queues: by hand, against CVXPY and linear programs, its ends, its proofs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+import fairlp
+from fairlp.errors import FairlpError, InstanceError, NotDefinedError, SolverError
+from fairlp.formulations.alpha_fair import reference
+from fairlp.mechanisms.complaints.mean_level import power_mean, proof
+from fairlp.models.trees.guarantees import floors
+from fairlp.tolerances import AGREEMENT, CONVEX_COMPLAINT, VERIFIED
+from profiles import many
+from tree_instances import for_the_oracle, tree_instance
+
+#: What users are worth at max-min levels, as a multiple of one another, from which on tangents may not converge.
+TOO_FAR = 1e4
+ALPHAS = (0.5, 1.0, 2.0, 4.0)
+
+
+def drawn(seed, **limits):
+    """Return a random instance with guarantees or caps that can be kept, None where none was drawn."""
+    instance = tree_instance(np.random.default_rng(seed), servers=3, **limits)
+    if not instance.queues.has_limits:
+        return None
+    try:
+        fairlp.allocate(instance, "drfh")
+    except InstanceError as error:
+        assert "cannot all be kept" in str(error)
+        return None
+    return instance
+
+
+def program(instance):
+    """Return (A, b, upper bounds of columns, dominant shares of a task), written anew: A·x ≤ b for x[n,i] in a row."""
+    data, _ = for_the_oracle(instance)
+    demands, limits, paths = data["demands"], data["limits"], data["paths"]
+    pool = data["capacities"].sum(axis=0)
+    (n, r), k = demands.shape, len(data["capacities"])
+    total = np.kron(np.eye(n), np.ones(k))
+    rows = [np.kron(demands[:, x], np.eye(k)[i]) for i in range(k) for x in range(r)]
+    right = list(data["capacities"].ravel())
+    for path, caps in data["caps"].items():
+        below = [not path or one == path or one.startswith(f"{path}/") for one in paths]
+        rows += [(demands[:, x] * below) @ total for x in caps]
+        right += list(caps.values())
+    rows += list(total[np.isfinite(limits)]) + list(-total)
+    right += list(limits[np.isfinite(limits)]) + list(-floors(instance))
+    runs = np.ones((n, k), dtype=bool) if data["eligible"] is None else np.asarray(data["eligible"], dtype=bool)
+    runs = runs & ((data["capacities"][None] > 0) | (demands[:, None] == 0)).all(axis=2)
+    share = np.array([max(d[x] / pool[x] for x in range(r) if d[x] > 0) for d in demands])
+    return np.array(rows), np.array(right), np.where(runs.ravel(), np.inf, 0.0), share
+
+
+def largest(instance, worth):
+    """Return the largest Σ worth·x over all that is feasible, by SciPy."""
+    rows, right, upper, _ = program(instance)
+    cost = -np.repeat(worth, len(instance.servers))
+    found = linprog(cost, rows, right, bounds=np.column_stack([np.zeros(len(upper)), upper]))
+    assert found.status == 0
+    return -found.fun
+
+
+def levels(instance, totals):
+    return totals * program(instance)[3] / instance.weights
+
+
+def shared(instance, alpha):
+    """Return the allocation; None where a linear program's solver may fail, as it says: worths too far apart."""
+    try:
+        return fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+    except SolverError:
+        able = fairlp.allocate(instance, "drfh").levels
+        able = able[able > 0]
+        assert instance.queues.capped.any() and (able.max() / able.min()) ** alpha > TOO_FAR
+        return None
+
+
+def drawn_or_none(kind, seed):
+    return drawn(seed, caps="caps" in kind, guarantees="guarantees" in kind)
+
+
+KINDS = st.sampled_from(["caps", "guarantees", "caps and guarantees"])
+
+
+@settings(max_examples=many(25), deadline=None)
+@given(st.integers(0, 10**6), KINDS, st.sampled_from(ALPHAS))
+def test_no_feasible_direction_leads_upwards(seed, kind, alpha):
+    """The first-order condition, by a linear program of SciPy: Σ s^(−α)·ds ≤ 0 for every feasible change."""
+    instance = drawn_or_none(kind, seed)
+    found = None if instance is None else shared(instance, alpha)
+    if found is None:
+        return
+    assert found.residual <= VERIFIED and (found.totals >= floors(instance) * (1 - VERIFIED)).all()
+    totals = found.totals.to_numpy()
+    level = levels(instance, totals)
+    some = level > AGREEMENT
+    worth = np.zeros(len(level))
+    worth[some] = (level[some] / level[some].min()) ** -alpha * program(instance)[3][some]
+    assert largest(instance, worth) <= (worth @ totals) * (1 + VERIFIED)
+    # who has nothing cannot have anything
+    for n in np.flatnonzero(~some):
+        assert largest(instance, np.eye(len(level))[n]) <= CONVEX_COMPLAINT * AGREEMENT
+    assert found.gap <= VERIFIED and found.certificate
+    assert found.certify()
+
+
+@settings(max_examples=many(10), deadline=None)
+@given(st.integers(0, 10**6), KINDS, st.sampled_from(ALPHAS))
+def test_cones_written_here_reach_the_same_mean_level(seed, kind, alpha):
+    instance = drawn_or_none(kind, seed)
+    if instance is None or not fairlp.allocate(instance, "drfh").levels.min() > 0:
+        return
+    found = shared(instance, alpha)
+    if found is None:
+        return
+    ours = levels(instance, found.totals.to_numpy())
+    rows, right, upper, share = program(instance)
+    x = cp.Variable(len(upper), nonneg=True)
+    level = cp.multiply(share / instance.weights, cp.sum(cp.reshape(x, (len(share), -1), order="C"), axis=1))
+    weights = instance.weights / instance.weights.sum()
+    utility = cp.log(level) if alpha == 1 else cp.power(level, 1 - alpha, approx=False) / (1 - alpha)
+    problem = cp.Problem(cp.Maximize(weights @ utility), [rows @ x <= right, x[upper == 0] == 0])
+    try:
+        problem.solve(solver="CLARABEL")
+    except (cp.SolverError, UserWarning):  # a region without an interior is beyond it
+        return
+    theirs = power_mean(np.maximum(level.value, 0.0), weights, 1 - alpha)
+    assert theirs == pytest.approx(power_mean(ours, weights, 1 - alpha), rel=CONVEX_COMPLAINT)
+
+
+@pytest.mark.parametrize("seed", range(many(12)))
+@pytest.mark.parametrize("kind", ["caps", "guarantees", "caps and guarantees"])
+def test_the_ends_are_the_largest_total_and_max_min_fairness(seed, kind):
+    instance = drawn_or_none(kind, seed)
+    if instance is None:
+        return
+    total = levels(instance, fairlp.allocate(instance, "alpha-fair", alpha=0).totals.to_numpy()) @ instance.weights
+    assert total == pytest.approx(largest(instance, program(instance)[3]), rel=VERIFIED)
+    fairest = fairlp.allocate(instance, "drfh").levels.to_numpy()
+    for solver in ("highs", "interior-point"):
+        found = fairlp.allocate(instance, "alpha-fair", alpha="inf", method="convex", solver=solver)
+        assert found.levels.to_numpy() == pytest.approx(fairest, rel=VERIFIED, abs=VERIFIED)
+    assert fairlp.allocate(instance, "alpha-fair", alpha="inf").certify()
+
+
+def three(**queue):
+    return fairlp.Instance.from_arrays([[1.0]] * 3, [[12.0]], queue=["q", "q", None], queues={"q": queue})
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1, 2, 8, np.inf])
+def test_caps_and_guarantees_by_hand(alpha):
+    def totals(**queue):
+        return fairlp.allocate(three(**queue), "alpha-fair", alpha=alpha).totals.tolist()
+
+    assert totals(cap={"resource1": 3}) == pytest.approx([1.5, 1.5, 9], rel=1e-6)
+    assert totals(guarantee={"resource1": 10}) == pytest.approx([5, 5, 2], rel=1e-6)
+    # neither matters where it asks for what is so anyway
+    assert totals(cap={"resource1": 9}, guarantee={"resource1": 7}) == pytest.approx([4, 4, 4], rel=1e-6)
+
+
+def test_one_cap_over_different_users_has_one_price():
+    """Under a cap of 4 alone, users who take 1 and 2 of it: worth per unit of the cap is the same, s^(−α)/d̂."""
+    instance = fairlp.Instance.from_arrays(
+        [[1, 6], [2, 6]], [[60, 60]], queue=["q", "q"], queues={"q": {"cap": {"resource1": 4}}}
+    )
+    found = fairlp.allocate(instance, "alpha-fair", alpha=2)
+    tasks = found.totals.to_numpy()
+    assert tasks[0] + 2 * tasks[1] == pytest.approx(4) and tasks[0] / tasks[1] == pytest.approx(np.sqrt(2), rel=1e-6)
+    assert found.method == "convex" and found.gap <= VERIFIED and found.certify()
+
+
+def test_bounds_hold_for_any_prices_of_caps():
+    rng = np.random.default_rng(3)
+    for seed in range(many(20)):
+        instance = drawn(seed, caps=True)
+        if instance is None:
+            continue
+        able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+        if not (able & ~instance.queues.barred(instance.demands)).any():
+            continue
+        best = fairlp.allocate(instance, "alpha-fair", alpha=2).tasks_array
+        of_caps = np.where(instance.queues.capped, rng.random(instance.queues.caps.shape), 0.0)
+        shown = proof(instance, best, rng.random(instance.capacities.shape), 2, of_caps)
+        assert np.isnan(shown.mean) or shown.mean <= shown.bound * (1 + AGREEMENT)
+
+
+def test_whom_guarantees_leave_nothing_has_no_term():
+    instance = three(guarantee={"resource1": 12})
+    for alpha in (0, 1, 2, np.inf):
+        found = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert found.totals.tolist() == pytest.approx([6, 6, 0]) and found.certify()
+    found = fairlp.allocate(instance, "alpha-fair", alpha=2)
+    assert "leaves some users nothing" in found.notes[0] and not found.unproved
+
+
+def test_what_cannot_be_kept_names_queue_and_resource():
+    instance = three(guarantee={"resource1": 13})
+    for method in ("auto", "convex"):
+        with pytest.raises(InstanceError, match="queue 'q' is guaranteed 13 'resource1', and 1 of 'resource1'"):
+            fairlp.allocate(instance, "alpha-fair", alpha=2, method=method)
+
+
+def test_caps_are_left_to_other_solvers_by_name():
+    assert fairlp.allocate(three(cap={"resource1": 3}), "alpha-fair", alpha=2).method == "convex"
+    assert fairlp.allocate(three(guarantee={"resource1": 9}), "alpha-fair", alpha=2).method == "interior-point"
+    with pytest.raises(NotDefinedError, match="no caps of queues"):
+        fairlp.allocate(three(cap={"resource1": 3}), "alpha-fair", alpha=2, method="interior-point")
+    table = fairlp.validate(three(cap={"resource1": 3}), "alpha-fair", alpha=2)
+    assert table.index.tolist() == ["convex", "convex, CLARABEL"] and table.agrees.all()
+
+
+def test_what_breaks_a_limit_of_a_queue_is_not_certified():
+    for queue, words in (
+        ({"guarantee": {"resource1": 10}}, "queues guarantee"),
+        ({"cap": {"resource1": 3}}, "infeasi"),
+    ):
+        found = fairlp.allocate(three(**queue), "alpha-fair", alpha=2)
+        wrong = replace(found, tasks_array=np.full((3, 1), 4.0))
+        assert not wrong.certify() and words in wrong.certify().message
+        worse = replace(found, tasks_array=found.tasks_array * np.array([[1.0], [1.0], [0.9]]))
+        assert "not proved" in worse.certify().message
+
+
+def test_who_is_worth_more_than_its_guarantee_costs_is_not_left_there():
+    found = fairlp.allocate(three(guarantee={"resource1": 4}), "alpha-fair", alpha=2)
+    assert found.totals.tolist() == pytest.approx([4, 4, 4]) and found.certify()
+    kept = replace(found, tasks_array=np.array([[2.0], [2.0], [8.0]]))
+    assert not kept.certify() and "not proved" in kept.certify().message
+
+
+def test_the_level_of_reference_fits_below_caps():
+    instance = three(cap={"resource1": 0.06})
+    assert reference(instance) == pytest.approx(0.0025)
+    with pytest.raises(FairlpError, match="beyond floats"):
+        fairlp.allocate(instance, "alpha-fair", alpha=1e3)
+
+
+def test_the_frontier_knows_queues_and_its_bound_does_not():
+    found = fairlp.frontier(three(cap={"resource1": 3}), [2])
+    assert found.table.smallest_level.loc[[2, np.inf]].tolist() == pytest.approx([0.125] * 2, rel=1e-6)
+    assert not found.premise and found.table.bound.isna().all() and (found.table.gap <= VERIFIED).all()
+    assert found.markers.index.tolist() == ["drfh"]
