@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pytest
 
 from cli_runner import run
@@ -19,9 +18,7 @@ def test_a_broken_property_ends_with_1_and_one_that_is_kept_or_open_with_0():
 
 @pytest.mark.parametrize(("broken", "code"), [(0, 0), (1, 1)])
 def test_a_broken_promise_ends_with_1(monkeypatch, broken, code):
-    table = pd.DataFrame(
-        {"property": ["p"], "audits": [3], "broken": [broken]}, index=pd.Index(["drf"], name="mechanism")
-    )
+    table = promises.promises(mechanisms=["drf"]).iloc[:1].assign(audited=3, broken=broken)
     monkeypatch.setattr(promises, "promises", lambda *_, **__: table)
     run("promises", code=code)
 

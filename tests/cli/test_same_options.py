@@ -121,3 +121,10 @@ def test_a_search_takes_the_sizes_and_says_what_is_too_small():
     run("counterexample", "drfh", "bottleneck", "--search", "--users", "2", "--servers", "2", "--no-shrink")
     told = run("counterexample", "drfh", "bottleneck", "--search", "--users", "1", code=3).stderr
     assert "2 users" in told
+
+
+def test_promises_says_of_a_refuted_one_that_it_is_broken_and_nothing_else():
+    lines = run("promises", "-m", "tsf").stdout.splitlines()
+    (row,) = [line for line in lines if line.startswith("tsf  ") and "sharing incentive" in line]
+    assert "refuted" in row and "yes" not in row and "stands" not in row
+    assert lines[-1].startswith("tsf breaks 'sharing incentive', promised by Khamse-Ashari et al.")

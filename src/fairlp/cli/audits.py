@@ -236,8 +236,17 @@ def promises(
     """
     from ..auditing.promises import promises as run
 
-    found = run(audits, seed=seed, mechanisms=given_names(mechanisms)).reset_index().set_index("mechanism")
-    report.table(found, "Promises and counterexamples")
+    found = run(audits, seed=seed, mechanisms=given_names(mechanisms))
+
+    def text(console: Console) -> None:
+        from ..auditing.sentences import broken_promises, in_words
+
+        shown = in_words(found).reset_index().set_index("mechanism")
+        report_table(console, shown, "Promises; fairlp counterexample MECHANISM PROPERTY shows an instance that ships")
+        for sentence in broken_promises(found):
+            console.print(sentence)
+
+    report.deliver(text=text, frame=lambda: found.reset_index().set_index("mechanism"))
     if (found["broken"] > 0).any():
         raise typer.Exit(ExitCode.NO)
 
