@@ -55,7 +55,7 @@ def with_held_back(instance: Instance, alpha: float, held: np.ndarray, level: fl
     and still more than to users of that level. So where all of them have all their tasks at its optimum, and what these
     cost is no more than what they are worth to them, it is one of :func:`alpha_fair`.
     """
-    due = instance.user_weights * normalisers.dominant(instance)
+    due = weights(instance) * normalisers.dominant(instance)
     unit = reference(instance)
     return _program(instance, alpha, np.where(held, instance.task_limits / due * (unit / level), unit))
 
@@ -66,8 +66,9 @@ def _program(instance: Instance, alpha: float, levels: np.ndarray) -> Model:
     able = able_users(instance)
     alone = normalisers.dominant(instance)
     model = Model("alpha-fairness", SOURCE, (n, i, r))
-    unit = instance.user_weights * levels
-    phi = model.parameter("phi", n, np.where(able, instance.user_weights, 0.0), "weight of n (0: no term)")
+    own = weights(instance)
+    unit = own * levels
+    phi = model.parameter("phi", n, np.where(able, own, 0.0), "weight of n (0: no term)")
     level = model.parameter("l", n, np.where(able, unit, 1.0), "global dominant share of n at the level of reference")
     d = model.parameter("d_hat", (n, r), normalisers.normalised_demands(instance), "demand of n per dominant one")
     available = instance.capacities * instance.counts[:, None] / instance.pool
@@ -93,6 +94,14 @@ def _limits_of_queues(model: Model, instance: Instance, total: Expression, unit:
     caps(model, instance, total, unit)
 
 
+def weights(instance: Instance) -> np.ndarray:
+    """Return φ[n]; with weights per resource that on the resource that binds it, as DRFH counts."""
+    if instance.weights.ndim == 1:
+        return instance.weights
+    alone = normalisers.dominant(instance)
+    return np.asarray(normalisers.entitled(instance, alone) / alone)
+
+
 def utility(share: Expression, alpha: float) -> Expression:
     """Return u_α of a share: s^(1−α)/(1−α), log s at α = 1."""
     if alpha == 0:
@@ -108,13 +117,13 @@ def reference(instance: Instance) -> float:
     able = able_users(instance)
     if not able.any():
         return 1.0
-    alone = normalisers.dominant(instance)
+    phi, alone = weights(instance), normalisers.dominant(instance)
     part = instance.gamma().sum(axis=1)[able] / alone[able]
-    level = float(part.min() / instance.user_weights[able].sum())
+    level = float(part.min() / phi[able].sum())
     queues = instance.queues
     if queues is None or not queues.capped.any():
         return level
-    used = queues.below @ (instance.demands * np.where(able, instance.user_weights * alone, 0.0)[:, None])
+    used = queues.below @ (instance.demands * np.where(able, phi * alone, 0.0)[:, None])
     return float(min(level, (queues.caps[used > 0] / used[used > 0]).min()))
 
 
@@ -129,12 +138,13 @@ def better(instance: Instance, levels: np.ndarray, alpha: float) -> Model:
     n = instance.users
     able = able_users(instance)
     model = Model("alpha-fairness, first-order condition", "optimality of a concave program", (n, instance.servers))
-    unit = instance.user_weights * normalisers.dominant(instance)
+    phi = weights(instance)
+    unit = phi * normalisers.dominant(instance)
     logs = np.log(np.where(able & (levels > 0), levels, 1.0))
     free = able & (levels * unit < instance.task_limits * (1 - AT_LIMIT))
     lowest = logs[free if free.any() else able].min()
     with np.errstate(over="ignore"):
-        slope = np.where(able, instance.user_weights * np.minimum(np.exp(-alpha * (logs - lowest)), _DEAREST), 0.0)
+        slope = np.where(able, phi * np.minimum(np.exp(-alpha * (logs - lowest)), _DEAREST), 0.0)
     worth = model.parameter("w", n, np.where(able, slope / unit, 0.0), "what one more task of n is worth")
     d, c = region.demands(model, instance), region.capacities(model, instance)
     where = where_runs(model, instance, instance.runnable() & able[:, None])

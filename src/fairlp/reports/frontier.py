@@ -14,7 +14,7 @@ import pandas as pd
 from ..api import allocate
 from ..errors import InstanceError, OversizedTaskWarning, SolverError
 from ..formulations import normalisers
-from ..formulations.alpha_fair import checked
+from ..formulations.alpha_fair import checked, weights
 from ..formulations.limits_of_queues import have_limits
 from ..formulations.region import able_users
 from ..mechanisms.allocation import Allocation, tasks_of
@@ -87,8 +87,9 @@ class Frontier:
             return False
         alone = np.minimum(instance.gamma().sum(axis=1), instance.task_limits)[able]
         most = alone / normalisers.entitled(instance, normalisers.dominant(instance))[able]
-        weights = instance.user_weights[able]
-        return bool(np.ptp(weights) == 0 and np.ptp(most) <= len(instance.servers) * ROUNDING * most.max())
+        return bool(
+            np.ptp(weights(instance)[able]) == 0 and np.ptp(most) <= len(instance.servers) * ROUNDING * most.max()
+        )
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the smallest level against the total share; see :func:`fairlp.plots.plot_frontier`.

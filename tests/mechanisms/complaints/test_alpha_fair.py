@@ -196,6 +196,27 @@ def test_limits_below_all_others_are_kept_and_priced():
     assert found.totals.tolist() == pytest.approx([1, 2], rel=1e-9) and found.gap <= MEAN_LEVEL
 
 
+@pytest.mark.parametrize("seed", range(many(10)))
+def test_weights_per_resource_are_those_of_the_resource_that_binds(seed):
+    """min_r w[n,r]·C[r]/d[n,r] tasks are level 1: the answer is that with one weight a user, that over Γ."""
+    rng = np.random.default_rng(seed)
+    drawn = random_instance(seed, weights=False)
+    each = rng.integers(1, 5, drawn.demands.shape).astype(float)
+    pool = (drawn.capacities * drawn.counts[:, None]).sum(axis=0)
+    due = [
+        min(w[r] * pool[r] / d[r] for r in range(len(pool)) if d[r] > 0)
+        for d, w in zip(drawn.demands, each, strict=True)
+    ]
+    single = drawn.replace(weights=np.array(due) / dominant_shares(drawn))
+    for alpha in (0, 0.5, 1, 2, np.inf):
+        found = fairlp.allocate(drawn.replace(weights=each), "alpha-fair", alpha=alpha)
+        expected = fairlp.allocate(single, "alpha-fair", alpha=alpha)
+        if alpha > 0:
+            assert found.levels.to_numpy() == pytest.approx(expected.levels.to_numpy(), rel=1e-6, abs=1e-12)
+        assert total(found) == pytest.approx(total(expected), rel=1e-6)
+        assert found.certify() and not found.unproved
+
+
 def test_identical_servers_are_merged_and_change_nothing():
     instance = fairlp.Instance.from_arrays([[1, 2], [3, 1], [1, 0]], [[9, 9], [9, 9], [4, 2]])
     merged = fairlp.allocate(instance, "alpha-fair", alpha=2)
@@ -212,10 +233,8 @@ def test_what_is_no_alpha_is_refused(bad):
 
 def test_instances_that_it_is_not_for_are_refused():
     rates = fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], rates=[[2.0]])
-    each = fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], weights=[[1, 2]])
-    for instance, words in ((rates, "rates are given"), (each, "one weight")):
-        with pytest.raises(NotDefinedError, match=words):
-            fairlp.allocate(instance, "alpha-fair", alpha=2)
+    with pytest.raises(NotDefinedError, match="rates are given"):
+        fairlp.allocate(rates, "alpha-fair", alpha=2)
     with pytest.raises(InstanceError, match="alpha is -2"):
         fairlp.allocate(examples.ghodsi(), "alpha-fair", alpha=-2)
     with pytest.raises(NotDefinedError, match="not rational"):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NotConvergedError, NotDefinedError, SolverError
-from ...formulations.alpha_fair import DEFAULT, alpha_fair, better, checked, reference, with_held_back
+from ...formulations.alpha_fair import DEFAULT, alpha_fair, better, checked, reference, weights, with_held_back
 from ...formulations.limits_of_queues import have_limits
 from ...formulations.normalisers import dominant, entitled
 from ...formulations.region import able_users
@@ -132,8 +132,8 @@ def asked_alpha(parameters: Mapping[str, Any]) -> float:
 
 def _proportional(asked: Asked) -> Tasks:
     """Return the optimum at α = 1: users' entitlements are their weights."""
-    weights = asked.instance.user_weights
-    instance = asked.instance.derived(entitlements=weights / weights.sum())
+    phi = weights(asked.instance)
+    instance = asked.instance.derived(weights=phi, entitlements=phi / phi.sum())
     one = asked.solver == INTERIOR and is_one_server(instance)
     shared = proportional.one_server if one else proportional.convex
     return shared(replace(asked, instance=instance))

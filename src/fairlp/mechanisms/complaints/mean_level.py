@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...formulations import normalisers
+from ...formulations.alpha_fair import weights
 from ...formulations.region import able_users
 from ...models.instances.instance import Instance
 from ...models.trees.guarantees import floors
@@ -98,8 +99,8 @@ def proof(
         Prices of a unit of each queue's caps, in the same unit, 0 where there is none.
     """
     able = able_users(instance)
-    phi = instance.user_weights[able]
-    unit = (instance.user_weights * normalisers.dominant(instance))[able]
+    phi = weights(instance)[able]
+    unit = phi * normalisers.dominant(instance)[able]
     level = tasks[able].sum(axis=1) / unit
     ends = _Ends.of(level, floors(instance)[able] / unit, instance.task_limits[able] / unit, alpha)
     costs = np.where(instance.runnable()[able], instance.demands[able] @ prices.T, np.inf)
@@ -177,17 +178,17 @@ def _of_others(
     """Return what prices, at which all that there is is worth ``spent``, prove of those who are not held back."""
     if held.all():
         return _Others(1.0, 1.0, np.full(len(phi), np.inf), 1.0)
-    weights = phi / phi[~held].sum()
-    mean = power_mean(level[~held], weights[~held], 1 - alpha)
+    part = phi / phi[~held].sum()
+    mean = power_mean(level[~held], part[~held], 1 - alpha)
     # of one more s[n], as a part of what raises all levels alike
-    worth = weights if alpha == 0 else np.zeros(len(phi))
+    worth = part if alpha == 0 else np.zeros(len(phi))
     if 0 < alpha < np.inf:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            worth = np.where(level > 0, weights * np.exp(-alpha * (np.log(level) - np.log(mean))), np.inf)
+            worth = np.where(level > 0, part * np.exp(-alpha * (np.log(level) - np.log(mean))), np.inf)
     left = spent - float(cost[held] @ end[held])
     if mean == 0 and left <= LEVEL_ROUNDING * spent:
         left = 0.0
-    index = power_mean((cost / weights)[~held], weights[~held], 1 - 1 / alpha if alpha > 0 else -np.inf)
+    index = power_mean((cost / part)[~held], part[~held], 1 - 1 / alpha if alpha > 0 else -np.inf)
     bound = left / index if index > 0 else float("inf")
     if held.any():  # what those miss of their limits, beyond the rounding of sums
         bound += float(worth[held] @ np.maximum(end * (1 - LEVEL_ROUNDING) - level, 0.0)[held])

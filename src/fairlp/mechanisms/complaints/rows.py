@@ -83,7 +83,7 @@ ROWS = (
             replace(CONVEX, run=ALPHA_FAIR, options=None),
         ),
         _MARKET,
-        (NO_RATES, ONE_WEIGHT),
+        (NO_RATES,),
         options=("alpha",),
         validate=partial(check_alpha_fair, limit=DRFH),
         prove=partial(alpha_fairness.prove, limit=DRFH),
