@@ -176,13 +176,6 @@ def test_classes_have_equal_capacities_and_attributes(classes):
     assert "none" in [text.get_text() for text in figure.axes[-1].texts]
 
 
-def test_few_users_have_colours_and_the_rest_are_together(classes):
-    names = legend_of(plots.plot_allocation(classes))
-    assert len(names) == 14
-    assert names[0] == "18 others"
-    assert names[-1] == "not in use"
-
-
 def test_many_classes_share_a_bar():
     rng = np.random.default_rng(0)
     instance = fairlp.Instance.from_arrays(rng.uniform(0.1, 1, (4, 2)), rng.uniform(2, 40, (60, 2)))
@@ -192,12 +185,6 @@ def test_many_classes_share_a_bar():
     used, pool = allocation.usage.iloc[23:].sum(), instance.capacities[23:].sum(axis=0)
     assert [heights(axis)[-1] for axis in figure.axes] == pytest.approx((used / pool).tolist())
     assert len(tick_labels(plots.plot_allocation(allocation, by="server").axes[-1])) == 60
-
-
-def test_largest_users_come_first_and_ties_in_their_order():
-    instance = examples.load("google-cluster")
-    names = legend_of(plots.plot_allocation(fairlp.allocate(instance, "drfh")))
-    assert names[1:-1] == [f"user{k}" for k in range(12, 0, -1)]
 
 
 def test_shares_of_few_users_are_bars():

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 Found: TypeAlias = "pd.DataFrame | Allocation | Mapping[str, Allocation | None] | Iterable[Allocation]"
 
-#: Users with a colour of their own; the others share one.
-_COLOURED_USERS = 12
+#: Users up to which all have a look of their own; of more, those with a colour are so many, and the others share one.
+_ALL_USERS, _COLOURED_USERS = 13, len(style.COLOURS)
+#: A band of others that is high enough for their number, and the bars up to which there is room for it.
+_ROOM, _NUMBERED = 0.06, 60
 #: Users up to which shares are bars; more are curves.
 _BARS = 20
 _NOTHING = "there is nothing to draw; expected at least one mechanism with an allocation"
@@ -42,7 +44,8 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
     Returns
     -------
     matplotlib.figure.Figure
-        Heights are fractions of the capacity of the class. The 12 users with the largest shares have colours.
+        Heights are fractions of the capacity of the class. Of more than 13 users those nine have colours that take
+        most of some bar; the others are grey, with their number on each bar.
 
     Raises
     ------
@@ -61,10 +64,13 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
     member[np.arange(len(group)), group] = 1
     capacity = member.T @ (instance.capacities * instance.counts[:, None])
     needed = 1.0 if allocation.effort is None else allocation.effort
-    layers = _layers(allocation, (allocation.tasks_array * needed) @ member)
+    tasks = (allocation.tasks_array * needed) @ member
+    layers, rest = _layers(allocation, tasks, capacity)
     figure, axes = style.panels(ax, len(instance.resources), size)
     for r, (axis, resource) in enumerate(zip(axes, map(str, instance.resources), strict=True)):
         _stacked_bars(axis, [(user, used[:, r], look) for user, used, look in layers], capacity[:, r])
+        if len(rest) and size <= _NUMBERED:
+            _number_the_others(axis, tasks[rest] * instance.demands[rest, r][:, None], capacity[:, r])
         unit = instance.units.get(resource)
         axis.set(title=f"{resource} [{unit}]" if unit else resource, ylim=(0, 1.0), ylabel=style.CAPACITY_USED)
         style.name_bars(axis, labels, what)
@@ -166,18 +172,32 @@ def plot_comparison(found: Instance | Found, mechanisms: Sequence[str] | None = 
     return figure
 
 
-def _layers(allocation: Allocation, tasks: np.ndarray) -> list[tuple[str, np.ndarray, dict[str, str]]]:
-    """Return name, use (bars × resources) and look of the users with the largest shares, and of the others together."""
+def _layers(
+    allocation: Allocation, tasks: np.ndarray, capacity: np.ndarray
+) -> tuple[list[tuple[str, np.ndarray, dict[str, str]]], np.ndarray]:
+    """Return name, use (bars × resources) and look of each user with a colour and of the others, and who these are.
+
+    Of many users those have colours that take most of some bar, whatever its size: they are the ones to be seen.
+    """
+    import numpy as np
+
     instance = allocation.instance
     order = _by_share(allocation)
-    own = order if len(order) <= _COLOURED_USERS + 1 else order[:_COLOURED_USERS]
-    used = [tasks[n][:, None] * instance.demands[n] for n in own]
-    layers = [(str(instance.users[n]), used[k], style.bar(k)) for k, n in enumerate(own)]
-    rest = order[len(own) :]
+    rest = order[:0]
+    if len(order) > _ALL_USERS:
+        bars = [
+            np.divide(demand, capacity, out=np.zeros_like(capacity), where=capacity > 0) for demand in instance.demands
+        ]
+        most = np.array([(tasks[n][:, None] * bars[n]).max(initial=0.0) for n in order])
+        ranks = np.argsort(-np.round(most / SAME_LEVEL), kind="stable")
+        order, rest = order[np.sort(ranks[:_COLOURED_USERS])], order[np.sort(ranks[_COLOURED_USERS:])]
+    used = [tasks[n][:, None] * instance.demands[n] for n in order]
+    layers = [(str(instance.users[n]), used[k], style.bar(k)) for k, n in enumerate(order)]
     if len(rest):
         together = tasks[rest].T @ instance.demands[rest]
-        layers.append((f"{len(rest)} others", together, {"facecolor": style.OTHERS}))
-    return layers
+        numbers = ", number on each bar" if len(capacity) <= _NUMBERED else ""
+        layers.append((f"{len(rest)} others{numbers}", together, {"facecolor": style.OTHERS}))
+    return layers, rest
 
 
 def _stacked_bars(axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]], capacity: np.ndarray) -> None:
@@ -195,6 +215,18 @@ def _stacked_bars(axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]
         base += height
     for k in np.flatnonzero(~there):
         axis.annotate("none", (k, 0.01), va="bottom", rotation=90, **style.REMARK)
+
+
+def _number_the_others(axis: Any, used: np.ndarray, capacity: np.ndarray) -> None:
+    """Write into the grey band of each bar how many users share it, where it is high enough."""
+    import numpy as np
+
+    parts = np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0)
+    top = [sum(patch.get_height() for patch in bars) for bars in zip(*list(axis.containers)[1:], strict=True)]
+    for k, band in enumerate(parts.sum(axis=0)):
+        if band > _ROOM:
+            how_many = int((parts[:, k] > SAME_LEVEL).sum())
+            axis.annotate(str(how_many), (k, top[k] - band / 2), va="center", ha="center", size="small")
 
 
 def _rising_curves(axis: Any, frame: pd.DataFrame) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Seconds from which an axis of time is in hours.
 _HOURS = 7200.0
+#: Lines up to which all have a look of their own; of more users, those with a colour are so many, the others are grey.
+_ALL_USERS, _COLOURED_USERS = 13, len(style.COLOURS)
 #: The smallest area of a bubble [points²], and what each factor of ten in tasks adds.
 _AREA, _DECADE = 8.0, 30.0
 
@@ -36,11 +38,14 @@ def plot_user_shares(found: SimulationResult, *, users: Sequence[Any] | None = N
     Returns
     -------
     matplotlib.figure.Figure
+        Of more than 13 users those nine have colours whose dominant share is largest at some time; the others are thin
+        grey lines.
     """
     users = list(found.shares.columns) if users is None else list(users)
     tables = {str(resource): _of(found.usage, resource)[users] for resource in found.utilization.columns}
     tables["dominant share"] = found.shares[users]
-    return _over_time(tables, "share [fraction of the cluster]", "user", ax)
+    others = [] if len(users) <= _ALL_USERS else list(_by_largest(found.shares[users])[_COLOURED_USERS:])
+    return _over_time(tables, "share [fraction of the cluster]", "user", ax, others)
 
 
 def plot_utilization_over_time(found: Comparison, *, ax: Any = None) -> Any:
@@ -192,15 +197,23 @@ def _of(table: pd.DataFrame, resource: Any) -> pd.DataFrame:
     return cast("pd.DataFrame", table.xs(resource, axis="columns", level="resource"))
 
 
-def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any) -> Any:
-    """Draw a panel of lines for each table, columns over time."""
+def _by_largest(table: pd.DataFrame) -> list[Any]:
+    """Return the columns of a table from that with the largest number down, equal ones in their order."""
+    return list(table.max().sort_values(ascending=False, kind="stable").index)
+
+
+def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any, others: Sequence[Any] = ()) -> Any:
+    """Draw a panel of lines for each table, columns over time; ``others`` are columns without a look of their own."""
     figure, axes = style.panels(ax, len(tables), 5)
     end = float(next(iter(tables.values())).index[-1])
     scale, unit = (3600.0, "h") if end >= _HOURS else (1.0, "s")
     for (name, table), axis in zip(tables.items(), axes, strict=True):
-        for k, (column, colour) in enumerate(zip(table.columns, style.places(table.columns), strict=True)):
-            look = style.line(k, colour=colour)
-            axis.plot(table.index.to_numpy() / scale, table[column].to_numpy(), label=str(column), **look)
+        times, shown = table.index.to_numpy() / scale, table.drop(columns=list(others))
+        for k, column in enumerate(others):  # one of them is in the legend for all
+            label = f"{len(others)} others" if k == 0 else "_"
+            axis.plot(times, table[column].to_numpy(), color=style.OTHERS, linewidth=0.5, label=label)
+        for k, (column, colour) in enumerate(zip(shown.columns, style.places(shown.columns), strict=True)):
+            axis.plot(times, shown[column].to_numpy(), label=str(column), **style.line(k, colour=colour))
         axis.set(title=name, xlabel=f"time [{unit}]", ylim=(0, 1.02), xlim=(0, end / scale))
         style.tidy(axis)
     axes[0].set_ylabel(ylabel)

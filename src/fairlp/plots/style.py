@@ -33,6 +33,9 @@ REMARK = {"ha": "center", "size": "small", "color": "#666666"}
 #: Dots an inch of what a notebook stores: sharp on a screen, and in print at half the size.
 DOTS = 144
 
+#: Letters of the name of a bar or curve; of a longer one both ends are shown.
+_LONGEST = 40
+
 SHARE = "global dominant share [fraction of the cluster]"
 CAPACITY_USED = "fraction of capacity in use"
 CLUSTER_USED = "fraction of the cluster in use"
@@ -139,6 +142,7 @@ def grouped_bars(axis: Any, frame: pd.DataFrame) -> None:
 
 def name_bars(axis: Any, labels: list[str], what: str) -> None:
     """Name the bars, slanted where neighbours would meet, and what they are, in lines as wide as the panel."""
+    labels = shortened(labels, _LONGEST)
     axis.set_xticks(range(len(labels)), labels)
     room = letters_across(axis)
     longest = max((len(one) + len(other) for one, other in pairwise(labels)), default=0)
@@ -146,6 +150,20 @@ def name_bars(axis: Any, labels: list[str], what: str) -> None:
         axis.set_xticks(range(len(labels)), labels, rotation=40, ha="right", rotation_mode="anchor")
     axis.set(xlabel=fill(what, round(1.15 * room)), xlim=(-0.6, len(labels) - 0.4))
     open_frame(axis)
+
+
+def shortened(names: list[str], most: int) -> list[str]:
+    """Return both ends of names that are too long, of more letters where they would not be told apart.
+
+    >>> shortened(["organisation/department/user-1", "organisation/department/user-2", "ann"], 12)
+    ['organi…ser-1', 'organi…ser-2', 'ann']
+    """
+    for size in (most, 2 * most):
+        end = (size - 1) // 2
+        short = [one if len(one) <= size else f"{one[: size - 1 - end]}…{one[len(one) - end :]}" for one in names]
+        if len(set(short)) == len(set(names)):
+            return short
+    return list(names)
 
 
 def letters_across(axis: Any) -> float:
@@ -166,6 +184,7 @@ def share_names(axes: list[Any]) -> None:
 def legend(figure: Any, axes: list[Any], *, own: bool, title: str, reverse: bool = False) -> None:
     """Put the legend outside the axes: of the figure, which makes room, if it is ours, else right of the last panel."""
     handles, names = axes[0].get_legend_handles_labels()
+    names = shortened(names, _LONGEST)
     how: dict[str, Any] = {"title": title, "frameon": False, "reverse": reverse}
     if own:
         figure.set_figwidth(figure.get_figwidth() + 0.08 * max([0, *(min(len(name), 50) - 12 for name in names)]))
