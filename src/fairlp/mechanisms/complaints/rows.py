@@ -59,7 +59,7 @@ ROWS = (
         normalisers.containerized,
         (
             replace(EISENBERG_GALE, run=ceei.one_server),
-            by_interior_points(ceei.convex),
+            replace(by_interior_points(ceei.convex), pays=ceei.many_pairs),
             replace(CONVEX, run=ceei.convex),
         ),
         _MARKET,
