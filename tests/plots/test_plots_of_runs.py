@@ -100,6 +100,24 @@ def test_bubbles_are_right_against_up_and_grow_with_the_tasks():
         assert axis.get_xlim() == axis.get_ylim() == (-0.03, 1.03)
 
 
+@pytest.mark.parametrize(
+    ("submitted", "shown"),
+    [([1, 100], ["1", "10", "100"]), ([2, 90000], ["1", "100", "100,000"]), ([7, 9], ["10"]), ([0, 0], ["1"])],
+)
+def test_a_legend_says_how_many_tasks_a_bubble_stands_for(submitted, shown):
+    ratios = pd.DataFrame({"best-fit": [0.9, 0.8], "slots": [0.3, 0.4], "submitted": submitted})
+    (axis,) = plots.plot_completion_ratios(SimpleNamespace(ratios=lambda: ratios)).axes
+    legend = axis.get_legend()
+    assert legend.get_title().get_text() == "tasks submitted"
+    assert [text.get_text() for text in legend.get_texts()] == shown
+    # a user who submitted so many has a bubble of the size that the legend shows
+    numbers = [float(text.replace(",", "")) for text in shown]
+    users = pd.DataFrame({"best-fit": 0.5, "slots": 0.5, "submitted": numbers})
+    (other,) = plots.plot_completion_ratios(SimpleNamespace(ratios=lambda: users)).axes
+    sizes = [float(handle.get_sizes()[0]) for handle in legend.legend_handles]
+    assert sizes == pytest.approx(other.collections[0].get_sizes().tolist())
+
+
 def tracked():
     """Two mechanisms on two servers; ann is away from 10 to 20, and bob from 30 on."""
     instance = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[4, 4], [6, 6]], users=["ann", "bob"])

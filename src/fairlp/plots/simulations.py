@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from . import style
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from ..simulation.experiments import Comparison, Sharing
@@ -88,7 +89,7 @@ def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = N
         look = {"marker": "o", "markersize": 4, **style.line(k)}
         axis.plot(found.index.to_numpy(), found[column].to_numpy(), label=label, **look)
     if best is not None:
-        axis.axvline(best, color=style.OTHERS, linewidth=1, zorder=0)
+        axis.axvline(best, color=style.OTHERS, linewidth=1, zorder=0, label=f"{best} slots")
     axis.set(xlabel="slots of the largest server", ylabel="fraction", ylim=(0, 1))
     style.tidy(axis)
     style.legend(figure, [axis], own=ax is None, title="")
@@ -165,8 +166,8 @@ def plot_completion_ratios(
     Returns
     -------
     matplotlib.figure.Figure
-        The area of a bubble grows with the logarithm of the number of tasks submitted; above the diagonal, ``policy``
-        is better for the user.
+        The area of a bubble grows with the logarithm of the number of tasks submitted, and a legend shows how; above
+        the diagonal, ``policy`` is better for the user.
     """
     ratios = found.ratios()
     return _bubbles(ratios[against], ratios[policy], ratios["submitted"], f"under {against}", f"under {policy}", ax)
@@ -221,14 +222,35 @@ def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any
     return figure
 
 
+def _area(tasks: np.ndarray) -> np.ndarray:
+    """Return the areas of bubbles."""
+    import numpy as np
+
+    return np.asarray(_AREA + _DECADE * np.log10(tasks))
+
+
+def _examples(tasks: np.ndarray) -> list[float]:
+    """Return at most three powers of ten from about the smallest number to about the largest: what bubbles mean."""
+    import numpy as np
+
+    if not len(tasks):
+        return []
+    low, high = (round(float(np.log10(tasks).min())), round(float(np.log10(tasks).max())))
+    return [10.0**power for power in sorted({low, (low + high) // 2, high})]
+
+
 def _bubbles(right: Any, up: Any, tasks: Any, xlabel: str, ylabel: str, ax: Any) -> Any:
     """Draw a bubble for each user, and the diagonal."""
     import numpy as np
 
     figure, (axis,) = style.panels(ax, 1, 4)
-    areas = _AREA + _DECADE * np.log10(np.maximum(tasks.to_numpy(dtype=float), 1.0))
+    submitted = np.maximum(tasks.to_numpy(dtype=float), 1.0)
     axis.plot((0, 1), (0, 1), color="#999999", linewidth=0.8)
-    axis.scatter(right.to_numpy(), up.to_numpy(), areas, color=style.COLOURS[0], alpha=0.5, linewidth=0)
+    look = {"color": style.COLOURS[0], "alpha": 0.5, "linewidth": 0}
+    axis.scatter(right.to_numpy(), up.to_numpy(), _area(submitted), **look)
+    for number in _examples(submitted):
+        axis.scatter([], [], _area(np.array([number])), label=f"{number:,.0f}", **look)
+    axis.legend(title="tasks submitted", title_fontsize="small", fontsize="small", loc="lower right", frameon=False)
     axis.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
     axis.set(xlabel=f"tasks completed {xlabel} [fraction]", ylabel=f"tasks completed {ylabel} [fraction]")
     style.tidy(axis)

@@ -5,6 +5,7 @@ Matplotlib is imported when a figure is made, not before.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from functools import partial
 from io import BytesIO
@@ -54,22 +55,52 @@ def require_format(path: str | Path) -> None:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure that no global state knows; notebooks show it by ``_repr_png_``."""
+    """Return an empty figure that no global state knows; notebooks show it once, where it is the value of a cell."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise PlottingNotAvailableError(
             'figures need matplotlib, which is not installed; pip install "fairlp[plot]"'
         ) from error
+    _heed_the_notebook(Figure)
     figure = Figure(figsize=(width, height), layout="constrained")
     figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
     return figure
 
 
-def _png(figure: Any) -> bytes:
+def _png(figure: Any) -> bytes | None:
+    """Return a figure for a notebook, or None where the notebook draws all figures in formats that it was told."""
+    if _drawn_by_the_notebook(type(figure)):
+        return None
     target = BytesIO()
     figure.savefig(target, format="png", dpi=DOTS)
     return target.getvalue()
+
+
+def _heed_the_notebook(kind: type) -> None:
+    """Let IPython show figures in the formats of ``%config InlineBackend.figure_format``, as importing pyplot does."""
+    shell = _shell()
+    if shell is None or "InlineBackend" not in shell.config or _drawn_by_the_notebook(kind):
+        return
+    from IPython.core.pylabtools import select_figure_formats
+    from matplotlib_inline.config import InlineBackend
+
+    told = InlineBackend.instance(parent=shell)
+    told.shell = shell  # so that it follows what is said later
+    shell.configurables.extend([] if told in shell.configurables else [told])
+    select_figure_formats(shell, told.figure_formats, **told.print_figure_kwargs)  # type: ignore[no-untyped-call]
+
+
+def _shell() -> Any:
+    """Return the notebook's IPython, None where there is none."""
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+
+
+def _drawn_by_the_notebook(kind: type) -> bool:
+    """Whether IPython knows by itself how to show figures."""
+    shell = _shell()
+    formatters = {} if shell is None else shell.display_formatter.formatters
+    return any(kind in formatter.type_printers for name, formatter in formatters.items() if name != "text/plain")
 
 
 def width_for(bars: int) -> float:

@@ -1,0 +1,81 @@
+"""Figures in a notebook are shown once, in the format that the notebook asks for, with pyplot and without it."""
+
+from __future__ import annotations
+
+import pytest
+
+import fairlp
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("nbclient")
+pytest.importorskip("ipykernel")
+
+CELLS = {
+    "an import": "import fairlp\nfound = fairlp.allocate(fairlp.examples.ghodsi(), 'drf')",
+    "as it is": "fairlp.plots.plot_shares(found)",
+    "not the value": "fairlp.plots.plot_shares(found);",
+    "a method": "found.plot()",
+    "svg before pyplot": "%config InlineBackend.figure_format = 'svg'\nfairlp.plots.plot_shares(found)",
+    "png before pyplot": "%config InlineBackend.figure_format = 'png'\nfairlp.plots.plot_shares(found)",
+    "with pyplot": "import matplotlib.pyplot as plt\nfairlp.plots.plot_shares(found)",
+    "axes of pyplot": "figure, axis = plt.subplots()\nfairlp.plots.plot_shares(found, ax=axis);",
+    "svg": "%config InlineBackend.figure_format = 'svg'\nfairlp.plots.plot_shares(found)",
+    "svg, axes of pyplot": "figure, axis = plt.subplots()\nfairlp.plots.plot_shares(found, ax=axis);",
+    "both": "%config InlineBackend.figure_formats = {'svg', 'png'}\nfairlp.plots.plot_shares(found)",
+    "png again": "%config InlineBackend.figure_format = 'png'\nfairlp.plots.plot_shares(found)",
+}
+SHOWN = {
+    "an import": [],
+    "not the value": [],
+    "svg before pyplot": [["image/svg+xml"]],
+    "svg": [["image/svg+xml"]],
+    "svg, axes of pyplot": [["image/svg+xml"]],
+    "both": [["image/png", "image/svg+xml"]],
+}
+
+
+def pictures(cell):
+    """The formats of each output of a cell that is a picture."""
+    kinds = [sorted(kind for kind in one.get("data", {}) if kind.startswith("image/")) for one in cell["outputs"]]
+    return [one for one in kinds if one]
+
+
+def executed(tmp_path, monkeypatch, cells):
+    import nbformat
+    from nbclient import NotebookClient
+
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.delenv("PYTHONWARNINGS", raising=False)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
+    client = NotebookClient(
+        notebook, timeout=100, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    )
+    client.execute()
+    return notebook["cells"]
+
+
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning",
+    "ignore::PendingDeprecationWarning",
+    "ignore::FutureWarning",
+    "ignore::RuntimeWarning",
+    "ignore::ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+)
+def test_every_figure_is_stored_once_in_the_format_that_was_asked_for(tmp_path, monkeypatch):
+    cells = executed(tmp_path, monkeypatch, CELLS.values())
+    shown = {name: pictures(cell) for name, cell in zip(CELLS, cells, strict=True)}
+    assert shown == {name: SHOWN.get(name, [["image/png"]]) for name in CELLS}
+
+
+def test_axes_of_pyplot_belong_to_its_figure_and_others_are_not_known_to_it():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    found = fairlp.allocate(fairlp.examples.ghodsi(), "drf")
+    before = plt.get_fignums()
+    fairlp.plots.plot_shares(found)
+    assert plt.get_fignums() == before
+    figure, axis = plt.subplots()
+    assert fairlp.plots.plot_shares(found, ax=axis) is figure and plt.gcf() is figure
+    assert axis.patches
+    plt.close(figure)
