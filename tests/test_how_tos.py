@@ -11,7 +11,7 @@ from paths import ROOT
 #: Pages of docs/ whose blocks are run; add a page here.
 PAGES = ["editing-models.md", "own-mechanism.md", "own-back-end.md", "own-constraint.md", "report.md"]
 PAGES += ["efficiency-and-fairness.md"]
-PAGES += ["proofs.md"]
+PAGES += ["proofs.md", "pictures.md"]
 PAGES += ["queues.md", "kubernetes.md", "slurm.md", "yarn.md", "mesos.md", "largest.md", "ledger.md", "library.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
