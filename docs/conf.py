@@ -49,6 +49,11 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#1f5f8b", "color-brand-content": "#1f5f8b"},
     "dark_css_variables": {"color-brand-primary": "#7fb8de", "color-brand-content": "#7fb8de"},
 }
+# `sphinx-build -b linkcheck docs build/links` asks every address outside; it needs a network (packaging/RELEASE.md)
+linkcheck_timeout = 30
+linkcheck_retries = 2
+linkcheck_anchors = False
+linkcheck_allowed_redirects = {r"https://doi\.org/.*": r"https?://.*"}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 # ref.python: an attribute may have the name of others, of other classes (`objective`)
