@@ -6,6 +6,8 @@ import doctest
 import re
 from pathlib import Path
 
+import fairlp
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -23,6 +25,14 @@ def test_the_commands_of_ci_are_in_the_readme():
     for name, last in (("main-job", "fairlp compare google-cluster"), ("tests", "pytest -q -n 2")):
         block = re.search(rf"<!-- {name} -->\n```bash\n(.+)\n```", README)
         assert block and block[1].startswith("python3 -m venv .venv && ") and block[1].endswith(last)
+
+
+def test_its_numbers_are_those_of_the_code():
+    assert f"{len(fairlp.mechanisms())} in all" in README
+    assert "three dozen back\n  ends" in README and 33 <= len(fairlp.solvers()) <= 40
+    checker = (ROOT / "src" / "fairlp_check.py").read_text(encoding="utf-8")
+    assert "a checker of 200 lines" in README and len(checker.splitlines()) <= 200
+    assert len(README.splitlines()) <= 80
 
 
 def test_links_lead_somewhere():
