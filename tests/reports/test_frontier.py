@@ -13,6 +13,9 @@ from cli_runner import run
 from fairlp import examples
 from fairlp.errors import InstanceError, NotDefinedError, OversizedTaskWarning
 from fairlp.reports.frontier import bound, gini, jain
+from fairlp.solvers.interior_point import method
+from fairlp.solvers.interior_point.backend import in_series
+from fairlp.study.generators import log_normal
 from fairlp.tolerances import AGREEMENT, MEAN_LEVEL
 from instances import random_instance
 from profiles import many
@@ -107,6 +110,53 @@ def test_an_alpha_that_floats_cannot_hold_is_left_out_with_its_reason():
     found = fairlp.frontier(GHODSI, [1, 1e5])
     assert list(found.failed) == [1e5] and "beyond floats" in found.failed[1e5]
     assert found.table.index.tolist() == [0.0, 1.0, np.inf]
+
+
+@pytest.mark.parametrize("seed", range(many(12)))
+def test_each_point_is_what_it_is_alone(seed):
+    """Found from the last one's, with limits, weights and placement: the same levels, as certain."""
+    instance = random_instance(seed)
+    found = fairlp.frontier(instance, [0.5, 1, 2, 4])
+    for alpha in (0.5, 1, 2, 4):
+        alone = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert found.allocations[alpha].levels.to_numpy() == pytest.approx(alone.levels.to_numpy(), rel=1e-5, abs=1e-12)
+        assert found.allocations[alpha].gap <= MEAN_LEVEL and found.allocations[alpha].certify()
+
+
+def test_points_from_the_last_one_take_fewer_steps(monkeypatch):
+    taken = []
+    plain = method.solve
+
+    def counted(*given, **how):
+        point = plain(*given, **how)
+        taken.append(point.iterations)
+        return point
+
+    monkeypatch.setattr(method, "solve", counted)
+    rng = np.random.default_rng(3)
+    cluster = log_normal(rng, users=40, servers=40, resources=3, weights=(1, 3))
+    busy = log_normal(rng, users=40, servers=40, resources=3, task_limits=(1, 60))
+    alphas = np.geomspace(0.5, 8, 10)
+    for instance in (cluster, busy):
+        for alpha in alphas:
+            fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        alone, number = sum(taken), len(taken)
+        taken.clear()
+        with in_series():
+            for alpha in alphas:
+                fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert len(taken) == number == len(alphas) and sum(taken) < 0.75 * alone
+        taken.clear()
+
+
+def test_a_series_ends_and_takes_no_other_shape():
+    one, other = (log_normal(np.random.default_rng(1), users=n, servers=9, resources=2) for n in (7, 8))
+    with in_series():
+        first = fairlp.allocate(one, "alpha-fair", alpha=2).levels
+        assert fairlp.allocate(other, "alpha-fair", alpha=2).gap <= MEAN_LEVEL
+        again = fairlp.allocate(one, "alpha-fair", alpha=2).levels
+    assert again.to_numpy() == pytest.approx(first.to_numpy(), rel=1e-6)
+    assert fairlp.allocate(one, "alpha-fair", alpha=2).levels.equals(first)
 
 
 def test_bad_input_is_refused():

@@ -20,6 +20,7 @@ from ..formulations.region import able_users
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.table import find, find_defined
 from ..models.instances.instance import Instance
+from ..solvers.interior_point.backend import in_series
 from ..study.statistics import jains_index
 from ..tolerances import AGREEMENT, ROUNDING
 
@@ -198,7 +199,7 @@ def frontier(
     allocations: dict[float, Allocation] = {}
     failed: dict[float, str] = {}
     beside: dict[str, np.ndarray] = {}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), in_series():
         for alpha in wanted:
             try:
                 allocations[alpha] = allocate(instance, MECHANISM, **{**options, "alpha": alpha})

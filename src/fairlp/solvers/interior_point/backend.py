@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -19,6 +21,7 @@ from ..backends.highs import Highs
 from . import INTERIOR, method, sifting
 from .face import Known, expected, known, lifted, on_face, settled
 from .iterate import Step
+from .polishing import polished
 from .pricing import PricingSession
 from .structure import Structure
 
@@ -85,7 +88,10 @@ class InteriorPoint(BaseBackend):
         program = structure.program
         passed = perf_counter()
         deadline = np.inf if options.time_limit is None else begin + options.time_limit
-        point = solve_near(structure, near, deadline, options)
+        series = None if structure.problem.has_level else _SERIES.get()
+        point = solve_near(structure, series[-1] if series else near, deadline, options)
+        if series is not None and point is not None and point.early is not None:
+            series[:] = [Near(replace(point, at=point.early, early=None), structure.level_unit)]
         solved = perf_counter()
         seconds = {"pass": passed - begin, "solve": solved - passed}
         if point is None:
@@ -97,7 +103,7 @@ class InteriorPoint(BaseBackend):
     def answer(self, structure: Structure, at: Step, point: method.Point, seconds: dict[str, float]) -> Solution:
         """Return the certified answer at a point; raise where it is not proved."""
         program, solved = structure.program, perf_counter()
-        columns, duals = structure.vectors(at)
+        columns, duals = polished(program, *structure.vectors(at))
         solution = Solution.of_point(
             program,
             Termination.OPTIMAL,
@@ -131,6 +137,20 @@ class Near:
         if at.x.shape != region.there.shape or at.v.shape != structure.row_unit.shape:
             return None
         return replace(self.point, at=replace(at, t=at.t * (structure.level_unit / self.unit)))
+
+
+#: What a program of terms starts from, none or one, inside :func:`in_series`.
+_SERIES: ContextVar[list[Near] | None] = ContextVar("series", default=None)
+
+
+@contextmanager
+def in_series() -> Iterator[None]:
+    """Start programs of logarithms and powers from the last one's optimum, where users and servers are the same."""
+    token = _SERIES.set([])
+    try:
+        yield
+    finally:
+        _SERIES.reset(token)
 
 
 def solve_near(structure: Structure, near: Near | None, deadline: float, options: Options) -> method.Point | None:

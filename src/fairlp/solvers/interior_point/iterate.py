@@ -27,6 +27,8 @@ _MATTERS = 0.01
 #: How much of every server (or of an upper bound) is given out at the start; the part of its lowest price that a user
 #: has as its value; the part of the smallest X/a that t begins with.
 _GIVEN, _VALUE, _LEVEL = 0.9, 0.5, 0.5
+#: From a point of other terms, prices are such that what is worth most beside its costs costs more by this factor.
+_COVERED = 1.01
 #: With logarithms, costs at the start exceed values by this factor.
 _DEAR = 2.0
 #: What free prices cost beside their equations: small beside anything that matters, large beside rounding.
@@ -290,6 +292,8 @@ def _exactly(exact: Array, close: Array, allowed: Array) -> Array:
 
 def _start_near(problem: Problem, near: Step) -> Step:
     """Return a point of a problem that differs in rows on users, whose lower bounds are lower than they were."""
+    if not problem.has_level:
+        return _start_priced(problem, near)
     rows, region, worth = problem.rows, problem.region, dot(problem.rows.slope, near.v)
     xp = region.xp
     room = rows.sign * (rows.bound + rows.slope * near.t - problem.of_users(region.totals(near.x)))
@@ -299,6 +303,25 @@ def _start_near(problem: Problem, near: Step) -> Step:
     if problem.face is not None:
         u = xp.where(problem.face.equal, 0.0, u)
     return replace(near, u=u, z=near.z / worth, p=near.p / worth, v=near.v / worth)
+
+
+def _start_priced(problem: Problem, near: Step) -> Step:
+    """Return a point of a problem with other terms: the same tasks, what they are worth now, prices that cover that."""
+    rows, region, xp = problem.rows, problem.region, problem.region.xp
+    own = problem.of_users(region.totals(near.x))
+    terms = rows.weight > 0
+    worth = xp.where(terms, rows.weight * own**-rows.alpha, 0.0)
+    unit = dot(worth, own) / dot(xp.where(terms, near.v, 0.0), own)
+    v = xp.where(terms, worth, unit * near.v)
+    lowest, above = region.lowest(region.costs(near.p)), rows.sign > 0
+    # who has a limit is worth no more beyond it than it costs; the prices cover what the others are worth
+    beyond = problem.by_user(-rows.sign * v) - unit * lowest
+    v = xp.where(above, v + xp.maximum(problem.of_users(beyond), 0.0), v)
+    values = problem.by_user(-rows.sign * v)
+    dearest = max(float(xp.max(values / lowest)), unit)
+    p = near.p * (_COVERED * dearest)
+    z = xp.where(region.there, region.priced(p, values), 1.0)
+    return replace(near, u=xp.where(terms, own, near.u), z=z, p=p, v=v)
 
 
 def _start_on(problem: Problem, face: Face) -> Step:

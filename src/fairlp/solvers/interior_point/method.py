@@ -20,6 +20,8 @@ _WEIGHTS, _BETTER = np.linspace(1.0, 0.1, 6).tolist(), 0.001
 #: Centrality correctors of a step: at most so many, while a step is shorter than that; how much longer a step they aim
 #: at, and what part of that they must bring; products are to be within these factors of the aim.
 _CORRECTORS, _SHORT, _LONGER, _GAIN, _LOW, _HIGH = 4, 0.9, 0.5, 0.05, 0.1, 10.0
+#: The error at which a point on the way to an optimum is kept, from which that of other terms may be begun.
+_EARLY = 0.01
 #: The method ends after so many iterations that did not bring the products (once the error is accepted: the error) down
 #: by this factor, or after more that did not bring the error down.
 _PATIENCE, _PROGRESS, _LONGEST = 8, 0.9, 24
@@ -31,13 +33,15 @@ NEARLY = 100.0
 class Point:
     """Where the method ended, in the problem's units, and the largest of gap and residuals there (relative).
 
-    ``inside``: every pair is used a little, so that the point tells the optimal face.
+    ``inside``: every pair is used a little, so that the point tells the optimal face. ``early``: of terms, a point on
+    the way, from which the optimum of other terms is not far.
     """
 
     at: Step
     error: float
     iterations: int
     inside: bool = True
+    early: Step | None = None
 
 
 def solve(
@@ -81,12 +85,12 @@ def _solve_on(there: Home, problem: Problem, deadline: float, start: Step | None
     """Move the problem to a device at the start and the point back at the end; between them only numbers."""
     moved = Moved(problem, there)
     point = _solve(moved.problem, deadline, None if start is None else moved.there(start), within)
-    return None if point is None else replace(point, at=moved.back(point.at))
+    return None if point is None else replace(point, at=moved.back(point.at), early=None)
 
 
 def _solve(problem: Problem, deadline: float, start: Step | None = None, within: float = 0.0) -> Point | None:
     iterate = Iterate(problem, start)
-    best = Point(iterate.at, np.inf, 0)
+    best, early = Point(iterate.at, np.inf, 0), None
     since, reference, lowest, lowered = 0, np.inf, np.inf, 0
     for iteration in range(MOST_ITERATIONS):
         iterate.measure()
@@ -98,8 +102,10 @@ def _solve(problem: Problem, deadline: float, start: Step | None = None, within:
         progress = iterate.mean if best.error > INTERIOR_ACCEPTED else error
         since = 0 if progress < _PROGRESS * reference else since + 1
         reference = progress if since == 0 else reference
+        if early is None and error <= _EARLY and not problem.has_level:
+            early = iterate.at
         if error < best.error:
-            best = Point(iterate.at, error, iteration)
+            best = Point(iterate.at, error, iteration, early=early)
         if error < _PROGRESS * lowest:
             lowest, lowered = error, iteration
         patience = _PATIENCE if best.error > NEARLY * INTERIOR_AIM else 1
