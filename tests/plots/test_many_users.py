@@ -100,4 +100,5 @@ def test_of_many_users_over_time_nine_have_colours_and_one_name_is_of_the_others
         assert len(colours) == 30 and colours.count(style.OTHERS) == 21
         drawn = {line.get_label(): line.get_ydata().tolist() for line in axis.lines if line.get_color() != style.OTHERS}
         assert drawn == {user: shares[user].tolist() for user in users[:9]}
+        assert axis.get_ylim() == (0, pytest.approx(1.1 * 29 / 50))
     assert len(legend_of(plots.plot_user_shares(found, users=users[:13]))) == 13

@@ -208,6 +208,7 @@ def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any
     figure, axes = style.panels(ax, len(tables), 5)
     end = float(next(iter(tables.values())).index[-1])
     scale, unit = (3600.0, "h") if end >= _HOURS else (1.0, "s")
+    top = 1.02 if not others else min(1.1 * max(float(table.max().max()) for table in tables.values()), 1.02)
     for (name, table), axis in zip(tables.items(), axes, strict=True):
         times, shown = table.index.to_numpy() / scale, table.drop(columns=list(others))
         for k, column in enumerate(others):  # one of them is in the legend for all
@@ -215,7 +216,7 @@ def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any
             axis.plot(times, table[column].to_numpy(), color=style.OTHERS, linewidth=0.5, label=label)
         for k, (column, colour) in enumerate(zip(shown.columns, style.places(shown.columns), strict=True)):
             axis.plot(times, shown[column].to_numpy(), label=str(column), **style.line(k, colour=colour))
-        axis.set(title=name, xlabel=f"time [{unit}]", ylim=(0, 1.02), xlim=(0, end / scale))
+        axis.set(title=name, xlabel=f"time [{unit}]", ylim=(0, top), xlim=(0, end / scale))
         style.tidy(axis)
     axes[0].set_ylabel(ylabel)
     style.legend(figure, axes, own=ax is None, title=title)
