@@ -117,6 +117,8 @@ INTERIOR_CENTRING: Final = 1e-6
 #: to the largest that they could be); of a user's tasks, no more than that part on one server is.
 INTERIOR_NOISE: Final = 1e-6
 INTERIOR_NEGLIGIBLE: Final = 1e-13
+#: Of a concave optimum: a column that is in use, and one that would cost something, are told apart by this part.
+INTERIOR_UNCLEAR: Final = 1e-8
 #: Where there are very many pairs, it stops at this gap and goes on with few of them.
 INTERIOR_EARLY: Final = 3e-3
 #: The matrix-free method ends a round when its certified gap, relative, is at most this, unless another is asked for.

@@ -18,10 +18,6 @@ from ...tolerances import COMPLAINT, CONVEX_COMPLAINT
 from ..mechanism import Asked, Tasks
 from .methods import market
 
-#: Entries of the capacity rows, after merging servers, from which tangents take several times as long (measured on all
-#: shapes of the library, 3 × 2 to 40 × 40 and 200 × 5: 2–4 times below, 5–40 times above).
-PAYS_FROM = 1_000
-
 
 def one_server(asked: Asked) -> Tasks:
     """The optimum on one server by Newton's method on prices: the same point as no justified complaints."""
@@ -61,12 +57,6 @@ def convex(asked: Asked) -> Tasks:
         certificate=verdict,
         notes=notes,
     )
-
-
-def many_pairs(instance: Instance) -> bool:
-    """Whether interior points, a dozen milliseconds here, are worth the last digits of tangents, a program each."""
-    small, _ = merge_servers(instance)
-    return int(small.runnable().sum(axis=1) @ (small.demands > 0).sum(axis=1)) >= PAYS_FROM
 
 
 def _solve(instance: Instance, asked: Asked) -> tuple[np.ndarray, np.ndarray | None, Verdict, float | None]:

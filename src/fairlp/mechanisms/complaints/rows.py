@@ -59,7 +59,7 @@ ROWS = (
         normalisers.containerized,
         (
             replace(EISENBERG_GALE, run=ceei.one_server),
-            replace(by_interior_points(ceei.convex), pays=ceei.many_pairs),
+            replace(by_interior_points(ceei.convex), pays=None),
             replace(CONVEX, run=ceei.convex),
         ),
         _MARKET,

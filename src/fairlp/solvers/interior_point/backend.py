@@ -21,11 +21,15 @@ from ..backends.highs import Highs
 from . import INTERIOR, method, sifting
 from .face import Known, expected, known, lifted, on_face, settled
 from .iterate import Step
+from .polishing import polished
 from .pricing import PricingSession
 from .structure import Structure
 
 #: A price is clear when it is that many times the largest that somebody who can be raised could have.
 _CLEAR = 100.0
+#: In a series, terms of the next program are so near that its optimum is found from the last one's: α differs by this
+#: factor at most (measured: ``benchmarks/frontier.py --series``; by more, the start fails now and then).
+_APART = 1.75
 
 
 class InteriorPoint(BaseBackend):
@@ -88,9 +92,9 @@ class InteriorPoint(BaseBackend):
         passed = perf_counter()
         deadline = np.inf if options.time_limit is None else begin + options.time_limit
         series = None if structure.problem.has_level else _SERIES.get()
-        point = solve_near(structure, series[-1] if series else near, deadline, options)
-        if series is not None and point is not None and point.early is not None:
-            series[:] = [Near(replace(point, at=point.early, early=None), structure.level_unit)]
+        point = solve_near(structure, near if series is None else series.near(structure), deadline, options)
+        if series is not None and point is not None:
+            series.keep(structure, point)
         solved = perf_counter()
         seconds = {"pass": passed - begin, "solve": solved - passed}
         if point is None:
@@ -102,7 +106,7 @@ class InteriorPoint(BaseBackend):
     def answer(self, structure: Structure, at: Step, point: method.Point, seconds: dict[str, float]) -> Solution:
         """Return the certified answer at a point; raise where it is not proved."""
         program, solved = structure.program, perf_counter()
-        columns, duals = structure.vectors(at)
+        columns, duals = polished(program, *structure.vectors(at))
         solution = Solution.of_point(
             program,
             Termination.OPTIMAL,
@@ -138,14 +142,37 @@ class Near:
         return replace(self.point, at=replace(at, t=at.t * (structure.level_unit / self.unit)))
 
 
-#: What a program of terms starts from, none or one, inside :func:`in_series`.
-_SERIES: ContextVar[list[Near] | None] = ContextVar("series", default=None)
+@dataclass
+class Series:
+    """What the last program of terms left to start from, and how steep its terms were."""
+
+    last: Near | None = None
+    alpha: float = 1.0
+
+    def near(self, structure: Structure) -> Near | None:
+        """Return what to start from, None where terms are far from the last ones."""
+        apart = _steepest(structure) / self.alpha
+        return self.last if 1 / _APART <= apart <= _APART else None
+
+    def keep(self, structure: Structure, point: method.Point) -> None:
+        """Keep the point on the way, for the next program."""
+        early, self.alpha = point.early, _steepest(structure)
+        self.last = None if early is None else Near(replace(point, at=early, early=None), structure.level_unit)
+
+
+def _steepest(structure: Structure) -> float:
+    """Return the largest α of the terms."""
+    rows = structure.problem.rows
+    return float(rows.alpha[rows.weight > 0].max())
+
+
+_SERIES: ContextVar[Series | None] = ContextVar("series", default=None)
 
 
 @contextmanager
 def in_series() -> Iterator[None]:
-    """Start programs of logarithms and powers from the last one's optimum, where users and servers are the same."""
-    token = _SERIES.set([])
+    """Start programs of logarithms and powers near the last one's optimum, where users and servers are the same."""
+    token = _SERIES.set(Series())
     try:
         yield
     finally:

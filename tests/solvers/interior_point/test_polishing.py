@@ -1,0 +1,112 @@
+"""The last digits of concave optima: degenerate ones, and those where the first guess is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from fairlp import Instance, examples
+from fairlp.models.programs.certificate import certify
+from fairlp.solvers.interior_point import polishing
+from fairlp.solvers.interior_point.polishing import polished
+from instances import random_instance
+from profiles import many
+
+
+def program_of(instance, alpha=1.0):
+    return fairlp.formulate(instance, "alpha-fair", alpha=alpha).compile()
+
+
+def unpolished(program, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr("fairlp.solvers.interior_point.backend.polished", lambda program, x, duals: (x, duals))
+        return program.solve("interior-point")
+
+
+#: A user whose second server would cost what the first does: nobody is there, at no loss.
+DEGENERATE = Instance.from_arrays([[1], [1]], [[3], [3]], eligible=[["server1"], None])
+
+
+def test_a_degenerate_optimum_has_its_last_digits(monkeypatch):
+    figure = examples.load("khamse-ashari-figure-1")
+    before = unpolished(fairlp.formulate(figure, "ceei").compile(), monkeypatch)
+    assert before.verify().gap < 1e-9
+    assert fairlp.allocate(figure, "ceei").totals.to_numpy() == pytest.approx([3, 3, 6], rel=1e-14)
+    for alpha in (0.5, 1, 2, 5):
+        found = fairlp.allocate(DEGENERATE, "alpha-fair", alpha=alpha).totals
+        assert found.tolist() == pytest.approx([3, 3], rel=1e-13)
+
+
+@settings(max_examples=many(60), deadline=None)
+@given(seed=st.integers(0, 10**9), alpha=st.sampled_from([0.5, 1.0, 2.0, 5.0]))
+def test_what_is_polished_is_no_worse_and_nearer(seed, alpha):
+    program = program_of(random_instance(seed, integers=seed % 2 == 0), alpha)
+    found = program.solve("interior-point")
+    certificate = found.verify()
+    assert certificate.is_optimal
+    x, duals = polished(program, found.x, found.row_duals)
+    again = certify(program, x, duals, None)
+    assert again.gap <= certificate.gap and again.primal_residual <= 1e-12
+
+
+def test_what_is_told_wrongly_is_not_taken(monkeypatch):
+    """One column or row too many or too few: the same optimum, or what was there before."""
+    monkeypatch.setattr(polishing, "INTERIOR_UNCLEAR", -1.0)
+    told, better = polishing._System.told, 0
+    for seed in range(6):
+        program = program_of(random_instance(seed, servers=2))
+        before = unpolished(program, monkeypatch)
+        system = polishing._System(program, program.logs)
+        right = told(system, before.x, system.with_limits(before.x, before.row_duals))
+        for which, many_there in enumerate((len(system.kept), len(system.bound))):
+            for k in range(many_there):
+                wrong = list(right)
+                wrong[which] = np.setxor1d(right[which], [k])
+                monkeypatch.setattr(polishing._System, "told", lambda *given, wrong=wrong: wrong)
+                x, duals = polished(program, before.x, before.row_duals)
+                assert x is before.x or certify(program, x, duals, None).gap <= before.verify().gap
+                better += x is not before.x
+        monkeypatch.setattr(polishing._System, "told", told)
+    assert better > 5
+
+
+def test_limits_of_columns_have_prices(monkeypatch):
+    """In no justified complaints a request bounds its column: the first one is worth something, the second nothing."""
+    instance = Instance.from_arrays([[1, 2], [1, 1], [1, 0]], [[6, 9]], task_limits=[1, 2.5, 9])
+    program = fairlp.formulate(instance, "njc").compile()
+    before = unpolished(program, monkeypatch)
+    x, duals = polished(program, before.x, before.row_duals)
+    assert x is not before.x and x.tolist() == pytest.approx([1, 1, 5 / 12], rel=1e-15)
+    assert duals.tolist() == pytest.approx([0.8, 0], rel=1e-14) and certify(program, x, duals, None).gap <= 1e-15
+
+
+def test_what_does_not_suit_is_left(monkeypatch):
+    program = program_of(DEGENERATE)
+    before = unpolished(program, monkeypatch)
+    assert polished(program, before.x, before.row_duals)[0] is not before.x
+    raised = program.replace(row_lower=np.where(np.arange(program.n_rows) == 0, 0.0, program.row_lower))
+    least = program.replace(col_lower=program.col_lower + 1e-3)
+    costs = program.replace(c=program.c + 1e-3)
+    for other in (raised, least, costs):
+        assert polished(other, before.x, before.row_duals)[0] is before.x
+    monkeypatch.setattr(polishing, "MOST_UNKNOWNS", 1)
+    assert polished(program, before.x, before.row_duals)[0] is before.x
+
+
+def test_a_point_that_is_worse_is_not_taken(monkeypatch):
+    program = program_of(DEGENERATE)
+    before = unpolished(program, monkeypatch)
+    for x, duals in ((before.x * 0.999, before.row_duals), (before.x * 1.001, before.row_duals)):
+        monkeypatch.setattr(polishing, "_newton", lambda *given, x=x, duals=duals: (x, duals))
+        assert polished(program, before.x, before.row_duals)[0] is before.x
+
+
+def test_newton_that_leads_nowhere_ends(monkeypatch):
+    program = program_of(DEGENERATE)
+    before = unpolished(program, monkeypatch)
+    system = polishing._System(program, program.logs)
+    for used, full in (([], [0, 1]), ([0], [0, 1]), ([0, 1, 2], [])):
+        assert system.solve(np.array(used, dtype=int), np.array(full, dtype=int), before.x, before.row_duals) is None
