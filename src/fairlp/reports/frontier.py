@@ -170,7 +170,8 @@ def frontier(
     instance : Instance
         One that ``alpha-fair`` is defined for.
     alphas : iterable of float
-        From 0, the largest total share, to infinity, max-min fairness. These two are always there.
+        From 0, the largest total share, to infinity, max-min fairness. These two are always there. Where α are near
+        each other (a factor of 1.75), the interior-point method starts each from the last one's point.
     observed : Allocation, DataFrame of users × servers, or array of that shape, optional
         What runs now, as for :func:`fairlp.audit`, to be put beside.
     **options
