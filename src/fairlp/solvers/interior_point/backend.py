@@ -21,6 +21,7 @@ from ..backends.highs import Highs
 from . import INTERIOR, method, sifting
 from .face import Known, expected, known, lifted, on_face, settled
 from .iterate import Step
+from .polishing import polished
 from .pricing import PricingSession
 from .structure import Structure
 
@@ -105,7 +106,7 @@ class InteriorPoint(BaseBackend):
     def answer(self, structure: Structure, at: Step, point: method.Point, seconds: dict[str, float]) -> Solution:
         """Return the certified answer at a point; raise where it is not proved."""
         program, solved = structure.program, perf_counter()
-        columns, duals = structure.vectors(at)
+        columns, duals = polished(program, *structure.vectors(at))
         solution = Solution.of_point(
             program,
             Termination.OPTIMAL,
