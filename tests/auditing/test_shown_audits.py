@@ -43,6 +43,7 @@ def test_a_notebook_shows_the_beginning_of_a_long_witness_and_one_line_of_an_all
     assert "smallest level" in html and "nbsp" not in html
     for text in long.witness:
         assert escape(text[:150], quote=False) in html
+        assert (escape(text, quote=False) in html) == (len(text) <= 200)
     assert "are whole" not in long.iloc[[0]]._repr_html_()
 
 

@@ -14,6 +14,7 @@ import fairlp
 from cli_runner import run
 from fairlp.auditing.search import Search
 from fairlp.cli import app
+from fairlp.cli.parameters import Oversized, Way
 
 #: What stands behind ``**options`` of a function; ``--option NAME=VALUE`` takes what is not named there.
 BEHIND = {
@@ -89,6 +90,13 @@ def test_what_a_function_takes_its_command_takes_and_the_other_way_round(name):
     if name == "report":
         typed |= {"output"}
     assert typed == python - ONLY_IN_PYTHON.get(name, set())
+
+
+def test_every_option_of_a_way_to_compute_is_one_of_allocate():
+    way = Way("lp", "scipy", False, Oversized.drop, 2.5, ["threads=1", "extra.presolve=off"])
+    more = {"time_limit": 2.5, "threads": 1, "extra": {"presolve": "off"}}
+    assert way.options() == {"method": "lp", "solver": "scipy", "merge": False, "oversized": "drop", **more}
+    assert Way().options() == {"method": "auto", "solver": "highs", "merge": True, "oversized": "divide"}
 
 
 def test_compare_takes_the_options_of_a_way_to_compute():

@@ -91,6 +91,12 @@ def test_numbers_are_whole_however_narrow():
         assert sorted({k for widths in parts for k in widths}) == [0, 1, 2]
 
 
+def test_a_number_of_many_digits_is_whole_and_words_make_room():
+    cells = [["user", "number", "words"], ["ann", "9" * 30, "some " * 20]]
+    (widths,) = fitted(cells, {1}, 60)
+    assert widths == {0: 4, 1: 30, 2: 20}
+
+
 @pytest.mark.parametrize(("said", "width"), [("12", 40), ("no number", WIDEST), ("", WIDEST), ("170", 170)])
 def test_the_environment_says_the_width(said, width, wide, monkeypatch):
     monkeypatch.setenv("COLUMNS", said)
