@@ -1,4 +1,4 @@
-"""Which properties α-fairness has, by α: counterexamples where it lacks them, audits and a proof where it has them."""
+"""Which properties α-fairness has, by α: counterexamples that ship where it lacks them, audits where it has them."""
 
 from __future__ import annotations
 
@@ -6,30 +6,21 @@ import numpy as np
 import pytest
 
 import fairlp
+from fairlp.auditing.by_option import by_option, entries
+from fairlp.auditing.claims import CONDITIONS
 from fairlp.auditing.search import random_instance
+from fairlp.errors import UnknownNameError
 from fairlp.mechanisms.table import TABLE
 from fairlp.tolerances import SHRINKING_MARGIN
 from profiles import many
 
-#: (α, property) → demands, capacities of a small instance that breaks it, found by the search and simplified by it
-BROKEN = {
-    (0.5, "sharing incentive"): ([[1, 1], [1, 0]], [[4, 3]]),
-    (0.5, "envy-free"): ([[1, 1], [1, 0]], [[4, 3]]),
-    (0.5, "strategy-proof"): ([[0, 1], [1, 1]], [[1, 1]]),
-    (0.5, "bottleneck"): ([[2, 1], [1, 1]], [[2, 1], [0, 1]]),
-    (0.5, "global bottleneck"): ([[1, 2], [2, 2]], [[2, 0], [5, 7]]),
-    (0.5, "population-monotonic"): ([[1, 0], [0, 1], [1, 1]], [[1, 1]]),
-    (2, "sharing incentive"): ([[1, 1], [2, 3]], [[1, 0], [5, 8]]),
-    (2, "strategy-proof"): ([[1, 0], [1, 1]], [[4, 3]]),
-    (2, "bottleneck"): ([[2, 1], [0, 1]], [[2, 1], [0, 1]]),
-    (2, "population-monotonic"): ([[1, 0], [0, 1], [1, 1]], [[1, 1]]),
-}
-#: (α, property, on one server only): what is proved in docs/results.md
+#: (property, α) of each instance that ships, found by the search and simplified by it
+BROKEN = [(wanted, one["options"]["alpha"]) for (_, wanted), entry in entries().items() for one in entry["broken"]]
+#: (property, α, condition on instances): what is proved in docs/results.md, or is the max-min mechanism's
 KEPT = [
-    *((alpha, "Pareto-optimal", False) for alpha in (0, 0.5, 2, 5)),
-    *((alpha, "single-resource", False) for alpha in (0.5, 2)),
-    *((alpha, "envy-free", False) for alpha in (1.5, 2, 5)),
-    *((alpha, "sharing incentive", True) for alpha in (1.5, 5)),
+    (wanted, one["alpha"], tuple(entry["conditions"]))
+    for (_, wanted), entry in entries().items()
+    for one in entry["kept"]
 ]
 
 
@@ -37,18 +28,52 @@ def audited(instance, alpha, wanted):
     return fairlp.audit(instance, fairlp.allocate(instance, "alpha-fair", alpha=alpha), [wanted], tries=60).iloc[0]
 
 
-@pytest.mark.parametrize(("alpha", "wanted"), list(BROKEN))
-def test_what_is_broken_has_an_instance_that_shows_it(alpha, wanted):
-    found = audited(fairlp.Instance.from_arrays(*BROKEN[alpha, wanted]), alpha, wanted)
+@pytest.mark.parametrize(("wanted", "alpha"), BROKEN)
+def test_what_is_broken_has_an_instance_that_shows_it(wanted, alpha):
+    instance = fairlp.counterexample("alpha-fair", wanted, options={"alpha": alpha})
+    assert instance.name == f"alpha-fair with alpha = {alpha} breaks {wanted}"
+    found = audited(instance, alpha, wanted)
     assert found.holds is False and found.margin < -SHRINKING_MARGIN
+    entry = entries()["alpha-fair", wanted]
+    if alpha in [one["alpha"] for one in entry["kept"]]:  # it holds under a condition, which this is not in
+        assert not all(CONDITIONS[name](instance) for name in entry["conditions"]) and entry["conditions"]
 
 
 @pytest.mark.filterwarnings("ignore::fairlp.errors.OversizedTaskWarning")
-@pytest.mark.parametrize(("alpha", "wanted", "one"), KEPT)
-def test_what_is_proved_is_found_on_random_instances(alpha, wanted, one):
-    rng = np.random.default_rng(11)
+@pytest.mark.parametrize(("wanted", "alpha", "conditions"), KEPT)
+def test_what_is_proved_is_found_on_random_instances(wanted, alpha, conditions):
+    rng, checked = np.random.default_rng(11), 0
+    servers = 1 if "all run on one server" in conditions else 3
     for _ in range(many(12)):
-        instance = random_instance(rng, TABLE["alpha-fair"], wanted, 4, 1 if one else 3, 3)
-        if one and np.isfinite(instance.task_limits).any():
-            continue
-        assert audited(instance, alpha, wanted).holds is not False
+        instance = random_instance(rng, TABLE["alpha-fair"], wanted, 4, servers, 3)
+        if all(CONDITIONS[name](instance) for name in conditions):
+            checked += 1
+            assert audited(instance, alpha, wanted).holds is not False
+    assert checked
+
+
+def test_the_table_says_for_which_alpha():
+    table = fairlp.promises(mechanisms=["alpha-fair", "ceei"])
+    assert table.by_option["ceei"].eq("").all()
+    ours = table.by_option["alpha-fair"]
+    assert set(ours.index) == {wanted for _, wanted in entries()}
+    assert ours["envy-free"] == "alpha >= 1; no: alpha = 0.5" == by_option("alpha-fair", "envy-free")
+    assert ours["strategy-proof"] == "alpha = inf; no: alpha = 0.5, alpha = 2"
+    assert ours["Pareto-optimal"] == "every alpha"
+    # what is said of the default, 1, and what is said by α agree
+    for _, row in table.loc["alpha-fair"].iterrows():
+        holds = row.by_option.partition(";")[0]
+        assert row.standing.startswith("stands") == (holds in ("alpha = 1", "alpha >= 1", "every alpha", "alpha > 0"))
+
+
+def test_at_infinity_it_is_what_the_max_min_mechanism_promises():
+    fairest = fairlp.promises(mechanisms=["drfh"]).loc["drfh"]
+    kept = {wanted for (_, wanted), entry in entries().items() if {"alpha": "inf"} in entry["kept"]}
+    assert set(fairest.index[fairest.standing.str.startswith("stands")]) == kept - {"sharing incentive"}
+
+
+def test_options_of_no_instance_are_refused_with_those_that_have_one():
+    with pytest.raises(UnknownNameError, match=r"with alpha = 3 breaks 'envy-free' \(known with: alpha = 0.5\)"):
+        fairlp.counterexample("alpha-fair", "envy-free", options={"alpha": 3})
+    with pytest.raises(UnknownNameError, match="known with: none"):
+        fairlp.counterexample("drfh", "envy-free", options={"alpha": 3})

@@ -18,6 +18,7 @@ from ..mechanisms.table import TABLE
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.instance import Instance
 from . import audit
+from .by_option import by_option, with_options
 from .claims import Claim, claims
 from .properties import DYNAMIC, PROPERTIES, known, table
 from .search import Search, random_instance
@@ -82,7 +83,9 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: Sequence[str | Mecha
         * ``standing``: "stands", "stands under its condition" (an instance breaks the property and does not meet the
           condition), "refuted" (an instance that ships breaks the promise), or "not promised";
         * ``audited``: instances with something to check, ``broken``: on how many of them it was broken;
-        * ``counterexample``: the name of one that ships (:func:`counterexample` loads it).
+        * ``counterexample``: the name of one that ships (:func:`counterexample` loads it);
+        * ``by_option``: all that is about the mechanism as it is by default; here, where that depends on an option, for
+          which of its values the property holds, and for which an instance ships that breaks it.
 
     Examples
     --------
@@ -107,9 +110,10 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: Sequence[str | Mecha
                 claim.standing(broken_by) if claim else "not promised",
                 *counts,
                 broken_by.name if broken_by else "",
+                by_option(name, wanted),
             )
     index = pd.MultiIndex.from_tuples(rows, names=["mechanism", "property"])
-    columns = ["promised", "source", "condition", "standing", "audited", "broken", "counterexample"]
+    columns = ["promised", "source", "condition", "standing", "audited", "broken", "counterexample", "by_option"]
     return pd.DataFrame(list(rows.values()), index=index, columns=columns)
 
 
@@ -144,7 +148,8 @@ def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = 
     **how
         Of the search: ``seed`` (the same finds the same instance), ``tries`` (instances to look at, 1000), ``users``,
         ``servers``, ``resources`` (largest sizes: 4, 3, 3), ``lies`` (tried on each, for strategy-proofness, 60),
-        ``shrink`` (True) and ``options`` (of the mechanism).
+        ``shrink`` (True) and ``options`` (of the mechanism). Without ``search``, ``options`` choose among the instances
+        that ship for a mechanism with such options.
 
     Returns
     -------
@@ -166,6 +171,8 @@ def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = 
     if search:
         return Search.of(how).violation(mechanism, property)
     key = (mechanism, known(property))
+    if set(how) == {"options"}:
+        return with_options(*key, how["options"])
     shipped = _shipped()
     if key not in shipped:
         raise UnknownNameError(
