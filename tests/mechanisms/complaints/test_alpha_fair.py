@@ -17,6 +17,7 @@ from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError
 from fairlp.formulations.alpha_fair import alpha_fair, checked, reference
 from fairlp.formulations.normalisers import dominant
 from fairlp.mechanisms.complaints.mean_level import power_mean, proof
+from fairlp.study.generators import log_normal
 from fairlp.tolerances import AGREEMENT, CONVEX_COMPLAINT, MEAN_LEVEL, VERIFIED
 from instances import random_instance
 from profiles import many
@@ -215,6 +216,13 @@ def test_weights_per_resource_are_those_of_the_resource_that_binds(seed):
             assert found.levels.to_numpy() == pytest.approx(expected.levels.to_numpy(), rel=1e-6, abs=1e-12)
         assert total(found) == pytest.approx(total(expected), rel=1e-6)
         assert found.certify() and not found.unproved
+
+
+def test_many_pairs_need_no_table_of_rows_and_columns():
+    """400 × 400: rows times columns would be two hundred million numbers, columns squared far more than there is."""
+    cluster = log_normal(np.random.default_rng(7), users=400, servers=400, resources=3)
+    found = fairlp.allocate(cluster, "alpha-fair", alpha=2)
+    assert found.method == "interior-point" and found.gap <= MEAN_LEVEL
 
 
 def test_identical_servers_are_merged_and_change_nothing():

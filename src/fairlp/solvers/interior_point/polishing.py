@@ -22,6 +22,10 @@ MOST_UNKNOWNS = 600
 _STEPS = 8
 
 
+#: Entries of the rows, most of them 0, up to which they are written out; larger programs are left as they are.
+_MOST_ENTRIES = 20_000_000
+
+
 def polished(program: Program, x: np.ndarray, duals: np.ndarray, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Return point and duals to the last digits where those in reach have fewer, and as they are elsewhere.
 
@@ -38,7 +42,12 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray, threads: int = 
     from threadpoolctl import threadpool_limits
 
     logs = program.logs
-    if logs is None or not _suits(program, logs) or not (logs.arguments(x) > 0).all():
+    if (
+        logs is None
+        or program.n_rows * program.n_columns > _MOST_ENTRIES
+        or not _suits(program, logs)
+        or not (logs.arguments(x) > 0).all()
+    ):
         return x, duals
     with threadpool_limits(threads):
         found = _newton(_System(program, logs), x, duals)
@@ -87,7 +96,8 @@ class _System:
         self.logs, self.columns = logs, program.n_columns
         self.kept = np.unique(logs.A.indices[program.col_upper[logs.A.indices] > 0])
         self.limited = np.flatnonzero(np.isfinite(program.col_upper[self.kept]))
-        limits = np.eye(len(self.kept))[self.limited]
+        limits = np.zeros((len(self.limited), len(self.kept)))
+        limits[np.arange(len(self.limited)), self.limited] = 1.0
         some = np.isfinite(program.row_upper) & (program.row_upper > 0)
         self.finite = np.concatenate([some, np.ones(len(limits), dtype=bool)])
         self.A = np.vstack([program.A[:, self.kept].toarray(), limits])
