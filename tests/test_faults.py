@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import pytest
 
@@ -61,3 +62,9 @@ def test_rooms_files_and_words_choose(script, faults):
     assert {fault.room for fault in script.chosen(faults, ["exact"])} >= {"exact"}
     one = script.chosen(faults, ["models/programs/certificate.py"])
     assert one and {fault.file for fault in one} == {"models/programs/certificate.py"}
+
+
+def test_the_page_counts_what_is_in_the_list(faults):
+    page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+    counted = [int(number) for number in re.findall(r"^\| \S[^*|]* \| (\d+) \|", page, flags=re.MULTILINE)]
+    assert sum(counted) == len(faults) and f"| **all** | {len(faults)} |" in page

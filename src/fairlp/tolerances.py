@@ -109,6 +109,8 @@ WORK_DONE: Final = 2.0**-40
 #: The interior-point method aims at this gap and these residuals, relative, and accepts these where rounding ends it.
 INTERIOR_AIM: Final = 1e-12
 INTERIOR_ACCEPTED: Final = 1e-8
+#: Of logarithms and powers it accepts this, where Newton's method on what is used and full finds a better point.
+INTERIOR_ROUGH: Final = 1e-3
 #: The Cholesky factors of its equations, of unit diagonal, are shifted by as little as this and as much as that.
 INTERIOR_SHIFTS: Final = (1e-14, 1e-4)
 #: It aims at products of no less than this part of what they are.
@@ -118,7 +120,7 @@ INTERIOR_CENTRING: Final = 1e-6
 INTERIOR_NOISE: Final = 1e-6
 INTERIOR_NEGLIGIBLE: Final = 1e-13
 #: Of a concave optimum: a column that is in use, and one that would cost something, are told apart by this part.
-INTERIOR_UNCLEAR: Final = 1e-8
+INTERIOR_UNCLEAR: Final = 1e-10
 #: Where there are very many pairs, it stops at this gap and goes on with few of them.
 INTERIOR_EARLY: Final = 3e-3
 #: The matrix-free method ends a round when its certified gap, relative, is at most this, unless another is asked for.

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import fairlp
 from fairlp import Instance, examples
+from fairlp.errors import NotConvergedError
 from fairlp.models.programs.certificate import certify
 from fairlp.solvers.interior_point import polishing
 from fairlp.solvers.interior_point.polishing import polished
@@ -110,3 +111,21 @@ def test_newton_that_leads_nowhere_ends(monkeypatch):
     system = polishing._System(program, program.logs)
     for used, full in (([], [0, 1]), ([0], [0, 1]), ([0, 1, 2], [])):
         assert system.solve(np.array(used, dtype=int), np.array(full, dtype=int), before.x, before.row_duals) is None
+
+
+@pytest.mark.parametrize("seed", [5, 13, 46, 85])
+def test_where_interior_points_end_early_newton_goes_on(monkeypatch, seed):
+    """At α = 30 worths are many powers of ten apart: 1e-8 from the optimum the equations are used up."""
+    program = program_of(random_instance(seed), 30.0)
+    found = program.solve("interior-point")
+    assert found.method == "interior point" and "then Newton steps" in found.status.message
+    assert found.verify().gap <= 1e-13
+    monkeypatch.setattr("fairlp.solvers.interior_point.backend.polished", lambda program, x, duals: (x, duals))
+    if seed == 13:
+        left = program.solve("interior-point")
+        assert (
+            not left.status.is_optimal and "by HiGHS: the interior-point method's answer is not" in left.status.message
+        )
+    else:
+        with pytest.raises(NotConvergedError, match=r"interior-point did not solve.*nor did HiGHS with tangents; try"):
+            program.solve("interior-point")

@@ -77,7 +77,13 @@ class InteriorPoint(BaseBackend):
             except NotConvergedError as error:
                 reason = str(error)
         left = None if options.time_limit is None else max(options.time_limit - (perf_counter() - begin), 0.0)
-        solution = solve_on(Highs(), program, replace(options, time_limit=left, device=None))
+        try:
+            solution = solve_on(Highs(), program, replace(options, time_limit=left, device=None))
+        except NotConvergedError as error:
+            words = (
+                "nor did HiGHS with tangents; try solver='cvxpy:CLARABEL', or weights and powers that are less apart"
+            )
+            raise NotConvergedError(f"{self.name} did not solve {program.name!r}: {reason}, {words}") from error
         status = replace(solution.status, message=f"{solution.status.message} (by HiGHS: {reason})")
         return replace(solution, solver=self.name, status=status, method=f"HiGHS, {solution.method}"), None
 
@@ -106,11 +112,12 @@ class InteriorPoint(BaseBackend):
     def answer(self, structure: Structure, at: Step, point: method.Point, seconds: dict[str, float]) -> Solution:
         """Return the certified answer at a point; raise where it is not proved."""
         program, solved = structure.program, perf_counter()
-        columns, duals = polished(program, *structure.vectors(at))
+        inside = structure.vectors(at)
+        columns, duals = polished(program, *inside)
         solution = Solution.of_point(
             program,
             Termination.OPTIMAL,
-            f"relative error {point.error:.1e}",
+            f"relative error {point.error:.1e}{'' if columns is inside[0] else ', then Newton steps'}",
             self.name,
             columns,
             duals,
@@ -122,7 +129,8 @@ class InteriorPoint(BaseBackend):
         certificate = solution.verify()
         # on a face, what frozen users have is in the terms of the objective: a gap beside those says little
         beside = certificate.objective_gap if structure.problem.face is not None else None
-        if not certificate.is_optimal or (beside or 0.0) > INTERIOR_ACCEPTED:
+        rough = point.error > INTERIOR_ACCEPTED and (certificate.gap or 0.0) > INTERIOR_ACCEPTED
+        if not certificate.is_optimal or (beside or 0.0) > INTERIOR_ACCEPTED or rough:
             raise NotConvergedError(f"the interior-point method's answer is not proved: {certificate}")
         return solution
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...models.programs.certificate import certify
 from ...models.programs.program import LogTerms, Program
@@ -20,10 +21,6 @@ from ...tolerances import INTERIOR_AIM, INTERIOR_UNCLEAR
 MOST_UNKNOWNS = 600
 #: Newton's steps.
 _STEPS = 8
-
-
-#: Entries of the rows, most of them 0, up to which they are written out; larger programs are left as they are.
-_MOST_ENTRIES = 20_000_000
 
 
 def polished(program: Program, x: np.ndarray, duals: np.ndarray, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
@@ -42,12 +39,7 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray, threads: int = 
     from threadpoolctl import threadpool_limits
 
     logs = program.logs
-    if (
-        logs is None
-        or program.n_rows * program.n_columns > _MOST_ENTRIES
-        or not _suits(program, logs)
-        or not (logs.arguments(x) > 0).all()
-    ):
+    if logs is None or not _suits(program, logs) or not (logs.arguments(x) > 0).all():
         return x, duals
     with threadpool_limits(threads):
         found = _newton(_System(program, logs), x, duals)
@@ -96,14 +88,13 @@ class _System:
         self.logs, self.columns = logs, program.n_columns
         self.kept = np.unique(logs.A.indices[program.col_upper[logs.A.indices] > 0])
         self.limited = np.flatnonzero(np.isfinite(program.col_upper[self.kept]))
-        limits = np.zeros((len(self.limited), len(self.kept)))
-        limits[np.arange(len(self.limited)), self.limited] = 1.0
+        limits = sp.eye_array(len(self.kept), format="csr")[self.limited]
         some = np.isfinite(program.row_upper) & (program.row_upper > 0)
-        self.finite = np.concatenate([some, np.ones(len(limits), dtype=bool)])
-        self.A = np.vstack([program.A[:, self.kept].toarray(), limits])
+        self.finite = np.concatenate([some, np.ones(len(self.limited), dtype=bool)])
+        self.A = sp.vstack([program.A[:, self.kept], limits], format="csr")
         upper = np.concatenate([program.row_upper, program.col_upper[self.kept[self.limited]]])
         self.bound = np.where(self.finite, upper, 1.0)
-        self.L = logs.A[:, self.kept].toarray()
+        self.L = logs.A[:, self.kept].tocsc()
 
     def with_limits(self, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
         """Return the prices of the rows, and of limits: what their columns gain beyond what they cost."""
@@ -136,7 +127,7 @@ class _System:
         """Return a point and prices where what is used is stationary and what is full is; None where Newton fails."""
         from scipy.linalg import lstsq
 
-        columns, rows = self.kept[used], self.A[np.ix_(full, used)]
+        columns, rows = self.kept[used], self.A[full][:, used].toarray()
         at, costs = np.zeros(self.columns), np.zeros(len(prices))
         at[columns], costs[full] = x[columns], prices[full]
         best = np.inf
@@ -161,7 +152,7 @@ class _System:
     def _curved(self, x: np.ndarray, used: np.ndarray, units: _Units) -> np.ndarray:
         """Return how the gradient changes with the columns, each in its unit."""
         z = self.logs.arguments(x)
-        scaled = self.L[:, used] * units.column[used]
+        scaled = self.L[:, used].toarray() * units.column[used]
         curvature = -self.logs.alpha * self.logs.slopes(z) / z
         changes: np.ndarray = (scaled.T * curvature) @ scaled / (units.gradient * units.column)[used][:, None]
         return changes
