@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from notebook_runner import execute_in_kernel, quiet_jupyter
 from profiles import PROFILE
 
 pytest.importorskip("matplotlib")
@@ -36,17 +37,6 @@ PERSONAL = {
     "a temporary kernel file": r"ipykernel_\d+",
 }
 
-#: Deprecations inside Jupyter and ZeroMQ, their event loop on Windows, and sockets that they leave to the garbage
-#: collector are not ours to mend. A kernel is a process of its own: this hides no warning of a notebook.
-quiet_jupyter = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning",
-    "ignore::PendingDeprecationWarning",
-    "ignore::FutureWarning",
-    "ignore::RuntimeWarning",
-    "ignore::ResourceWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-)
-
 
 def load(path):
     return json.loads(path.read_text(encoding="utf-8"))
@@ -65,25 +55,17 @@ def text_of(output):
 def execute(path, folder, monkeypatch):
     """Return a copy of the notebook, executed in ``folder``; the first error of a cell is raised with its traceback."""
     import nbformat
-    from nbclient import NotebookClient
 
     # a private folder, so that nobody's own configuration plays a part
     with tempfile.TemporaryDirectory(prefix="nb", ignore_cleanup_errors=True) as private:
-        for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR"):
-            monkeypatch.setenv(name, private)
-        monkeypatch.delenv("PYTHONWARNINGS", raising=False)
         copy = Path(shutil.copy(path, private))
         notebook = nbformat.read(copy, as_version=4)
         nbformat.validate(notebook)
-        how = {"timeout": SECONDS_PER_CELL, "kernel_name": "python3", "resources": {"metadata": {"path": str(folder)}}}
+        how = {"timeout": SECONDS_PER_CELL}
         if PROFILE != NIGHTLY:
             how["skip_cells_with_tag"] = NIGHTLY
             shorten(notebook)
-        try:
-            NotebookClient(notebook, **how).execute()
-        except RuntimeError:  # no kernel: another process may have taken its port in between; once more
-            NotebookClient(notebook, **how).execute()
-    return notebook
+        return execute_in_kernel(notebook, folder, private, monkeypatch, **how)
 
 
 def shorten(notebook):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fairlp
+from notebook_runner import execute_in_kernel, quiet_jupyter
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("nbclient")
@@ -40,31 +41,11 @@ def pictures(cell):
     return [one for one in kinds if one]
 
 
-def executed(tmp_path, monkeypatch, cells):
-    import nbformat
-    from nbclient import NotebookClient
-
-    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR"):
-        monkeypatch.setenv(name, str(tmp_path))
-    monkeypatch.delenv("PYTHONWARNINGS", raising=False)
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
-    client = NotebookClient(
-        notebook, timeout=100, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
-    )
-    client.execute()
-    return notebook["cells"]
-
-
-@pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning",
-    "ignore::PendingDeprecationWarning",
-    "ignore::FutureWarning",
-    "ignore::RuntimeWarning",
-    "ignore::ResourceWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-)
+@quiet_jupyter
 def test_every_figure_is_stored_once_in_the_format_that_was_asked_for(tmp_path, monkeypatch):
-    cells = executed(tmp_path, monkeypatch, CELLS.values())
+    nbformat = pytest.importorskip("nbformat")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS.values()])
+    cells = execute_in_kernel(notebook, tmp_path, tmp_path, monkeypatch, timeout=100)["cells"]
     shown = {name: pictures(cell) for name, cell in zip(CELLS, cells, strict=True)}
     assert shown == {name: SHOWN.get(name, [["image/png"]]) for name in CELLS}
 
