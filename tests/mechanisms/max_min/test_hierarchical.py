@@ -51,6 +51,13 @@ def test_a_flat_tree_of_products_gives_the_queue_of_the_blocked_leaf_less():
     assert fairlp.allocate(starved(), "h-drf-collapsed").totals["b"] == pytest.approx(1 / 3)
 
 
+def test_a_row_that_is_nearly_used_up_stops_nobody():
+    """Cpu ends first, with 100.5 of 101 of the memory in use; the rest is for who needs memory alone."""
+    instance = fairlp.Instance.from_arrays([[1, 0], [1, 1], [0, 1]], [[100, 101]], queue=["p", "q", "r"])
+    for method in fairlp.mechanisms("h-drf").method_names:
+        assert fairlp.allocate(instance, "h-drf", method=method).totals.tolist() == pytest.approx([50, 50, 51])
+
+
 @pytest.mark.parametrize("seed", range(many(100)))
 def test_equal_to_an_oracle_round_by_round(seed):
     """2,000 random trees at night (100 by day), on one server and on several, with limits, caps and guarantees."""
