@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 import traceback
 import warnings
@@ -17,12 +18,14 @@ import typer
 from typer.core import TyperGroup
 
 from .._version import __version__
-from ..errors import FairlpError, FairlpWarning, SolverError
+from ..errors import FairlpError, FairlpWarning, FileFormatError, SolverError
 from ..models.files.whole_files import home
 from .late import import_late
 
 #: Longest message that is printed, in characters; a longer one is cut in its middle.
 MOST_LETTERS = 2000
+#: Parameters of commands that name a file which is written.
+_WRITTEN = frozenset({"output", "plot", "proof", "save_jobs", "write"})
 #: What is raised when the command line is not understood; typer has no name of its own for it.
 _UsageError: Any = typer.BadParameter.__bases__[0]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -97,9 +100,9 @@ class Commands(typer.Typer):
         def registered(command: _Function) -> _Function:
             @wraps(command)
             def at_home(**given: Any) -> Any:
-                return command(
-                    **{key: home(value) if isinstance(value, Path) else value for key, value in given.items()}
-                )
+                given = {key: home(value) if isinstance(value, Path) else value for key, value in given.items()}
+                _keep_what_is_read(given)
+                return command(**given)
 
             register(at_home)
             return command
@@ -152,6 +155,18 @@ def main() -> None:
             raise SystemExit(ExitCode.INPUT) from None
         tell("error", f"unexpected {type(error).__name__}; this is a bug in fairlp, please report it with the above")
         raise SystemExit(ExitCode.BUG) from None
+
+
+def _keep_what_is_read(given: dict[str, Any]) -> None:
+    """Raise where an answer would replace a file that the command reads."""
+    files = {name: home(value) for name, value in given.items() if isinstance(value, str | Path)}
+    files = {name: path for name, path in files.items() if os.path.isfile(path)}
+    for name in _WRITTEN & files.keys():
+        if any(os.path.samefile(files[name], files[other]) for other in files.keys() - _WRITTEN):
+            raise FileFormatError(
+                f"{str(files[name])!r} is what this command reads, and its answer would replace it; choose another "
+                f"file for --{name.replace('_', '-')}"
+            )
 
 
 def tell(kind: str, message: str) -> None:
