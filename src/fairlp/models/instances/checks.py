@@ -80,11 +80,48 @@ def matrix(given: Any, what: str, columns: int | None = None) -> np.ndarray:
     try:
         array = np.array(given, dtype=float)
     except (TypeError, ValueError) as error:
-        raise InstanceError(f"{what} are not all numbers ({error}); expected a table of numbers") from None
+        raise InstanceError(
+            f"{what} are not all numbers ({_no_number(given) or error}); expected a table of numbers"
+        ) from None
     if array.ndim != 2 or (columns is not None and array.shape[1] != columns):
         expected = "two dimensions" if columns is None else f"shape (…, {columns}), one column for each resource"
         raise InstanceError(f"{what} have shape {array.shape}; expected {expected}")
     return array
+
+
+def _no_number(given: Any, names: Index | None = None) -> str:
+    """Return which entry of a list or table is no number, or which row is of another length; nothing if none is."""
+    if hasattr(given, "to_numpy"):
+        given = given.to_numpy()
+    rows = list(given) if _several(given) else [given]
+    lengths = []
+    for k, row in enumerate(rows):
+        listed = _several(row)
+        at = (
+            f"in row {k + 1}"
+            if names is None
+            else f"of {names.name} {names[k]!r}"
+            if k < len(names)
+            else f"in entry {k + 1}"
+        )
+        cells = list(row) if listed else [row]
+        lengths.append(len(cells))
+        for column, cell in enumerate(cells):
+            try:
+                float(0 if cell is None else cell)
+            except (TypeError, ValueError):
+                return f"{cell.item() if isinstance(cell, np.generic) else cell!r} {at}" + (
+                    f", column {column + 1}" if listed else ""
+                )
+        if lengths[0] != lengths[-1]:
+            return f"row {k + 1} has {lengths[-1]} entries, and row 1 has {lengths[0]}"
+    return ""
+
+
+def _several(given: Any) -> bool:
+    return (
+        given.ndim > 0 if isinstance(given, np.ndarray) else isinstance(given, Iterable) and not isinstance(given, str)
+    )
 
 
 def amounts(array: np.ndarray, what: str, rows: Names, columns: Names, row: str, column: str) -> None:
@@ -108,12 +145,11 @@ def _what_to_do(value: float) -> str:
 
 def vector(given: Any, size: int, what: str, names: Index) -> np.ndarray:
     """Return one float for each label."""
+    given = _in_order(given, f"{what}s", names)
     try:
-        array = np.array(_in_order(given, f"{what}s", names), dtype=float)
+        array = np.array(given, dtype=float)
     except (TypeError, ValueError) as error:
-        if isinstance(error, InstanceError):
-            raise
-        raise InstanceError(f"{what}s are not all numbers ({error})") from None
+        raise InstanceError(f"{what}s are not all numbers ({_no_number(given, names) or error})") from None
     if array.shape != (size,):
         raise InstanceError(f"{what}s have shape {array.shape}; expected ({size},), one for each of {_few(names)}")
     return array
@@ -128,12 +164,11 @@ def weights(given: Any, demands: np.ndarray, users: Index, resources: Index) -> 
     """Return weights N or N×R: finite and > 0 (0 only on a resource that the user does not demand)."""
     if given is None:
         return np.ones(len(users))
+    given = _in_order(given, "weights", users, resources)
     try:
-        array = np.array(_in_order(given, "weights", users, resources), dtype=float)
+        array = np.array(given, dtype=float)
     except (TypeError, ValueError) as error:
-        if isinstance(error, InstanceError):
-            raise
-        raise InstanceError(f"weights are not all numbers ({error})") from None
+        raise InstanceError(f"weights are not all numbers ({_no_number(given, users) or error})") from None
     if array.shape not in ((len(users),), demands.shape):
         raise InstanceError(
             f"weights have shape {array.shape}; expected ({len(users)},), one for each user, or {demands.shape}, "
@@ -180,10 +215,20 @@ def rates(given: Any, users: Index, servers: Index) -> np.ndarray | None:
     return array
 
 
-def counts(given: Any, servers: Index) -> np.ndarray:
-    """Return the numbers of identical servers, whole and >= 1."""
-    if given is None:
-        return np.ones(len(servers), dtype=np.int64)
+def counts(given: Any, servers: Index, capacities: np.ndarray, resources: Names) -> np.ndarray:
+    """Return the numbers of identical servers, whole and >= 1; all that they have together is finite."""
+    found = np.ones(len(servers), dtype=np.int64) if given is None else _counts(given, servers)
+    with np.errstate(over="ignore"):
+        endless = np.isinf(found @ capacities)
+    if endless.any():
+        raise InstanceError(
+            f"all servers together have more of resource {resources[int(np.argmax(endless))]!r} than a float holds; "
+            "give demands and capacities of it in a larger unit"
+        )
+    return found
+
+
+def _counts(given: Any, servers: Index) -> np.ndarray:
     array = vector(given, len(servers), "count", servers)
     wrong = ~(np.isfinite(array) & (array >= 1) & (array == np.floor(array)) & (array < LARGEST_WHOLE))
     if wrong.any():

@@ -171,7 +171,7 @@ class Instance(AllocationProblem):
             capacities=c,
             rates=given_rates,
             units=checks.units(units, r),
-            counts=checks.counts(counts, i),
+            counts=checks.counts(counts, i, c, r),
             weights=checks.weights(weights, d, n, r),
             task_limits=checks.task_limits(task_limits, n),
             eligible=EVERYWHERE if allowed is None else allowed,

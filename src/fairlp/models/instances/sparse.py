@@ -113,7 +113,7 @@ class SparseInstance(AllocationProblem):
             resources=r,
             demands=d,
             capacities=c,
-            counts=checks.counts(counts, i),
+            counts=checks.counts(counts, i, c, r),
             weights=checks.weights(weights, d, n, r),
             task_limits=checks.task_limits(task_limits, n),
             eligible=there,

@@ -24,9 +24,9 @@ def indices_and_tables(
     if _one_server(capacities):
         capacities = [capacities]
     named = (
-        _first(users, labels_on(demands, 0)),
-        _first(servers, labels_on(capacities, 0)),
-        _first(resources, labels_on(demands, 1), labels_on(capacities, 1)),
+        _first("users", users, labels_on(demands, 0)),
+        _first("servers", servers, labels_on(capacities, 0)),
+        _first("resources", resources, labels_on(demands, 1), labels_on(capacities, 1)),
     )
     kinds = (("n", "user"), ("i", "server"), ("r", "resource"))
     n, i, r = (
@@ -49,8 +49,10 @@ def indices_and_tables(
     return n, i, r, d, c
 
 
-def _first(given: Any, *carried: Any) -> Any:
+def _first(what: str, given: Any, *carried: Any) -> Any:
     """Return the labels that were given, else those that a table carries, a default index last."""
+    if isinstance(given, str):
+        raise InstanceError(f"{what} is the text {given!r}; expected a list of labels, such as [{given!r}]")
     if given is not None:
         return list(given)
     there = [labels for labels in carried if labels is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UnknownNameError, UnsupportedError, nearest
@@ -11,6 +12,21 @@ from ...tolerances import FEASIBILITY, OPTIMALITY
 
 if TYPE_CHECKING:
     from .solution import Backend
+
+
+def _wrong(name: str, given: Any) -> str | None:
+    """Return what is expected of an option where it is given something else."""
+    number = isinstance(given, Real) and not isinstance(given, bool)
+    if name == "time_limit":
+        return None if number and given >= 0 else "seconds >= 0"
+    if name in ("primal_tolerance", "dual_tolerance"):
+        return None if number and given > 0 else "a number > 0"
+    if name in ("threads", "seed"):
+        whole = isinstance(given, Integral) and not isinstance(given, bool)
+        return None if whole and given >= 0 else "a whole number >= 0"
+    if name == "extra":
+        return None if isinstance(given, Mapping) else "a mapping from the solver's own names to values"
+    return None
 
 
 @dataclass(frozen=True)
@@ -66,7 +82,7 @@ class Options:
         UnknownNameError
             For an option that there is not.
         UnsupportedError
-            For a time limit below 0, or a tolerance that is not above 0.
+            For a value of another kind, a time limit below 0, or a tolerance that is not above 0.
         """
         known = {f.name for f in fields(cls)}
         for name in keywords:
@@ -75,15 +91,11 @@ class Options:
                     f"solver {solver!r} has no option {name!r}; {nearest(name, sorted(known))} "
                     "(a solver's own options go into extra={'name': value})"
                 )
-        options = cls(**keywords)
-        limit = options.time_limit
-        if limit is not None and not limit >= 0:
-            raise UnsupportedError(f"time_limit is {limit}; expected seconds >= 0")
-        for name in ("primal_tolerance", "dual_tolerance"):
-            given = getattr(options, name)
-            if given is not None and not given > 0:
-                raise UnsupportedError(f"{name} is {given}; expected a number > 0")
-        return options
+        for name, given in keywords.items():
+            expected = None if given is None else _wrong(name, given)
+            if expected is not None:
+                raise UnsupportedError(f"{name} is {given!r}; expected {expected}")
+        return cls(**keywords)
 
     def tightened(self, backend: Backend) -> Options:
         """Return the options with the back end's tightest tolerances where none were given, if it has such.
