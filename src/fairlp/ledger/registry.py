@@ -186,7 +186,9 @@ def _missing(item: str, paper: str | None, own: Sequence[Entry]) -> str:
     names = list(dict.fromkeys(one.item for one in own))
     if paper is None:
         return f"unknown item {item!r}; {nearest(item, names)}; name a paper to see all of its items"
-    return f"paper {paper!r} has no item {item!r}; {nearest(item, names)}; its items: {'; '.join(names)}"
+    near = nearest(item, names)
+    near = f"{near} " if near.startswith("did you mean") else ""
+    return f"paper {paper!r} has no item {item!r}; {near}its items: {'; '.join(names)}"
 
 
 def _plain(item: str) -> str:

@@ -267,8 +267,9 @@ class _Csv:
             self.fail(line, f"{error}; is the file cut off, or a quote not doubled?")
         self.headers = self.rows.pop(0)
         self.lines.pop(0)
-        if len(self.headers) == 1 and ";" in self.headers[0]:
-            self.fail(1, "columns are separated by semicolons; expected commas")
+        for sign, name in ((";", "semicolons"), ("\t", "tabs")):
+            if len(self.headers) == 1 and sign in self.headers[0]:
+                self.fail(1, f"columns are separated by {name}; expected commas")
         if "" in self.headers:
             self.fail(1, f"column {self.headers.index('') + 1} has no name; name it, or remove it with its comma")
         for row, at in zip(self.rows, self.lines, strict=True):

@@ -2,8 +2,7 @@
 
 A column is a resource when both tables have it; its header may carry the unit (``cpu [cores]``). Users may also have
 ``weight`` or ``weight:<resource>``, ``task_limit``, ``entitlement``, ``queue``, ``eligible`` and ``rate:<server>``,
-servers ``count``. Other columns are free attributes. A prefix settles what a name leaves open: ``resource:count`` is a
-resource, ``attribute:cpu`` an attribute.
+servers ``count``. Other columns are free attributes. ``resource:count`` or ``attribute:cpu`` settles what is open.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import pandas as pd
 from ...errors import InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
+from .columns import labels_of, misspelt
 
 RESERVED: dict[str, frozenset[str]] = {
     "user": frozenset({"user", "weight", "task_limit", "entitlement", "queue", "eligible"}),
@@ -82,7 +82,7 @@ def from_frames(
     n, i = _Table(users, "user"), _Table(servers, "server")
     chosen = _chosen(n, i, resources)
     if resources is None:
-        n.refuse_numbers_among_attributes(chosen)
+        n.refuse_numbers_among_attributes(chosen, i)
     demands, capacities = n.numbers(chosen), i.numbers(chosen)
     if eligible is not None and "eligible" in n.frame:
         raise InstanceError("eligible is given twice, as a column of users and as an argument; give it once")
@@ -178,7 +178,7 @@ class _Table:
             raise InstanceError(f"the table of {what}s has column {twice!r} twice; rename one")
         self.frame = frame
         self.what = what
-        self.labels: list[Any] = frame[what].tolist() if what in frame else frame.index.tolist()
+        self.labels = labels_of(frame, what)
         #: name of each column that may be a resource → its header and unit
         self.candidates: dict[Any, tuple[Any, str]] = {}
         for header in frame.columns:
@@ -256,15 +256,17 @@ class _Table:
             free[name] = self.frame[header].array
         return pd.DataFrame(free, index=pd.Index(self.labels, dtype=object))
 
-    def refuse_numbers_among_attributes(self, resources: list[Any]) -> None:
+    def refuse_numbers_among_attributes(self, resources: list[Any], servers: _Table) -> None:
         """Refuse a column of numbers that is no resource: probably one that no server offers."""
+        meant = (RESERVED["user"] | set(servers.candidates)) - set(self.frame.columns) - set(resources)
         for name, (header, _) in self.candidates.items():
             if name in resources or header in NUMERIC_ATTRIBUTES:
                 continue
             if _is_numeric(self.frame[header]):
                 raise InstanceError(
                     f"column {header!r} of users holds numbers but is not in the table of servers, so it may be a "
-                    f"resource that no server offers; add it to the servers, or call it 'attribute:{header}'"
+                    f"resource that no server offers; {misspelt(name, meant)}add it to the "
+                    f"servers, or call it 'attribute:{header}'"
                 )
 
 

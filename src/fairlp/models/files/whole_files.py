@@ -6,6 +6,7 @@ place, seen on the disk, and only then moved there. A failure leaves what was th
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gzip
 import io
@@ -103,9 +104,10 @@ def read_text(path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
+        coding = "UTF-16" if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "LATIN1"
         raise FileFormatError(
             f"{path} is not UTF-8: byte {error.start} (line {line}) is 0x{content[error.start]:02x}; save it as UTF-8, "
-            "or convert it (iconv -f LATIN1 -t UTF-8)"
+            f"or convert it (iconv -f {coding} -t UTF-8)"
         ) from None
 
 
