@@ -17,6 +17,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
 from ...models.programs.certificate import Verdict
+from ...models.programs.solution import Termination
 from ...models.trees.guarantees import floors
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import AGREEMENT, AT_LIMIT, MEAN_LEVEL, SETTLED_LEVELS, VERIFIED
@@ -145,7 +146,13 @@ def _through_solver(asked: Asked, alpha: float, held: tuple[np.ndarray, float] |
     _require_floats(instance, alpha)
     small, servers = merge_servers(instance) if asked.merge else (instance, None)
     model = alpha_fair(small, alpha) if held is None else with_held_back(small, alpha, *held)
-    solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
+    solution = model.solve(solver=asked.solver, **asked.options)
+    if solution.status.termination is Termination.UNKNOWN:
+        raise NotConvergedError(
+            f"{solution.solver} did not solve {solution.program.name!r}: {solution.status}; try another solver "
+            "(solver='interior-point' or 'cvxpy:CLARABEL'), or weights and powers that are less apart"
+        )
+    solution.require_optimal()
     assert solution.x is not None
     shape = (len(small.users), len(small.servers))
     tasks = within_capacity(small, np.maximum(np.asarray(model.evaluate("tasks", solution.x)).reshape(shape), 0.0))

@@ -79,7 +79,9 @@ class Proof:
         """How far, relatively, the mean level is from its maximum at most."""
         if np.isnan(self.mean) or self.mean == self.bound == 0:
             return 0.0
-        return max(0.0, self.bound / self.mean - 1.0) if self.mean > 0 else float("inf")
+        if not self.mean > 0 or np.isnan(self.bound):
+            return float("inf")
+        return max(0.0, self.bound / self.mean - 1.0)
 
 
 def proof(
@@ -191,7 +193,9 @@ def _of_others(
     index = power_mean((cost / part)[~held], part[~held], 1 - 1 / alpha if alpha > 0 else -np.inf)
     bound = left / index if index > 0 else float("inf")
     if held.any():  # what those miss of their limits, beyond the rounding of sums
-        bound += float(worth[held] @ np.maximum(end * (1 - LEVEL_ROUNDING) - level, 0.0)[held])
+        missing = np.where(held, np.maximum(end * (1 - LEVEL_ROUNDING) - level, 0.0), 0.0)
+        short = missing > 0  # of whoever misses nothing, it may be beyond floats what more would be worth
+        bound += float(worth[short] @ missing[short])
     return _Others(mean, bound, worth, mean / left if left > 0 else 1.0)
 
 

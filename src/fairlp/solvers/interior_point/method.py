@@ -75,7 +75,8 @@ def solve(
 
     # NumPy's and SciPy's threads would wait for each other, spinning
     there = home(device)
-    with threadpool_limits(threads):
+    # where powers are beyond floats, the error is, too: the method says that it does not converge
+    with threadpool_limits(threads), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         if there is None:
             return _solve(problem, deadline, start, within)
         return _solve_on(there, problem, deadline, start, within)

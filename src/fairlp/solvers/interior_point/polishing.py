@@ -41,7 +41,8 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray, threads: int = 
     logs = program.logs
     if logs is None or not _suits(program, logs) or not (logs.arguments(x) > 0).all():
         return x, duals
-    with threadpool_limits(threads):
+    # what is beyond floats is nobody's optimum: it is left as it was
+    with threadpool_limits(threads), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         found = _newton(_System(program, logs), x, duals)
     if found is None:
         return x, duals
