@@ -169,7 +169,7 @@ def mechanism(
     Raises
     ------
     UnknownNameError
-        For a name that is one of fairlp's.
+        For a name that is one of fairlp's, or without a name.
 
     Examples
     --------
@@ -195,6 +195,14 @@ def mechanism(
     >>> fairlp.allocate(instance, "memory-first").certify(exact=True).proved
     True
     """
+    if callable(name):  # the decorator without its parentheses
+        raise UnknownNameError(f"{_called(name)} has no name as a mechanism; write @fairlp.mechanism('its-name')")
+    conditions = [domain] if callable(domain) or isinstance(domain, Domain) else list(domain)
+    for one in conditions:
+        if not callable(one) and not isinstance(one, Domain):
+            raise UnknownNameError(
+                f"domain of {name!r} has {one!r}; expected functions: why an instance is not so, or None"
+            )
 
     def declare(function: Callable[[Instance], Any]) -> OwnMechanism:
         if not callable(function):
@@ -208,7 +216,7 @@ def mechanism(
             gamma,
             (Method(UNKNOWN, _either, solves=True),),
             tuple([promises] if isinstance(promises, str) else promises),
-            tuple(one if isinstance(one, Domain) else Domain(one.__name__.strip("_"), one) for one in domain),
+            tuple(one if isinstance(one, Domain) else Domain(_called(one).strip("_"), one) for one in conditions),
             whole_tasks=whole_tasks,
             compared=False,
             function=function,
@@ -220,6 +228,10 @@ def mechanism(
         return row
 
     return declare
+
+
+def _called(function: Any) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _returned(function: Callable[[Instance], Any], instance: Instance, name: str) -> Any:

@@ -62,6 +62,10 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
             f"the formulation of {name!r} does not say what its tasks are; add model.define('tasks', x) with a formula "
             "over users and servers"
         )
+    if model.objective is None:
+        raise ModelError(
+            f"the formulation of {name!r} does not say what is best; add model.maximize(…) or model.minimize(…)"
+        )
     indices = model.definitions[TASKS].indices
     sizes = [len(index) for index in indices]
     users, servers = len(instance.users), len(instance.servers)

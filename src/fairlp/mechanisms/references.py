@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
 
-from ..errors import UnknownNameError, nearest
+from ..errors import UnknownNameError, UnsupportedError, nearest
 from ..models.programs.backends import register_solver, spelt
 from .mechanism import Mechanism
 from .own import OwnMechanism
@@ -38,7 +40,7 @@ def load(reference: str) -> OwnMechanism:
         raise UnknownNameError(
             f"{reference!r} is no mechanism; decorate the function with @fairlp.mechanism('its-name')"
         )
-    raise UnknownNameError(f"{home!r} has no mechanism {function!r}; {nearest(function, there)}")
+    raise UnknownNameError(f"{home!r} has no mechanism {function!r}; {_there(function, there)}")
 
 
 def load_solver(reference: str) -> str:
@@ -54,11 +56,19 @@ def load_solver(reference: str) -> str:
     home, wanted, module = module_of(reference, "solver")
     if not hasattr(module, wanted):
         there = [name for name, value in vars(module).items() if isinstance(value, type) and hasattr(value, "solve")]
-        raise UnknownNameError(f"{home!r} has no solver {wanted!r}; {nearest(wanted, there)}")
+        raise UnknownNameError(f"{home!r} has no solver {wanted!r}; {_there(wanted, there)}")
     found = getattr(module, wanted)
+    if inspect.isroutine(found) or inspect.ismodule(found):
+        raise UnsupportedError(
+            f"{reference!r} is no back end; expected a subclass of fairlp.Backend, or an object of one"
+        )
     name = str(spelt(found))
     register_solver(name, found)
     return name
+
+
+def _there(name: str, there: Collection[str]) -> str:
+    return nearest(name, there) if there else "it has none"
 
 
 def module_of(reference: str, kind: str) -> tuple[str, str, ModuleType]:

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import ModelError
 from ..programs.program import Sense
 from .editing import check_own, declared, removed, replaced
-from .entries import Constraint, Subset, bounds, parameter_values, subset_of
+from .entries import Constraint, Subset, bounds, parameter_values, require_name, subset_of
 from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
 from .tables import Tables
 
@@ -154,6 +154,7 @@ class Declarations(Tables):
         ModelError
             For a name that is taken, what is no relation, or what another model declared.
         """
+        require_name(name, "constraint")
         if name in self._constraints:
             raise ModelError(f"constraint {name!r} is declared twice in model {self.name!r}")
         self._constraints[name] = declared(self, name, relation, over, where, doc)
@@ -260,6 +261,7 @@ class Declarations(Tables):
         self.changed()
 
     def _register(self, name: str, indices: tuple[Index, ...]) -> None:
+        require_name(name, "variable, parameter or subset")
         if name in self._parameters or name in self._variables or name in self._subsets:
             raise ModelError(f"the name {name!r} is used twice in model {self.name!r}")
         self._indices = union(self._indices, indices)

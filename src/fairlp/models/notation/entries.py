@@ -192,6 +192,12 @@ def parameter_values(values: Any, indices: tuple[Index, ...], name: str) -> np.n
     return array
 
 
+def require_name(name: Any, what: str) -> None:
+    """Raise unless a name is text, and not the empty one."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"a {what} cannot be called {name!r}; expected text")
+
+
 def bounds(
     name: str, lower: Any, upper: Any, over: tuple[Index, ...], positions: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:

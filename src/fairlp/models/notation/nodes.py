@@ -59,6 +59,11 @@ class Expression(Fixed):
 
     def sum(self, *over: Index) -> Expression:
         """Sum over the given indices (over all free ones when none is given)."""
+        for one in over:
+            if not isinstance(one, Index):
+                raise ModelError(
+                    f"sum over {one!r}: expected an Index, not {type(one).__name__}; a variable x has x.indices"
+                )
         return SumOver(self, over or self.indices)
 
     def between(self, low: Any, high: Any) -> Range:
@@ -77,6 +82,11 @@ class Expression(Fixed):
 
     def __ge__(self, other: Any) -> Relation:
         return Relation(self, ">=", as_expression(other))
+
+    def __lt__(self, other: Any) -> NoReturn:
+        raise ModelError(f"{self} is compared by < or >; a model has no strict relations: write <= or >=")
+
+    __gt__ = __lt__
 
     def __eq__(self, other: Any) -> Relation:  # type: ignore[override]
         return Relation(self, "==", as_expression(other))
