@@ -80,5 +80,5 @@ def test_an_optimum_that_nothing_reaches_is_one_error_with_advice(monkeypatch):
     monkeypatch.setattr(backend, "solve_near", none)
     monkeypatch.setattr(backend, "solve_on", unknown)
     instance = Instance.from_arrays([[1.0], [2.0]], [[10.0]])
-    with pytest.raises(NotConvergedError, match="planted, too.*try another solver .*cvxpy:CLARABEL"):
+    with pytest.raises(NotConvergedError, match=r"planted, too.*try another solver .*cvxpy:CLARABEL"):
         fairlp.allocate(instance, "alpha-fair", alpha=2)

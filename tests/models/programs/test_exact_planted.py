@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -188,3 +189,20 @@ def test_the_number_of_pivots_is_bounded(monkeypatch):
     monkeypatch.setattr(exact_simplex, "MOST_PIVOTS", 0)
     proof, pivots = optimal_from(ranged(), [LOWER, FREE], [BASIC, BASIC])
     assert not proof.proved and pivots == 0
+
+
+def test_a_point_at_another_objective_than_the_exact_optimum_is_not_proved():
+    # two rows that differ by rounding only: for a solver they are one line, in rationals they meet at (½, ½)
+    apart = 2.0**-45
+    rows, sides = [[1, 1], [1, 1 + apart]], [(1, 1), (1 + apart / 2, 1 + apart / 2)]
+    line = program(rows, sides, [(0, INF), (0, INF)], [0.0, 1.0], "min", offset=1.0)
+    solution = line.solve("highs", method="simplex")
+    assert solution.objective == pytest.approx(1) and solution.verify().is_optimal
+    proof = prove(solution)
+    assert not proof.proved and "the objective is 1" in proof.message and proof.objective == Fraction(3, 2)
+
+
+def test_a_point_that_is_not_the_vertex_of_its_own_basis_is_not_proved():
+    right = ranged().solve("highs", method="simplex")
+    assert prove(right).proved
+    assert not prove(replace(right, x=np.array([2.0, 1.0]))).proved
