@@ -131,8 +131,8 @@ def test_audits_take_rates_and_time_as_they_are():
 
 
 def test_the_max_min_of_one_resource_is_of_its_amounts():
-    formulation, gamma = audits.one_resource(1)
-    instance = Instance.from_arrays([[1, 2], [1, 4]], [[100, 24]])
+    formulation, gamma = audits.one_resource("memory")
+    instance = Instance.from_arrays([[1, 2], [1, 4]], [[100, 24]], resources=["cpu", "memory"])
     assert gamma(instance).tolist() == [12, 6]
     assert solved(formulation(instance)).objective == pytest.approx(0.5)
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from ..formulations.audits import one_resource
+from ..formulations.limits_of_queues import have_limits
 from ..formulations.normalisers import entitled_by
+from ..formulations.region import able_users
 from ..mechanisms.allocation import Allocation
 from ..mechanisms.complaints.check import check
 from ..mechanisms.mechanism import Division, run
 from ..mechanisms.per_server.fixed_point import fixed_point
 from ..mechanisms.table import find
 from ..models.instances.instance import Instance
+from ..models.trees.climbing import begin
+from ..models.trees.guarantees import floors
+from ..models.trees.rates import constant
+from ..solvers.leximin.climbing import climb
 from ..solvers.leximin.leximin import leximin
 from ..tolerances import AUDIT, QUOTIENT_ROUNDING
 from .basics import as_allocation, plain
@@ -121,11 +127,18 @@ def _not_divisible(case: Case) -> str | None:
 
 
 def _max_min_of_resource(case: Case, resource: int) -> Finding:
-    formulation, normaliser = one_resource(resource)
+    label = case.instance.resources[resource]
+    formulation, normaliser = one_resource(label)
     instance = plain(case.instance)
-    result = leximin(instance, formulation, entitled_by(normaliser))
-    best = as_allocation(instance, result.tasks, f"max-min of {case.instance.resources[resource]}")
-    return _against(case, best, normaliser(instance), f"max-min fairness of {case.instance.resources[resource]!r}")
+    due = entitled_by(normaliser)
+    if have_limits(instance):  # a cap may join what no server does
+        rates = constant(due(instance))
+        first = begin(rates, floors(instance), np.zeros(len(case.totals)), instance.task_limits, able_users(instance))
+        tasks = climb(instance, formulation, rates, first).tasks
+    else:
+        tasks = leximin(instance, formulation, due).tasks
+    best = as_allocation(instance, tasks, f"max-min of {label}")
+    return _against(case, best, normaliser(instance), f"max-min fairness of {label!r}")
 
 
 def _against(case: Case, best: Allocation, gamma: np.ndarray, name: str) -> Finding:

@@ -84,16 +84,19 @@ def feasible_region(model: Model, instance: Instance, y: Any, division: str, hel
 
 
 def one_resource(
-    resource: int,
+    resource: Any,
 ) -> tuple[Callable[[Instance], Model], Callable[[Instance], np.ndarray]]:
-    """Return formulation and Γ of max-min fairness of one resource: maximise the smallest x[n]·d[n,r]/φ[n]."""
+    """Return formulation and Γ of max-min fairness of one resource: maximise the smallest x[n]·d[n,r]/φ[n].
+
+    The resource is named by its label: a part of an instance may have fewer of them, at other positions.
+    """
 
     def gamma(instance: Instance) -> np.ndarray:
-        need = instance.demands[:, resource]
-        return np.asarray(np.divide(instance.pool[resource], need, out=np.zeros(len(need)), where=need > 0))
+        position = instance.resources.labels.get_loc(resource)
+        need = instance.demands[:, position]
+        return np.asarray(np.divide(instance.pool[position], need, out=np.zeros(len(need)), where=need > 0))
 
     def formulation(instance: Instance) -> Model:
-        label = instance.resources[resource]
-        return max_min(instance, f"max-min of {label}", "bottleneck fairness", gamma(instance), "tasks that use all")
+        return max_min(instance, f"max-min of {resource}", "bottleneck fairness", gamma(instance), "tasks that use all")
 
     return formulation, gamma

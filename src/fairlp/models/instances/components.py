@@ -61,5 +61,6 @@ def select(instance: Instance, users: np.ndarray, servers: np.ndarray) -> Instan
         counts=some.counts[servers],
         eligible=some.eligible[:, servers] if some.has_constraints else EVERYWHERE,
         rates=None if some.rates is None else some.rates[:, servers],
+        queues=None if some.queues is None else some.queues.of_resources(there),
         server_attributes=some.server_attributes.iloc[servers],
     )

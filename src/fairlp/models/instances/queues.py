@@ -144,6 +144,10 @@ class Queues:
         """Return the same tree over these users only, by position."""
         return replace(self, of=self.of[users])
 
+    def of_resources(self, positions: np.ndarray) -> Queues:
+        """Return the same tree with guarantees and caps of these resources only, by position."""
+        return replace(self, guarantees=self.guarantees[:, positions], caps=self.caps[:, positions])
+
     def equals(self, other: Queues) -> bool:
         """Whether two trees are the same, whatever the order of siblings."""
         if set(self.paths) != set(other.paths) or self.names() != other.names():
