@@ -11,7 +11,8 @@ import pytest
 import fairlp
 from fairlp.models.programs.solution import Solution
 from fairlp.solvers.interior_point import backend, face
-from fairlp.tolerances import INTERIOR_ACCEPTED
+from fairlp.solvers.interior_point.structure import Structure
+from fairlp.tolerances import INTERIOR_ACCEPTED, VERIFIED
 from profiles import many
 
 #: The shapes, and what is special about them.
@@ -138,3 +139,36 @@ def test_a_gap_beside_the_terms_alone_proves_nothing_on_a_face(monkeypatch, aske
     monkeypatch.setattr(Solution, "verify", lambda self: replace(right(self), objective_gap=2 * INTERIOR_ACCEPTED))
     np.testing.assert_allclose(levels(given, "interior-point"), expected, rtol=1e-9)
     assert asked["face"] == 0 and asked["vertex"] == 1
+
+
+@pytest.mark.parametrize(("gap", "faces"), [(1.1 * VERIFIED, 0), (VERIFIED, 3)])
+def test_where_a_vertex_takes_minutes_a_larger_gap_is_taken_and_told(monkeypatch, asked, gap, faces):
+    given = instance("two of five", 60, 60, 1)
+    expected = levels(given, "lp")
+    right = Solution.verify
+    monkeypatch.setattr(backend, "MANY_PAIRS", 0)
+    monkeypatch.setattr(Solution, "verify", lambda self: replace(right(self), objective_gap=gap))
+    found = fairlp.allocate(given, "drfh", method="interior-point")
+    np.testing.assert_allclose(found.levels, expected, rtol=1e-9)
+    assert (asked["face"] >= faces) and (asked["vertex"] == 0) == bool(faces)
+    assert found.unproved.startswith("not proved: errors of rounding grow")
+
+
+def test_who_is_blocked_keeps_what_it_has_to_the_last_digit(monkeypatch):
+    """With floors of levels that are rounded, full rows would contradict them, by more from round to round."""
+    seen = []
+    right = backend.on_face
+
+    def looked(program, decided):
+        low = program.row_lower.copy()
+        low[low > 0] *= 1 - 1e-10
+        structure = right(program.replace(row_lower=low), decided)
+        rows, region = structure.problem.rows, Structure.of(program).problem.region
+        has = region.totals(np.where(region.there, decided.x, 0.0))[rows.user]
+        equal = structure.problem.face.equal
+        seen.append(abs(rows.bound[equal] / has[equal] - 1).max())
+        return right(program, decided)
+
+    monkeypatch.setattr(backend, "on_face", looked)
+    levels(instance("chain", 60, 60, 1), "interior-point")
+    assert len(seen) >= 2 and max(seen) <= 1e-14

@@ -164,6 +164,10 @@ def on_face(program: Program, decided: Known) -> Structure | None:
         return None
     # those at a task limit have a floor that is lower than what they have: it stays a bound
     equal = (rows.slope == 0) & decided.priced
+    # they keep what they have to the last digit: with levels that are rounded, full rows would contradict them
+    has = region.totals(np.where(region.there, decided.x, 0.0))[rows.user]
+    rounded = equal & (abs(has - rows.bound) <= SAME_LEVEL * abs(rows.bound))
+    rows = replace(rows, bound=np.where(rounded, np.maximum(has, rows.bound), rows.bound))
     face = Face(decided.full, equal, decided.x, np.where(decided.full, 0.0, decided.s))
     return replace(structure, problem=Problem(replace(region, allowed=decided.kept), rows, face))
 
