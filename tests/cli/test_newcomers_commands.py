@@ -46,3 +46,28 @@ def test_an_answer_replaces_an_older_answer(here):
     for _ in range(2):
         run("allocate", "two.yaml", "-o", "answer.txt")
     assert "drfh" in (here / "answer.txt").read_text(encoding="utf-8")
+
+
+def test_a_report_is_not_called_what_it_is_not(here):
+    pytest.importorskip("altair")
+    line = error_line(run("report", "two.yaml", "-o", "report.pdf", code=ExitCode.INPUT))
+    assert line == "error: cannot write 'report.pdf': a report is a page of HTML, not .pdf; expected .html"
+    assert not (here / "report.pdf").exists()
+
+
+@pytest.mark.parametrize("option", ["--tables", "--state"])
+def test_a_folder_of_a_simulation_is_not_a_file(option, here):
+    command = ["simulate", "two.yaml", "jobs.csv", option, "runs.csv"]
+    line = error_line(run(*command, code=ExitCode.INPUT))
+    assert line == "error: 'runs.csv' is a file; expected a folder, which may be a new one"
+
+
+def test_a_search_is_offered_as_the_command_line_calls_it(here):
+    line = error_line(run("counterexample", "drfh", "Pareto-optimal", code=ExitCode.INPUT))
+    assert line.endswith("searches for one, --search on the command line")
+
+
+@pytest.mark.parametrize("option", ["time_limit=soon", "primal_tolerance=x", "extra=3", "threads=2.5"])
+def test_an_option_of_another_kind_is_told_in_a_line(option, here):
+    line = error_line(run("allocate", "two.yaml", "--method", "lp", "--option", option, code=ExitCode.SOLVER))
+    assert line.startswith(f"error: {option.split('=')[0]} is ") and "; expected " in line

@@ -177,7 +177,8 @@ def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = 
     if key not in shipped:
         raise UnknownNameError(
             f"no instance is known on which {mechanism!r} breaks {property!r}; "
-            f"fairlp.counterexample({mechanism!r}, {property!r}, search=True) searches for one"
+            f"fairlp.counterexample({mechanism!r}, {property!r}, search=True) searches for one, --search on the "
+            "command line"
         )
     if how:
         raise UnknownNameError(f"option {next(iter(how))!r} is one of the search; give search=True")

@@ -175,6 +175,11 @@ class Kept:
         ),
     ] = None
 
+    def __post_init__(self) -> None:
+        for folder in (self.state, self.tables):
+            if folder is not None and folder.exists() and not folder.is_dir():
+                raise FileFormatError(f"{str(folder)!r} is a file; expected a folder, which may be a new one")
+
     def state_of(self, policy: str) -> Path | None:
         """Return the file for the state of one policy; its folder is made."""
         if self.state is None:

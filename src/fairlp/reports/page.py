@@ -11,6 +11,7 @@ from typing import Any
 
 from .._version import __version__
 from ..clusters.result import Snapshot
+from ..errors import FileFormatError
 from ..mechanisms.mechanism import Mechanism
 from ..models.files.whole_files import home, write_text
 from ..models.instances.instance import Instance
@@ -21,6 +22,9 @@ from .packages import need
 from .sections import sections
 from .standing import Standing
 from .subject import Subject, subject_of
+
+#: Suffixes of other formats, which a page would be taken for.
+_OTHERS = frozenset({".pdf", ".png", ".svg", ".json", ".csv", ".txt", ".md", ".docx", ".xlsx", ".yaml", ".yml"})
 
 
 def report(
@@ -49,11 +53,15 @@ def report(
 
     Raises
     ------
+    FileFormatError
+        Where the suffix is that of another format.
     ReportNotAvailableError
         Where Altair, vl-convert or Jinja is not installed: ``pip install "fairlp[report]"``.
     """
     for name in ("altair", "vl_convert", "jinja2"):  # before anything is found
         need(name)
+    if (suffix := Path(output).suffix.lower()) in _OTHERS:
+        raise FileFormatError(f"cannot write {str(output)!r}: a report is a page of HTML, not {suffix}; expected .html")
     subject = subject_of(given, observed)
     return write_text(home(output), page(Facts(Standing.of(subject, mechanism, **options), compare)))
 
