@@ -173,3 +173,24 @@ def test_tangents_that_are_too_fine_for_a_solver():
     for good in (0, 1):
         with pytest.raises(SolverError, match="for the test"):
             solve_with_logs(Failing(good), program, Options())
+
+
+@pytest.mark.parametrize("method", ["interior-point", "convex"])
+def test_who_is_entitled_to_something_leaves_others_what_it_can(method):
+    # half of the first user's tasks on each server would be as good for it, and leave the second half of what it can
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1]], [[1], [1]], entitlements=[1, 0], task_limits=[1, np.inf], eligible=[None, ["server1"]]
+    )
+    found = fairlp.allocate(instance, "ceei", method=method)
+    assert found.tasks_array == pytest.approx(np.array([[0, 1], [1, 0]]), abs=1e-9)
+    assert found.certify() and not found.unproved and found.residual <= 1e-15
+    assert fairlp.audit(instance, found).loc["Pareto-optimal", "holds"]
+
+
+def test_little_that_is_left_is_given_out():
+    instance = fairlp.Instance.from_arrays([[1], [1]], [[1e6]], entitlements=[1, 0], task_limits=[1e6 - 50, np.inf])
+    found = fairlp.allocate(instance, "ceei", method="interior-point")
+    assert found.totals.to_numpy() == pytest.approx(np.array([1e6 - 50, 50]), rel=1e-9) and found.certify()
+    # tangents cannot tell so little from their own error, and the answer says so
+    rough = fairlp.allocate(instance, "ceei", method="convex")
+    assert "would leave user 'user2' 50 more tasks" in rough.unproved and not rough.certify()
