@@ -120,7 +120,8 @@ class Runs:
             "--every",
             metavar="SECONDS",
             show_default=False,
-            help="Between samples over time; by default 60, or more where that would be over a thousand.",
+            help="Between samples over time; by default 60, more where these would be over a thousand, less where under "
+            "ten.",
         ),
     ] = None
     slots: Annotated[int, typer.Option("--slots", min=1, help="Slots of the largest server, for slots.")] = 14

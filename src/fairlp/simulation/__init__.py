@@ -39,6 +39,8 @@ STATE_VERSION = 1
 _FORMAT = "fairlp_simulation"
 #: Seconds between samples, and how many of them (while jobs arrive), where nothing is said.
 SHORTEST, MOST_SAMPLES = 60.0, 1000
+#: Samples that there are at least until the last arrival has run, where nothing is said: one at 0 would show nothing.
+FEWEST_SAMPLES = 10
 
 
 def simulate(
@@ -68,7 +70,8 @@ def simulate(
     until : float, optional
         Seconds; by default until everything has ended.
     every : float, optional
-        Seconds between samples of the time series; by default 60, or more where that would be over a thousand.
+        Seconds between samples of the time series; by default 60, more where that would be over a thousand of them, and
+        less where it would be under ten.
     weights : dict, optional
         User → weight.
     slots : int
@@ -104,6 +107,9 @@ def simulate(
     if every is None:
         last = float(workload.jobs["arrival"].max()) if until is None else until
         every = max(SHORTEST, last / MOST_SAMPLES)
+        end = last + (float(workload.jobs["duration"].max()) if until is None else 0.0)
+        if 0 < end < FEWEST_SAMPLES * every:
+            every = end / FEWEST_SAMPLES
     simulation = _simulation(cluster, workload, policy, slots, options, weights=weights, every=every)
     key = _key(cluster, workload, policy, weights, slots, every, options)
     place = None if state is None else home(state)
