@@ -120,8 +120,7 @@ class Runs:
             "--every",
             metavar="SECONDS",
             show_default=False,
-            help="Between samples over time; by default 60, more where these would be over a thousand, less where under "
-            "ten.",
+            help="Between samples over time; by default 60, more where that gives over 1,000, less where under 10.",
         ),
     ] = None
     slots: Annotated[int, typer.Option("--slots", min=1, help="Slots of the largest server, for slots.")] = 14
