@@ -108,3 +108,10 @@ def test_the_spread_of_numbers_is_seen(more, spread):
     instance = fairlp.Instance.from_arrays(**parts)
     found = orders_of_magnitude(instance, normalisers.entitled(instance, normalisers.dominant(instance)))
     assert found >= spread / 10 and (not more or found > 1e6)
+
+
+def test_tasks_below_0_by_a_solvers_tolerance_are_none():
+    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[1.0], [1.0]])
+    result = LeximinResult(np.array([[0.0, 0.5], [1.0, -1e-10]]), np.array([0.5, 0.5]))
+    tasks = methods.outcome(instance, result).tasks
+    assert tasks.min() == 0 and (tasks.sum(axis=0) <= 1).all()

@@ -147,7 +147,7 @@ def _one_server(instance: Instance, server: int, users: np.ndarray, resources: n
 
 def outcome(instance: Instance, result: LeximinResult) -> Tasks:
     """Return the outcome of rounds of linear programs."""
-    tasks = within_capacity(instance, result.tasks)
+    tasks = within_capacity(instance, np.maximum(result.tasks, 0.0))  # by a solver's tolerance it may be below 0
     return Tasks(
         tasks,
         prices=result.prices,
