@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 import fairlp
 from cli_runner import run
 from fairlp import examples
-from fairlp.errors import InstanceError, NotDefinedError, OversizedTaskWarning
+from fairlp.errors import FairlpWarning, InstanceError, NotConvergedError, NotDefinedError, OversizedTaskWarning
 from fairlp.reports.frontier import bound, gini, jain
 from fairlp.solvers.interior_point import method
 from fairlp.solvers.interior_point.backend import in_series
@@ -207,3 +207,17 @@ def test_a_task_that_fits_nowhere_is_said_once():
     with pytest.warns(OversizedTaskWarning):
         dropped = fairlp.frontier(instance, [1, 2], oversized="drop")
     assert dropped.allocations[1.0].totals.iloc[0] == 0
+
+
+def test_a_mechanism_that_does_not_settle_is_left_out_with_a_warning(monkeypatch):
+    def unsettled(instance, name, **options):
+        if name == "psdsf-rdm":
+            raise NotConvergedError("planted")
+        return fairlp.allocate(instance, name, **options)
+
+    instance = fairlp.examples.wang_figure_1()
+    names = set(fairlp.frontier(instance, [1]).beside)
+    monkeypatch.setattr("fairlp.reports.frontier.allocate", unsettled)
+    with pytest.warns(FairlpWarning, match="psdsf-rdm is not beside the frontier: planted"):
+        found = fairlp.frontier(instance, [1])
+    assert set(found.beside) == names - {"psdsf-rdm"} and "psdsf-rdm" in names and list(found.allocations)

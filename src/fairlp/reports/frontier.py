@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..api import allocate
-from ..errors import InstanceError, OversizedTaskWarning, SolverError
+from ..errors import FairlpWarning, InstanceError, NotConvergedError, OversizedTaskWarning, SolverError
 from ..formulations import normalisers
 from ..formulations.alpha_fair import checked, weights
 from ..formulations.limits_of_queues import have_limits
@@ -212,7 +212,10 @@ def frontier(
         oversized = {name: value for name, value in options.items() if name == "oversized"}
         for name in BESIDE:
             if find(name).undefined(instance) is None:
-                beside[name] = allocate(instance, name, **oversized).tasks_array
+                try:
+                    beside[name] = allocate(instance, name, **oversized).tasks_array
+                except NotConvergedError as error:  # the points of the frontier do not depend on it
+                    warnings.warn(f"{name} is not beside the frontier: {error}", FairlpWarning, stacklevel=2)
     if observed is not None:
         beside["observed"] = tasks_of(instance, observed)
     return Frontier(instance, allocations, beside, failed)
