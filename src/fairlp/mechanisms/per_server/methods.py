@@ -14,7 +14,8 @@ from ...formulations import per_server as formulations
 from ...models.instances.alone import effort
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
-from ...tolerances import MILP_TOLERANCES
+from ...tolerances import FIXED_POINT, MILP_TOLERANCES
+from ..capacity import within_capacity
 from ..mechanism import Asked, Outcome, Tasks
 from .algorithm_1 import algorithm_1
 from .best_response import MOST_SWEEPS, Settled, best_response
@@ -160,6 +161,7 @@ def _certified(asked: Asked, run: Callable[[Instance], tuple[np.ndarray, pd.Data
         small, servers = merged(instance, asked.merge)
     found, rounds = run(small)
     with asked.phase("verify"):
+        found = within_capacity(small, found)
         certificate = fixed_point(small, found, asked.mechanism.division)
     if not certificate.holds:
         raise NotConvergedError(
@@ -181,11 +183,13 @@ def _most_sweeps(asked: Asked) -> int:
 
 
 def _converged(asked: Asked, instance: Instance, settled: Settled) -> np.ndarray:
-    """Return the tasks of sweeps that ended; raise when they were cut short."""
+    """Return the tasks of sweeps that ended, or go on about the last digits; raise when they were cut short."""
     if settled.converged:
         return settled.tasks
     verdict = fixed_point(instance, settled.tasks, asked.mechanism.division)
     change = settled.sweeps[-1][0]
+    if verdict.holds and change <= FIXED_POINT:
+        return settled.tasks
     raise NotConvergedError(
         f"{asked.mechanism.name} has not settled after {len(settled.sweeps)} sweeps: the last one still moved "
         f"{change:.3g} of what a user could run alone on a server. {verdict}. Allow more with most_sweeps, or use "

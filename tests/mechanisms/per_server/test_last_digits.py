@@ -1,0 +1,34 @@
+"""What rounding leaves of a fixed point: sweeps that move nothing that matters, and capacities kept exactly."""
+
+from __future__ import annotations
+
+import pytest
+
+import fairlp
+from exact_use import largest_use
+from fairlp import Instance
+from fairlp.errors import NotConvergedError
+from fairlp.mechanisms.per_server import methods
+
+#: A server of 100,000 beside single ones: the last digits of what runs there move for ever.
+LARGE_AND_SMALL = Instance.from_arrays(
+    [[0.58, 0.85, 0.86], [0.17, 0.26, 0.26], [0.59, 0.23, 0.53]],
+    [[3.26, 3.99, 4.65], [1.15, 2.14, 1.6], [2.0, 3.97, 1.92], [3.48, 4.56, 4.08], [1.15, 2.14, 1.6]],
+    counts=[1, 100_000, 10, 1, 1],
+    weights=[1.61, 2.35, 1.49],
+    eligible=[[True, True, False, True, True], [True, True, False, True, False], [True, True, True, False, False]],
+)
+
+
+def test_sweeps_that_move_the_last_digits_only_have_ended(monkeypatch):
+    found = fairlp.allocate(LARGE_AND_SMALL, "psdsf-rdm")
+    assert found.certificate.holds and found.certify()
+    monkeypatch.setattr(methods, "FIXED_POINT", 0.0)
+    with pytest.raises(NotConvergedError, match=r"has not settled after \d+ sweeps"):
+        fairlp.allocate(LARGE_AND_SMALL, "psdsf-rdm")
+
+
+@pytest.mark.parametrize("mechanism", ["psdsf-rdm", "psdsf-tdm"])
+def test_no_capacity_is_used_more_than_wholly(mechanism):
+    found = fairlp.allocate(LARGE_AND_SMALL, mechanism)
+    assert largest_use(LARGE_AND_SMALL, found.tasks_array) <= 1 + 2.0**-50
