@@ -17,6 +17,8 @@ from profiles import PROFILE, many
 #: reads this before it starts them.
 for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "RAYON_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
+#: Workers of pytest-xdist have a width that nobody asked for.
+os.environ.pop("COLUMNS", None)
 
 settings.register_profile("quick", max_examples=many(50))
 settings.register_profile("nightly", max_examples=many(50))
