@@ -64,12 +64,18 @@ def test_the_papers_two_servers():
     assert found["slots"].sum() < 12
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS.values())
-def test_google_servers_are_not_over_capacity_and_near_the_fluid_optimum(mechanism):
+@pytest.fixture(scope="module")
+def google():
+    """Servers of Google's, and the divisible optimum."""
     instance = examples.google_cluster(users=10, seed=3)
+    return instance, fairlp.allocate(instance, "drfh")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS.values())
+def test_google_servers_are_not_over_capacity_and_near_the_fluid_optimum(google, mechanism):
+    instance, fluid = google
     found = fairlp.allocate(instance, mechanism)
     assert found.residual <= 1e-9 and (found.totals == found.totals.round()).all()
-    fluid = fairlp.allocate(instance, "drfh")
     if mechanism == "drfh-best-fit":
         assert found.levels.min() > 0.9 * fluid.levels.min()
     assert found.levels.min() <= fluid.levels.min() * (1 + 1e-9)
