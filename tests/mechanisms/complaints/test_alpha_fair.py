@@ -249,6 +249,22 @@ def test_instances_that_it_is_not_for_are_refused():
         fairlp.allocate(examples.ghodsi(), "alpha-fair", alpha=2).certify(exact=True)
 
 
+def test_prices_that_come_with_an_answer_prove_it_where_a_program_finds_weaker_ones():
+    instance = fairlp.Instance.from_arrays(
+        [[0.75], [1], [1], [0.13], [1], [1]],
+        [[4.97], [4.17], [2.83], [4.33], [3.13]],
+        weights=[2.13, 2.79, 2.88, 2.94, 0.67, 2.98],
+        eligible=np.array([list(row) for row in ("00001", "11110", "10000", "11011", "10111", "10001")]) == "1",
+        task_limits=[100, 100, np.inf, np.inf, 0.1, 7],
+    )
+    found = fairlp.allocate(instance, "alpha-fair", alpha=10)
+    assert found.certify() and "gap 1" in replace(found, prices_array=None).certify().message
+    # prices that are wrong prove nothing, and do no harm
+    for wrong in (0 * found.prices_array, -found.prices_array, np.full(found.prices_array.shape, np.nan)):
+        assert not replace(found, prices_array=wrong).certify()
+    assert not replace(found, tasks_array=0.999 * found.tasks_array).certify()
+
+
 def test_a_wrong_allocation_is_not_certified():
     instance = examples.load("khamse-ashari-figure-1")
     found = fairlp.allocate(instance, "alpha-fair", alpha=2)

@@ -268,7 +268,7 @@ def mean_level_gap(allocation: Allocation, *, limit: Mechanism) -> float:
 
 
 def _shown(allocation: Allocation, alpha: float, limit: Mechanism) -> Proof:
-    """Return what the prices of the linear program at these levels prove."""
+    """Return what the prices of the linear program at these levels prove, or the allocation's own: any prices bound."""
     instance: Instance = allocation.instance
     if (able_users(instance) & (allocation.totals.to_numpy() <= 0)).any():
         instance = _with_a_chance(instance, limit)
@@ -282,4 +282,10 @@ def _shown(allocation: Allocation, alpha: float, limit: Mechanism) -> Proof:
     prices = np.maximum(solution.row_duals[block.slice].reshape(small.capacities.shape), 0.0)
     of = np.arange(len(instance.servers)) if servers is None else servers.of
     of_caps = _prices_of_caps(small, model, solution.row_duals)
-    return proof(instance, allocation.tasks_array, prices[of], alpha, of_caps)
+    shown = proof(instance, allocation.tasks_array, prices[of], alpha, of_caps)
+    if of_caps is not None or allocation.prices is None:
+        return shown
+    own = allocation.prices.to_numpy()
+    if not (np.isfinite(own) & (own >= 0)).all():
+        return shown
+    return min(shown, proof(instance, allocation.tasks_array, own, alpha), key=lambda one: one.gap)
