@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -13,6 +14,13 @@ PROFILE = os.environ.get("FAIRLP_HYPOTHESIS_PROFILE", "quick")
 def by_day(cases: Iterable[Any], every: int) -> list[Any]:
     """Return all cases at night, and by day every second, third … of them, the first included."""
     return list(cases)[:: 1 if PROFILE == "nightly" else every]
+
+
+def chequered(*lists: list[Any]) -> list[tuple[Any, ...]]:
+    """Return all combinations at night, and by day every second one, so that each two of the names still meet."""
+    places = itertools.product(*(range(len(names)) for names in lists))
+    chosen = [at for at in places if PROFILE == "nightly" or sum(at) % 2 == 0]
+    return [tuple(names[k] for names, k in zip(lists, at, strict=True)) for at in chosen]
 
 
 def many(examples: int) -> int:

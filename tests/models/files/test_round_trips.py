@@ -22,7 +22,7 @@ from fairlp.models.files.mps_reader import parse_mps
 from fairlp.models.files.mps_writer import write_mps
 from fairlp.models.files.nl import write_nl
 from fairlp.models.files.programs import _open, read_program
-from profiles import PROFILE
+from profiles import PROFILE, chequered
 
 EXAMPLES = ("ghodsi", "khamse-ashari-table-3", "parkes-zero-demands", "wang-figure-1", "google-cluster")
 #: options that make a linear program of a formulation that has logarithms; without any, it is left out
@@ -284,9 +284,7 @@ WRITERS = {
 }
 
 
-@pytest.mark.parametrize("suffix", [".mps", ".lp"])
-@pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "writer", "suffix"), chequered(NAMES, [*WRITERS], [".mps", ".lp"]))
 def test_we_read_what_others_write(name, writer, suffix, tmp_path):
     if writer.startswith("GLPK") and (name == "no rows" or (name == "ranges" and suffix == ".mps")):
         pytest.skip("GLPK writes 12 digits, and nothing at all without rows")
