@@ -64,7 +64,7 @@ def _problem(solution: Solution, proof: ExactCertificate) -> str:
     if not with_exact_duals.is_optimal:
         return f"not optimal, by the duals of the optimum {optimum:.17g}: {with_exact_duals}"
     # rows that differ by rounding only have duals so large that anything is little beside them
-    value = float(program.c @ x) + program.offset
+    value = program.objective_value(x)
     cost, size = abs(program.c), np.maximum(abs(x), abs(np.array(proof.x, dtype=float)))
     terms = abs(program.offset) + max(cost @ size, NEGLIGIBLE * cost.max(initial=0.0) * size.max(initial=0.0))
     if abs(value - optimum) > VERIFIED * terms:

@@ -23,7 +23,7 @@ MOST_UNKNOWNS = 600
 _STEPS = 8
 
 
-def polished(program: Program, x: np.ndarray, duals: np.ndarray, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def polished(program: Program, x: np.ndarray, duals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return point and duals to the last digits where those in reach have fewer, and as they are elsewhere.
 
     Parameters
@@ -33,8 +33,6 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray, threads: int = 
         left as they are.
     x, duals : ndarray
         Near the optimum; duals ∂objective/∂right-hand side.
-    threads : int
-        Of linear algebra.
     """
     from threadpoolctl import threadpool_limits
 
@@ -42,7 +40,7 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray, threads: int = 
     if logs is None or not _suits(program, logs) or not (logs.arguments(x) > 0).all():
         return x, duals
     # what is beyond floats is nobody's optimum: it is left as it was
-    with threadpool_limits(threads), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+    with threadpool_limits(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         found = _newton(_System(program, logs), x, duals)
     if found is None:
         return x, duals
