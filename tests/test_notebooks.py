@@ -2,6 +2,7 @@
 
 Cells with the tag ``nightly``, long measurements that no other cell waits for, run at night only. Where others
 wait, the cell's metadata ``by_day`` names texts of it and what stands in their place by day: fewer runs, fewer points.
+At night each notebook has a kernel of its own, by day those of a test process have one that is cleaned between them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from notebook_runner import execute_in_kernel, quiet_jupyter
+from notebook_runner import SharedKernel, execute_in_kernel, quiet_jupyter
 from profiles import PROFILE
 
 pytest.importorskip("matplotlib")
@@ -52,8 +53,19 @@ def text_of(output):
     return json.dumps([data, output.get("text", ""), output.get("traceback", "")], ensure_ascii=False)
 
 
-def execute(path, folder, monkeypatch):
-    """Return a copy of the notebook, executed in ``folder``; the first error of a cell is raised with its traceback."""
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    """By day the kernel of all notebooks that this process runs, at night None."""
+    if PROFILE == NIGHTLY:
+        yield None
+        return
+    shared = SharedKernel(FOLDER, tmp_path_factory.mktemp("kernel"))
+    yield shared
+    shared.stop()
+
+
+def execute(path, folder, kernel):
+    """Return a copy of the notebook, executed; the first error of a cell is raised with its traceback."""
     import nbformat
 
     # a private folder, so that nobody's own configuration plays a part
@@ -62,10 +74,13 @@ def execute(path, folder, monkeypatch):
         notebook = nbformat.read(copy, as_version=4)
         nbformat.validate(notebook)
         how = {"timeout": SECONDS_PER_CELL}
-        if PROFILE != NIGHTLY:
-            how["skip_cells_with_tag"] = NIGHTLY
-            shorten(notebook)
-        return execute_in_kernel(notebook, folder, private, monkeypatch, **how)
+        if kernel is None:
+            return execute_in_kernel(notebook, folder, private, **how)
+        shorten(notebook)
+        try:
+            return kernel.execute(notebook, skip_cells_with_tag=NIGHTLY, **how)
+        finally:
+            kernel.clean()
 
 
 def shorten(notebook):
@@ -94,18 +109,33 @@ def test_most_cells_run_by_day():
 
 @quiet_jupyter
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs(path, monkeypatch):
+def test_runs(path, kernel):
     before = sorted(FOLDER.iterdir())
-    check_no_errors(execute(path, FOLDER, monkeypatch))
+    check_no_errors(execute(path, FOLDER, kernel))
     left = [found.name for found in sorted(FOLDER.iterdir()) if found not in before and found.suffix != ".ipynb"]
     assert not left, f"the notebook left files behind: {left}"
 
 
 @quiet_jupyter
+@pytest.mark.skipif(PROFILE == NIGHTLY, reason="at night each notebook has a kernel of its own")
+def test_a_clean_kernel_knows_nothing_of_the_last_notebook(kernel):
+    from nbformat import v4
+
+    declares = "import fairlp\n@fairlp.mechanism('left-behind')\ndef left_behind(instance): ..."
+    left = "'fairlp' in globals(), 'left-behind' in __import__('fairlp').mechanisms().index"
+    cells = [v4.new_code_cell(declares), v4.new_code_cell(left)]
+    kernel.execute(v4.new_notebook(cells=cells))
+    kernel.clean()
+    after = kernel.execute(v4.new_notebook(cells=[v4.new_code_cell(left)])).cells[0]
+    kernel.clean()
+    assert [one.outputs[0]["data"]["text/plain"] for one in (cells[1], after)] == ["(True, True)", "(False, False)"]
+
+
+@quiet_jupyter
 @pytest.mark.skipif(not TRACE.is_dir(), reason="the trace is not here, so test_runs runs the notebooks without it")
 @pytest.mark.skipif(PROFILE != NIGHTLY, reason="runs at night")
-def test_drfh_runs_without_the_trace(tmp_path, monkeypatch):
-    notebook = execute(FOLDER / "02-drfh.ipynb", tmp_path, monkeypatch)
+def test_drfh_runs_without_the_trace(tmp_path):
+    notebook = execute(FOLDER / "02-drfh.ipynb", tmp_path, None)
     check_no_errors(notebook)
     said = " ".join(text_of(output) for cell in code_cells(notebook) for output in cell["outputs"])
     assert "not beside this checkout" in said

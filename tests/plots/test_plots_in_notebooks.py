@@ -42,10 +42,10 @@ def pictures(cell):
 
 
 @quiet_jupyter
-def test_every_figure_is_stored_once_in_the_format_that_was_asked_for(tmp_path, monkeypatch):
+def test_every_figure_is_stored_once_in_the_format_that_was_asked_for(tmp_path):
     nbformat = pytest.importorskip("nbformat")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS.values()])
-    cells = execute_in_kernel(notebook, tmp_path, tmp_path, monkeypatch, timeout=100)["cells"]
+    cells = execute_in_kernel(notebook, tmp_path, tmp_path, timeout=100)["cells"]
     shown = {name: pictures(cell) for name, cell in zip(CELLS, cells, strict=True)}
     assert shown == {name: SHOWN.get(name, [["image/png"]]) for name in CELLS}
 
