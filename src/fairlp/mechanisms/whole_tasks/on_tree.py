@@ -110,7 +110,8 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
                 heapq.heapify(heap)
         lowest = [(heap[0][0] / factor[q], heap[0][1] / factor[q], heap[0][2], q) for q, heap in heaps.items()]
         heapq.heapify(lowest)
-        for picks in range(many + 1):
+        picks = 0
+        while True:
             _, tie, n, q = lowest[0]
             if picks == many or not room.fits(n):
                 break
@@ -121,6 +122,7 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
             heapq.heapreplace(heaps[q], (tasks[n] * tree.unit[n], sign * tree.unit[n], n))
             level, tie, first = heaps[q][0]
             heapq.heapreplace(lowest, (level / factor[q], tie / factor[q], first, q))
+            picks += 1
         if picks < many:
             heapq.heappop(heaps[q])
             if not heaps[q]:

@@ -61,10 +61,9 @@ def build(program: Program) -> Built:
     built = Built(None, variables, program.n_rows)
     matrix = program.A.tocsr()
     for block in program.rows:
-        if len(block):
-            activity = _times(matrix[block.slice], program, flat)
-            activity = activity if isinstance(activity, cp.Expression) else cp.Constant(activity)
-            built.rows += _rows(program, block, activity)
+        activity = _times(matrix[block.slice], program, flat)
+        activity = activity if isinstance(activity, cp.Expression) else cp.Constant(activity)
+        built.rows += _rows(program, block, activity)
     constraints = [constraint for constraint, _, _ in built.rows]
     for block, variable in zip(program.columns, flat, strict=True):
         constraints += _bounds(program, block, variable)
@@ -95,7 +94,7 @@ def read_back(model: Model, problem: Any) -> Solution:
     if missing:
         raise ModelError(f"the CVXPY problem has no variable {missing[0]!r}; make it with model.to_cvxpy()")
     built = Built(problem, [by_name[block.name] for block in program.columns], program.n_rows)
-    places = [(at, side) for block in program.rows if len(block) for _, at, side in _sides(program, block)]
+    places = [(at, side) for block in program.rows for _, at, side in _sides(program, block)]
     own = problem.constraints[: len(places)]
     built.rows = [(constraint, at, side) for constraint, (at, side) in zip(own, places, strict=True)]
     x = built.point()
@@ -111,7 +110,7 @@ def read_back(model: Model, problem: Any) -> Solution:
 
 def _count(program: Program) -> int:
     """Return how many constraints :func:`build` makes of a program."""
-    rows = sum(len(_sides(program, block)) for block in program.rows if len(block))
+    rows = sum(len(_sides(program, block)) for block in program.rows)
     bounds = 0
     for block in program.columns:
         for bound in (program.col_lower, program.col_upper):

@@ -10,6 +10,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Timer
+from typing import IO
 
 _WORKER = Path(__file__).with_name("ortools_worker.py")
 
@@ -35,14 +36,14 @@ class Process:
 
     def ask(self, source: Path, target: Path, limit: float | None) -> str | None:
         """Return what went wrong in solving ``source`` into ``target``, or None; TimeoutError after so many seconds."""
-        assert self.child.stdin is not None and self.child.stdout is not None
+        asked, answers = self._pipes()
         timer = Timer(limit, self.child.kill) if limit is not None else None
         if timer:
             timer.start()
         try:
-            self.child.stdin.write(json.dumps([str(source), str(target)]) + "\n")
-            self.child.stdin.flush()
-            line = self.child.stdout.readline()
+            asked.write(json.dumps([str(source), str(target)]) + "\n")
+            asked.flush()
+            line = answers.readline()
         except BrokenPipeError:
             line = ""
         except BaseException:  # interrupted: its answer must not be taken for that of the next program
@@ -65,10 +66,14 @@ class Process:
         if self.owner == os.getpid():
             self.child.kill()
             self.child.wait()
-        for pipe in (self.child.stdin, self.child.stdout):
-            if pipe is not None:
-                with suppress(BrokenPipeError):  # what it was asked and never read
-                    pipe.close()
+        for pipe in self._pipes():
+            with suppress(BrokenPipeError):  # what it was asked and never read
+                pipe.close()
+
+    def _pipes(self) -> tuple[IO[str], IO[str]]:
+        """Return where it is asked and where it answers."""
+        assert self.child.stdin is not None and self.child.stdout is not None
+        return self.child.stdin, self.child.stdout
 
 
 _kept: dict[bool, Process] = {}
