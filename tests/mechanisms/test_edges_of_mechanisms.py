@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import fairlp
-from fairlp import Instance
+from fairlp import Instance, api
 from fairlp.errors import SolverError, UnknownNameError
 from fairlp.mechanisms.max_min import settling
 from fairlp.mechanisms.references import located
-from fairlp.mechanisms.table import find
+from fairlp.mechanisms.table import TABLE, find
 from fairlp.models.trees.filling import Rows
 
 
@@ -63,3 +63,13 @@ def test_a_round_of_a_tree_that_stops_nobody_is_told(monkeypatch):
     monkeypatch.setattr(Rows, "ended", lambda self, tasks: np.zeros(len(tasks), dtype=bool))
     with pytest.raises(SolverError, match="a round of the filling stopped nobody"):
         fairlp.allocate(tree, "h-drf", method="rounds")
+
+
+def test_all_mechanisms_go_along_the_tree_only_where_there_is_one(monkeypatch):
+    flat = Instance.from_arrays([[1.0], [1.0]], [[4.0]])
+    tree = flat.replace(queue=["a", "b"])
+    planted = fairlp.allocate(flat, "drf")
+    monkeypatch.setattr(api, "run", lambda row, *_, **__: planted)
+    along = {row.name for row in TABLE.values() if row.along_tree and row.compared}
+    assert along and not along & set(api.allocate_all(flat))
+    assert along & set(api.allocate_all(tree)) == {name for name in along if not find(name).undefined(tree)} != set()

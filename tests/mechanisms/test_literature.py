@@ -47,3 +47,11 @@ def test_in_the_order_of_the_source():
 def test_what_there_is_not():
     with pytest.raises(UnknownNameError, match="drfh"):
         fairlp.mechanisms("drhf")
+
+
+def test_papers_are_told_in_a_line():
+    told = {paper.key: str(paper) for paper in REFERENCES}
+    assert told["varian1974equity"] == "Hal R. Varian: Equity, Envy, and Efficiency. Journal of Economic Theory, 1974"
+    assert told["eisenberg1959consensus"].startswith("Edmund Eisenberg, David Gale: Consensus of ")
+    assert all(str(paper).endswith(str(paper.year or paper.venue)) for paper in REFERENCES)
+    assert any(paper.year is None for paper in REFERENCES)

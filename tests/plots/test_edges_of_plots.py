@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,3 +30,21 @@ def test_curves_of_many_mechanisms_are_told_apart():
     looks = {(line.get_linestyle(), str(line.get_color()), line.get_linewidth()) for line in axis.lines}
     assert len(looks) == len(names) and [line.get_linestyle() for line in axis.lines[1:]].count("-") == 0
     pyplot.close(figure)
+
+
+def test_a_profile_in_axes_of_the_callers_own_leaves_the_figure_as_it_is():
+    ratios = pd.DataFrame(np.ones((2, 30)), columns=[f"solver{k}" for k in range(30)])
+    figure, axis = pyplot.subplots(figsize=(5, 2))
+    assert plots.plot_profile(ratios, ax=axis) is figure
+    assert figure.get_figheight() == 2 and len(axis.lines) == 30
+    pyplot.close(figure)
+
+
+def test_users_who_are_not_there_have_no_bubbles():
+    users = pd.DataFrame({"dedicated": [], "shared": [], "submitted": []}, dtype=float)
+    (axis,) = plots.plot_dedicated_clouds(SimpleNamespace(users=users)).axes
+    assert axis.get_legend() is None and not len(axis.collections[0].get_offsets())
+    users.loc["ann"] = [0.5, 0.75, 100.0]
+    (axis,) = plots.plot_dedicated_clouds(SimpleNamespace(users=users)).axes
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["100"]
+    assert axis.collections[0].get_offsets().tolist() == [[0.5, 0.75]]

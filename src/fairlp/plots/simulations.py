@@ -234,8 +234,6 @@ def _examples(tasks: np.ndarray) -> list[float]:
     """Return at most three powers of ten from about the smallest number to about the largest: what bubbles mean."""
     import numpy as np
 
-    if not len(tasks):
-        return []
     low, high = (round(float(np.log10(tasks).min())), round(float(np.log10(tasks).max())))
     return [10.0**power for power in sorted({low, (low + high) // 2, high})]
 
@@ -249,9 +247,10 @@ def _bubbles(right: Any, up: Any, tasks: Any, xlabel: str, ylabel: str, ax: Any)
     axis.plot((0, 1), (0, 1), color="#999999", linewidth=0.8)
     look = {"color": style.COLOURS[0], "alpha": 0.5, "linewidth": 0}
     axis.scatter(right.to_numpy(), up.to_numpy(), _area(submitted), **look)
-    for number in _examples(submitted):
-        axis.scatter([], [], _area(np.array([number])), label=f"{number:,.0f}", **look)
-    axis.legend(title="tasks submitted", title_fontsize="small", fontsize="small", loc="lower right", frameon=False)
+    if len(submitted):
+        for number in _examples(submitted):
+            axis.scatter([], [], _area(np.array([number])), label=f"{number:,.0f}", **look)
+        axis.legend(title="tasks submitted", title_fontsize="small", fontsize="small", loc="lower right", frameon=False)
     axis.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
     axis.set(xlabel=f"tasks completed {xlabel} [fraction]", ylabel=f"tasks completed {ylabel} [fraction]")
     style.tidy(axis)

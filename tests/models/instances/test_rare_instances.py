@@ -67,3 +67,41 @@ def test_weights_by_resource_are_no_weights_of_users():
     instance = examples.ghodsi().replace(weights=np.ones_like(examples.ghodsi().demands))
     with pytest.raises(InstanceError, match="weights are given per resource here"):
         instance.user_weights  # noqa: B018
+
+
+class Columns:
+    """A table of another library, which goes through its columns."""
+
+    def __init__(self, rows):
+        self.rows = np.array(rows, dtype=object)
+
+    def to_numpy(self):
+        return self.rows
+
+    def __array__(self, dtype=None, copy=None):
+        return self.rows.astype(dtype)
+
+    def __iter__(self):
+        return iter(self.rows.T)
+
+
+@pytest.mark.parametrize(
+    ("demands", "told"),
+    [
+        (Columns([[1.0, "much"], [3.0, 4.0]]), r"'much' in row 1, column 2"),
+        ({1.0, 2.0}, r"not 'set'"),
+        ([[1, 2], [3, 10**5000]], r"a number too large in row 2, column 2"),
+    ],
+    ids=["columns", "a set", "many digits"],
+)
+def test_what_is_no_table_of_numbers_is_told(demands, told):
+    with pytest.raises(
+        InstanceError, match=rf"^demands are not all numbers \(.*{told}\); expected a table of numbers$"
+    ):
+        Instance.from_arrays(demands, [[4.0, 4.0]])
+
+
+def test_numbers_too_large_are_told_by_name():
+    for given in ("weights", "task_limits"):
+        with pytest.raises(InstanceError, match=r"are not all numbers \(a number too large of user 'bob'\)$"):
+            Instance.from_arrays([[1.0], [2.0]], [[4.0]], users=["ann", "bob"], **{given: [1, 10**400]})

@@ -39,6 +39,8 @@ def test_an_expression_of_no_known_kind_is_named():
     made.maximize(Strange())
     with pytest.raises(ModelError, match="Strange cannot be compiled"):
         made.compile()
+    with pytest.raises(ModelError, match="Strange cannot be printed"):
+        str(made)
 
 
 def test_a_constraint_of_no_model_cannot_be_removed():

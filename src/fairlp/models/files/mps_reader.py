@@ -306,13 +306,10 @@ class _Reader:
         return self.source.fault(lines.number_of(word), f"a second number for row {shown(words[word].decode())}")
 
     def _twice(self, lines: Lines, names: list[bytes]) -> LineError:
-        seen: dict[bytes, int] = {}
-        for number, name in zip(lines.numbers.tolist(), names, strict=True):
-            if name in seen:
-                message = f"a second row {shown(name.decode())}; the first is in line {seen[name]}"
-                return self.source.fault(number, message)
-            seen[name] = number
-        raise AssertionError(names)
+        first: dict[bytes, int] = {}
+        rows = zip(lines.numbers.tolist(), names, strict=True)
+        number, name = next((number, name) for number, name in rows if first.setdefault(name, number) != number)
+        return self.source.fault(number, f"a second row {shown(name.decode())}; the first is in line {first[name]}")
 
 
 def _is_finite(text: bytes) -> bool:

@@ -14,6 +14,9 @@ from ..notation.expressions import Index
 from ..notation.labels import aligned, order
 from .whole_numbers import LARGEST_WHOLE
 
+#: What Python and NumPy raise for what is no number of floating point.
+_NO_NUMBERS = (TypeError, ValueError, OverflowError)
+
 
 class Names(Protocol):
     """Labels in order: an Index of the model, a list."""
@@ -79,7 +82,7 @@ def matrix(given: Any, what: str, columns: int | None = None) -> np.ndarray:
     """Return a two-dimensional array of floats."""
     try:
         array = np.array(given, dtype=float)
-    except (TypeError, ValueError) as error:
+    except _NO_NUMBERS as error:
         raise InstanceError(
             f"{what} are not all numbers ({_no_number(given) or error}); expected a table of numbers"
         ) from None
@@ -109,10 +112,10 @@ def _no_number(given: Any, names: Index | None = None) -> str:
         for column, cell in enumerate(cells):
             try:
                 float(0 if cell is None else cell)
-            except (TypeError, ValueError):
-                return f"{cell.item() if isinstance(cell, np.generic) else cell!r} {at}" + (
-                    f", column {column + 1}" if listed else ""
-                )
+            except _NO_NUMBERS as error:
+                plain = cell.item() if isinstance(cell, np.generic) else cell
+                told = "a number too large" if isinstance(error, OverflowError) else repr(plain)
+                return f"{told} {at}" + (f", column {column + 1}" if listed else "")
         if lengths[0] != lengths[-1]:
             return f"row {k + 1} has {lengths[-1]} entries, and row 1 has {lengths[0]}"
     return ""
@@ -148,7 +151,7 @@ def vector(given: Any, size: int, what: str, names: Index) -> np.ndarray:
     given = _in_order(given, f"{what}s", names)
     try:
         array = np.array(given, dtype=float)
-    except (TypeError, ValueError) as error:
+    except _NO_NUMBERS as error:
         raise InstanceError(f"{what}s are not all numbers ({_no_number(given, names) or error})") from None
     if array.shape != (size,):
         raise InstanceError(f"{what}s have shape {array.shape}; expected ({size},), one for each of {_few(names)}")
@@ -167,7 +170,7 @@ def weights(given: Any, demands: np.ndarray, users: Index, resources: Index) -> 
     given = _in_order(given, "weights", users, resources)
     try:
         array = np.array(given, dtype=float)
-    except (TypeError, ValueError) as error:
+    except _NO_NUMBERS as error:
         raise InstanceError(f"weights are not all numbers ({_no_number(given, users) or error})") from None
     if array.shape not in ((len(users),), demands.shape):
         raise InstanceError(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...errors import ModelError
 from .expressions import Element, Parameter, Variable
 from .nodes import Add, Constant, Ends, Expression, Log, Power, Product, Quotient, Range, Relation, SumOver
 
@@ -110,7 +111,7 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
             if tex:
                 return f"{{{base}}}^{{{exponent}}}", _PRODUCT
             return f"{base}^{exponent if node.exponent > 0 else f'({exponent})'}", _PRODUCT
-    raise AssertionError(type(node))
+    raise ModelError(f"{type(node).__name__} cannot be printed")
 
 
 def _wrap(part: tuple[str, int], need: int) -> str:
