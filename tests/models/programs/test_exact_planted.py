@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -206,3 +207,10 @@ def test_a_point_that_is_not_the_vertex_of_its_own_basis_is_not_proved():
     right = ranged().solve("highs", method="simplex")
     assert prove(right).proved
     assert not prove(replace(right, x=np.array([2.0, 1.0]))).proved
+
+
+def test_a_basis_that_is_none_proves_nothing_whatever_the_point():
+    right = ranged().solve("highs", method="simplex")
+    basis = SimpleNamespace(col_status=[BASIC, BASIC], row_status=[UPPER, BASIC])
+    proof = prove(replace(right, basis=basis))
+    assert not proof.proved and proof.message == "no basis: 2 basic columns for 1 active rows"

@@ -9,6 +9,7 @@ import pytest
 
 import fairlp
 from fairlp import examples
+from fairlp.models.programs.exact_certificate import BASIC
 from fairlp.solvers.leximin import exact_climbing
 
 
@@ -41,3 +42,20 @@ def test_a_round_that_is_not_proved_proves_nothing(monkeypatch, failing):
 def test_nobody_who_can_run_is_proved_without_a_program():
     nobody = fairlp.Instance.from_arrays([[1]], [[4]], queue=["a"], task_limits=[0])
     assert fairlp.allocate(nobody, "h-drf").certify(exact=True)
+
+
+@pytest.mark.parametrize("honest", [True, False])
+def test_a_basis_that_leads_nowhere_is_followed_by_the_next(monkeypatch, honest):
+    allocation, real = fairlp.allocate(examples.load("bhattacharya-blocked"), "h-drf"), exact_climbing.bases
+
+    def bad_at_first(program, last):
+        yield [BASIC] * program.n_columns, [BASIC] * program.n_rows
+        if honest:
+            yield from real(program, last)
+
+    monkeypatch.setattr(exact_climbing, "bases", bad_at_first)
+    verdict = allocation.certify(exact=True)
+    if honest:
+        assert verdict and verdict.levels == (*[Fraction(1, 3)] * 3, *[Fraction(1, 2)] * 2)
+    else:
+        assert not verdict and verdict.message.startswith("not proved: round 1: no basis: ")

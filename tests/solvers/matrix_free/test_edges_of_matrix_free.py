@@ -35,6 +35,7 @@ def once(real, fault):
 
 
 SPARSE = {"DENSE": 0, "_SLOW": -1}
+#: Seeds 1 and 4 have more rows of servers than users, seed 10 fewer.
 FAULTS = {
     "no factor": {"cho_factor": fails},
     "a factor at the second try": {"cho_factor": once(equations.cho_factor, fails)},
@@ -45,8 +46,9 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("seed", [1, 4])
+@pytest.mark.parametrize(
+    ("fault", "seed"), [*((fault, seed) for fault in FAULTS for seed in (1, 4)), ("no factor", 10)]
+)
 def test_levels_are_the_same_whatever_fails(monkeypatch, fault, seed):
     _, pairs = both(seed)
     wanted = fairlp.allocate(pairs, "c-drfh", aim=AIM)

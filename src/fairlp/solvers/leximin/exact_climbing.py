@@ -98,12 +98,11 @@ class ExactClimb:
             proof = self._highest(active, self.rates(active))
             if not proof.proved:
                 return f"round {self.rounds}: {proof.message}"
+            # somebody is: the prices of rows that rise pay for t, which has no upper bound
             blocked = {n for n in active if proof.row_duals[self.row[n]] != 0}
             proof, stuck = self._stuck(active - blocked)
             if not proof.proved:
                 return f"round {self.rounds}, who is stuck: {proof.message}"
-            if not blocked | stuck:
-                return f"round {self.rounds}: nobody is blocked"
             active -= blocked | stuck
         return ""
 
