@@ -63,3 +63,22 @@ def test_a_state_in_which_somebody_without_a_task_waits_is_refused(tmp_path):
     write_arrays(state, kept.document, kept._arrays | {"left": left})
     with pytest.raises(FileFormatError, match="a user without a task waits for room"):
         simulation._load(state, "", again())
+
+
+def test_a_run_in_which_every_job_is_refused_goes_on_where_it_was(tmp_path):
+    """One job is larger than the server and one has no tasks, so that nothing is ever shared."""
+    load = workload(("j1", "ann", 0, 2, 5.0, 9.0), ("j2", "bob", 3, 0, 5.0, 1.0), ("j3", "ann", 7, 1, 5.0, 8.0))
+
+    def begin():
+        return simulation._simulation(cluster(), load, "drfh", 14, {}, weights=None, every=1)
+
+    run, whole, again = begin(), begin(), begin()
+    assert not run.run(float("inf"), 1)
+    assert whole.run(float("inf"), None)
+    simulation._save(state := tmp_path / "state", "", run)
+    simulation._load(state, "", again)
+    assert again.now == run.now and again.next_job == run.next_job < whole.next_job
+    assert again.run(float("inf"), None)
+    assert (again.now, again.next_job) == (whole.now, whole.next_job)
+    np.testing.assert_array_equal(again.finish, whole.finish)
+    assert np.isnan(again.finish).tolist() == [True, False, True] and again.allocator is None

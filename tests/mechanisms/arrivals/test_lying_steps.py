@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import pytest
 
 import fairlp
 from fairlp.errors import NoSolutionError, SolverError
-from fairlp.mechanisms.arrivals import steps_lp
+from fairlp.mechanisms.arrivals import methods, steps_lp
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Termination
 from fairlp.solvers.backends.base import ProgramSession
@@ -109,6 +110,15 @@ def test_what_is_never_certified_is_an_error(lying, lie, said):
     with pytest.raises(SolverError, match=said):
         allocate()
     assert made[0].restarts == [False, True]
+
+
+def test_steps_may_each_begin_afresh(lying, monkeypatch):
+    expected = fairlp.allocate(INSTANCE, "dynamic-drf").steps
+    made = lying(lambda solution: solution, lambda call: False)
+    monkeypatch.setattr(methods, "solve_steps", partial(steps_lp.solve_steps, warm=False))
+    found = allocate()
+    assert made[0].restarts == [False] * 3 and made[0].count == 3
+    assert found.steps.to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-9, nan_ok=True)
 
 
 def test_a_limit_of_time_is_not_tried_again(lying):
