@@ -72,13 +72,12 @@ def pareto(run: Run) -> Answer:
     """Fair allocations at the ends of every user's range, audited."""
 
     def broken(instance: Instance) -> Broken:
-        for one in check.solutions(instance):
-            if one.vertices is None or not len(one.vertices):
-                continue
-            found = audit(instance, _tasks(instance, one.vertices.iloc[0].to_numpy()), "Pareto-optimal")
+        ends = [one.vertices for one in check.solutions(instance) if one.vertices is not None and len(one.vertices)]
+        for vertices in ends:
+            found = audit(instance, _tasks(instance, vertices.iloc[0].to_numpy()), "Pareto-optimal")
             if not found.holds.iloc[0]:
                 return in_words(instance)
-        return None
+        return None if ends else False
 
     return over(run, requests, broken, few=15, many=200)
 

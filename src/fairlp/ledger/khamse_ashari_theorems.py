@@ -252,9 +252,7 @@ def corollary_1(run: Run) -> Answer:
         full = np.einsum("ni,nr->ir", tasks, instance.demands) >= instance.capacities * (1 - AUDIT)
         known, met = _bottlenecks(instance, tasks), False
         for i, r in np.argwhere(full):
-            who = np.flatnonzero((alone[:, i] > 0) & (instance.demands[:, r] > 0))
-            if not len(who):
-                continue
+            who = np.flatnonzero((alone[:, i] > 0) & (instance.demands[:, r] > 0))  # somebody: it is full of tasks
             n = who[level[who, i].argmin()]
             higher = who[level[who, i] > level[n, i] * (1 + AUDIT)]
             if (tasks[higher, i] <= AUDIT * alone[higher, i]).all():
