@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import fairlp
 from fairlp import Instance, Model
 from fairlp.models.trees.climbing import Stretch
 from fairlp.models.trees.filling import Rows, fill
@@ -58,3 +59,31 @@ def test_what_a_point_has_beyond_what_is_due_is_not_given_away(monkeypatch):
     monkeypatch.setattr(climbing.Climb, "run", more)
     found = climbing.climb(POOL, formulation, rates, stretch())
     assert found.tasks.sum(axis=1) == pytest.approx([6, 4], rel=1e-9)
+
+
+#: One who has a resource alone, and two on another that is this much short of what both have at the limit of the first.
+LIMIT, SHORT = 1.001, [1e-14, 1e-12, 5e-11]
+
+
+@pytest.mark.parametrize("short", SHORT)
+def test_a_limit_within_rounding_of_what_there_is_is_reached_and_ends_nobody_elses_round(short):
+    pool = Instance.from_arrays([[1.0, 0], [0, 1.0], [0, 1.0]], [[1.0, 2 * LIMIT * (1 - short)]])
+    start = Stretch(np.zeros(3), np.zeros(3), np.ones(3), np.array([np.inf, LIMIT, np.inf]), np.ones(3, dtype=bool))
+    found = climbing.climb(pool, formulation, rates, start)
+    assert [who.tolist() for _, who in found.rounds] == [[0], [1], [2]]
+    assert [level for level, _ in found.rounds] == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)
+    assert found.tasks.sum(axis=1) == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)
+
+
+@pytest.mark.parametrize("short", SHORT)
+def test_so_it_is_for_users_of_queues(short):
+    """The parts are such that all three come to their ends one after the other."""
+    one = Instance.from_arrays(
+        [[1.0, 0], [0, 1.0], [0, 1.0]],
+        [[1.0, 2 * LIMIT * (1 - short)]],
+        queue=["a", "b", "c"],
+        weights=[2 * LIMIT, 1, 1],
+        task_limits=[np.inf, LIMIT, np.inf],
+    )
+    found = fairlp.allocate(one, "h-drf", method="lp")
+    assert found.totals.to_numpy() == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)

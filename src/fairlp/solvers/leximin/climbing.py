@@ -149,7 +149,8 @@ class Climb(Floored):
             level = float(x[self.t])
             level = end if level >= end * (1 - SOLVER_TIGHTEST) else level
             with_more = rising & (stretch.base + stretch.rate * level < stretch.has * (1 - ROUNDING))
-            if with_more.any():
+            # all of them only by rounding, after a stretch that ends within it of what there is: then nobody can rise
+            if with_more.any() and (rising & ~with_more).any():
                 rising = rising & ~with_more
                 continue
             if not self.session.leaves_open(solution, self.proved):
