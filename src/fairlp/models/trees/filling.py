@@ -67,11 +67,10 @@ class Rows:
             rising = stretch.active & (stretch.base + stretch.rate * level > stretch.has)
             slope = self.use @ np.where(rising, stretch.rate, 0.0)
             rows = (over > ROUNDING * self.room) & (slope > 0)
-            if not rows.any():
+            steps = np.divide(over, slope, out=np.zeros(len(rows)), where=rows)
+            lower = max(level - float(steps.max(initial=0.0)), 0.0)
+            if lower >= level:
                 return level
-            lower = max(level - float((over[rows] / slope[rows]).max()), 0.0)
-            if lower >= level * (1 - ROUNDING):
-                return lower
             level = lower
 
     def ended(self, tasks: np.ndarray) -> np.ndarray:
