@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from importlib import import_module
 from threading import Event, Timer
 from typing import Any
 
@@ -67,10 +68,9 @@ class SolverProcess:
         with suppress(OSError):
             _kill(child)
         child.wait()
-        for stream in (child.stdin, child.stdout):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
+        for stream in filter(None, (child.stdin, child.stdout)):
+            with suppress(OSError):
+                stream.close()
 
     def _start(self) -> bool:
         """Start the process, and return whether it is ready."""
@@ -138,9 +138,13 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def _packed(value: Any) -> bytes:
-    """Pickle what a solver needs; classes of scripts as they are, where joblib is here."""
-    try:
-        from joblib.externals import cloudpickle
-    except ImportError:
-        return pickle.dumps(value)
-    return bytes(cloudpickle.dumps(value))
+    """Pickle what a solver needs; classes of scripts as they are, where cloudpickle is here."""
+    return bytes(_pickler().dumps(value))
+
+
+def _pickler() -> Any:
+    """Return the best module that pickles: joblib, which studies need, requires cloudpickle or brings a copy of it."""
+    for name in ("cloudpickle", "joblib.externals.cloudpickle"):
+        with suppress(ImportError):
+            return import_module(name)
+    return pickle
