@@ -27,12 +27,16 @@ settings.load_profile(PROFILE)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
-    """Collect without looking for garbage: thousands of tests stay to the end, and none of them is any."""
+    """Collect without looking for garbage: thousands of tests stay to the end, and none of them is any.
+
+    Nor is it looked for so often later.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(20_000, 20, 20)
         gc.enable()
 
 

@@ -84,13 +84,12 @@ def division(instance):
 if __name__ == "__main__":
     import sys
     grid = {{"users": [3], "resources": [1], "demands": [[1, 5]], "reserves": [[20, 40]]}}
-    for method in sys.argv[1].split(","):
-        mechanisms = {{"own": {{"mechanism": equal_tasks, "method": method}}}}
-        made = study.Study("s", "uniform-integers", grid, mechanisms, ["summary"], runs=4)
-        one = made.run(workers=1, progress=False).frame
-        how = {{"path": sys.argv[2], "workers": 1}} if len(sys.argv) > 2 else {{"workers": 2}}
-        two = made.run(**how, progress=False).frame
-        print(one.equals(two), len(two), "error" in two)
+    mechanisms = {{method: {{"mechanism": equal_tasks, "method": method}} for method in sys.argv[1].split(",")}}
+    made = study.Study("s", "uniform-integers", grid, mechanisms, ["summary"], runs=4)
+    one = made.run(workers=1, progress=False).frame
+    how = {{"path": sys.argv[2], "workers": 1}} if len(sys.argv) > 2 else {{"workers": 2}}
+    two = made.run(**how, progress=False).frame
+    print(one.equals(two), len(two), "error" in two, *(f"summary.{{name}}.tasks" in two for name in mechanisms))
 """
 
 
@@ -103,18 +102,24 @@ def script(path, *arguments, level="1", times="1"):
 
 def test_a_study_takes_a_mechanism_of_a_script_into_its_workers(tmp_path):
     done = script(tmp_path / "own_script.py", "lp,division")
-    assert done.stdout.splitlines() == ["True 4 False"] * 2, done.stderr
+    assert done.stdout.splitlines() == ["True 4 False True True"], done.stderr
 
 
 def test_a_study_does_not_go_on_with_another_function(tmp_path):
     assert script(tmp_path / "own_script.py", "lp", "r.parquet").returncode == 0
     again = script(tmp_path / "own_script.py", "lp", "r.parquet")
     assert again.returncode == 0, "the same function goes on"
-    unknown = script(tmp_path / "own_script.py", "procedure")
-    assert unknown.returncode != 0 and "mechanism 'equal-tasks' has no method 'procedure'" in unknown.stderr
     for change in by_day(({"level": "2"}, {"times": "0.5"}), 2):
         changed = script(tmp_path / "own_script.py", "lp", "r.parquet", **change)
         assert changed.returncode != 0 and "StudyError" in changed.stderr and "another study" in changed.stderr
+
+
+def test_a_study_refuses_a_method_that_the_function_has_not():
+    names = {"__name__": "own_script"}
+    exec(SCRIPT.format(level="1", times="1"), names)
+    mechanisms = {"own": {"mechanism": names["equal_tasks"], "method": "procedure"}}
+    with pytest.raises(StudyError, match="mechanism 'equal-tasks' has no method 'procedure'"):
+        experiment(mechanisms).run(workers=1, progress=False)
 
 
 @pytest.fixture(scope="module")
@@ -156,11 +161,28 @@ def test_an_installed_package_brings_mechanisms(package):
     assert "one-by-one" in typed(package, "mechanisms", "--json").stdout
 
 
-@pytest.mark.parametrize("name", ["memory-first", "their_package.rules:memory_first", "loose.py:memory_first"])
-def test_the_command_line_takes_a_name_a_module_or_a_file(package, name):
-    done = typed(package, "allocate", "ghodsi", "-m", name, "--json")
-    found = json.loads(done.stdout)
-    assert done.returncode == 0 and found["mechanism"] == "memory-first" and found["method"] == "filling", done.stderr
+#: Commands one after the other in a new process, each line of the arguments is one.
+TYPED = """
+import sys
+from fairlp.cli import main
+for line in sys.argv[1:]:
+    sys.argv = ["fairlp", *line.split()]
+    try:
+        main()
+    except SystemExit as left:
+        assert not left.code
+"""
+
+
+def test_the_command_line_takes_a_name_a_module_or_a_file(package):
+    names = ["memory-first", "their_package.rules:memory_first", "loose.py:memory_first"]
+    done = shell(package, "-c", TYPED, *(f"allocate ghodsi -m {name} --json" for name in names))
+    assert done.returncode == 0, done.stderr
+    decoder, rest, found = json.JSONDecoder(), done.stdout, []
+    while rest.strip():
+        one, end = decoder.raw_decode(rest.lstrip())
+        found, rest = [*found, one], rest.lstrip()[end:]
+    assert [(one["mechanism"], one["method"]) for one in found] == [("memory-first", "filling")] * 3
 
 
 def test_every_command_takes_a_file(tmp_path, monkeypatch):
