@@ -8,13 +8,15 @@ import io
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from rich.console import Console
 
 import fairlp
 from cli_runner import run
 from fairlp import Instance
-from fairlp.cli import ExitCode, programs, reports, standings
+from fairlp.cli import ExitCode, programs, reports, standings, tables
+from fairlp.mechanisms.literature import REFERENCES
 from fairlp.reports.standing import Standing
 from fairlp.reports.subject import subject_of
 
@@ -73,3 +75,45 @@ def test_prices_that_are_all_zero_and_times_that_are_unknown_are_not_printed():
 def test_a_standing_without_queues_is_told_by_user():
     text = printed(standings.report_standing, Standing.of(subject_of(satisfied(), np.array([[2.0], [1.0]])), "drfh"))
     assert "By user" in text and "By queue" not in text
+
+
+def on_a_terminal(frame, **how):
+    console = Console(file=io.StringIO(), width=44, force_terminal=True, color_system=None)
+    tables.report_table(console, frame, "Tasks", **how)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def test_a_terminal_gets_a_wide_table_of_numbers_in_parts():
+    names = [f"server-{k}" for k in range(6)]
+    frame = pd.DataFrame(np.arange(18.0).reshape(3, 6) / 3, index=["ann", "bob", "cid"], columns=names)
+    lines = on_a_terminal(frame.rename_axis("user"), shown=2, hint="--all")
+    assert lines == [
+        "Tasks",
+        "user   server-0   server-1   server-2",
+        37 * "─",
+        "ann           0   0.333333   0.666667",
+        "bob           2    2.33333    2.66667",
+        "",
+        "user   server-3   server-4   server-5",
+        37 * "─",
+        "ann           1    1.33333    1.66667",
+        "bob           3    3.33333    3.66667",
+        "… and 1 more (--all)",
+        "",
+    ]
+
+
+def test_a_terminal_gets_a_table_with_words_whole():
+    frame = pd.DataFrame({"number": [1.5, 2.0], "word": ["a " * 40, "b"]}, index=["x", "y"])
+    lines = on_a_terminal(frame)
+    assert lines[1].split() == ["number", "word"] and sum("number" in line for line in lines) == 1
+    assert sum(line.count("a ") + line.endswith("a") for line in lines[2:]) == 40
+    assert tables.side_by_side(frame, 10)[0] is frame
+
+
+def test_papers_of_mechanisms_are_cited():
+    every = run("cite").stdout
+    assert every.count("\n@") + 1 == len(REFERENCES) and every.rstrip("\n").endswith(REFERENCES[-1].bibtex)
+    two = run("cite", "drfh", "DRFH", "njc").stdout
+    papers = list(dict.fromkeys([*fairlp.mechanisms("drfh").references, *fairlp.mechanisms("njc").references]))
+    assert two == "\n\n".join(paper.bibtex for paper in papers) + "\n"

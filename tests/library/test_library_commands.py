@@ -10,6 +10,7 @@ import pytest
 
 import fairlp
 from cli_runner import run
+from fairlp.cli.library import complete_entry
 from fairlp.library import running
 from fairlp.models.programs import backends
 
@@ -33,6 +34,26 @@ def test_a_set_is_written(tmp_path):
     index = pd.read_csv(tmp_path / "set" / "index.csv", index_col="name")
     program = fairlp.read_program(tmp_path / "set" / index.loc["zeros", "file"])
     assert program.solve().objective == pytest.approx(index.loc["zeros", "optimum"], rel=1e-9)
+
+
+def test_what_has_no_file_is_told(tmp_path, monkeypatch):
+    notes = {"ties": "", "njc-circle": "no MPS: it has logarithms", "pai-2020": "left out: no data"}
+    index = pd.DataFrame({"file": ["ties.mps", None, None], "note": notes.values()}, index=list(notes))
+    monkeypatch.setattr(fairlp.library, "write_all", lambda *_, **__: index)
+    done = run("library", "write", tmp_path)
+    assert done.stdout.splitlines() == [
+        f"wrote {tmp_path / 'ties.mps'}",
+        "no MPS: it has logarithms",
+        f"wrote {tmp_path / 'index.csv'}",
+        f"wrote {tmp_path / 'index.json'}",
+    ]
+    assert done.stderr.splitlines() == ["warning: left out: no data"]
+
+
+def test_names_of_entries_are_completed():
+    assert complete_entry("tie") == ["ties"]
+    assert complete_entry("ties,zer") == ["ties,zeros"]
+    assert complete_entry("") == list(fairlp.library.names()) and complete_entry("ies") == []
 
 
 def planted(seconds):
@@ -68,6 +89,8 @@ def test_solvers_are_run_and_a_profile_drawn(monkeypatch, tmp_path):
     text = run(*words, "--plot", tmp_path / "p.svg").stdout
     assert "Performance profile, LP (1 programs)" in text and "Performance profile, all 2 programs" in text
     assert "ended after 10 s" in text and "Not accepted" in text
+    both = run("library", "run", "--solvers", "highs,scipy", "--only", "ties", "--time-limit", 10).stdout
+    assert "Performance profile, all 1 programs" in both and "Not accepted" not in both
     assert b"<svg" in (tmp_path / "p.svg").read_bytes()
     run(*words, "-o", tmp_path / "r.json")
     data = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
