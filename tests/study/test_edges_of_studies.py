@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+
 import pytest
 
 from fairlp.errors import SolverNotAvailableError, StudyError
@@ -56,3 +59,20 @@ def test_an_error_of_ours_among_the_runs_is_no_failure_of_the_back_end(monkeypat
     monkeypatch.setattr(engine._Runs, "_outcomes", fails)
     with pytest.raises(StudyError, match=r"^run 3 cannot be done$"):
         make(mechanisms="drf", statistics="jain").run(progress=False)
+
+
+def test_where_no_file_can_be_locked_two_may_have_one_open(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    found = importlib.util.find_spec("fairlp.study.storage")
+    copy = importlib.util.module_from_spec(found)
+    found.loader.exec_module(copy)
+    definition = {"name": "s", "grid": {}, "runs": 1}
+    with (
+        copy.Journal(tmp_path / "s.journal", definition) as one,
+        copy.Journal(tmp_path / "s.journal", definition) as two,
+    ):
+        assert one.finished({}) == two.finished({}) == {}
+    locked = storage.Journal(tmp_path / "s.journal", definition)
+    if storage.fcntl is not None:
+        with locked, pytest.raises(StudyError, match="another process is running this study"):
+            storage.Journal(tmp_path / "s.journal", definition).__enter__()
