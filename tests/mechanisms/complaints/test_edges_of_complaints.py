@@ -185,6 +185,31 @@ def test_an_end_that_may_take_one_step_says_how_far_off_it_is(monkeypatch, name)
     assert found.residual >= overuse and (found.residual > market.MARKET or overuse < 1e-9)
 
 
+def test_a_worse_end_is_not_taken_for_a_better_one(monkeypatch):
+    right, ends = np.array([0.5, 0.5]), iter([1e-9, 1e-3, 1e-6, 1e-3])
+    monkeypatch.setattr(
+        market._Problem, "_saturate", lambda self, price, priced: (np.array([1.0, 0.0]), right * (1 - next(ends)), 1)
+    )
+    monkeypatch.setattr(market, "_SETS", 4)
+    found = problem([[1.0, 0.2], [1.0, 0.2]], [False, False])._end(np.array([1.0, 0.5]), np.array([True, False]))
+    assert found.x.tolist() == (right * (1 - 1e-9)).tolist() and found.residual == pytest.approx(1e-9, rel=1e-6)
+
+
+def test_whom_next_to_nothing_is_entitled_gets_what_the_other_leaves():
+    """The other has all it asks for at any such price: what it leaves of the resource is worth the first one's part."""
+    parts = np.array([1e-5, 1.0]) / (1 + 1e-5)
+    found = market.eisenberg_gale(np.array([[0.8], [0.4]]), parts, np.array([True, True]))
+    assert found.x == pytest.approx([0.75, 1], rel=1e-12) and found.prices == pytest.approx([parts[0] / 0.6], rel=1e-9)
+
+
+@pytest.mark.parametrize("more", [7e-13, 2e-12, 1e-6])
+def test_of_two_resources_that_are_nearly_one_the_scarcer_has_the_price(more):
+    """Where both have one, the slope of their dual vanishes nowhere: its step is halved until it is none."""
+    found = market.eisenberg_gale(np.array([[1.0, 1 + more]]), np.ones(1), np.array([False]))
+    assert found.x == pytest.approx([1 / (1 + more)], rel=1e-14)
+    assert found.prices == pytest.approx([0, 1], abs=1e-12) and found.residual <= market.MARKET
+
+
 def test_who_has_all_it_asks_for_is_moved_by_no_price():
     price, x, _ = problem([[0.7], [0.7]], [True, True])._saturate(np.array([0.1]), np.array([True]))
     assert x == pytest.approx([1, 1]) and price == pytest.approx([0.1])
