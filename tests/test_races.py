@@ -13,7 +13,7 @@ import pytest
 import fairlp
 from fairlp.tolerances import AGREEMENT
 from paths import ROOT
-from profiles import many
+from profiles import PROFILE, many
 from scripts import BENCHMARKS, benchmark
 
 pytest.importorskip("cvxpy")
@@ -95,6 +95,7 @@ def test_the_script_prints_its_tables():
     assert "water filling" in said and said.count("POP-2") == 8
 
 
+@pytest.mark.skipif(PROFILE != "nightly", reason="runs at night")
 @pytest.mark.skipif(importlib.util.find_spec("cvxpy_leximin") is None, reason="needs cvxpy_leximin")
 def test_cvxpy_leximin_gives_the_same_levels():
     """In a process of its own: it changes ``cvxpy.Problem``. The script ends with an error where levels differ."""

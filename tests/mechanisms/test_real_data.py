@@ -13,6 +13,7 @@ import fairlp
 from fairlp.errors import OversizedTaskWarning, SkippedMechanismWarning
 from fairlp.models.instances.merging import merge_servers
 from paths import REAL_DATA
+from profiles import by_day, chequered
 
 FOLDER = REAL_DATA
 TRACE = FOLDER / "alibaba-gpu-v2023"
@@ -153,14 +154,13 @@ def test_merged_equals_unmerged_users(constrained):
         eligible=constrained.eligible[keep][:, ::12] | (np.arange(len(keep)) % 2 == 0)[:, None],
         task_limits=constrained.task_limits[keep],
     )
-    for mechanism in ("c-drfh", "tsf"):
+    for mechanism in by_day(("c-drfh", "tsf"), 2):
         merged = fairlp.allocate(part, mechanism)
         plain = fairlp.allocate(part, mechanism, merge=False)
         np.testing.assert_allclose(merged.totals, plain.totals, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("load", [1.5, 2.5, 4])
-@pytest.mark.parametrize("conditions", [True, False])
+@pytest.mark.parametrize(("load", "conditions"), chequered([1.5, 2.5, 4], [True, False]))
 def test_any_load_of_the_real_cluster(constrained, load, conditions):
     """Many rounds, with entries set to zero on the way: a basis that misleads must not end the series."""
     busy = constrained.replace(task_limits=load * constrained.task_limits)

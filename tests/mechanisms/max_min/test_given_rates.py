@@ -131,7 +131,7 @@ def test_naive_drf_shares_each_server_by_its_rates(seed):
 
 
 @pytest.mark.parametrize("mechanism", DEFINED)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(many(20)))
 def test_on_one_server_every_method_agrees(mechanism, seed):
     instance = with_rates(1000 + seed, servers=1)
     assert fairlp.validate(instance, mechanism)["agrees"].all()

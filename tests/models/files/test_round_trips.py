@@ -179,8 +179,7 @@ def assert_read(found, path, form, name):
         assert got is None or sorted(got) == sorted(wanted)
 
 
-@pytest.mark.parametrize("reader", [by_highs, by_glpk, by_scip, by_cbc])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "reader"), chequered(NAMES, [by_highs, by_glpk, by_scip, by_cbc]))
 def test_others_read_what_we_write(name, reader, tmp_path):
     for form in FORMS:
         if form == "full" and reader in (by_glpk, by_cbc):

@@ -110,7 +110,7 @@ def check_equal(instance, mechanism, **how):
     return expected, found
 
 
-@pytest.mark.parametrize(("mechanism", "kind"), by_day(itertools.product(MAX_MIN, KINDS), 2))
+@pytest.mark.parametrize(("mechanism", "kind"), by_day(itertools.product(MAX_MIN, KINDS), 3))
 def test_equal_to_highs(mechanism, kind):
     for seed in range(many(2)):
         instance = suited(draw(kind, seed), mechanism)
@@ -178,7 +178,7 @@ def test_rounds_are_those_of_the_linear_programs(mechanism):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_answers_carry_certificates(kind):
-    solved, seeds = 0, many(10)
+    solved, seeds = 0, many(6)
     for seed in range(seeds):
         for mechanism in ("drfh", "tsf", "asset", "edrf"):
             instance = suited(draw(kind, seed), mechanism)
@@ -194,7 +194,7 @@ def test_answers_carry_certificates(kind):
 @pytest.mark.parametrize("mechanism", ["drf", "drfh", "tsf"])
 def test_exact_certificates(mechanism):
     pytest.importorskip("flint")
-    for seed in range(4):
+    for seed in by_day(range(4), 2):
         instance = suited(draw("integers", seed), mechanism)
         verdict = fairlp.allocate(instance, mechanism, method="interior-point").certify(exact=True)
         assert verdict, verdict
@@ -212,8 +212,8 @@ def test_an_allocation_that_is_not_optimal_has_no_exact_certificate():
 @pytest.mark.parametrize("kind", KINDS)
 def test_proportional_fairness_equals_clarabel(kind):
     pytest.importorskip("clarabel")
-    compared = 0
-    for seed in range(4):
+    compared, seeds = 0, by_day(range(4), 2)
+    for seed in seeds:
         instance = draw(kind, seed)
         model = fairlp.formulate(instance, "ceei")
         if not (model.compile().logs.weights > 0).any():
@@ -231,13 +231,13 @@ def test_proportional_fairness_equals_clarabel(kind):
             # entitlements sum to 1, so that a difference of objectives is a relative one of the product
             assert abs(found.objective - other.objective) <= 2 * accuracy + EQUAL, (seed, theirs)
             compared += 1
-    assert compared >= 2
+    assert compared >= len(seeds) / 2
 
 
 @pytest.mark.parametrize("mechanism", ["ceei", "njc"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_proportional_fairness_on_one_server_equals_newton_on_prices(mechanism, kind):
-    for seed in range(4):
+    for seed in by_day(range(4), 2):
         instance = draw(kind, seed)
         instance = instance if instance.counts.sum() == 1 else instance.pooled()
         expected = fairlp.allocate(instance, mechanism, method="eg")
@@ -249,7 +249,7 @@ def test_proportional_fairness_on_one_server_equals_newton_on_prices(mechanism, 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_time_division_equals_best_responses(kind):
-    for seed in range(4):
+    for seed in by_day(range(4), 2):
         instance = draw(kind, seed, limits=False)
         expected = fairlp.allocate(instance, "psdsf-tdm", method="best-response")
         found = fairlp.allocate(instance, "psdsf-tdm", method="interior-point")
@@ -260,7 +260,7 @@ def test_time_division_equals_best_responses(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_time_division_with_limits_is_a_fixed_point(kind):
     """Then there can be several, so that only the definition tells."""
-    for seed in range(4):
+    for seed in by_day(range(4), 2):
         found = fairlp.allocate(draw(kind, seed + 50), "psdsf-tdm", method="interior-point")
         assert found.certificate
 
