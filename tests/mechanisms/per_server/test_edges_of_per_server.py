@@ -61,6 +61,41 @@ def test_without_pivots_sweeps_lead_there(monkeypatch, fault, seed):
     assert totals(instance) == pytest.approx(wanted, rel=1e-6)
 
 
+def lost(system, tasks):
+    """No answer."""
+    return None
+
+
+def taking_nothing(system, tasks):
+    """An answer in which an edge that enters takes nothing of the others."""
+    return tasks, np.ones(system.n_users), np.ones(len(system.groups))
+
+
+@pytest.mark.parametrize("answer", [lost, taking_nothing])
+@pytest.mark.parametrize("seed", [16, 28])
+def test_an_edge_that_cannot_enter_ends_the_pivots(monkeypatch, answer, seed):
+    instance, real, settle, asked, pivots = market(seed), support._System.solve, support.Support.settle, [], []
+    wanted = totals(instance)
+
+    def solve(system, tasks):
+        enters = (tasks > system.support.tasks).any()
+        asked.append(enters)
+        return answer(system, tasks) if enters else real(system, tasks)
+
+    monkeypatch.setattr(support._System, "solve", solve)
+    monkeypatch.setattr(support.Support, "settle", lambda self: pivots.append(settle(self)) or pivots[-1])
+    assert totals(instance) == pytest.approx(wanted, rel=1e-6)
+    assert any(asked) and max(pivots) < 10
+
+
+def test_where_all_have_all_their_tasks_there_is_nothing_to_pivot():
+    """Nobody's level counts anywhere, so that there is no equation at all."""
+    limits = [1.0, 3.0]
+    instance = Instance.from_arrays([[2.0, 3.0], [3.0, 1.0]], [[2.0, 8.0], [9.0, 3.0]], task_limits=limits)
+    found = fairlp.allocate(instance, "psdsf-rdm")
+    assert found.totals.tolist() == pytest.approx(limits, rel=1e-9) and found.certificate
+
+
 def test_numbers_that_are_not_finite_are_no_solution():
     class Broken:
         def solve(self, right):
