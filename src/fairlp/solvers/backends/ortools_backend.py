@@ -57,7 +57,6 @@ class OrTools(BaseBackend):
                 row_upper=program.row_upper,
                 col_lower=program.col_lower,
                 col_upper=program.col_upper,
-                integrality=program.integrality,
             )
             begin = perf_counter()
             # a deadline for the process too: a solver that ignores its limit must not hang the caller

@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def solve(source: str, target: str) -> None:
-    """Solve the program in ``source`` and write what came out to ``target``."""
+    """Solve the linear program in ``source`` and write what came out to ``target``."""
     from ortools.linear_solver.python import model_builder
     from scipy.sparse import csr_matrix
 
@@ -43,8 +43,6 @@ def solve(source: str, target: str) -> None:
     model.helper.fill_model_from_sparse_data(
         given["col_lower"], given["col_upper"], given["c"], given["row_lower"], given["row_upper"], matrix
     )
-    for column in np.flatnonzero(given["integrality"]):
-        model.helper.set_var_integrality(int(column), True)
     solver = model_builder.Solver(str(given["algorithm"]))
     solver.enable_output(bool(given["verbose"]))
     if given["time_limit"] >= 0:
@@ -56,8 +54,7 @@ def solve(source: str, target: str) -> None:
     out = {"status": np.array(status.name), "message": np.array(solver.status_string or status.name)}
     if status.name in ("OPTIMAL", "FEASIBLE"):
         out["x"] = np.array([solver.value(variable) for variable in model.get_variables()], dtype=float)
-        if not given["integrality"].any():
-            out["row_duals"] = np.array([solver.dual_value(row) for row in model.get_linear_constraints()], dtype=float)
+        out["row_duals"] = np.array([solver.dual_value(row) for row in model.get_linear_constraints()], dtype=float)
     out["seconds"] = np.array(seconds)
     np.savez(target, **out)  # type: ignore[arg-type]
 
