@@ -69,7 +69,8 @@ class SharedKernel:
 
         with of_nobody(self.private):
             self.manager = self.manager or AsyncKernelManager(kernel_name="python3")
-            runner = NotebookClient(notebook, km=self.manager, kc=self.client, **how)
+            runner = NotebookClient(notebook, km=self.manager, **how)
+            runner.kc = self.client
             try:
                 runner.execute(cwd=str(self.work))
             except BaseException:  # whatever has become of it: the next notebook begins afresh

@@ -55,7 +55,7 @@ def test_the_server_procedure_keeps_capacities_and_raises_the_lowest_level():
             # the water-filling of this server would not move anything any more
             best = market.respond(i, now.tasks, after).tasks
             assert best == pytest.approx(now.tasks, rel=1e-7, abs=1e-7 * market.gamma[who, i].max()), (seed, i)
-    assert updates > 300
+    assert updates > 10 * many(80)
 
 
 def test_algorithm_1_converged_on_every_random_instance():
