@@ -102,10 +102,9 @@ class Moved:
         self.home, self.user, self.shape = there, problem.region.user, problem.region.shape[:2]
         region, face = problem.region, problem.face
         allowed = region.allowed if self.user is None else self._spread(region.there, False)
-        contribution = None if region.contribution is None else self._spread(region.contribution, 1.0)
         if face is not None:
             face = self._put(replace(face, x=self._spread(face.x, ABSENT)))
-        dense = Region(region.demands, region.capacities, allowed, contribution)
+        dense = Region(region.demands, region.capacities, allowed, region.contribution)
         self.problem = Problem(self._put(dense), self._put(problem.rows), face)
 
     def there(self, step: Step) -> Step:

@@ -28,8 +28,8 @@ class Region:
     capacities : ndarray, shape (K, R)
     allowed : ndarray of bool, shape (K, N) or (K, W), or None
         Pairs that exist; None: all.
-    contribution : ndarray, shape (K, N) or (K, W), or None
-        ρ[i,n], what one x[i,n] adds to X[n]; None: 1.
+    contribution : ndarray, shape (K, N), or None
+        ρ[i,n], what one x[i,n] adds to X[n]; None: 1. Only with the users in their order.
     user : ndarray of int, shape (K, W), or None
         The user of each place of a server, each user once; None: the users in their order.
     """
@@ -149,11 +149,7 @@ class Region:
 
     def totals(self, x: Array) -> Array:
         """Return X[n]; shape (N,)."""
-        if self.contribution is None:
-            return self.sums(x)
-        if self.user is None:
-            return self.xp.vecdot(self.contribution, x, axis=-2)
-        return self.sums(self.contribution * x)
+        return self.sums(x) if self.contribution is None else self.xp.vecdot(self.contribution, x, axis=-2)
 
     def costs(self, prices: Array) -> Array:
         """Return Σ_r d[n,r]·p[i,r], what x[i,n] costs; by pair."""
