@@ -10,7 +10,7 @@ import pytest
 
 import fairlp
 from fairlp import Instance, api
-from fairlp.errors import SolverError, UnknownNameError
+from fairlp.errors import SolverError, UnknownNameError, UnsupportedError
 from fairlp.mechanisms.max_min import settling
 from fairlp.mechanisms.references import located
 from fairlp.mechanisms.table import TABLE, find
@@ -73,3 +73,11 @@ def test_all_mechanisms_go_along_the_tree_only_where_there_is_one(monkeypatch):
     along = {row.name for row in TABLE.values() if row.along_tree and row.compared}
     assert along and not along & set(api.allocate_all(flat))
     assert along & set(api.allocate_all(tree)) == {name for name in along if not find(name).undefined(tree)} != set()
+
+
+@pytest.mark.parametrize("merge", ["no", 0.0, None])
+def test_merge_is_true_or_false(merge):
+    for share in (fairlp.allocate, fairlp.compare):
+        with pytest.raises(UnsupportedError, match=f"merge is {merge!r}; expected True or False"):
+            share(fairlp.examples.ghodsi(), "drfh", merge=merge)
+    assert fairlp.allocate(fairlp.examples.ghodsi(), "drfh", merge=np.False_).totals.tolist() == [3, 2]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from ..errors import NotDefinedError, UnknownNameError, named, nearest
+from ..errors import NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
 from ..formulations.normalisers import entitled
 from ..models.instances.alone import effort
 from .allocation import Allocation
@@ -333,6 +333,8 @@ def run(
 
     name_of_solver = spelt(solver)
     find_backend(name_of_solver)  # a name that does not exist ends it here, whatever the method
+    if not isinstance(merge, bool | np.bool_):
+        raise UnsupportedError(f"merge is {merge!r}; expected True or False")
     method = mechanism.method_name(method)
     parameters = {name: value for name, value in options.items() if name in mechanism.options}
     of_solver = {name: value for name, value in options.items() if name not in parameters}
@@ -353,7 +355,7 @@ def run(
             f"method {chosen.name!r} of {mechanism.name!r} has no option {refused[0]!r}; "
             f"{near} (solver options go with a method that uses a solver)"
         )
-    return finish(Asked(instance, mechanism, chosen, name_of_solver, merge, of_solver, parameters))
+    return finish(Asked(instance, mechanism, chosen, name_of_solver, bool(merge), of_solver, parameters))
 
 
 def finish(asked: Asked) -> Any:
