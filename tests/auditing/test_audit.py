@@ -259,7 +259,8 @@ def test_reading_what_a_scheduler_did(tmp_path):
 
 
 def test_the_search_is_seeded_shrinks_and_gives_up_honestly():
-    first, second = (fairlp.counterexample("drfh", "sharing incentive", search=True, seed=3) for _ in range(2))
+    how = {"search": True, "seed": 3, "users": 3, "servers": 2}
+    first, second = (fairlp.counterexample("drfh", "sharing incentive", **how) for _ in range(2))
     assert first.equals(second) and len(first.users) == 2 and len(first.servers) == 2
     assert fairlp.counterexample("drf", "envy-free", search=True, tries=30) is None
     with pytest.raises(UnknownNameError, match="search=True"):

@@ -13,7 +13,7 @@ from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError
 from fairlp.mechanisms.whole_tasks import placement
 from fairlp.mechanisms.whole_tasks.shares import Pool
-from profiles import many
+from profiles import PROFILE, many
 
 MECHANISMS = {"first-fit": "drfh-first-fit", "best-fit": "drfh-best-fit", "slots": "slots"}
 
@@ -68,6 +68,8 @@ def test_the_papers_two_servers():
 def google():
     """Servers of Google's, and the divisible optimum."""
     instance = examples.google_cluster(users=10, seed=3)
+    if PROFILE != "nightly":  # a quarter of it, rounded up
+        instance = instance.replace(counts=-(-instance.counts // 4))
     return instance, fairlp.allocate(instance, "drfh")
 
 

@@ -10,7 +10,7 @@ from fairlp.solvers.matrix_free import equations
 from fairlp.solvers.matrix_free.bounds import highest_level
 from fairlp.solvers.matrix_free.fleet import Fleet, Pairs
 from pair_instances import both, connected
-from profiles import many
+from profiles import by_day
 
 AIM = 1e-4
 pytestmark = pytest.mark.filterwarnings("ignore::fairlp.errors.OversizedTaskWarning")
@@ -25,7 +25,7 @@ def first_level(found, exact, component):
     return level[short].min() if short.any() else cap.max()
 
 
-@pytest.mark.parametrize("first", range(0, many(240), 40))
+@pytest.mark.parametrize("first", by_day(range(0, 2400, 40), 60))
 def test_levels_are_the_linear_programs_to_the_stated_gap(first):
     proved, near = 0, 0
     for seed in range(first, first + 40):
