@@ -209,6 +209,14 @@ def test_a_point_that_is_not_the_vertex_of_its_own_basis_is_not_proved():
     assert not prove(replace(right, x=np.array([2.0, 1.0]))).proved
 
 
+def test_a_worse_point_is_not_proved_beside_a_large_constant():
+    large = program([[1, 1]], [(-INF, 2)], [(0, INF), (0, INF)], [1.0, 2.0], "max", offset=1e9)
+    right = large.solve("highs", method="simplex")
+    assert prove(right).proved
+    proof = prove(replace(right, x=np.array([1.0, 1.0])))
+    assert not proof.proved and "by the duals of the optimum" in proof.message
+
+
 def test_a_basis_that_is_none_proves_nothing_whatever_the_point():
     right = ranged().solve("highs", method="simplex")
     basis = SimpleNamespace(col_status=[BASIC, BASIC], row_status=[UPPER, BASIC])
