@@ -60,6 +60,15 @@ def test_integer_models_against_enumeration(block):
             answer.certify(exact=True)
 
 
+def test_weights_of_whole_levels_divide_them():
+    j = Index("j", ["a", "b"])
+    model = Model("whole hours", indices=(j,))
+    x = model.variable("x", j, integer=True)
+    model.constraint("hours", x.sum(j) <= 9)
+    assert fairlp.leximin(model, x, weights=[1, 2])["x"].tolist() == pytest.approx([3, 6])
+    assert fairlp.leximin(model, x, weights=[2, 1]).levels.tolist() == pytest.approx([3, 3])
+
+
 @pytest.mark.parametrize("solver", ["scipy", "highs-ipm", "interior-point", "glpk", "scip"])
 def test_other_back_ends(solver):
     if not fairlp.solvers().available[solver]:
