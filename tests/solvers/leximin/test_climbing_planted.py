@@ -9,6 +9,7 @@ from fairlp import Instance, Model
 from fairlp.models.trees.climbing import Stretch
 from fairlp.models.trees.filling import Rows, fill
 from fairlp.solvers.leximin import climbing
+from tree_instances import tree_instance
 
 #: Two leaves of one server of 10, tasks of 1: the first begins with 6, of which rates know nothing.
 POOL = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
@@ -70,8 +71,8 @@ def test_a_limit_within_rounding_of_what_there_is_is_reached_and_ends_nobody_els
     pool = Instance.from_arrays([[1.0, 0], [0, 1.0], [0, 1.0]], [[1.0, 2 * LIMIT * (1 - short)]])
     start = Stretch(np.zeros(3), np.zeros(3), np.ones(3), np.array([np.inf, LIMIT, np.inf]), np.ones(3, dtype=bool))
     found = climbing.climb(pool, formulation, rates, start)
-    assert [who.tolist() for _, who in found.rounds] == [[0], [1], [2]]
-    assert [level for level, _ in found.rounds] == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)
+    assert [who.tolist() for _, who in found.rounds] == [[0], [1, 2]]
+    assert [level for level, _ in found.rounds] == pytest.approx([1, LIMIT], rel=1e-9)
     assert found.tasks.sum(axis=1) == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)
 
 
@@ -87,3 +88,25 @@ def test_so_it_is_for_users_of_queues(short):
     )
     found = fairlp.allocate(one, "h-drf", method="lp")
     assert found.totals.to_numpy() == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)
+
+
+def test_a_point_of_a_round_that_nobody_rises_in_has_what_everybody_has():
+    """Two have all of one resource; of the other one, the others have a trillionth more than there is."""
+    room = np.array([[3.0, 0.5], [2.0, 1.5]])
+    needs = np.array([[1.0, 0], [1.0, 0], [0, 1.0], [0, 1.0]])
+    has = np.array([3.5, 1.5, 1 + 1e-12, 1 + 1e-12])
+    start = Stretch(has, np.zeros(4), np.ones(4), np.full(4, np.inf), np.ones(4, dtype=bool))
+    found = climbing.climb(Instance.from_arrays(needs, room), formulation, rates, start)
+    assert found.tasks.sum(axis=1) == pytest.approx(has, rel=1e-9) and [len(who) for _, who in found.rounds] == [4]
+    assert found.tasks.T @ needs == pytest.approx(room, rel=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "over"), [(1, 1e-12), (17, 1e-12), (163, 1e-12), (205, 1e-10), (861, 0.0)])
+def test_limits_that_end_where_a_resource_does_are_those_of_sums(seed, over):
+    """Half of the users have for a limit what they would get without, and next to nothing more."""
+    rng = np.random.default_rng(seed)
+    tree = tree_instance(rng, caps=False, limits=False)
+    most = fairlp.allocate(tree, "h-drf").totals.to_numpy() * (1 + over)
+    tree = tree.replace(task_limits=np.where((rng.random(len(most)) < 0.5) & (most > 0), most, np.inf))
+    wanted = fairlp.allocate(tree, "h-drf").totals.to_numpy()
+    assert fairlp.allocate(tree, "h-drf", method="lp").totals.to_numpy() == pytest.approx(wanted, rel=1e-8)

@@ -96,20 +96,33 @@ class Climb(Floored):
     def run(self) -> None:
         """Run rounds until nobody rises any more."""
         while True:
+            begun = self.stretch
             if not self.held:
                 self._farthest()
             if not self.stretch.active.any():
                 return
             level, solution = self._highest(self.stretch)
             stops = self.stretch.full(level)
-            if not stops.any() or self.held:
-                self.priced = self.priced or (None if stops.any() else solution)
-                stops |= self._blocked(solution, level)
-                self.held = False
+            self.priced = self.priced or (None if stops.any() else solution)
+            stops |= self._blocked(solution, level)
+            self.held = False
+            early = self._at_once(stops, level) if self.stretch is not begun else np.zeros_like(stops)
+            if early.any():  # together with whoever has all its tasks there
+                last, who = self.history.pop()
+                self.history.append((last, np.union1d(who, np.flatnonzero(early))))
+                self.stretch = self.stretch.after(0.0, early, self.rates)
+                continue
             if not stops.any():
                 raise SolverError(f"{self.name!r}: a round stopped nobody; no user's row has a price above rounding")
             self.history.append((level, np.flatnonzero(stops)))
             self.stretch = self.stretch.after(level, stops, self.rates)
+
+    def _at_once(self, stops: np.ndarray, level: float) -> np.ndarray:
+        """Return who of those that stop at a level could not rise where the stretch begins. Bool, of all users."""
+        stretch, early = self.stretch, np.zeros_like(stops)
+        still = stops & (stretch.asked(level) <= stretch.has * (1 + self.same))
+        early[self.users] = self._stuck(0.0, still[self.users])
+        return early
 
     def _farthest(self) -> None:
         """Pass whole stretches that end because somebody has all its tasks: by doubling, and then by bisection."""
@@ -139,24 +152,35 @@ class Climb(Floored):
         """Return the highest level of a stretch and the solution that has it; its end where it is not below that.
 
         Somebody who has more than the level asks for does not rise. Whoever that is, it is more the lower the level:
-        with too few of them the level is too high, and Newton's method comes down to the right one.
+        with too few of them the level is too high, and Newton's method comes down to the right one. Where it goes up,
+        or nobody is left, what somebody has was more by rounding only: a stretch ended within that of what there is.
         """
-        end, rising = stretch.end, stretch.active
+        end, rising, before = stretch.end, stretch.active, stretch.active
+        lowest, down = np.inf, True
         while True:
             base = np.where(rising, stretch.base, stretch.has)
             self._load(base, np.where(rising, stretch.rate, 0.0), end)
             x, solution = self._solved()
             level = float(x[self.t])
             level = end if level >= end * (1 - SOLVER_TIGHTEST) else level
-            with_more = rising & (stretch.base + stretch.rate * level < stretch.has * (1 - ROUNDING))
-            # all of them only by rounding, after a stretch that ends within it of what there is: then nobody can rise
-            if with_more.any() and (rising & ~with_more).any():
-                rising = rising & ~with_more
+            if down and level > lowest:
+                rising, down = before, False
                 continue
+            with_more = rising & (stretch.base + stretch.rate * level < stretch.has * (1 - ROUNDING))
+            if down and with_more.any():
+                down = bool((rising & ~with_more).any())
+                if down:
+                    rising, before, lowest = rising & ~with_more, rising, level
+                    continue
             if not self.session.leaves_open(solution, self.proved):
-                self.last = x
+                self.last = x if down else self._point(stretch.asked(level))
                 return level, solution
             self.session.restart()  # whoever goes on to another round depends on the last digits of this one
+
+    def _point(self, has: np.ndarray) -> np.ndarray:
+        """Return a point in which everybody has so many tasks."""
+        self._hold(has)
+        return self._solved()[0]
 
     def _load(self, base: np.ndarray, rate: np.ndarray, end: float) -> None:
         """Put rows Σ x >= base + rate·t into the program, with t at most ``end``."""
