@@ -77,8 +77,9 @@ def _highest(allocation: SparseAllocation, one: Round) -> np.ndarray:
     np.minimum.at(lowest, allocation.user, cost)
     each = lowest[one.users] * due[one.users]
     floor = np.minimum(one.rows.floor, allocation.levels.to_numpy()[one.users])
-    component = np.full(len(instance.servers), -1)
-    component[allocation.server] = _by_user(one, len(due))[allocation.user]
+    component, of_pair = np.full(len(instance.servers), -1), _by_user(one, len(due))[allocation.user]
+    here = of_pair >= 0  # whoever is not in the round has pairs too
+    component[allocation.server[here]] = of_pair[here]
     rent = (price * instance.capacities).sum(axis=1) * instance.counts
     found = np.zeros(len(one.lower))
     order = np.lexsort((one.rows.cap, one.group))

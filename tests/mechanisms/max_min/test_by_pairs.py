@@ -70,6 +70,23 @@ def test_the_certificate_sees_what_is_wrong(found):
     assert "more than" in str(but(bounds=(other, *later)))  # other prices prove something else, and nothing wrong
 
 
+@pytest.mark.parametrize("seed", [41, 58, 103, 133])
+def test_whoever_is_not_in_a_round_takes_nothing_off_what_prices_are_worth(seed):
+    _, pairs = both(seed)
+    answer = fairlp.allocate(pairs, "c-drfh" if seed % 3 else "tsf")
+    assert any(len(one.users) < len(answer.instance.users) for one in answer.bounds)
+    assert answer.certify(), answer.certify()
+
+
+def test_levels_above_what_prices_allow_are_found():
+    """Whoever has all its tasks but for the aim leaves the rest to others: their level is then above the largest."""
+    pairs = fairlp.SparseInstance.of(fairlp.Instance.from_arrays([[1], [1]], [[10]], task_limits=[2, 100]))
+    right = fairlp.allocate(pairs, "drfh")
+    assert right.totals.tolist() == pytest.approx([2, 8], rel=1e-4) and right.certify()
+    more = dataclasses.replace(right, tasks_array=np.array([1.5, 8.5]), aim=0.5)
+    assert not more.certify() and "a level is above what its prices allow" in str(more.certify())
+
+
 def test_lying_floors_are_found(found):
     assert len(found.bounds) > 1
     first, second, *later = found.bounds

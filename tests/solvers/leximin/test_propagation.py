@@ -9,7 +9,7 @@ from fairlp.mechanisms.capacity import overuse
 from fairlp.mechanisms.max_min import methods, settling
 from fairlp.solvers.leximin.propagation import Propagation
 from fairlp.tolerances import AGREEMENT, UNCERTAIN
-from profiles import by_day, many
+from profiles import many
 
 #: The last digits of a level are those of its sums.
 ROUNDING_OF_LEVELS = 1e-13
@@ -92,7 +92,7 @@ def test_floors_that_contradict_each_other_give_way_once_and_stay(uncertain):
 
 def test_what_has_grown_is_settled_in_rationals():
     instance = chained(60, HARD)
-    for method in by_day(("interior-point", "lp"), 2):
+    for method in ("lp", "interior-point"):
         found = fairlp.allocate(instance, "c-drfh", method=method)
         assert off(found.levels.to_numpy(), exact(instance)) <= AGREEMENT and not found.unproved
     assert any("levels are those of exact rationals" in note for note in found.notes)
