@@ -16,7 +16,7 @@ ROUNDING_OF_LEVELS = 1e-13
 #: A seed of which interior points are off by more than is called certain.
 HARD = 18
 #: … and of which they are off by more than the errors of any round, before they grow.
-GROWN = (15, 27)
+GROWN = (3, 25)
 
 
 def chained(users, seed):
