@@ -7,6 +7,7 @@ import json
 import pytest
 
 import fairlp
+from fairlp.clusters.pods import owner_of
 from kubernetes_dumps import node, pod, said, thing, written
 
 
@@ -90,6 +91,12 @@ def test_one_user_for_all_owners_of_a_queue(tmp_path):
     assert list(read(tmp_path, node("n1"), *items).instance.users) == ["ml/a", "ml/b", "x/web"]
     found = read(tmp_path, node("n1"), *items, by="queue")
     assert list(found.instance.users) == ["ml", "x"] and found.instance.task_limits.tolist() == [2, 1]
+
+
+def test_an_owner_without_a_name_owns_nothing():
+    nameless, named = {"kind": "Job", "controller": True}, {"kind": "ReplicaSet", "name": "web"}
+    assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless, named]}}) == ("ReplicaSet", "web")
+    assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless]}}) == ("Pod", "p")
 
 
 def test_owners_are_called_by_what_a_person_made(tmp_path):

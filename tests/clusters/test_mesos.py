@@ -106,6 +106,12 @@ def test_agents_of_one_host_are_told_apart(tmp_path):
     assert found.observed.tasks.to_numpy().tolist() == [[0, 1, 0]]
 
 
+def test_an_executor_that_asks_for_nothing_is_left_out_without_a_word(tmp_path):
+    idle = task("x", executor_id="x", cpus=0, mem=0)
+    found = read(tmp_path, [agent("n1")], [framework("m", task("t"), executors=[idle])])
+    assert list(found.instance.users) == ["eng/dev/m"] and not said(found, "it asks for nothing")
+
+
 LINES = [
     ([agent("n1")], [], "there is an earlier agent of this id", "agent 'id-n1'"),
     ([{"hostname": "x"}], [], "it has no id", "slaves: '?'"),

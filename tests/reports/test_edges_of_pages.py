@@ -42,6 +42,13 @@ def test_who_waits_for_no_server_is_told_where_all_lines_are_understood():
     assert found.tables[0].rows == [["zoe", "q", 3]]
 
 
+def test_lines_that_were_not_understood_are_told_where_everybody_has_a_server():
+    odd = pd.DataFrame({"file": ["nodes.json"], "where": ["node 'n1'"], "what": ["no name"], "done": ["left out"]})
+    found = sections._reading(facts(not_understood=odd))
+    assert [table.id for table in found.tables] == ["odd-table"]
+    assert found.tables[0].rows == [["nodes.json", "node 'n1'", "no name", "left out"]]
+
+
 def test_of_a_tree_that_is_too_large_the_rest_is_counted(monkeypatch):
     queues = Standing.of(subject_of(satisfied(), np.array([[2.0], [2.0]])), "drfh").queues
     monkeypatch.setattr(layout, "MOST_QUEUES", 1)
