@@ -1,5 +1,7 @@
 """Errors that grow from round to round are foreseen, settled in rationals, or said."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import fairlp
 from fairlp import Instance
 from fairlp.mechanisms.capacity import overuse
 from fairlp.mechanisms.max_min import methods, settling
-from fairlp.solvers.leximin.propagation import Propagation
+from fairlp.solvers.leximin.propagation import Propagation, own_error
 from fairlp.tolerances import AGREEMENT, UNCERTAIN
 from profiles import many
 
@@ -49,6 +51,16 @@ def test_a_chain_by_hand():
     assert errors.largest() == pytest.approx(1e-12 * (1 + 10 + 90))
 
 
+def test_what_a_point_violates_counts_at_its_price():
+    right = fairlp.formulate(Instance.from_arrays([[2.0]], [[10.0]]), "drfh").solve("highs")
+    block, nothing = right.program.row_block("fairness"), np.zeros(1)
+    rows = np.arange(block.start, block.stop)
+    over = replace(right, x=right.x * (1 + 1e-6))
+    assert own_error(right, 0.0, rows, nothing, nothing) < 1e-14
+    assert own_error(over, 0.0, rows, nothing, nothing) == pytest.approx(1e-6 * right.objective)
+    assert own_error(right, 1e-3, rows, nothing, nothing) == pytest.approx(1e-3 * right.objective)
+
+
 def test_no_round_has_no_error_and_what_overflows_is_all_of_it():
     errors = Propagation(700)
     assert errors.largest() == 0.0
@@ -60,12 +72,13 @@ def test_no_round_has_no_error_and_what_overflows_is_all_of_it():
 
 @pytest.fixture
 def uncertain(monkeypatch):
-    """What rounds say of themselves, and floats only."""
+    """What answers say of their own levels, and floats only."""
     said = []
 
     def listening(instance, result):
-        said.append(result.uncertain)
-        return outcome(instance, result)
+        found = outcome(instance, result)
+        said.append(found.uncertain)
+        return found
 
     outcome = methods.outcome
     monkeypatch.setattr(methods, "outcome", listening)

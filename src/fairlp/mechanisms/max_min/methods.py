@@ -147,7 +147,10 @@ def _one_server(instance: Instance, server: int, users: np.ndarray, resources: n
 
 def outcome(instance: Instance, result: LeximinResult) -> Tasks:
     """Return the outcome of rounds of linear programs."""
-    tasks = within_capacity(instance, np.maximum(result.tasks, 0.0))  # by a solver's tolerance it may be below 0
+    found = np.maximum(result.tasks, 0.0)  # by a solver's tolerance it may be below 0
+    tasks = within_capacity(instance, found)
+    had, has = found.sum(axis=1), tasks.sum(axis=1)
+    scaled = np.divide(had - has, had, out=np.zeros(len(had)), where=had > 0).max(initial=0.0)
     return Tasks(
         tasks,
         prices=result.prices,
@@ -155,7 +158,7 @@ def outcome(instance: Instance, result: LeximinResult) -> Tasks:
         gap=result.gap,
         notes=tuple(_notes(result)),
         unproved=_NO_DUALS if result.gap is None else "",
-        uncertain=result.uncertain,
+        uncertain=result.uncertain + float(scaled),
         times=result.times,
     )
 

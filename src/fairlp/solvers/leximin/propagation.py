@@ -62,5 +62,6 @@ def own_error(solution: Solution, gap: float, rows: np.ndarray, floor: np.ndarra
     assert x is not None and duals is not None
     price, activity = abs(duals), program.A @ x
     violated = np.maximum(np.maximum(program.row_lower - activity, activity - program.row_upper), 0.0)
+    violated += ROUNDING * (abs(program.A) @ abs(x))
     of_floors = price[rows] @ (given + ROUNDING * abs(floor))
     return float(price @ violated + of_floors + gap * abs(solution.objective))
