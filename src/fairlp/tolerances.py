@@ -129,6 +129,8 @@ MATRIX_FREE_AIM: Final = 1e-4
 MATRIX_FREE_DRIFT: Final = 0.01
 #: Whoever has stopped keeps its level in later rounds, but for this part of the aim: they need some room.
 MATRIX_FREE_FLOOR: Final = 0.1
+#: Whoever has its cap but for this part of the aim rises no further with its round.
+MATRIX_FREE_CAP: Final = 0.01
 #: A round whose gap stays above this, relative, decides nothing, and ends the rounds of its component.
 MATRIX_FREE_SETTLED: Final = 1e-2
 #: HiGHS drops matrix entries of at most this size, in the numbers that it is given (after scaling).

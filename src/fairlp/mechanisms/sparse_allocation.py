@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from ..errors import InstanceError
 from ..models.instances.sparse import SparseInstance
 from ..models.programs.certificate import Verdict
 from ..solvers.matrix_free.rounds import Round
 from .allocation import Shared
+from .sparse_certificate import are_positions, attained, certified, violation
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,15 @@ class SparseAllocation(Shared):
     notes: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        pairs = (len(self.tasks_array),)
+        for what, given, names in (
+            ("user", self.user, self.instance.users),
+            ("server", self.server, self.instance.servers),
+        ):
+            if not are_positions(given, pairs, len(names)):
+                raise InstanceError(
+                    f"the {what}s of an allocation are no positions of {len(names)} {what}s, one a pair"
+                )
         object.__setattr__(self, "notes", self._said())
 
     @cached_property
@@ -107,9 +118,9 @@ class SparseAllocation(Shared):
         """
         tables = []
         for number, one in enumerate(self.bounds, 1):
-            level = self.reached(one)
+            level, gap = attained(one, self.levels.to_numpy(), one.upper, self.aim)
             stopped = np.bincount(one.group, weights=one.stopped, minlength=len(level)).astype(int)
-            table = pd.DataFrame({"level": level, "bound": one.upper, "gap": _gap(level, one.upper), "frozen": stopped})
+            table = pd.DataFrame({"level": level, "bound": one.upper, "gap": gap, "frozen": stopped})
             table.insert(0, "round", number)
             tables.append(table.rename_axis("component").reset_index())
         columns = ["round", "component", "level", "bound", "gap", "frozen"]
@@ -130,13 +141,7 @@ class SparseAllocation(Shared):
         ndarray
             One level for each component of the round.
         """
-        cap, level = one.rows.cap, self.levels.to_numpy()[one.users]
-        rising = one.rows.slope > 0
-        short = rising & (level < cap * (1 - self.aim))
-        found, most = np.full(len(one.lower), np.inf), np.zeros(len(one.lower))
-        np.minimum.at(found, one.group[short], level[short])
-        np.maximum.at(most, one.group[rising], cap[rising])
-        return np.asarray(np.where(np.isfinite(found), found, most))
+        return attained(one, self.levels.to_numpy(), one.upper, self.aim)[0]
 
     @cached_property
     def gap(self) -> float:
@@ -172,8 +177,6 @@ class SparseAllocation(Shared):
     @cached_property
     def residual(self) -> float:
         """Largest violation of a capacity, task limit or sign, relative to the capacity or limit."""
-        from .sparse_certificate import violation
-
         return violation(self)
 
     def certify(self) -> Verdict:
@@ -187,8 +190,6 @@ class SparseAllocation(Shared):
         Verdict
             True or False, with a ``message``.
         """
-        from .sparse_certificate import certified
-
         return certified(self)
 
     def summary(self) -> pd.DataFrame:
@@ -232,8 +233,3 @@ class SparseAllocation(Shared):
             f"<SparseAllocation by {self.mechanism} ({self.method}): {len(self.instance.users)} users, {least}, "
             f"gap {self.gap:.1e}>"
         )
-
-
-def _gap(level: np.ndarray, bound: np.ndarray) -> np.ndarray:
-    known = np.isfinite(bound) & (bound > 0)
-    return np.where(known, np.maximum(1.0 - level / np.where(known, bound, 1.0), 0.0), 1.0)

@@ -2,87 +2,215 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
+from ..errors import UnknownNameError
+from ..models.instances.instance import Instance
+from ..models.instances.sparse import SparseInstance
 from ..models.programs.certificate import Verdict
-from ..tolerances import AGREEMENT, FEASIBILITY, ROUNDING
+from ..tolerances import AGREEMENT, FEASIBILITY, MATRIX_FREE_FLOOR, ROUNDING
 
 if TYPE_CHECKING:
     from ..solvers.matrix_free.rounds import Round
     from .sparse_allocation import SparseAllocation
 
 
+class _Known(NamedTuple):
+    """What follows from the instance and the tasks alone: pairs that can run, by user and server, caps and levels."""
+
+    user: np.ndarray
+    server: np.ndarray
+    caps: np.ndarray
+    levels: np.ndarray
+    able: np.ndarray
+
+
 def violation(allocation: SparseAllocation) -> float:
-    """Return the largest violation of a capacity, task limit, placement or sign, relative to the capacity or limit."""
-    instance, tasks = allocation.instance, allocation.tasks_array
-    worst = float((-tasks).max(initial=0.0))
+    """Return the largest violation of a capacity, task limit, placement or sign, relative to the capacity or limit.
+
+    Tasks where none can run, or of a user whose limit is 0, violate by all that they are: 1.
+    """
+    instance, tasks, user, server = allocation.instance, allocation.tasks_array, allocation.user, allocation.server
     size = len(instance.servers)
-    pairs = instance.eligible.tocoo()
-    allowed = np.isin(
-        allocation.user.astype(np.int64) * size + allocation.server, pairs.row.astype(np.int64) * size + pairs.col
-    )
-    worst = max(worst, float(tasks[~allowed].max(initial=0.0)))
+    of_user, of_server = instance.pairs
+    allowed = np.isin(user.astype(np.int64) * size + server, of_user.astype(np.int64) * size + of_server)
+    worst = float((~allowed & (tasks != 0)).any())
     for r in range(len(instance.resources)):
-        used = np.zeros(len(instance.servers))
-        np.add.at(used, allocation.server, tasks * instance.demands[allocation.user, r])
-        capacity = instance.capacities[:, r] * instance.counts
-        over = used - capacity
-        worst = max(worst, float((over / np.where(capacity > 0, capacity, 1.0)).max(initial=0.0)))
+        used, capacity = np.zeros(size), instance.capacities[:, r] * instance.counts
+        amounts = tasks * instance.demands[user, r]
+        np.add.at(used, server, amounts)
+        there = capacity > 0
+        excess = used[there] / capacity[there] - 1.0
+        below = -amounts[allowed] / np.where(there, capacity, 1.0)[server[allowed]]
+        worst = max(worst, float(excess.max(initial=0.0)), float(below.max(initial=0.0)))
     total = np.zeros(len(instance.users))
-    np.add.at(total, allocation.user, tasks)
-    finite = np.isfinite(instance.task_limits)
-    limit = instance.task_limits[finite]
-    return max(worst, float(((total[finite] - limit) / np.where(limit > 0, limit, 1.0)).max(initial=0.0)))
+    np.add.at(total, user, tasks)
+    limit = instance.task_limits
+    worst = max(worst, float(((limit == 0) & (total > 0)).any()))
+    limited = np.isfinite(limit) & (limit > 0)
+    return max(worst, float((total[limited] / limit[limited] - 1.0).max(initial=0.0)))
+
+
+def attained(
+    one: Round, levels: np.ndarray, bound: np.ndarray, aim: float, caps: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the level that all who rose have at least, or all of their tasks (but for the aim), and its gap.
+
+    Whoever could have all its tasks below the bound, and has them but for the aim, holds the level not down; what it
+    lacks is part of the gap. Both by component.
+    """
+    rising, group = one.rows.slope > 0, one.group
+    cap, most = one.rows.cap if caps is None else caps, bound[group]
+    level = np.where(np.isfinite(levels), levels, 0.0)[one.users]  # what is no number is none
+    full = rising & (cap <= most) & (level >= cap * (1 - aim))
+    short = rising & ~full
+    found, highest, lacking = np.full(len(bound), np.inf), np.zeros(len(bound)), np.zeros(len(bound))
+    np.minimum.at(found, group[short], level[short])
+    np.maximum.at(highest, group[full], np.minimum(level, cap)[full])
+    np.maximum.at(lacking, group[full], (1.0 - level[full] / cap[full]))
+    found = np.where(np.isinf(found), highest, found)
+    known = np.isfinite(bound) & (bound > 0)
+    gap = np.where(known, 1.0 - found / np.where(known, bound, 1.0), 1.0)
+    return found, np.maximum(gap, lacking)
 
 
 def certified(allocation: SparseAllocation) -> Verdict:
     """Return whether the allocation is feasible and each round's level within the aim of what prices allow."""
+    wrong = _malformed(allocation)
+    if wrong:
+        return Verdict(False, f"no allocation of this instance: {wrong}")
     over = violation(allocation)
-    if over > FEASIBILITY:
+    if not over <= FEASIBILITY:
         return Verdict(False, f"not feasible: a capacity, limit or sign is violated by {over:.1e}")
+    known = _known(allocation)
+    wrong = _untold(allocation, known)
+    if wrong:
+        return Verdict(False, wrong)
     gaps = []
-    levels = allocation.levels.to_numpy()
     for number, one in enumerate(allocation.bounds, 1):
         fixed = one.rows.slope == 0
-        missing = fixed & (levels[one.users] < one.rows.floor * (1 - FEASIBILITY))
+        missing = fixed & (known.levels[one.users] < one.rows.floor * (1 - FEASIBILITY))
         if missing.any():
             user = allocation.instance.users[int(one.users[missing.argmax()])]
             return Verdict(False, f"user {user!r} has less than the floor that round {number} gave it")
-        reached, highest = allocation.reached(one), _highest(allocation, one)
-        missed = (highest - reached) / np.where(highest > 0, highest, 1.0)
-        gaps.append(float(missed.max(initial=0.0)))
-        if (reached > highest * (1 + AGREEMENT)).any():
+        highest = _highest(allocation, one, known)
+        if highest is None:
+            return Verdict(False, f"round {number}: users of two components share a server")
+        reached, gap = attained(one, known.levels, highest, allocation.aim, known.caps[one.users])
+        gaps.append(float(gap.max(initial=0.0)))
+        if not (reached <= highest * (1 + AGREEMENT + MATRIX_FREE_FLOOR * allocation.aim)).all():
             return Verdict(False, f"round {number}: a level is above what its prices allow")
     if not gaps:
         return Verdict(True, "optimal: nobody can run anything")
     text = f"the smallest level within {gaps[0]:.1e}, by prices"
     if len(gaps) > 1:
         text += f"; {len(gaps) - 1} later rounds within {max(gaps[1:]):.1e}, given the levels before"
-    if max(gaps) > allocation.aim * (1 + ROUNDING) + ROUNDING:
+    if not max(gaps) <= allocation.aim * (1 + ROUNDING) + ROUNDING:
         return Verdict(False, f"{text}: more than the {allocation.aim:.1e} that was asked for", max(gaps))
     if allocation.unsettled:
         return Verdict(False, f"{text}; {allocation.unsettled} users could rise further", max(gaps))
     return Verdict(True, f"proved: {text}", max(gaps))
 
 
-def _highest(allocation: SparseAllocation, one: Round) -> np.ndarray:
-    """Return the highest level of each component that prices allow: what all must have costs no more than there is."""
+def _malformed(allocation: SparseAllocation) -> str:
+    """Return which array is of a wrong shape, or says what no array of its kind can."""
+    instance = allocation.instance
+    users, servers = len(instance.users), len(instance.servers)
+    if not (_numbers(allocation.tasks_array, allocation.user.shape) and _numbers(allocation.entitled, (users,))):
+        return "not all tasks are numbers"
+    for number, one in enumerate(allocation.bounds, 1):
+        rows, size = one.rows, (len(one.users),)
+        if not (
+            are_positions(one.users, size, users)
+            and are_positions(one.servers, np.shape(one.servers), servers)
+            and are_positions(one.group, size, len(one.lower))
+            and len(np.unique(one.users)) == size[0]
+            and _numbers(one.prices, (len(one.servers), len(instance.resources)))
+            and _numbers(rows.floor, size)
+            and np.shape(rows.slope) == np.shape(one.stopped) == size
+            and np.isin(rows.slope, (0, 1)).all()
+            and np.isin(one.stopped, (0, 1)).all()
+            and len(np.unique(one.group[rows.slope > 0])) == len(one.lower)
+        ):
+            return f"what it says of round {number} does not fit"
+    return ""
+
+
+def are_positions(given: np.ndarray, shape: tuple[int, ...], size: int) -> bool:
+    """Return whether an array of this shape has positions from 0 to size − 1."""
+    return given.shape == shape and given.dtype.kind in "iu" and bool(((given >= 0) & (given < size)).all())
+
+
+def _numbers(given: np.ndarray, shape: tuple[int, ...]) -> bool:
+    return given.shape == shape and bool(np.isfinite(given).all())
+
+
+def _known(allocation: SparseAllocation) -> _Known:
+    instance, due = allocation.instance, allocation.entitled
+    user, server = instance.pairs
+    able = due[user] > 0
+    user, server = user[able], server[able]
+    some = due > 0
+    caps = np.where(some, instance.task_limits / np.where(some, due, 1.0), 0.0)
+    rising = np.zeros(len(due), dtype=bool)
+    rising[user] = True
+    return _Known(user, server, caps, allocation.levels.to_numpy(), rising & (caps > 0))
+
+
+def _untold(allocation: SparseAllocation, known: _Known) -> str:
+    """Return what is not said of whom: whoever can run tasks rises in the first round, until it has stopped."""
+    instance, due = allocation.instance, _due(allocation.instance, allocation.mechanism)
+    if due is not None and not np.allclose(allocation.entitled, due, rtol=AGREEMENT, atol=0.0):
+        return f"not what {allocation.mechanism!r} entitles users to"
+    rising = np.zeros(len(known.able), dtype=bool)
+    for one in allocation.bounds[:1]:
+        rising[one.users[one.rows.slope > 0]] = True
+    unseen = known.able & ~rising
+    if unseen.any():
+        return f"nothing bounds the level of user {instance.users[int(unseen.argmax())]!r}"
+    stopped = np.zeros(len(known.able), dtype=bool)
+    for number, one in enumerate(allocation.bounds, 1):
+        held = one.users[(one.rows.slope == 0) & ~stopped[one.users]]
+        if held.size:
+            return f"round {number} has a floor for user {instance.users[int(held[0])]!r}, who had not stopped"
+        stopped[one.users[one.stopped.astype(bool)]] = True
+    return ""
+
+
+def _due(instance: SparseInstance, mechanism: str) -> np.ndarray | None:
+    """Return the tasks at level 1 by the mechanism of that name, None where the name is not known."""
+    from .table import find
+
+    try:
+        row = find(mechanism)
+    except UnknownNameError:
+        return None
+    return np.asarray(row.due(cast(Instance, instance)))  # a mechanism that is by_pairs asks for nothing else
+
+
+def _highest(allocation: SparseAllocation, one: Round, known: _Known) -> np.ndarray | None:
+    """Return the highest level of each component that prices allow: what all must have costs no more than there is.
+
+    None where components are none: a server has users of two.
+    """
     instance, due = allocation.instance, allocation.entitled
     price = np.zeros(instance.capacities.shape)
     price[one.servers] = np.maximum(one.prices, 0.0)
-    cost = np.einsum("er,er->e", instance.demands[allocation.user], price[allocation.server])
+    cost = np.einsum("er,er->e", instance.demands[known.user], price[known.server])
     lowest = np.full(len(due), np.inf)
-    np.minimum.at(lowest, allocation.user, cost)
+    np.minimum.at(lowest, known.user, cost)
     each = lowest[one.users] * due[one.users]
-    floor = np.minimum(one.rows.floor, allocation.levels.to_numpy()[one.users])
-    component, of_pair = np.full(len(instance.servers), -1), _by_user(one, len(due))[allocation.user]
+    floor = np.minimum(one.rows.floor, known.levels[one.users])
+    component, of_pair = np.full(len(instance.servers), -1), _by_user(one, len(due))[known.user]
     here = of_pair >= 0  # whoever is not in the round has pairs too
-    component[allocation.server[here]] = of_pair[here]
+    component[known.server[here]] = of_pair[here]
+    if (component[known.server[here]] != of_pair[here]).any():
+        return None
     rent = (price * instance.capacities).sum(axis=1) * instance.counts
-    found = np.zeros(len(one.lower))
-    order = np.lexsort((one.rows.cap, one.group))
+    found, cap = np.zeros(len(one.lower)), known.caps[one.users]
+    order = np.lexsort((cap, one.group))
     begin = np.searchsorted(one.group[order], np.arange(len(found) + 1))
     worth = np.bincount(component[component >= 0], weights=rent[component >= 0], minlength=len(found))
     for g in range(len(found)):
@@ -90,7 +218,7 @@ def _highest(allocation: SparseAllocation, one: Round) -> np.ndarray:
         rising = members[one.rows.slope[members] > 0]
         floors = float((floor * each)[members[one.rows.slope[members] == 0]].sum())
         left = worth[g] - floors + ROUNDING * (worth[g] + floors)  # what rounding may have lost
-        found[g] = _level(left, each[rising], one.rows.cap[rising])
+        found[g] = _level(left, each[rising], cap[rising])
     return found
 
 
@@ -102,10 +230,11 @@ def _by_user(one: Round, users: int) -> np.ndarray:
 
 def _level(left: float, each: np.ndarray, cap: np.ndarray) -> float:
     """Return the T with Σ each·min(T, cap) = left, caps in increasing order; the last cap at most."""
-    growing = float(each.sum())
-    for cost, highest in zip(each.tolist(), cap.tolist(), strict=True):
-        if growing <= 0 or left <= growing * highest:
+    growing = np.cumsum(each[::-1])[::-1]  # of those whose caps are not passed: sums, since differences lose digits
+    for cost, highest, grows in zip(each.tolist(), cap.tolist(), growing.tolist(), strict=True):
+        if grows <= 0:
             break
-        left, growing = left - cost * highest, growing - cost
-    last = float(cap[-1])
-    return min(max(left, 0.0) / growing, last) if growing > 0 else last
+        if left <= grows * highest:
+            return float(min(max(left, 0.0) / grows, cap[-1]))
+        left -= cost * highest
+    return float(cap[-1])

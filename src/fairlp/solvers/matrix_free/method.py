@@ -13,7 +13,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ...tolerances import FEASIBILITY, INTERIOR_CENTRING
+from ...tolerances import FEASIBILITY, INTERIOR_CENTRING, MATRIX_FREE_CAP
 from .bounds import highest_level
 from .equations import Effort, Equations
 from .fleet import Fleet, Pairs
@@ -74,6 +74,7 @@ class Iterate:
 
     def __init__(self, pairs: Pairs, rows: Rows, fixed: np.ndarray, fleet: Fleet, effort: Effort) -> None:
         self.pairs, self.rows, self.fixed, self.fleet, self.effort = pairs, rows, fixed, fleet, effort
+        self.given = rows  # what bounds are of, whoever stops at its cap meanwhile
         self.group, self.groups = pairs.user_group, pairs.n_groups
         parts = fleet.ask("begin")
         totals = fleet.sum([part[0] for part in parts])
@@ -114,7 +115,7 @@ class Iterate:
         self.off = self.total - np.where(rows.slope > 0, level, rows.floor) - self.u
         free = ~self.fixed
         self.mean = (sum(part[4] for part in parts) + float(self.u[free] @ self.v[free])) / self.terms
-        upper = highest_level(worth, low, (rows.slope, rows.floor, rows.cap), self.group)
+        upper = highest_level(worth, low, (self.given.slope, self.given.floor, self.given.cap), self.group)
         lower = np.minimum(self.least(within), self.most())
         lower[self.group[(rows.slope == 0) & (within < rows.floor * (1 - FEASIBILITY))]] = 0.0
         primal, dual = lower > self.lower, upper < self.upper
@@ -128,13 +129,15 @@ class Iterate:
         return most
 
     def stop_at_caps(self, aim: float) -> None:
-        """Stop those who have reached their cap, but for the aim; one at least goes on."""
-        rows = self.rows
-        passed = (
-            (rows.slope > 0) & (rows.cap * (1 - aim) <= self.lower[self.group]) & (rows.cap < self.most()[self.group])
-        )
+        """Stop those who have reached their cap, but for the aim; one at least goes on.
+
+        They keep what was reached: there may be no more, and a floor too high would leave nobody anything.
+        """
+        rows, lower = self.rows, self.lower[self.group]
+        passed = (rows.slope > 0) & (rows.cap * (1 - aim) <= lower) & (rows.cap < self.most()[self.group])
+        passed &= rows.cap <= self.upper[self.group]
         if passed.any():
-            floor = np.where(passed, rows.cap, rows.floor)
+            floor = np.where(passed, np.minimum(rows.cap, lower), rows.floor)
             room = np.maximum(self.total - floor, (1 - _BOUNDARY) * self.u)
             self.u = np.where(passed, room, self.u)
             self.rows = Rows(np.where(passed, 0.0, rows.slope), floor, rows.cap)
@@ -238,6 +241,6 @@ def solve(iterate: Iterate, aim: float, deadline: float) -> int:
         stuck = since > _PATIENCE or iterations == MOST_ITERATIONS or not np.isfinite(iterate.mean)
         if gap <= aim or stuck or perf_counter() > deadline:
             return iterations
-        iterate.stop_at_caps(aim / 2)
+        iterate.stop_at_caps(aim * MATRIX_FREE_CAP)
         iterate.step()
         iterations += 1

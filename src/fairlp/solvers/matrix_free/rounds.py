@@ -207,14 +207,38 @@ def _leximin(sharing: Sharing, aim: float, deadline: float, rounds: int | None, 
         return found
     going = True
     while going:
-        fleet = Fleet(state.problem, client)
-        iterate = Iterate(state.problem, state.rows, state.fixed, fleet, effort)
-        found.iterations += solve(iterate, aim * (1 - 2 * MATRIX_FREE_FLOOR), deadline)
+        iterate, iterations = _solved(state, aim * (1 - 2 * MATRIX_FREE_FLOOR), deadline, effort, client)
+        found.iterations += iterations
         going = state.close(iterate, aim) and len(found.rounds) != rounds and perf_counter() < deadline
         effort.strong = np.inf
     found.steps, found.passes = effort.steps, effort.passes
     _trim(sharing, found)
     return found
+
+
+def _solved(state: _State, aim: float, deadline: float, effort: Effort, client: Any) -> tuple[Iterate, int]:
+    """Return the best iterate of a round, and the iterations.
+
+    Where somebody stopped at its cap on the way and the method got stuck, it starts afresh with what these have: there
+    may be no room between that and what they could have.
+    """
+    best = Iterate(state.problem, state.rows, state.fixed, Fleet(state.problem, client), effort)
+    iterations = solve(best, aim, deadline)
+    last, gap = best, _largest_gap(best)
+    while gap > aim and perf_counter() < deadline:
+        fixed = state.fixed | ((state.rows.slope > 0) & (last.rows.slope == 0))
+        if (fixed == last.fixed).all():
+            break
+        last = Iterate(state.problem, last.rows, fixed, Fleet(state.problem, client), effort)
+        last.given = state.rows
+        iterations += solve(last, aim, deadline)
+        if _largest_gap(last) < gap:
+            best, gap = last, _largest_gap(last)
+    return best, iterations
+
+
+def _largest_gap(iterate: Iterate) -> float:
+    return float(relative_gap(iterate.lower, iterate.upper).max())
 
 
 def _trim(sharing: Sharing, found: Leximin) -> None:
