@@ -16,7 +16,7 @@ from ..models.instances.sparse import SparseInstance
 from ..models.programs.certificate import Verdict
 from ..solvers.matrix_free.rounds import Round
 from .allocation import Shared
-from .sparse_certificate import are_positions, attained, certified, violation
+from .sparse_certificate import attained, certified, misfit, violation
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +62,9 @@ class SparseAllocation(Shared):
     notes: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        pairs = (len(self.tasks_array),)
-        for what, given, names in (
-            ("user", self.user, self.instance.users),
-            ("server", self.server, self.instance.servers),
-        ):
-            if not are_positions(given, pairs, len(names)):
-                raise InstanceError(
-                    f"the {what}s of an allocation are no positions of {len(names)} {what}s, one a pair"
-                )
+        wrong = misfit(self)
+        if wrong:
+            raise InstanceError(f"no allocation of this instance: {wrong}")
         object.__setattr__(self, "notes", self._said())
 
     @cached_property

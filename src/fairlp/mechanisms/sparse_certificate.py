@@ -78,9 +78,9 @@ def attained(
 
 def certified(allocation: SparseAllocation) -> Verdict:
     """Return whether the allocation is feasible and each round's level within the aim of what prices allow."""
-    wrong = _malformed(allocation)
+    wrong = _no_numbers(allocation)
     if wrong:
-        return Verdict(False, f"no allocation of this instance: {wrong}")
+        return Verdict(False, f"not all {wrong} are finite numbers")
     over = violation(allocation)
     if not over <= FEASIBILITY:
         return Verdict(False, f"not feasible: a capacity, limit or sign is violated by {over:.1e}")
@@ -114,37 +114,40 @@ def certified(allocation: SparseAllocation) -> Verdict:
     return Verdict(True, f"proved: {text}", max(gaps))
 
 
-def _malformed(allocation: SparseAllocation) -> str:
-    """Return which array is of a wrong shape, or says what no array of its kind can."""
-    instance = allocation.instance
+def misfit(allocation: SparseAllocation) -> str:
+    """Return which positions or shapes cannot be those of an allocation of the instance, in words; nothing if none."""
+    instance, pairs = allocation.instance, np.shape(allocation.tasks_array)
     users, servers = len(instance.users), len(instance.servers)
-    if not (_numbers(allocation.tasks_array, allocation.user.shape) and _numbers(allocation.entitled, (users,))):
-        return "not all tasks are numbers"
+    if not (_positions(allocation.user, pairs, users) and _positions(allocation.server, pairs, servers)):
+        return f"expected positions of {users} users and {servers} servers, and a number of tasks, for each pair"
+    if not np.shape(allocation.entitled) == np.shape(allocation.gamma) == (users,):
+        return f"expected gamma and entitled of {users} users"
     for number, one in enumerate(allocation.bounds, 1):
-        rows, size = one.rows, (len(one.users),)
+        rows, size, groups = one.rows, np.shape(one.users), np.shape(one.lower)
         if not (
-            are_positions(one.users, size, users)
-            and are_positions(one.servers, np.shape(one.servers), servers)
-            and are_positions(one.group, size, len(one.lower))
-            and len(np.unique(one.users)) == size[0]
-            and _numbers(one.prices, (len(one.servers), len(instance.resources)))
-            and _numbers(rows.floor, size)
-            and np.shape(rows.slope) == np.shape(one.stopped) == size
-            and np.isin(rows.slope, (0, 1)).all()
-            and np.isin(one.stopped, (0, 1)).all()
+            _positions(one.users, size, users)
+            and _positions(one.servers, np.shape(one.servers), servers)
+            and len(np.unique(one.users)) == len(one.users)
+            and _positions(one.group, size, len(one.lower))
+            and np.shape(one.upper) == groups
+            and np.shape(one.prices) == (len(one.servers), len(instance.resources))
+            and np.shape(rows.slope) == np.shape(rows.floor) == np.shape(rows.cap) == np.shape(one.stopped) == size
             and len(np.unique(one.group[rows.slope > 0])) == len(one.lower)
         ):
             return f"what it says of round {number} does not fit"
     return ""
 
 
-def are_positions(given: np.ndarray, shape: tuple[int, ...], size: int) -> bool:
-    """Return whether an array of this shape has positions from 0 to size − 1."""
+def _positions(given: np.ndarray, shape: tuple[int, ...], size: int) -> bool:
     return given.shape == shape and given.dtype.kind in "iu" and bool(((given >= 0) & (given < size)).all())
 
 
-def _numbers(given: np.ndarray, shape: tuple[int, ...]) -> bool:
-    return given.shape == shape and bool(np.isfinite(given).all())
+def _no_numbers(allocation: SparseAllocation) -> str:
+    """Return what has an entry that is no number, in words; nothing if none has."""
+    given = [("tasks", allocation.tasks_array), ("entitled", allocation.entitled)]
+    for number, one in enumerate(allocation.bounds, 1):
+        given += [(f"prices of round {number}", one.prices), (f"floors of round {number}", one.rows.floor)]
+    return next((what for what, array in given if not np.isfinite(array).all()), "")
 
 
 def _known(allocation: SparseAllocation) -> _Known:

@@ -31,8 +31,10 @@ def test_limits_just_out_of_reach_are_proved():
 
 
 def test_a_bound_is_not_below_the_optimum_where_a_limit_is_nearly_reached():
-    weights, limits = [1e-3, 100.0, 1e6, 1e-5], [5.55, 1.0001, 1.0001, 1e-11]
-    answer = fairlp.allocate(pairs([[1]] * 4, [[5.5]], weights=weights, task_limits=limits), "drfh", aim=0.1)
+    demands = [[1, 0, 0], [1.5, 0, 2.4], [0, 0.26, 0], [0.66, 0.67, 1.76]]
+    weights, limits = [1e-3, 100.0, 1e6, 1e-5], [0.286, 3.4, 3.5, 4.6e-11]
+    made = pairs(demands, [[5.55, 0.92, 7.94]], weights=weights, task_limits=limits)
+    answer = fairlp.allocate(made, "drfh", aim=0.1)
     exact = fairlp.allocate(answer.instance.dense(), "drfh").levels.min()
     first = answer.rounds.iloc[0]
     assert first["bound"] >= exact * (1 - 1e-12) > 0 and answer.certify(), answer.certify()
@@ -46,21 +48,21 @@ def test_what_somebody_lacks_of_all_its_tasks_is_part_of_the_gap():
 
 
 def test_rounds_that_get_stuck_at_a_limit_start_afresh():
+    eligible = [[0, 0, 1, 1], [1, 1, 0, 0], [1, 1, 0, 1], [0, 1, 1, 1], [0, 1, 0, 0]]
     problem = pairs(
-        [[3, 1, 3], [1, 3, 0], [1, 3, 2], [3, 2, 0], [1, 2, 2]],
-        [[9, 7, 3], [8, 4, 3], [0, 4, 2], [5, 6, 9], [5, 9, 9]],
-        eligible=np.array([[1, 1, 0, 1, 0], [1, 1, 0, 1, 1], [0, 1, 0, 0, 1], [1, 1, 0, 0, 1], [1, 1, 0, 0, 0]]) == 1,
-        task_limits=[0, np.inf, np.inf, 0, 3],
+        [[1, 0, 0], [0, 1, 1], [3, 1, 2], [1, 0, 1], [1, 1, 3]],
+        [[8, 2, 2], [1, 7, 1], [7, 6, 5], [0, 8, 7]],
+        eligible=np.array(eligible) == 1,
+        task_limits=[4.712673913043479, 1.246358847226526, 0.37681680818097296, 2.2826086956521743, 0.3335],
     )
-    answer = fairlp.allocate(problem, "c-drfh", aim=1e-6)
+    answer = fairlp.allocate(problem, "asset", aim=1e-6)
     assert answer.certify(), answer.certify()
-    exact = fairlp.allocate(problem.dense(), "c-drfh").levels
-    np.testing.assert_allclose(answer.levels, exact, rtol=1e-6)
+    np.testing.assert_allclose(answer.levels, fairlp.allocate(problem.dense(), "asset").levels, rtol=1e-6)
 
 
 def test_dear_users_at_their_limits_leave_the_others_all_digits():
     """What the others cost must not be a difference of large sums."""
-    answer = fairlp.allocate(pairs([[1e12], [1e-9]], [[1e12 + 1]], task_limits=[1e-3, np.inf]), "drfh", aim=1e-6)
+    answer = fairlp.allocate(pairs([[1], [1]], [[9]], weights=[1e16, 1], task_limits=[1e-3, np.inf]), "drfh")
     assert answer.certify(), answer.certify()
 
 
@@ -109,7 +111,7 @@ def test_caps_entitlements_and_components_are_the_instances(found):
     half = dataclasses.replace(found, tasks_array=found.tasks_array * 0.5)
     assert not changed(half, "cap", np.full(len(first.users), found.levels.min() * 0.5)).certify()
     assert "entitles users to" in str(changed(half, "entitled", found.entitled * 0.5).certify())
-    with pytest.raises(fairlp.errors.InstanceError, match="users of an allocation are no positions of 20 users"):
+    with pytest.raises(fairlp.errors.InstanceError, match="expected positions of 20 users and 20 servers"):
         changed(found, "user", found.user + 1)
     two = fairlp.allocate(pairs([[1], [1]], [[2]]), "drfh")
     one = two.bounds[0]
@@ -118,8 +120,11 @@ def test_caps_entitlements_and_components_are_the_instances(found):
     later = dataclasses.replace(one, stopped=np.zeros(2, dtype=bool))
     fixed = dataclasses.replace(one, rows=dataclasses.replace(one.rows, slope=np.array([1.0, 0.0])))
     assert "who had not stopped" in str(dataclasses.replace(two, bounds=(later, fixed)).certify())
-    short = dataclasses.replace(one, prices=one.prices[:, :0])
-    assert "round 1 does not fit" in str(dataclasses.replace(two, bounds=(short,)).certify())
+    for name, values in (("prices", one.prices[:, :0]), ("group", one.group - 1), ("users", one.users + 1)):
+        with pytest.raises(fairlp.errors.InstanceError, match="round 1 does not fit"):
+            changed(two, name, values)
+    with pytest.raises(fairlp.errors.InstanceError, match="gamma and entitled of 2 users"):
+        changed(two, "gamma", two.gamma[:1])
 
 
 def test_violations_are_relative_to_what_there_is():
