@@ -210,9 +210,11 @@ def test_of_two_resources_that_are_nearly_one_the_scarcer_has_the_price(more):
     assert found.prices == pytest.approx([0, 1], abs=1e-12) and found.residual <= market.MARKET
 
 
-def test_who_has_all_it_asks_for_is_moved_by_no_price():
-    price, x, _ = problem([[0.7], [0.7]], [True, True])._saturate(np.array([0.1]), np.array([True]))
+def test_who_has_all_it_asks_for_is_moved_by_a_price_only_where_that_is_too_much():
+    price, x, _ = problem([[0.4], [0.4]], [True, True])._saturate(np.array([0.1]), np.array([True]))
     assert x == pytest.approx([1, 1]) and price == pytest.approx([0.1])
+    price, x, _ = problem([[0.7], [0.7]], [True, True])._saturate(np.array([0.1]), np.array([True]))
+    assert x == pytest.approx([1 / 1.4] * 2, rel=1e-14) and price[0] > 0.1
 
 
 def test_a_path_that_cannot_be_followed_is_told(monkeypatch):

@@ -190,26 +190,44 @@ class _Problem:
             going = np.where(self.limited & (x >= 1.0), 0.0, x * x / self.e)
             hessian = (r * going[:, None]).T @ r
             move = -np.linalg.lstsq(hessian, off, rcond=None)[0]
-            if not bool(off @ move < 0):
+            after = off
+            if bool(off @ move < 0):
+                p, change = r @ own, r @ move
+                falling = ~self.limited & (change < 0)
+                size = min(1.0, _BOUNDARY / float((-change[falling] / p[falling]).max(initial=_BOUNDARY)))
+                low, high = 0.0, size
+                for _ in range(_HALVINGS):
+                    x = self._take(r @ (own + size * move))
+                    after = 1.0 - x @ r
+                    slope = float(after @ move)
+                    if abs(slope) <= _FLAT * abs(float(off @ move)) or (size >= high and slope <= 0):
+                        break
+                    low, high = (low, size) if slope > 0 else (size, high)
+                    size = (low + high) / 2
+            if float(abs(after).max()) < float(abs(off).max()) or (after is not off and size < 1.0):
+                own, off = own + size * move, after
+                continue
+            higher = self._past_a_kink(own, r, off)
+            if higher is None:
                 break
-            p, change = r @ own, r @ move
-            falling = ~self.limited & (change < 0)
-            size = min(1.0, _BOUNDARY / float((-change[falling] / p[falling]).max(initial=_BOUNDARY)))
-            low, high = 0.0, size
-            for _ in range(_HALVINGS):
-                x = self._take(r @ (own + size * move))
-                after = 1.0 - x @ r
-                slope = float(after @ move)
-                if abs(slope) <= _FLAT * abs(float(off @ move)) or (size >= high and slope <= 0):
-                    break
-                low, high = (low, size) if slope > 0 else (size, high)
-                size = (low + high) / 2
-            if float(abs(after).max()) >= float(abs(off).max()) and size >= 1.0:
-                break
-            own, off = own + size * move, after
+            own = higher
+            x = self._take(r @ own)
+            off = 1.0 - x @ r
         full = np.zeros(len(price))
         full[priced] = own
         return full, self._take(r @ own), steps
+
+    def _past_a_kink(self, own: np.ndarray, r: np.ndarray, off: np.ndarray) -> np.ndarray | None:
+        """Return prices of what is overused raised to where the next user has less than its limit; None without one.
+
+        Where next to nothing more is asked than there is, everybody may have its limit, and Newton no slope.
+        """
+        move = np.maximum(-off, 0.0)
+        p, change = r @ own, r @ move
+        full = self.limited & (change > 0) & (p <= self.e)
+        if not full.any() or float(move.max()) <= MARKET:
+            return None
+        return np.asarray(own + float((((1 + MARKET) * self.e - p)[full] / change[full]).min()) * move)
 
     def _take(self, p: np.ndarray) -> np.ndarray:
         """Return min(1, e/p), or e/p without a limit."""
