@@ -31,11 +31,14 @@ class Settled:
     staying: int
 
 
-def whole_tasks(instance: Instance, settled: Sequence[Settled] = (), goal: str = "level") -> Model:
+def whole_tasks(
+    instance: Instance, settled: Sequence[Settled] = (), goal: str = "level", room: np.ndarray | None = None
+) -> Model:
     """DRF with whole tasks (Ghodsi et al., discrete): maximise the smallest weighted dominant share, x integer.
 
     Later rounds of the leximin: given the levels settled so far, maximise the smallest share above them
-    (``goal="level"``), or the number of users above the last one (``goal="count"``).
+    (``goal="level"``), or the number of users above the last one (``goal="count"``). ``room``, shape (R,), is the
+    capacity that tasks are held to where a solver's tolerance lets them take more than there is.
     """
     n, r = instance.users, instance.resources
     model = Model("whole-task DRF", "Ghodsi et al., NSDI 2011, with whole tasks", (n, r))
@@ -45,7 +48,7 @@ def whole_tasks(instance: Instance, settled: Sequence[Settled] = (), goal: str =
     most = np.where(able, whole_tasks_alone(instance.demands, instance.pool), 0.0)
     most = np.minimum(most, np.floor(instance.task_limits))
     d = region.demands(model, instance)
-    c = region.pool(model, instance)
+    c = region.pool(model, instance) if room is None else model.parameter("c", r, room, "what tasks can use of r")
     ds = model.parameter("ds", n, share, "weighted dominant share of one task of n")
     highest = float((share * most).max(initial=0.0))
     floor = np.where(able, settled[0].least, 0.0) if settled else 0.0

@@ -17,7 +17,8 @@ import numpy as np
 from ...errors import SolverError
 from ...formulations.whole_tasks import Settled, whole_tasks
 from ...models.instances.instance import Instance
-from ...models.instances.whole_numbers import integers
+from ...models.instances.whole_numbers import integers, usable
+from ...tolerances import FEASIBILITY, VERIFIED
 from .shares import Pool
 
 
@@ -28,6 +29,7 @@ class DiscreteLeximin:
     tasks: np.ndarray
     levels: list[tuple[Fraction, int]] = field(default_factory=list)
     programs: int = 0
+    unproved: str = ""
     seconds: float = 0.0
 
 
@@ -60,17 +62,20 @@ def discrete_leximin(instance: Instance, *, solver: str = "highs", options: dict
     shares = [Fraction(top, bottom) for top, bottom in zip(tops, bottoms, strict=True)]
     settled: list[Settled] = []
     staying = 0
+    room = Room(instance, pool)
 
     def solve(levels: list[Settled], goal: str) -> list[Fraction]:
         begin = perf_counter()
-        solution = whole_tasks(instance, levels, goal).solve(solver=solver, **(options or {})).require_optimal()
+        while True:
+            model = whole_tasks(instance, levels, goal, room.most)
+            solution = model.solve(solver=solver, **(options or {})).require_optimal()
+            result.programs += 1
+            result.tasks = np.rint(solution.values["x"].to_numpy())
+            over = np.asarray(pool.usage(result.tasks) > pool.capacity, dtype=bool)
+            if not over.any():
+                break
+            room.lower(over, solver)
         result.seconds += perf_counter() - begin
-        result.programs += 1
-        result.tasks = np.rint(solution.values["x"].to_numpy())
-        if bool((pool.usage(result.tasks) > pool.capacity).any()):
-            raise SolverError(
-                f"{solver} gave whole tasks that break a capacity by rounding; scale the data, or use another solver"
-            )
         return sorted(int(result.tasks[n]) * shares[n] for n in who)
 
     while staying < len(who):
@@ -86,4 +91,34 @@ def discrete_leximin(instance: Instance, *, solver: str = "highs", options: dict
         staying = now
         settled.append(Settled(least, above, staying))
         result.levels.append((level, staying))
+    result.unproved = room.unproved
     return result
+
+
+class Room:
+    """The capacity that integer programs are given, where a solver's tolerance lets whole tasks take more."""
+
+    def __init__(self, instance: Instance, pool: Pool) -> None:
+        self.all = instance.pool
+        self.pool = pool
+        self.most: np.ndarray | None = None
+        self.part = 0.0
+
+    def lower(self, over: np.ndarray, solver: str) -> None:
+        """Hold tasks to what they can use of each resource, exactly; then to less than that of those used too much."""
+        if self.most is None:
+            self.most = self.all * usable(self.pool.demands, self.pool.capacity[None, :])[0]
+            return
+        self.part = 10 * self.part if self.part else FEASIBILITY
+        if self.part > VERIFIED:
+            raise SolverError(
+                f"{solver} gave whole tasks that break a capacity by rounding; scale the data, or use another solver"
+            )
+        self.most = np.where(over, np.minimum(self.most, self.all * (1 - self.part)), self.most)
+
+    @property
+    def unproved(self) -> str:
+        """What is not proved: whether there is something better among tasks that leave next to nothing free."""
+        if not self.part:
+            return ""
+        return f"not proved: whole tasks that leave less than {self.part:.0e} of a resource free were not all looked at"

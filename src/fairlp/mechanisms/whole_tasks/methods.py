@@ -114,7 +114,8 @@ def leximin_milp(asked: Asked) -> Tasks:
     result = discrete_leximin(asked.instance, solver=asked.solver, options=asked.options)
     rows = [(float(level), staying) for level, staying in result.levels]
     frame = pd.DataFrame(rows, columns=["level", "users at or below"], index=range(1, len(rows) + 1))
-    return replace(_shared(asked, lambda pool: np.asarray(result.tasks)), rounds=frame.rename_axis("round"))
+    found = _shared(asked, lambda pool: np.asarray(result.tasks))
+    return replace(found, rounds=frame.rename_axis("round"), unproved=result.unproved)
 
 
 def placed(asked: Asked, *, policy: str) -> Tasks:

@@ -7,6 +7,7 @@ Python integers beyond.
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import Final
 
@@ -134,3 +135,21 @@ def same_quotient(top1: np.ndarray, bottom1: np.ndarray, top2: np.ndarray, botto
         a, b, c, d = (values.astype(np.int64) for values in four)
         return np.asarray(a * d == c * b)
     return np.asarray(product(top1, bottom2) == product(top2, bottom1), dtype=bool)
+
+
+def usable(demands: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Return the part of what there is of each resource, (K, R), that whole tasks can use at most.
+
+    All are whole numbers. What tasks use is a multiple of what their demands are multiples of.
+
+    >>> usable(np.array([[2.0], [4.0]]), np.array([[8.0], [5.0]]))
+    array([[1. ],
+           [0.8]])
+    """
+    part = np.ones(there.shape)
+    for r, needs in enumerate(integers(demands).T.tolist()):
+        one = math.gcd(*needs)
+        for i, total in enumerate(integers(there[:, r]).tolist()):
+            if one and total:
+                part[i, r] = (total - total % one) / total
+    return part
