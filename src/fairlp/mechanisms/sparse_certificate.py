@@ -10,6 +10,7 @@ from ..errors import UnknownNameError
 from ..models.instances.instance import Instance
 from ..models.instances.sparse import SparseInstance
 from ..models.programs.certificate import Verdict
+from ..solvers.matrix_free.rounds import caps_of
 from ..tolerances import AGREEMENT, FEASIBILITY, MATRIX_FREE_FLOOR, ROUNDING
 
 if TYPE_CHECKING:
@@ -155,8 +156,7 @@ def _known(allocation: SparseAllocation) -> _Known:
     user, server = instance.pairs
     able = due[user] > 0
     user, server = user[able], server[able]
-    some = due > 0
-    caps = np.where(some, instance.task_limits / np.where(some, due, 1.0), 0.0)
+    caps = caps_of(instance.task_limits, due)
     rising = np.zeros(len(due), dtype=bool)
     rising[user] = True
     return _Known(user, server, caps, allocation.levels.to_numpy(), rising & (caps > 0))

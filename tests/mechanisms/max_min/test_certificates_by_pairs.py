@@ -136,3 +136,11 @@ def test_violations_are_relative_to_what_there_is():
         parts = {"user": np.append(answer.user, user), "server": np.append(answer.server, server)}
         more = dataclasses.replace(answer, **parts, tasks_array=np.append(answer.tasks_array, tasks))
         assert more.residual >= 0.5 and "not feasible" in str(more.certify())
+
+
+def test_whoever_can_run_nothing_needs_no_warning():
+    answer = fairlp.allocate(
+        fairlp.SparseInstance.from_arrays([[1, 1], [1, 0]], [[1, 0], [0, 1]], [(0, 0), (1, 0)], task_limits=[0, 5]),
+        "c-drfh",
+    )
+    assert answer.totals.tolist() == pytest.approx([0, 1], rel=1e-4) and answer.certify()

@@ -93,13 +93,19 @@ class Leximin:
     passes: int = 0
 
 
+def caps_of(limits: np.ndarray, due: np.ndarray) -> np.ndarray:
+    """Return task limits as levels, 0 for who can run nothing."""
+    with np.errstate(over="ignore"):  # a limit that is no limit
+        return np.divide(limits, due, out=np.zeros_like(due), where=due > 0)
+
+
 class _State:
     """Who is where between rounds; positions of the users, servers and pairs that the iterate still has."""
 
     def __init__(self, sharing: Sharing) -> None:
         self.sharing = sharing
         n_users = len(sharing.due)
-        caps = sharing.limits / sharing.due
+        caps = caps_of(sharing.limits, sharing.due)
         self.pairs = np.flatnonzero(caps[sharing.user] > 0)
         link = sharing.user[self.pairs], sharing.server[self.pairs]
         self.users, user = np.unique(link[0], return_inverse=True)
