@@ -55,3 +55,9 @@ def test_a_time_limit_is_for_all_of_it(program, monkeypatch):
     assert late is not None
     again = highs.Highs()._with_more_room(program, fairlp.Options(time_limit=late.times["solve"] / 2), late)
     assert again is late
+
+
+def test_what_presolve_leaves_beyond_the_tolerance_is_solved_again_without_it():
+    """HiGHS took both tasks by its presolve, 7e-11 too much, and called that an error of its own."""
+    nearly = fairlp.Instance.from_arrays([[2.0000000002], [1.000000000000001]], [[3.0]])
+    assert fairlp.allocate(nearly, "drf-milp").totals.tolist() == [1, 0]

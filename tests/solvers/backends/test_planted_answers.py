@@ -85,17 +85,19 @@ def test_options_reach_highs():
 def test_a_failure_from_the_last_basis_is_tried_afresh(monkeypatch):
     session = Highs().session(plain(), Options())
     session.solve()
-    honest, calls = highs._run, []
+    honest, calls, failures = highs._run, [], 1
 
     def failing(loaded):
-        calls.append(1)
-        if len(calls) == 1:
+        calls.append(loaded.getOptionValue("presolve")[1])
+        if len(calls) <= failures:
             raise SolverError("planted")
         honest(loaded)
 
     monkeypatch.setattr(highs, "_run", failing)
-    assert session.solve().x.tolist() == [3, 1] and len(calls) == 2
+    assert session.solve().x.tolist() == [3, 1] and calls == ["choose", "choose"]
     calls.clear()
+    assert Highs().solve(plain(), Options()).x.tolist() == [3, 1] and calls == ["choose", "off"]  # no basis to blame
+    calls, failures = [], 2
     with pytest.raises(SolverError, match="planted"):
         Highs().session(plain(), Options()).solve()
 

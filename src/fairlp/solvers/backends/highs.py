@@ -205,9 +205,9 @@ class HighsSession(ProgramSession):
         try:
             _run(self._highs)
         except SolverError:
-            if not self._solved:
-                raise
-            self.restart()  # the last basis was no help (values grew beyond bounds): begin afresh
+            if not self._solved:  # what presolve left may break the tolerance that is asked for
+                _set(self._highs, "presolve", "off")
+            self.restart()  # or the last basis was no help (values grew beyond bounds): begin afresh
             _run(self._highs)
         solved = perf_counter()
         if self.options.time_limit is None:
