@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, cast
 
@@ -44,10 +45,14 @@ def share(
     client : distributed.Client, optional
         A Dask cluster over whose workers the servers are divided.
     """
-    if not 0 < aim < 1:
+    if not isinstance(aim, Real) or not 0 < aim < 1:
         raise InstanceError(f"aim is {aim!r}; expected a relative gap between 0 and 1, such as {MATRIX_FREE_AIM:g}")
-    if rounds is not None and not (isinstance(rounds, int) and rounds >= 1):
+    if not isinstance(time_limit, Real) or not time_limit >= 0:
+        raise InstanceError(f"time_limit is {time_limit!r}; expected seconds >= 0, infinite for no limit")
+    if rounds is not None and (isinstance(rounds, bool) or not isinstance(rounds, Integral) or rounds < 1):
         raise InstanceError(f"rounds is {rounds!r}; expected a whole number >= 1, or None for all")
+    if client is not None and not hasattr(client, "scheduler_info"):
+        raise InstanceError(f"client is {client!r}; expected a distributed.Client, or None for none")
     begin = perf_counter()
     user, server = instance.pairs
     order = np.lexsort((user, server))

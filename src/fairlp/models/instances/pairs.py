@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ import pandas as pd
 
 from ...errors import InstanceError, nearest
 from ..notation.expressions import Index
+from ..notation.labels import aligned, is_default
 
+_WHAT = "the argument 'eligible'"
 _WAYS = (
     "expected a sparse matrix of users × servers, an array of positions (user, server), a table of True and False, or "
     "a list of servers for each user"
@@ -37,8 +39,16 @@ def positions(eligible: Any, users: Index, servers: Index) -> tuple[np.ndarray, 
         found = eligible.tocoo()
         there = _flags(found.data)
         return found.row[there], found.col[there]
+    if isinstance(eligible, pd.DataFrame) and not (is_default(eligible.index) and is_default(eligible.columns)):
+        eligible = _flags(np.asarray(aligned(eligible, (users, servers), _WHAT, InstanceError)))
     if isinstance(eligible, (pd.Series, Mapping)):
-        return _of_labels([_entry(eligible, user) for user in users], users, servers)
+        for user in users if isinstance(eligible, Mapping) else ():
+            if user not in eligible:
+                raise InstanceError(f"eligible says nothing of user {user!r}; expected a list of servers for each user")
+        entries = list(aligned(eligible, (users, servers), _WHAT, InstanceError))
+        if not all(_is_row_of_flags(entry) for entry in entries):
+            return _of_labels(entries, users, servers)
+        eligible = np.array(entries, dtype=bool)
     if isinstance(eligible, (list, tuple)) and eligible and not _are_numbers(eligible):
         return _of_labels(list(eligible), users, servers)
     array = np.asarray(eligible)
@@ -80,10 +90,12 @@ def _are_numbers(eligible: Any) -> bool:
     )
 
 
-def _entry(eligible: Any, user: Any) -> Any:
-    if user not in eligible:
-        raise InstanceError(f"eligible says nothing of user {user!r}; expected a list of servers for each user")
-    return eligible[user]
+def _is_row_of_flags(entry: Any) -> bool:
+    return (
+        isinstance(entry, (list, np.ndarray))
+        and len(entry) > 0
+        and all(isinstance(flag, (bool, np.bool_)) for flag in entry)
+    )
 
 
 def _of_labels(lists: list[Any], users: Index, servers: Index) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +107,7 @@ def _of_labels(lists: list[Any], users: Index, servers: Index) -> tuple[np.ndarr
     user = np.repeat(np.arange(len(users)), [len(entry) for entry in lists])
     wanted = [server for entry in lists for server in entry]
     position = {label: k for k, label in enumerate(servers)}
-    found = np.array([position.get(server, -1) for server in wanted], dtype=np.int64)
+    found = np.array([position.get(server, -1) if isinstance(server, Hashable) else -1 for server in wanted], dtype=int)
     if (found < 0).any():
         at = int((found < 0).argmax())
         raise InstanceError(

@@ -96,7 +96,7 @@ class Leximin:
 def caps_of(limits: np.ndarray, due: np.ndarray) -> np.ndarray:
     """Return task limits as levels, 0 for who can run nothing."""
     with np.errstate(over="ignore"):  # a limit that is no limit
-        return np.divide(limits, due, out=np.zeros_like(due), where=due > 0)
+        return np.asarray(np.divide(limits, due, out=np.zeros_like(due), where=due > 0))
 
 
 class _State:
