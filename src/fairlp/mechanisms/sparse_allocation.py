@@ -176,8 +176,9 @@ class SparseAllocation(Shared):
     def certify(self) -> Verdict:
         """Return whether every round's level is within ``aim`` of what any allocation can have, computed anew.
 
-        From tasks, demands and capacities: that the allocation is feasible, and that prices bound the levels. Nothing
-        that the method computed is trusted but the prices themselves, of which any would do.
+        From tasks, demands and capacities: that the allocation is feasible, and that prices bound the levels. Of what
+        the method computed it takes prices, of which any would do, and who stopped in which round: the message says
+        of how many prices alone do not tell that they cannot have twice as much.
 
         Returns
         -------

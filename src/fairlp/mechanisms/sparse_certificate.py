@@ -89,18 +89,20 @@ def certified(allocation: SparseAllocation) -> Verdict:
     wrong = _untold(allocation, known)
     if wrong:
         return Verdict(False, wrong)
-    gaps = []
+    gaps, loose = [], 0
     for number, one in enumerate(allocation.bounds, 1):
         fixed = one.rows.slope == 0
         missing = fixed & (known.levels[one.users] < one.rows.floor * (1 - FEASIBILITY))
         if missing.any():
             user = allocation.instance.users[int(one.users[missing.argmax()])]
             return Verdict(False, f"user {user!r} has less than the floor that round {number} gave it")
-        highest = _highest(allocation, one, known)
-        if highest is None:
+        priced = _priced(allocation, one, known)
+        if priced is None:
             return Verdict(False, f"round {number}: users of two components share a server")
+        highest = _highest(one, known, priced)
         reached, gap = attained(one, known.levels, highest, allocation.aim, known.caps[one.users])
         gaps.append(float(gap.max(initial=0.0)))
+        loose += _loose(one, known, priced, reached, allocation.aim)
         if not (reached <= highest * (1 + AGREEMENT + MATRIX_FREE_FLOOR * allocation.aim)).all():
             return Verdict(False, f"round {number}: a level is above what its prices allow")
     if not gaps:
@@ -112,6 +114,8 @@ def certified(allocation: SparseAllocation) -> Verdict:
         return Verdict(False, f"{text}: more than the {allocation.aim:.1e} that was asked for", max(gaps))
     if allocation.unsettled:
         return Verdict(False, f"{text}; {allocation.unsettled} users could rise further", max(gaps))
+    if loose:
+        text += f"; that they stop there is not proved of {loose} users: prices alone would leave them twice as much"
     return Verdict(True, f"proved: {text}", max(gaps))
 
 
@@ -193,29 +197,38 @@ def _due(instance: SparseInstance, mechanism: str) -> np.ndarray | None:
     return np.asarray(row.due(cast(Instance, instance)))  # a mechanism that is by_pairs asks for nothing else
 
 
-def _highest(allocation: SparseAllocation, one: Round, known: _Known) -> np.ndarray | None:
-    """Return the highest level of each component that prices allow: what all must have costs no more than there is.
+class _Priced(NamedTuple):
+    """What prices say: what a level costs each of a round's users, what each component's capacities are worth."""
 
-    None where components are none: a server has users of two.
-    """
+    each: np.ndarray
+    worth: np.ndarray
+
+
+def _priced(allocation: SparseAllocation, one: Round, known: _Known) -> _Priced | None:
+    """Return costs and worth by a round's prices, None where components are none: a server has users of two."""
     instance, due = allocation.instance, allocation.entitled
     price = np.zeros(instance.capacities.shape)
     price[one.servers] = np.maximum(one.prices, 0.0)
     cost = np.einsum("er,er->e", instance.demands[known.user], price[known.server])
     lowest = np.full(len(due), np.inf)
     np.minimum.at(lowest, known.user, cost)
-    each = lowest[one.users] * due[one.users]
-    floor = np.minimum(one.rows.floor, known.levels[one.users])
     component, of_pair = np.full(len(instance.servers), -1), _by_user(one, len(due))[known.user]
     here = of_pair >= 0  # whoever is not in the round has pairs too
     component[known.server[here]] = of_pair[here]
     if (component[known.server[here]] != of_pair[here]).any():
         return None
     rent = (price * instance.capacities).sum(axis=1) * instance.counts
+    worth = np.bincount(component[component >= 0], weights=rent[component >= 0], minlength=len(one.lower))
+    return _Priced(lowest[one.users] * due[one.users], worth)
+
+
+def _highest(one: Round, known: _Known, priced: _Priced) -> np.ndarray:
+    """Return the highest level of each component that prices allow: what all must have costs no more than there is."""
+    each, worth = priced
+    floor = np.minimum(one.rows.floor, known.levels[one.users])
     found, cap = np.zeros(len(one.lower)), known.caps[one.users]
     order = np.lexsort((cap, one.group))
     begin = np.searchsorted(one.group[order], np.arange(len(found) + 1))
-    worth = np.bincount(component[component >= 0], weights=rent[component >= 0], minlength=len(found))
     for g in range(len(found)):
         members = order[begin[g] : begin[g + 1]]
         rising = members[one.rows.slope[members] > 0]
@@ -223,6 +236,16 @@ def _highest(allocation: SparseAllocation, one: Round, known: _Known) -> np.ndar
         left = worth[g] - floors + ROUNDING * (worth[g] + floors)  # what rounding may have lost
         found[g] = _level(left, each[rising], cap[rising])
     return found
+
+
+def _loose(one: Round, known: _Known, priced: _Priced, reached: np.ndarray, aim: float) -> int:
+    """Return how many of those who stopped short of their caps prices allow twice their level, given the others'."""
+    level, cap, rising = known.levels[one.users], known.caps[one.users], one.rows.slope > 0
+    must = np.minimum(level, np.where(rising, np.minimum(reached[one.group], cap), one.rows.floor))
+    spent = np.bincount(one.group, weights=priced.each * must, minlength=len(priced.worth))
+    left = np.maximum(priced.worth - spent, 0.0)[one.group]
+    stopped = one.stopped.astype(bool) & rising & (level < cap * (1 - aim))
+    return int((stopped & (cap > 2 * level) & (left > priced.each * level)).sum())
 
 
 def _by_user(one: Round, users: int) -> np.ndarray:
