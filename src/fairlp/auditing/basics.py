@@ -11,7 +11,8 @@ from ..mechanisms.allocation import Allocation
 from ..mechanisms.per_server.market import Market
 from ..models.instances.alone import tasks_alone
 from ..models.instances.instance import Instance
-from ..tolerances import AUDIT
+from ..models.instances.whole_numbers import beyond, usable, whole_table
+from ..tolerances import AUDIT, FEASIBILITY
 from .findings import Case, Finding, amount
 
 
@@ -95,10 +96,9 @@ def pareto_optimal(case: Case) -> Finding:
     instance = case.instance
     if instance.queues is not None:
         instance = instance.derived(queues=instance.queues.with_room_for(totals, instance.demands))
-    model = pareto(instance, totals, case.division, case.whole, held)
-    solution = model.solve().require_optimal()
-    assert solution.x is not None
-    found = np.asarray(model.evaluate("tasks", solution.x)).reshape(case.tasks.shape)
+    found = _most_gained(instance, totals, case, held)
+    if found is None:
+        return Finding.undefined(_BY_ROUNDING)
     gain = found.sum(axis=1) - totals
     relative = np.divide(gain, case.alone, out=np.zeros(len(gain)), where=case.alone > 0)
     best = int(relative.argmax())
@@ -107,6 +107,31 @@ def pareto_optimal(case: Case) -> Finding:
     witness = f"{case.name(best)} could run {amount(gain[best])} more tasks{more}, and nobody would run fewer"
     worst = float(np.maximum(relative, 0.0).sum())
     return Finding.of_margin(-worst, witness, "nobody can gain without another's loss", better=_better(case, found))
+
+
+def _most_gained(instance: Instance, totals: np.ndarray, case: Case, held: np.ndarray | None) -> np.ndarray | None:
+    """Return the tasks of the largest gain while nobody loses; None where only a solver's tolerance tells which fit.
+
+    Whole tasks are held to what they can use of each resource where those found need more than there is, and then to
+    less than that of a server that they overload, or to what the allocation uses there.
+    """
+    demands, counts = instance.demands, instance.counts
+    exact = case.whole and case.division == "rdm" and held is None and instance.rates is None
+    limits = np.maximum(np.floor(instance.task_limits), totals) if case.whole else instance.task_limits
+    room, part, own = instance.derived(task_limits=limits), 0.0, case.tasks.T @ demands
+    while True:
+        model = pareto(room, totals, case.division, case.whole, held)
+        solution = model.solve().require_optimal()
+        assert solution.x is not None
+        found = np.asarray(model.evaluate("tasks", solution.x)).reshape(case.tasks.shape)
+        over = beyond(demands, instance.capacities, counts, found) if exact else np.zeros(1, dtype=bool)
+        if not over.any():
+            return found
+        if part > AUDIT:
+            return None
+        most = instance.capacities * usable(*whole_table(demands, instance.capacities))
+        most = np.where(over & (part > 0), np.maximum(most * (1 - part), np.minimum(most, own)), most)
+        room, part = room.derived(capacities=most), 10 * part if part else FEASIBILITY
 
 
 def envy_free(case: Case) -> Finding:
@@ -157,6 +182,8 @@ def sharing_incentive(case: Case) -> Finding:
 _NOT_TOLD_APART = (
     "whole tasks fit or not on single servers, and rows of identical ones are added up here; give servers one by one"
 )
+
+_BY_ROUNDING = "whole tasks that would be a gain need more than there is by rounding only; scale the data"
 
 
 def _added_up(case: Case) -> bool:

@@ -153,3 +153,14 @@ def usable(demands: np.ndarray, there: np.ndarray) -> np.ndarray:
             if one and total:
                 part[i, r] = (total - total % one) / total
     return part
+
+
+def beyond(demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+    """Return of which resources whole tasks (N, K) use more than there is, exactly; bool, shape (K, R).
+
+    >>> beyond(np.array([[0.1]]), np.array([[0.3], [0.2]]), np.array([1, 1]), np.array([[3.0, 3.0]])).tolist()
+    [[False], [True]]
+    """
+    need, there = whole_table(demands, capacities)
+    used = integers(np.rint(tasks)).T @ integers(need)
+    return np.asarray(used > integers(there) * integers(counts)[:, None], dtype=bool)
