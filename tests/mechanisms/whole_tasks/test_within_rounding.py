@@ -32,3 +32,10 @@ def test_what_no_multiple_tells_is_said_not_to_be_proved():
 def test_a_resource_that_nobody_needs_is_left_as_it_is():
     found = fairlp.allocate(one([[3.0, 0], [3.0, 0]], [12 * (1 - 1e-12), 5.0]), "drf-milp")
     assert np.isclose(found.totals.sum(), 3)
+
+
+def test_a_level_that_fits_and_that_the_solver_missed_is_no_disagreement():
+    """HiGHS, at its tightest tolerance, called one task each optimal here."""
+    nearly = one([[2.0], [2.9999999997]], [7.000000000007009], weights=[0.9999999999999998] * 2)
+    assert fairlp.allocate(nearly, "drf-discrete").totals.tolist() == [2, 1]
+    assert fairlp.validate(nearly, "drf-discrete").agrees.all()

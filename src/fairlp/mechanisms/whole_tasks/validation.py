@@ -127,11 +127,13 @@ def _smallest_level(check: Check, found: Allocation) -> dict[str, Any]:
     difference = abs(level - best) / max(level, best, np.finfo(float).tiny)
     pool = Pool.of(check.instance)
     over = bool((pool.usage(np.rint(solution.values["x"].to_numpy())) > pool.capacity).any())
+    fits = not bool((pool.usage(found.totals.to_numpy()) > pool.capacity).any())
     what = "smallest level of the integer program"
     return {
-        # a point that is over capacity in the last digits proves nothing against a smaller level
+        # a point that is over capacity in the last digits proves nothing against a smaller level, and neither does an
+        # optimum against a larger one that fits: the solver missed it, by its tolerance
         **_row(check, found, found, f"{what} (its point is over capacity, by rounding)" if over else what),
-        "agrees": bool(difference <= AGREEMENT or (over and level < best)),
+        "agrees": bool(difference <= AGREEMENT or (over and level < best) or (fits and level > best)),
         "difference": float(difference),
         "user": check.instance.users[int(np.where(able, found.levels.to_numpy(), np.inf).argmin())],
     }
