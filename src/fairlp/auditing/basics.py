@@ -63,7 +63,8 @@ def non_wasteful(case: Case) -> Finding:
     if _added_up(case):
         return Finding.undefined(_NOT_TOLD_APART)
     market = Market.of(plain(case.instance), case.division)
-    room = np.maximum(market.limits - case.totals, 0.0)
+    limits = np.floor(market.limits) if case.whole else market.limits
+    room = np.maximum(limits - case.totals, 0.0)
     worst, witness = 0.0, ""
     for i, who in enumerate(market.users):
         if not who.size:
@@ -73,7 +74,7 @@ def non_wasteful(case: Case) -> Finding:
             gain = np.where(market.demands[i] > 0, free / market.demands[i], np.inf).min(axis=1)
         gain = np.minimum(gain, room[who])
         if case.whole:
-            gain = np.floor(gain * (1 + AUDIT))
+            gain = _whole_gain(case, i, who, gain)
         ratio = gain / case.alone[who]
         k = int(ratio.argmax())
         if ratio[k] > worst:
@@ -83,6 +84,19 @@ def non_wasteful(case: Case) -> Finding:
                 f"{case.name(who[k])} could run {amount(gain[k])} more tasks on {server!r} with what is free there"
             )
     return Finding.of_margin(-worst, witness, "nothing that is free is of use to anyone")
+
+
+def _whole_gain(case: Case, i: int, who: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    """Return how many whole tasks more users run on a server: where rounding tells, what really fits."""
+    whole = np.floor(gain * (1 + AUDIT))
+    if case.division != "rdm" or case.instance.rates is not None:
+        return np.asarray(whole)
+    demands, capacities = case.instance.demands, case.instance.capacities[[i]]
+    for k in np.flatnonzero(whole > np.floor(gain)):
+        tasks = case.tasks[:, [i]].copy()
+        tasks[who[k]] += whole[k]
+        whole[k] -= beyond(demands, capacities, case.instance.counts[[i]], tasks).any()
+    return np.asarray(whole)
 
 
 def pareto_optimal(case: Case) -> Finding:
