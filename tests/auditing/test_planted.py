@@ -98,6 +98,8 @@ def test_pareto_optimality_is_of_whole_tasks_of_time_and_of_what_is_held():
     part = Instance.from_arrays([[2.0], [2.0]], [[9.0]])
     assert basics.pareto_optimal(case(part, [[2], [2]], whole=True)).holds
     assert basics.pareto_optimal(case(part, [[2], [2]])).holds is False
+    half = Instance.from_arrays([[3.0], [2.0]], [[4.0]])  # half a task of the second is left
+    assert basics.pareto_optimal(case(half, [[1], [0]], whole=True)).holds
     two = Instance.from_arrays([[1.0, 0.0], [0.0, 1.0]], [[10.0, 10.0]])
     assert basics.pareto_optimal(case(two, [[5], [5]], division="tdm")).holds
     assert basics.pareto_optimal(case(two, [[5], [5]])).holds is False
