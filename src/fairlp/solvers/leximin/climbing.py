@@ -89,7 +89,6 @@ class Climb(Floored):
         self.rates, self.stretch = rates, first
         column = program.A[:, [self.t]].toarray()[self.rows, 0]
         self.unit = -column / first.rate[self.users]  # of a row, for one task
-        self.held = bool(first.has.any())  # by guarantees: somebody may be unable to rise before anybody rose
         self.priced: Solution | None = None
         self.last = np.zeros(program.n_columns)
 
@@ -97,15 +96,13 @@ class Climb(Floored):
         """Run rounds until nobody rises any more."""
         while True:
             begun = self.stretch
-            if not self.held:
-                self._farthest()
+            self._farthest()
             if not self.stretch.active.any():
                 return
             level, solution = self._highest(self.stretch)
             stops = self.stretch.full(level)
             self.priced = self.priced or (None if stops.any() else solution)
             stops |= self._blocked(solution, level)
-            self.held = False
             early = self._at_once(stops, level) if self.stretch is not begun else np.zeros_like(stops)
             if early.any():  # together with whoever has all its tasks there
                 last, who = self.history.pop()
