@@ -11,7 +11,7 @@ from ..mechanisms.allocation import Allocation
 from ..mechanisms.per_server.market import Market
 from ..models.instances.alone import tasks_alone
 from ..models.instances.instance import Instance
-from ..models.instances.whole_numbers import beyond, usable, whole_table
+from ..models.instances.whole_numbers import beyond, exact_room, integers, usable, whole_table
 from ..tolerances import AUDIT, FEASIBILITY
 from .findings import Case, Finding, amount
 
@@ -88,15 +88,13 @@ def non_wasteful(case: Case) -> Finding:
 
 def _whole_gain(case: Case, i: int, who: np.ndarray, gain: np.ndarray) -> np.ndarray:
     """Return how many whole tasks more users run on a server: where rounding tells, what really fits."""
-    whole = np.floor(gain * (1 + AUDIT))
-    if case.division != "rdm" or case.instance.rates is not None:
-        return np.asarray(whole)
-    demands, capacities = case.instance.demands, case.instance.capacities[[i]]
-    for k in np.flatnonzero(whole > np.floor(gain)):
-        tasks = case.tasks[:, [i]].copy()
-        tasks[who[k]] += whole[k]
-        whole[k] -= beyond(demands, capacities, case.instance.counts[[i]], tasks).any()
-    return np.asarray(whole)
+    instance, whole = case.instance, np.asarray(np.floor(gain * (1 + AUDIT)))
+    close = np.flatnonzero(whole > np.floor(gain))
+    if close.size and case.division == "rdm" and instance.rates is None:
+        need, left = exact_room(instance.demands, instance.capacities[[i]], instance.counts[[i]], case.tasks[:, [i]])
+        more = integers(whole[close])[:, None] * need[who[close]]
+        whole[close] -= (more > left).any(axis=1)
+    return whole
 
 
 def pareto_optimal(case: Case) -> Finding:

@@ -10,11 +10,10 @@ from ..errors import UnknownNameError
 from ..models.instances.instance import Instance
 from ..models.instances.sparse import SparseInstance
 from ..models.programs.certificate import Verdict
-from ..solvers.matrix_free.rounds import caps_of
+from ..solvers.matrix_free.rounds import Round, caps_of
 from ..tolerances import AGREEMENT, FEASIBILITY, MATRIX_FREE_FLOOR, ROUNDING
 
 if TYPE_CHECKING:
-    from ..solvers.matrix_free.rounds import Round
     from .sparse_allocation import SparseAllocation
 
 

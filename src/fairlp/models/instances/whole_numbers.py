@@ -161,6 +161,18 @@ def beyond(demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray, task
     >>> beyond(np.array([[0.1]]), np.array([[0.3], [0.2]]), np.array([1, 1]), np.array([[3.0, 3.0]])).tolist()
     [[False], [True]]
     """
-    need, there = whole_table(demands, capacities)
-    used = integers(np.rint(tasks)).T @ integers(need)
-    return np.asarray(used > integers(there) * integers(counts)[:, None], dtype=bool)
+    return np.asarray(exact_room(demands, capacities, counts, tasks)[1] < 0, dtype=bool)
+
+
+def exact_room(
+    demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray, tasks: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return demands (N, R) and what whole tasks (N, K) leave of capacities (K, R), exactly, in one unit a resource.
+
+    >>> need, left = exact_room(np.array([[0.1]]), np.array([[0.3]]), np.array([1]), np.array([[2.0]]))
+    >>> need.tolist(), left.tolist()
+    ([[1]], [[1]])
+    """
+    table, there = whole_table(demands, capacities)
+    need = integers(table)
+    return need, integers(there) * integers(counts)[:, None] - integers(np.rint(tasks)).T @ need
