@@ -1,176 +1,148 @@
-"""Do the tests notice? Small faults put into the code one at a time, and the tests run on each.
+"""Do the tests notice? Random faults put into the code one at a time, and the tests of the package run on each.
 
-    python benchmarks/faults.py                          every fault (an hour on one core)
-    python benchmarks/faults.py --only programs          a room, a file of src or words of a fault
-    python benchmarks/faults.py --list                   the faults, in words
-    python benchmarks/faults.py --jobs 2                 two at a time, each in a copy of its own
+    python benchmarks/faults.py --sample 100 --seed 7               a sample of the whole of src
+    python benchmarks/faults.py --only models/programs --jobs 2     of one package or file, two at a time
 
-Works in copies in a temporary folder; the checkout is only read. The faults are data, in benchmarks/faults/*.toml: one
-table ``[[fault]]`` each, with
-
-    file    the file, below src/fairlp
-    old     its exact text, which occurs once (or, with ``after``, the first after that text, which occurs once)
-    new     what is written there instead
-    what    what is wrong then, in words
-    tests   tests that should notice: paths below tests/, options of pytest; ``tests`` at the head where there are none
-
-A fault is noticed when these tests fail or do not end in time. They are the narrowest that should: what they notice,
-the whole suite notices. Without the fault they must pass, which is tried first.
-Ends with 0 when all are noticed, 1 when some are not, 2 when something could not be tried.
+A fault changes one node of the syntax tree: a comparison, a sign, ``min`` or ``max``, ``and`` or ``or``, ``not``, a
+number. It is put into a copy of the checkout, and the tests of the same package run there. A fault is noticed when they
+fail or do not end. Some faults cannot be noticed, because the program still means the same; each survivor is printed
+with its line, to be judged by a reader. The last line is the rate of noticed faults.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import queue
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FAULTS = Path(__file__).resolve().parent / "faults"
+SOURCE = ROOT / "src" / "fairlp"
 #: Seconds that tests may take beyond five times what they take without a fault.
 PATIENCE = 60.0
-#: pytest's exit codes: tests passed; tests failed, or could not be collected (the module does not import any more).
-PASSED, FAILED, INTERRUPTED = 0, 1, 2
-
-
-class FaultError(Exception):
-    """A fault that cannot be tried: its text is gone, or its tests fail without it."""
-
-
-class Result(StrEnum):
-    """What became of a fault."""
-
-    NOTICED = "noticed"
-    HUNG = "noticed (no end)"
-    MISSED = "NOT NOTICED"
-    ERROR = "ERROR"
+#: pytest's exit codes for "passed", and for "failed" and "could not be collected".
+PASSED, NOTICED = 0, (1, 2)
+COMPARISONS = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+OPERATORS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult}
+OPPOSITES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any"}
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault: ``old`` in ``file`` becomes ``new``."""
+    """One changed expression of a file, by its place in the text."""
 
-    room: str
     file: str
+    line: int
+    begin: int
+    end: int
     old: str
     new: str
-    what: str
-    tests: tuple[str, ...]
-    after: str = ""
 
     def changed(self, text: str) -> str:
         """Return the text of the file with the fault in it."""
-        start = 0
-        if self.after:
-            if text.count(self.after) != 1:
-                raise FaultError(f"{self}: {self.after!r} occurs {text.count(self.after)} times, not once")
-            start = text.index(self.after)
-            if self.old not in text[start:]:
-                raise FaultError(f"{self}: {self.old!r} does not occur after {self.after!r}")
-        elif text.count(self.old) != 1:
-            raise FaultError(f"{self}: {self.old!r} occurs {text.count(self.old)} times, not once")
-        at = text.index(self.old, start)
-        return text[:at] + self.new + text[at + len(self.old) :]
+        data = text.encode()
+        return (data[: self.begin] + self.new.encode() + data[self.end :]).decode()
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.what}"
+        return f"{self.file}:{self.line}: {self.old}  →  {self.new}"
 
 
-def faults(folder: Path = FAULTS) -> list[Fault]:
-    """Return all faults, file by file."""
+def opposite(node: ast.expr) -> ast.expr | None:
+    """Return an expression that is wrong where the given one is right; None for nodes that are left alone."""
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return ast.Compare(node.left, [COMPARISONS[type(node.ops[0])]()], node.comparators)
+    if isinstance(node, ast.BoolOp):
+        return ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values)
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        return ast.BinOp(node.left, OPERATORS[type(node.op)](), node.right)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+        return node.operand
+    if isinstance(node, ast.Name) and node.id in OPPOSITES:
+        return ast.Name(OPPOSITES[node.id])
+    if isinstance(node, ast.Attribute) and node.attr in OPPOSITES:
+        return ast.Attribute(node.value, OPPOSITES[node.attr])
+    if isinstance(node, ast.Constant) and type(node.value) in (bool, int, float):
+        return ast.Constant(not node.value if isinstance(node.value, bool) else node.value + 1)
+    return None
+
+
+def expressions(node: ast.AST) -> Iterator[ast.expr]:
+    """Walk over the expressions that run: no annotations, and nothing inside formatted strings."""
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns") or isinstance(node, ast.JoinedStr):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.expr):
+                yield child
+            if isinstance(child, ast.AST):
+                yield from expressions(child)
+
+
+def faults(path: Path) -> list[Fault]:
+    """Return all faults of a file."""
+    text = path.read_text(encoding="utf-8")
+    starts = [0]
+    for line in text.encode().splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
     found = []
-    for path in sorted(folder.glob("*.toml")):
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-        for one in data["fault"]:
-            tests = tuple(one.pop("tests", data.get("tests", ())))
-            if not tests:
-                raise FaultError(f"{path.name}: {one['what']!r} has no tests")
-            found.append(Fault(room=path.stem, tests=tests, **one))
+    for node in expressions(ast.parse(text)):
+        new = opposite(node)
+        if new is not None:
+            begin, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+            old = text.encode()[begin:end].decode()
+            file = path.relative_to(SOURCE).as_posix()
+            found.append(Fault(file, node.lineno, begin, end, old, f"({ast.unparse(new)})"))
     return found
 
 
-def chosen(all_faults: Sequence[Fault], only: Sequence[str]) -> list[Fault]:
-    """Return the faults of these rooms, or (a word that is no room) with these words; all when none are given."""
-    rooms = {fault.room for fault in all_faults}
-
-    def wanted(fault: Fault) -> bool:
-        return any(word == fault.room if word in rooms else word in str(fault) for word in only)
-
-    return [fault for fault in all_faults if not only or wanted(fault)]
+def tests_of(file: str) -> str:
+    """Return the nearest folder of tests to a file of src."""
+    places = (f"tests/{folder.as_posix()}" for folder in Path(file).parents[:-1])
+    return next((place for place in places if (ROOT / place).is_dir()), "tests")
 
 
 def copy_of_checkout(folder: Path) -> Path:
-    """Copy what git tracks, and what it does not but would, to a new folder; check that Python takes fairlp from it."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    ).stdout.decode()
+    """Copy what git tracks, and new files that it does not ignore, to a new folder."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
     for name in filter(None, listed.split("\0")):
         if os.path.lexists(ROOT / name):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
-    where = subprocess.run(
-        [sys.executable, "-c", "import fairlp; print(fairlp.__file__)"],
-        cwd=folder,
-        env=environment(folder),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-    if not Path(where).resolve().is_relative_to(folder.resolve()):
-        raise FaultError(f"Python takes fairlp from {where}, not from the copy {folder}")
     return folder
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """Return an environment in which the copy's fairlp is found first, and no byte code of a fault stays."""
-    return os.environ | {
-        "PYTHONPATH": str(folder / "src"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-
-
-def run_tests(folder: Path, tests: Sequence[str], limit: float) -> tuple[int | None, float, str]:
-    """Run tests in a copy; return pytest's exit code (None after the limit), seconds, and the end of what it said."""
-    paths = [
-        name if name.startswith("-") or not (folder / "tests" / name.split("::")[0]).exists() else f"tests/{name}"
-        for name in tests
-    ]
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", *paths]
-    begin = time.perf_counter()
+def run_tests(folder: Path, tests: str, limit: float) -> int | None:
+    """Run tests in a copy and return pytest's exit code; None when they do not end in time."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", tests]
+    own = {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
     # a session of its own, so that children of the tests end with them
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command,
         cwd=folder,
-        env=environment(folder),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+        env=os.environ | own,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         start_new_session=True,
-    )
-    try:
-        said, _ = process.communicate(timeout=limit)
-        code: int | None = process.returncode
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, 9)
-        said, _ = process.communicate()
-        code = None
-    return code, time.perf_counter() - begin, "\n".join(said.splitlines()[-5:])
+    ) as process:
+        try:
+            return process.wait(limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            return None
 
 
 class Bench:
@@ -180,74 +152,49 @@ class Bench:
         self.copies: queue.Queue[Path] = queue.Queue()
         for k in range(jobs):
             self.copies.put(copy_of_checkout(folder / f"copy{k}"))
-        self.seconds: dict[tuple[str, ...], float] = {}
+        self.seconds: dict[str, float] = {}
 
-    def without_fault(self, tests: tuple[str, ...], copy: Path) -> float:
-        """Return the seconds that tests take without a fault; they must pass."""
-        if tests not in self.seconds:
-            code, seconds, said = run_tests(copy, tests, 1800.0)
-            if code != PASSED:
-                raise FaultError(f"{' '.join(tests)}: pytest ends with {code} without any fault\n{said}")
-            self.seconds[tests] = seconds
-        return self.seconds[tests]
-
-    def attempt(self, fault: Fault) -> tuple[Result, float, str]:
+    def is_noticed(self, fault: Fault) -> bool:
         """Put one fault into a copy, run its tests, take it out again."""
-        copy = self.copies.get()
+        copy, tests = self.copies.get(), tests_of(fault.file)
         path = copy / "src" / "fairlp" / fault.file
-        right = path.read_text(encoding="utf-8") if path.exists() else ""
+        right = path.read_text(encoding="utf-8")
         try:
-            wrong = fault.changed(right)
-            compile(wrong, fault.file, "exec")
-            limit = PATIENCE + 5 * self.without_fault(fault.tests, copy)
-            path.write_text(wrong, encoding="utf-8")
-            code, seconds, said = run_tests(copy, fault.tests, limit)
-        except (FaultError, SyntaxError) as error:
-            return Result.ERROR, 0.0, str(error)
+            if tests not in self.seconds:
+                begin = time.perf_counter()
+                if run_tests(copy, tests, 3600.0) != PASSED:
+                    raise SystemExit(f"{tests} do not pass without any fault")
+                self.seconds[tests] = time.perf_counter() - begin
+            path.write_text(fault.changed(right), encoding="utf-8")
+            code = run_tests(copy, tests, PATIENCE + 5 * self.seconds[tests])
         finally:
-            if right:
-                path.write_text(right, encoding="utf-8")
+            path.write_text(right, encoding="utf-8")
             self.copies.put(copy)
-        if code in (FAILED, INTERRUPTED):
-            return Result.NOTICED, seconds, ""
-        if code is None:
-            return Result.HUNG, seconds, ""
-        return (Result.MISSED, seconds, "") if code == PASSED else (Result.ERROR, seconds, said)
-
-
-def table(tried: list[tuple[Fault, Result]]) -> str:
-    """Return the score by room as a table in Markdown."""
-    lines = ["| room | faults | noticed | not noticed |", "| --- | ---: | ---: | ---: |"]
-    rooms = sorted({fault.room for fault, _ in tried})
-    for room in [*rooms, None]:
-        results = [result for fault, result in tried if room is None or fault.room == room]
-        noticed = sum(result in (Result.NOTICED, Result.HUNG) for result in results)
-        lines.append(f"| {room or '**all**'} | {len(results)} | {noticed} | {len(results) - noticed} |")
-    return "\n".join(lines)
+        return code is None or code in NOTICED
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Put faults into copies of the code and see whether the tests notice.")
-    parser.add_argument("--only", action="append", default=[], metavar="ROOM, FILE OR WORDS")
-    parser.add_argument("--list", action="store_true", help="print the faults and end")
+    """Try a sample of faults, print the survivors and the rate; 0 when all were noticed."""
+    parser = argparse.ArgumentParser(description="Put random faults into the code and see whether the tests notice.")
+    parser.add_argument("--only", default="", metavar="PATH", help="a package or file below src/fairlp")
+    parser.add_argument("--sample", type=int, default=50)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     asked = parser.parse_args(arguments)
-    selected = chosen(faults(), asked.only)
-    if asked.list:
-        for fault in selected:
-            print(f"{fault.room:24} {fault}")
-        print(f"{len(selected)} faults")
-        return 0
-    tried = []
+    files = [
+        path for path in sorted(SOURCE.rglob("*.py")) if path.relative_to(SOURCE).as_posix().startswith(asked.only)
+    ]
+    everything = [fault for path in files for fault in faults(path)]
+    sample = random.Random(asked.seed).sample(everything, min(asked.sample, len(everything)))
+    noticed = 0
     with tempfile.TemporaryDirectory(prefix="faults-") as folder, ThreadPoolExecutor(asked.jobs) as pool:
         bench = Bench(Path(folder), asked.jobs)
-        for fault, (result, seconds, said) in zip(selected, pool.map(bench.attempt, selected), strict=True):
-            tried.append((fault, result))
-            print(f"{result:16} {seconds:6.1f} s  {fault.room}  {fault}", *([said] if said else []), flush=True)
-    print(f"\n{table(tried)}")
-    if any(result is Result.ERROR for _, result in tried):
-        return 2
-    return int(any(result is Result.MISSED for _, result in tried))
+        for fault, good in zip(sample, pool.map(bench.is_noticed, sample), strict=True):
+            noticed += good
+            if not good:
+                print(f"survives  {fault}", flush=True)
+    print(f"{noticed} of {len(sample)} faults noticed, of {len(everything)} possible ones")
+    return int(noticed < len(sample))
 
 
 if __name__ == "__main__":

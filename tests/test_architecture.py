@@ -55,7 +55,8 @@ DOORS = {
 STRINGS = {"models/programs/backends.py", "mechanisms/table.py"}
 #: Imports that climb; the list only shrinks, and it is empty.
 OFFENDERS: set[tuple[str, str]] = set()
-MOST_LINES, MOST_FUNCTION_LINES, MOST_PARAMETERS = 400, 60, 8
+#: Lines of code: without docstrings, comments and blank lines.
+MOST_LINES, MOST_FUNCTION_LINES, MOST_PARAMETERS = 600, 60, 8
 #: Signatures that users see may be longer: each parameter is one thing that they can say.
 PUBLIC_SIGNATURES = {"from_arrays", "simulate", "log_normal"}
 
@@ -158,10 +159,18 @@ def test_the_table_has_one_string_a_family():
     assert sorted(named) == sorted(f"{room}.rows" for room in ROOMS if room.startswith("mechanisms."))
 
 
-def test_rooms_are_small():
+def code_lines(path):
+    """Number of lines of a file that hold code: no docstring, no comment, not blank."""
+    holders = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    documented = [node for node in ast.walk(tree_of(path)) if isinstance(node, holders) and ast.get_docstring(node)]
+    said = {line for node in documented for line in range(node.body[0].lineno, node.body[0].end_lineno + 1)}
+    lines = enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    return sum(1 for number, line in lines if number not in said and line.strip() and not line.strip().startswith("#"))
+
+
+def test_files_are_of_one_reading():
     files = [*FILES, *sorted((ROOT / "tests").rglob("*.py"))]
-    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
-    assert not {path: count for path, count in lines.items() if count > MOST_LINES}
+    assert not {path: count for path in files if (count := code_lines(path)) > MOST_LINES}
 
 
 def functions(path):
