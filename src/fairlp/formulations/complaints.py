@@ -128,6 +128,8 @@ def chosen(requests: Requests, bottlenecks: Iterable[Any] | str) -> np.ndarray:
     known = list(requests.resources)
     if isinstance(bottlenecks, str):
         bottlenecks = [bottlenecks] if bottlenecks in known else [name.strip() for name in bottlenecks.split(",")]
+    elif not isinstance(bottlenecks, Iterable):
+        bottlenecks = [bottlenecks]
     mask = np.zeros(len(known), dtype=bool)
     for name in bottlenecks:
         if name not in known:

@@ -11,12 +11,13 @@ import pandas as pd
 from ..errors import InstanceError, UnknownNameError, nearest
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import log
-from ..models.notation.labels import aligned
+from ..models.notation.labels import aligned, arranged
 from ..models.notation.model import Model
 from ..tolerances import FIXED_POINT
 from . import region
 from .region import able_users, inverse, server_needs, task_limits, time_shares, where_runs
 
+_BOTTLENECKS = "the argument 'bottlenecks'"
 SOURCE = "Khamse-Ashari, Lambadaris, Kesidis, Urgaonkar and Zhao, ICC 2017"
 
 
@@ -233,13 +234,17 @@ def _chosen(bottlenecks: Any, instance: Instance, runs: np.ndarray, needs: np.nd
     """Return a mask over (n, i, r) of the given bottlenecks, checked."""
     if isinstance(bottlenecks, Mapping):
         bottlenecks = pd.DataFrame.from_dict(dict(bottlenecks), orient="index")
+    bottlenecks = arranged(bottlenecks, (instance.users, instance.servers), _BOTTLENECKS, InstanceError)
+    if not isinstance(bottlenecks, pd.DataFrame):
+        raise InstanceError(
+            f"{_BOTTLENECKS} is {bottlenecks!r}; expected a DataFrame users × servers of resources, or a mapping from "
+            "users to mappings from servers to resources"
+        )
     for labels, index in ((bottlenecks.index, instance.users), (bottlenecks.columns, instance.servers)):
         for label in labels:  # pairs that cannot run may be left out
             if label not in index:
                 near = nearest(label, index)
-                raise InstanceError(
-                    f"the argument 'bottlenecks' names {index.name} {label!r}, which is unknown; {near}"
-                )
+                raise InstanceError(f"{_BOTTLENECKS} names {index.name} {label!r}, which is unknown; {near}")
     resources = list(instance.resources)
     chosen = np.zeros(needs.shape, dtype=bool)
     for n, i in np.argwhere(runs):

@@ -54,6 +54,15 @@ def test_section_4_where_drf_uses_more():
     assert found.resources["njc"].tolist() == pytest.approx([1, 1 / 2, 1 / 2, 1])
 
 
+def test_one_bottleneck_by_itself_is_a_resource():
+    instance = examples.load("dolev-section-4")
+    with pytest.raises(UnknownNameError, match="no resource is called 7; known: "):
+        fairlp.formulate(instance, "njc", bottlenecks=7)
+    named = fairlp.Instance.from_arrays(instance.demands, instance.capacities, resources=[1, 2, 3, 4])
+    alone, listed = (fairlp.formulate(named, "njc", bottlenecks=given) for given in (1, [1]))
+    assert str(alone) == str(listed)
+
+
 def test_section_5_all_solutions():
     fair = fairlp.complaints.solutions(examples.load("dolev-section-5"))
     assert [one.bottlenecks for one in fair] == [("resource1", "resource2")]

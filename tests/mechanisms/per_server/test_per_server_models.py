@@ -195,6 +195,9 @@ def test_what_models_refuse():
     table.loc["user3", "server1"] = "network"
     with pytest.raises(InstanceError, match="user 'user3' does not demand 'network', so it is no bottleneck"):
         formulate(figure_1, "psdsf-rdm", bottlenecks=table)
+    for other in (1, "cpu", ["cpu"]):
+        with pytest.raises(InstanceError, match=r"'bottlenecks' is .* expected a DataFrame users × servers"):
+            formulate(figure_1, "psdsf-rdm", bottlenecks=other)
     for name in ("psdsf-rdm", "psdsf-tdm"):
         with pytest.raises(InstanceError, match=r"support has shape \(2, 2\)"):
             formulate(figure_1, name, support=np.ones((2, 2)))

@@ -169,3 +169,55 @@ def test_rates_of_a_wrong_kind_are_refused():
     with pytest.raises(InstanceError, match="rates have shape"):
         reference(rates=BY_USER)
     assert np.array_equal(reference(rates=RATES.to_numpy()).rates, RATES)
+
+
+TWICE = ["a", "b"]
+ALIKE = pd.DataFrame([[1.0, 4.0], [3.0, 2.0]], pd.Index(TWICE, name="user"), pd.Index(TWICE, name="server"))
+
+
+def alike(demands=((1.0, 4.0), (3.0, 1.0)), **given):
+    return Instance.from_arrays(demands, [[9, 18], [5, 7]], users=TWICE, servers=TWICE, resources=TWICE, **given)
+
+
+@pytest.mark.parametrize("name", ["rates", "eligible"])
+def test_tables_are_found_by_the_names_of_their_dimensions(name):
+    xarray = pytest.importorskip("xarray")
+    table = ALIKE if name == "rates" else ALIKE < 4
+    expected = alike(**{name: table.to_numpy()})
+    for form in (
+        table,
+        table.T,
+        xarray.DataArray(table).T.to_series(),
+        xarray.DataArray(table).T,
+        xarray.DataArray(table).T[::-1],
+    ):
+        assert alike(**{name: form}).equals(expected)
+    with pytest.raises(InstanceError, match="over 'user', 'node'; expected 'user', 'server'"):
+        alike(**{name: xarray.DataArray(table).rename(server="node")})
+
+
+def test_demands_and_capacities_are_found_by_the_names_of_their_dimensions():
+    xarray = pytest.importorskip("xarray")
+    demands = xarray.DataArray(DEMANDS.rename_axis(index="user", columns="resource"))
+    capacities = xarray.DataArray(CAPACITIES.rename_axis(index="server", columns="resource"))
+    expected = Instance.from_arrays(DEMANDS, CAPACITIES)
+    for form in (demands, demands.T, demands.T.to_pandas(), demands.T.to_series()):
+        assert Instance.from_arrays(form, capacities.T).equals(expected)
+        changed = expected.replace(users=None, demands=form)
+        assert changed.equals(expected)
+    one = Instance.from_arrays(demands, capacities[0][::-1].drop_vars("server"))
+    assert one.capacities.tolist() == [[9, 18]]
+    turned_weights = xarray.DataArray([[1.0, 3.0, 5.0], [2.0, 4.0, 6.0]], dims=["resource", "user"])
+    assert expected.replace(weights=turned_weights).weights.tolist() == [[1, 2], [3, 4], [5, 6]]
+    with pytest.raises(InstanceError, match="'weights' is over 'resource'; expected 'user'"):
+        expected.replace(weights=turned_weights[:, 0])
+
+
+def test_pairs_are_found_by_the_names_of_their_dimensions():
+    xarray = pytest.importorskip("xarray")
+    table = ALIKE < 4
+    sparse = {"demands": [[1.0], [2.0]], "capacities": [[9.0], [5.0]], "users": TWICE, "servers": TWICE}
+    expected = fairlp.SparseInstance.from_arrays(**sparse, eligible=table.to_numpy())
+    for form in (table.T, xarray.DataArray(table).T.to_series(), xarray.DataArray(table).T):
+        made = fairlp.SparseInstance.from_arrays(**sparse, eligible=form)
+        assert made.dense().equals(expected.dense())

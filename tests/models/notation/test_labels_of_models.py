@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -50,3 +52,55 @@ def test_bounds_and_masks_have_labels_too():
         model.constraint("two", x >= 1, where=pd.Series({"bob": True}))
     with pytest.raises(ModelError, match="the lower bound of variable 'z' names user 'cat', who is unknown"):
         model.variable("z", N, lower={"ann": 0, "cat": 1})
+
+
+SAME = ["a", "b"]
+USER, MACHINE, DAY = Index("u", SAME, "user"), Index("m", SAME, "machine"), Index("t", SAME, "day")
+CUBE = np.arange(8.0).reshape(2, 2, 2)
+
+
+@pytest.mark.parametrize("turn", list(itertools.permutations(range(3))))
+def test_dimensions_and_levels_are_found_by_name_where_all_labels_are_the_same(turn):
+    xarray = pytest.importorskip("xarray")
+    axes = (USER, MACHINE, DAY)
+    for names in (["user", "machine", "day"], ["u", "m", "t"], ["users", "m_", "day"]):
+        array = xarray.DataArray(CUBE, coords=[SAME] * 3, dims=names).transpose(*(names[k] for k in turn))
+        for form in (array, array.isel({names[1]: [1, 0]}), array.drop_vars(names), array.to_series()):
+            assert (Model("m").parameter("p", axes, form).values == CUBE).all()
+        model = Model("m")
+        x = model.variable("x", *axes, lower=array, where=array > 2)
+        assert x.positions.tolist() == list(range(3, 8)) and x.lower.tolist() == list(range(3, 8))
+
+
+def test_a_frame_is_turned_by_the_names_of_its_axes():
+    frame = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], pd.Index(SAME, name="machine"), pd.Index(SAME, name="user"))
+    for form in (frame, frame.rename_axis(columns=None), frame.rename_axis(index="node")):
+        assert Model("m").parameter("p", (USER, MACHINE), form).values.tolist() == [[1, 3], [2, 4]]
+    bare = frame.rename_axis(index=None, columns=None)
+    assert Model("m").parameter("p", (USER, MACHINE), bare).values.tolist() == frame.to_numpy().tolist()
+    # other names, and labels that differ: there is one way to read it
+    named = TABLE.rename_axis(index="who", columns="what")
+    assert Model("m").parameter("d", (N, R), named).values.tolist() == TABLE.to_numpy().tolist()
+    with pytest.raises(ModelError, match="parameter 'p' is over 'node', 'who'; expected 'user', 'machine'"):
+        Model("m").parameter("p", (USER, MACHINE), frame.rename_axis(index="node", columns="who"))
+
+
+def test_dimensions_of_other_names_are_refused():
+    xarray = pytest.importorskip("xarray")
+    for array, said in (
+        (xarray.DataArray(CUBE[0], dims=["machine", "place"]), "over 'machine', 'place'; expected 'user', 'machine'"),
+        (xarray.DataArray(CUBE[0, 0], dims=["machine"]), "over 'machine'; expected 'user'"),
+        (xarray.DataArray(CUBE[0], coords={"user": ["a", "c"]}, dims=["user", "m"]), "names user 'c', who is unknown"),
+    ):
+        with pytest.raises(ModelError, match=said):
+            Model("m").parameter("p", (USER, MACHINE), array)
+    assert Model("m").parameter("p", (USER, MACHINE), xarray.DataArray(CUBE[0])).values.tolist() == CUBE[0].tolist()
+
+
+def test_an_answer_as_xarray_is_a_parameter_of_the_next_model():
+    pytest.importorskip("xarray")
+    model = Model("m")
+    n = model.variable("n", USER, MACHINE, upper=CUBE[0])
+    model.maximize(n.sum())
+    answer = model.solve().to_xarray()["n"]
+    assert Model("m").parameter("p", (MACHINE, USER), answer).values.tolist() == CUBE[0].T.tolist()

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import UnknownNameError, nearest
+from ...errors import InstanceError, UnknownNameError, nearest
 from ..notation.expressions import Index
-from ..notation.labels import labels_on
+from ..notation.labels import arranged, labels_on
 from . import checks
 from .instance import EVERYWHERE, Instance
+from .tables import NAMES
 
 
 def replaced(instance: Instance, changes: dict[str, Any]) -> Instance:
@@ -40,7 +41,11 @@ def _attributes_of(instance: Instance, changes: Mapping[str, Any]) -> dict[str, 
     for noun, table in (("user", "demands"), ("server", "capacities")):
         if f"{noun}s" in changes:
             frame: pd.DataFrame = getattr(instance, f"{noun}_attributes")
-            carried = labels_on(changes.get(table), 0) if changes[f"{noun}s"] is None else changes[f"{noun}s"]
+            carried = changes[f"{noun}s"]
+            if carried is None:
+                carried = labels_on(
+                    arranged(changes.get(table), NAMES[table], f"the table of {table}", InstanceError), 0
+                )
             if carried is None or len(carried) == len(frame):
                 found[f"{noun}_attributes"] = frame.set_axis(checks.labels(carried, len(frame), noun), axis=0)
     return found

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...errors import InstanceError, nearest
 from ..notation.expressions import Index
-from ..notation.labels import aligned, is_default
+from ..notation.labels import aligned, is_default, is_table
 from . import checks
 from .conditions import Columns, condition_text, evaluate, is_missing
 
@@ -70,7 +70,7 @@ def resolve(
 
 def _table(eligible: Any, n: Index, i: Index) -> np.ndarray | None:
     """Return what is a table of users × servers as an array, or None when there is one entry for each user."""
-    if isinstance(eligible, pd.DataFrame):
+    if is_table(eligible):
         return np.asarray(aligned(eligible, (n, i), "eligible", InstanceError))
     if isinstance(eligible, np.ndarray):
         return None if eligible.ndim == 1 and eligible.dtype.kind not in "biuf" else eligible

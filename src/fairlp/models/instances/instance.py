@@ -101,11 +101,11 @@ class Instance(AllocationProblem):
         user_attributes: pd.DataFrame | None = None,
         name: str = "",
     ) -> Instance:
-        """Return an instance from arrays, or from what has labels: frames, Series, mappings from labels to numbers.
+        """Return an instance from arrays, or from what has labels: frames, Series, xarray, mappings to numbers.
 
         Labelled input is put in the order of the instance's labels, or refused where labels are missing, unknown or
-        there twice. A default index (0, 1, …) is no label and is read by position, unless the labels of the instance
-        are those integers themselves.
+        there twice. Dimensions and levels that are named (user, server, resource) may be in any order. A default index
+        (0, 1, …) is no label and is read by position, unless the labels of the instance are those integers themselves.
 
         Parameters
         ----------

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...errors import InstanceError, nearest
 from ..notation.expressions import Index
-from ..notation.labels import aligned, is_default
+from ..notation.labels import aligned, is_default, is_table
 
 _WHAT = "the argument 'eligible'"
 _WAYS = (
@@ -39,7 +39,8 @@ def positions(eligible: Any, users: Index, servers: Index) -> tuple[np.ndarray, 
         found = eligible.tocoo()
         there = _flags(found.data)
         return found.row[there], found.col[there]
-    if isinstance(eligible, pd.DataFrame) and not (is_default(eligible.index) and is_default(eligible.columns)):
+    bare = isinstance(eligible, pd.DataFrame) and is_default(eligible.index) and is_default(eligible.columns)
+    if is_table(eligible) and not bare:
         eligible = _flags(np.asarray(aligned(eligible, (users, servers), _WHAT, InstanceError)))
     if isinstance(eligible, (pd.Series, Mapping)):
         for user in users if isinstance(eligible, Mapping) else ():

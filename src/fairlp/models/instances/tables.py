@@ -10,8 +10,12 @@ import pandas as pd
 
 from ...errors import InstanceError
 from ..notation.expressions import Index
-from ..notation.labels import aligned, is_default, labels_on
+from ..notation.labels import aligned, arranged, carries_labels, is_default, labels_on
 from . import checks
+
+#: What the axes of the two tables are called, before their labels are known.
+NAMES = {"demands": (Index("n", (), "user"), Index("r", (), "resource"))}
+NAMES["capacities"] = (Index("i", (), "server"), NAMES["demands"][1])
 
 
 def indices_and_tables(
@@ -23,6 +27,8 @@ def indices_and_tables(
     """
     if _one_server(capacities):
         capacities = [capacities]
+    demands = arranged(demands, NAMES["demands"], "the table of demands", InstanceError)
+    capacities = arranged(capacities, NAMES["capacities"], "the table of capacities", InstanceError)
     named = (
         _first("users", users, labels_on(demands, 0)),
         _first("servers", servers, labels_on(capacities, 0)),
@@ -63,6 +69,6 @@ def _one_server(capacities: Any) -> bool:
     """Whether capacities are labelled and of one server only, a number for each resource."""
     if isinstance(capacities, pd.Series):
         return not isinstance(capacities.index, pd.MultiIndex) and all(np.ndim(entry) == 0 for entry in capacities)
-    return isinstance(capacities, Mapping) and all(
-        np.ndim(entry) == 0 and not isinstance(entry, Mapping) for entry in capacities.values()
-    )
+    if not isinstance(capacities, Mapping):
+        return carries_labels(capacities) and capacities.ndim == 1  # of xarray
+    return all(np.ndim(entry) == 0 and not isinstance(entry, Mapping) for entry in capacities.values())

@@ -22,14 +22,15 @@ Axes = Sequence[Index | None]
 def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
     """Return what is given in the order of the axes' labels; what carries no labels is returned as it is.
 
-    Labels are those of a Series (with several levels: of several axes), of a DataFrame, and the keys of a mapping, also
-    of one within another and of those in a list. A default ``RangeIndex`` (0, 1, …) counts as no labels, and is read by
-    position, unless the labels of the axis are those integers themselves.
+    Labels are those of a Series (with several levels: of several axes), of a DataFrame, of an xarray DataArray, and the
+    keys of a mapping, also of one within another and of those in a list. A default ``RangeIndex`` (0, 1, …) counts as
+    no labels, and is read by position, unless the labels of the axis are those integers themselves. Which axis is which
+    is told by the names of dimensions and levels, see `arranged`.
 
     Parameters
     ----------
     given : object
-        A Series, DataFrame, mapping, array or nested list.
+        A Series, DataFrame, DataArray, mapping, array or nested list.
     axes : sequence of (Index or None)
         The indices that the axes of ``given`` run over; fewer axes are the first of them.
     what : str
@@ -40,7 +41,7 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
     Raises
     ------
     FairlpError
-        Of that type, when labels are missing, unknown or there twice; the label is named.
+        Of that type, when labels are missing, unknown or there twice, or when names do not tell the axes apart.
 
     Examples
     --------
@@ -55,7 +56,15 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
         ...
     fairlp.errors.InstanceError: the argument 'weights' has no resource 'cpu'; expected every resource: 'cpu', 'memory'
     """
+    given = arranged(given, axes, what, error)
     first, rest = (axes[0] if axes else None), axes[1:]
+    if _is_data_array(given):
+        labels = [labels_on(given, depth) for depth in range(given.ndim)]
+        places = [
+            np.arange(size) if found is None else order(found, axis, what, error)
+            for found, axis, size in zip(labels, axes, given.shape, strict=False)
+        ]
+        return given.to_numpy()[np.ix_(*places)]
     if isinstance(given, pd.DataFrame):
         columns = rest[0] if rest else None
         rows = order(given.index, first, what, error)
@@ -70,6 +79,70 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
     if isinstance(given, (list, tuple)) and any(carries_labels(entry) for entry in given):
         return [aligned(entry, rest, what, error) for entry in given]
     return given
+
+
+def arranged(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
+    """Return what is given with its dimensions or levels in the order of the axes that their names name.
+
+    An axis is named by its symbol or name (``n``, ``user``, ``users``). Dimensions and levels that name no axis stand
+    for the axes that are left, in order. They are refused where that would be a guess: dimensions of xarray always,
+    levels of pandas where the axes that are left have the same labels. Parameters as `aligned`.
+
+    Examples
+    --------
+    >>> n, i = Index("n", ["a", "b"], "user"), Index("i", ["a", "b"], "server")
+    >>> turned = pd.DataFrame([[1, 2], [3, 4]], pd.Index(["a", "b"], name="server"), pd.Index(["a", "b"], name="user"))
+    >>> arranged(turned, (n, i), "rates", FairlpError).to_numpy().tolist()
+    [[1, 3], [2, 4]]
+    """
+    names = _names_of(given)
+    axes = [*axes, *(None for _ in names[len(axes) :])]
+    there: dict[int, int] = {}  # axis -> dimension
+    for by_symbol in (True, False):
+        for place, name in enumerate(names):
+            fitting = [k for k, axis in enumerate(axes) if k not in there and _names(name, axis, by_symbol)]
+            if fitting and place not in there.values():
+                there[place if place in fitting else fitting[0]] = place
+    left_axes = [k for k in range(len(names)) if k not in there]
+    left = [place for place in range(len(names)) if place not in there.values()]
+    unknown = any(names[place] is not None for place in left)
+    if unknown and not _is_data_array(given):
+        unknown = len({frozenset(axes[k] or (k,)) for k in left_axes}) < len(left)
+    if unknown or len(left) != len(left_axes):
+        expected = ", ".join(repr(axis.name) for axis in axes[: len(names)] if axis is not None) or "no names"
+        raise error(
+            f"{what} is over {', '.join(map(repr, names))}; expected {expected} (rename its dimensions or levels, or "
+            "hand over .to_numpy() to give numbers by position)"
+        )
+    there |= dict(zip(left_axes, left, strict=True))
+    turned = [there[k] for k in range(len(names))]
+    if turned == sorted(turned):
+        return given
+    if isinstance(given, pd.Series):
+        return given.reorder_levels(turned)
+    return given.T if isinstance(given, pd.DataFrame) else given.transpose(*(given.dims[k] for k in turned))
+
+
+def _names_of(given: Any) -> list[Any]:
+    """Return the names of dimensions or levels, None where there is none."""
+    if isinstance(given, pd.DataFrame):
+        return [given.index.name, given.columns.name]
+    if isinstance(given, pd.Series):
+        return list(given.index.names)
+    if _is_data_array(given):
+        return [None if name == f"dim_{k}" else name for k, name in enumerate(given.dims)]
+    return []
+
+
+def _names(name: Any, axis: Index | None, by_symbol: bool) -> bool:
+    """Whether the name of a dimension means an axis (``to_xarray`` writes ``n_`` where a variable is called n)."""
+    if axis is None or not isinstance(name, str):
+        return False
+    return name.rstrip("_") in ((axis.symbol,) if by_symbol else (axis.name, f"{axis.name}s"))
+
+
+def _is_data_array(given: Any) -> bool:
+    return hasattr(given, "dims") and hasattr(given, "coords") and hasattr(given, "to_numpy")
 
 
 def order(labels: Iterable[Any], axis: Index | None, what: str, error: type[FairlpError]) -> np.ndarray:
@@ -105,6 +178,8 @@ def is_default(labels: object, axis: Index | None = None) -> bool:
 
 def labels_on(given: Any, depth: int) -> Any:
     """Return the labels that something carries on an axis (0: rows), None where it carries none."""
+    if _is_data_array(given):
+        return given.indexes.get(given.dims[depth]) if depth < given.ndim else None
     if isinstance(given, pd.DataFrame):
         return given.axes[depth]
     if isinstance(given, pd.Series):
@@ -122,7 +197,12 @@ def labels_on(given: Any, depth: int) -> Any:
 
 def carries_labels(given: object) -> bool:
     """Whether something carries labels of its own."""
-    return isinstance(given, (pd.Series, pd.DataFrame, Mapping))
+    return isinstance(given, (pd.Series, pd.DataFrame, Mapping)) or _is_data_array(given)
+
+
+def is_table(given: Any) -> bool:
+    """Whether something carries the labels of several axes by itself."""
+    return len(_names_of(given)) > 1
 
 
 def _of_levels(given: pd.Series[Any], axes: Sequence[Index], what: str, error: type[FairlpError]) -> np.ndarray:
