@@ -95,3 +95,54 @@ def test_what_is_proved_by_programs_is_proved_in_rationals():
             for mechanism in ("drfh", "c-drfh", "tsf", "asset"):
                 allocation = fairlp.allocate(instance, mechanism)
                 assert allocation.certify(exact=True).proved, (seed, mechanism)
+
+
+FORGED = {
+    "half": lambda found: {"tasks_array": found.tasks_array / 2},
+    "half of what is due, too": lambda found: {
+        "tasks_array": found.tasks_array / 2,
+        "gamma": found.gamma / 2,
+        "entitled": found.entitled / 2,
+    },
+    "one percent less for one user": lambda found: {
+        "tasks_array": found.tasks_array * np.where(np.arange(len(found.tasks_array)) == 0, 0.99, 1.0)[:, None]
+    },
+    "nothing": lambda found: {"tasks_array": found.tasks_array * 0.0},
+    "no number": lambda found: {"tasks_array": found.tasks_array * np.nan},
+    "one that is no number": lambda found: {"tasks_array": np.where(found.tasks_array < 2, np.nan, found.tasks_array)},
+    "without end": lambda found: {"tasks_array": found.tasks_array + np.inf},
+    "the other way round": lambda found: {"tasks_array": -found.tasks_array},
+}
+PROVED = ("drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf", "h-drf", "h-drf-collapsed")
+PROVED += ("psdsf-rdm", "psdsf-tdm", "njc", "ceei", "alpha-fair")
+
+
+@pytest.mark.parametrize("forged", FORGED)
+@pytest.mark.parametrize("mechanism", PROVED)
+def test_a_certificate_is_of_the_tasks_that_it_is_asked_of(mechanism, forged):
+    """Whatever the method said of other tasks, and also where tasks are no numbers, of which no comparison is true."""
+    instance = fairlp.Instance.from_arrays([[1, 4], [3, 1], [1, 1]], [[9, 18]], queue=["q", "q", ""])
+    found = fairlp.allocate(instance, mechanism)
+    assert found.certify()
+    assert not dataclasses.replace(found, **FORGED[forged](found)).certify()
+
+
+@pytest.mark.parametrize("solver", ["highs", "cvxpy:CLARABEL"])
+@pytest.mark.parametrize("entitlements", [None, [0.6, 0.4, 0]])
+def test_proportional_fairness_is_proved_on_several_servers(entitlements, solver):
+    """Users entitled to nothing share what the others leave, and their tasks are proved, too."""
+    instance = fairlp.Instance.from_arrays(
+        [[1, 0], [1, 2], [0, 1]], [[4, 3], [2, 5]], entitlements=entitlements, eligible=[None, ["server1"], None]
+    )
+    found = fairlp.allocate(instance, "ceei", method="convex", solver=solver)
+    assert found.certify() and "mean level" in found.certify().message, found.certify()
+    for user in range(3):
+        assert found.totals.iloc[user] > 1
+        factors = np.where(np.arange(3) == user, 0.99, 1.0)
+        assert not changed(found, factors).certify()
+
+
+@pytest.mark.parametrize("mechanism", ["psdsf-rdm", "njc", "ceei"])
+def test_what_is_proved_by_floats_has_no_proof_in_rationals(mechanism):
+    with pytest.raises(fairlp.errors.NotDefinedError, match="no exact certificate"):
+        fairlp.allocate(fairlp.examples.load("ghodsi"), mechanism).certify(exact=True)

@@ -16,11 +16,13 @@ import pandas as pd
 
 from ..errors import InstanceError, NotDefinedError
 from ..models.files.whole_files import write_text
+from ..models.instances.alone import effort
 from ..models.instances.instance import Instance
 from ..models.instances.problem import AllocationProblem
 from ..models.notation.labels import aligned
 from ..models.programs.certificate import Verdict
 from ..models.programs.proof import NO_PROOF
+from ..tolerances import VERIFIED
 
 
 class Answer(ABC):
@@ -156,10 +158,9 @@ class Allocation(Shared):
     picks : DataFrame or None
         Every turn of a loop that serves task by task, where a trace was asked for: user, share before, tasks after,
         and whether the task ran.
-    effort : ndarray, shape (N, K), or None
-        What a task needs where it runs, as a multiple of the demands, where given rates say so (PS-DSF).
     certificate : object or None
-        What proves the answer where it is not a linear program's optimum (PS-DSF: that nobody could gain on a server).
+        What the method said of its answer where that is not a linear program's optimum (PS-DSF: that nobody could gain
+        on a server). :meth:`certify` does not rely on it.
     prove : callable or None
         The mechanism's own proof, (Allocation, exact) → Verdict; see :meth:`certify`.
     notes : tuple of str
@@ -182,7 +183,6 @@ class Allocation(Shared):
     rounds: pd.DataFrame | None = None
     gap: float | None = None
     picks: pd.DataFrame | None = None
-    effort: np.ndarray | None = None
     certificate: Any = None
     prove: Callable[[Allocation, bool], Verdict] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
@@ -198,6 +198,11 @@ class Allocation(Shared):
     def totals(self) -> pd.Series[float]:
         """Tasks by user."""
         return pd.Series(self.tasks_array.sum(axis=1), index=self._users, name="tasks")
+
+    @cached_property
+    def effort(self) -> np.ndarray | None:
+        """What a task needs where it runs, as a multiple of the demands, where rates are given; shape (N, K)."""
+        return effort(self.instance)
 
     @cached_property
     def usage(self) -> pd.DataFrame:
@@ -223,7 +228,12 @@ class Allocation(Shared):
 
     @cached_property
     def residual(self) -> float:
-        """Largest violation of a capacity, task limit, placement or sign, relative to the capacity or limit."""
+        """Largest violation of a capacity, task limit, placement or sign, relative to the capacity or limit.
+
+        Infinite where tasks are no finite numbers.
+        """
+        if not np.isfinite(self.tasks_array).all():
+            return float("inf")
         capacity = self.instance.capacities * self.instance.counts[:, None]
         over = self.usage.to_numpy() - capacity
         worst = float((over / np.where(capacity > 0, capacity, 1.0)).max(initial=0.0))
@@ -260,7 +270,9 @@ class Allocation(Shared):
 
         Max-min mechanisms: against the linear programs of the leximin, by gap and residuals, or (``exact=True``) in
         rationals from their bases, without a tolerance but ``AGREEMENT`` between the exact levels and these floats.
-        Others answer by the certificate that they carry. See :mod:`fairlp.mechanisms.certificates`.
+        The others by what proves their tasks: prices, or that nobody could gain on a server. All is computed from the
+        instance and these tasks; of what the method said only prices are used, and any prices prove what they prove.
+        See :mod:`fairlp.mechanisms.certificates`.
 
         Parameters
         ----------
@@ -278,15 +290,11 @@ class Allocation(Shared):
         NotDefinedError
             For a mechanism without an optimality certificate (whole tasks: :func:`fairlp.validate` compares them).
         """
-        if self.prove is not None:
-            return self.prove(self, exact)
-        if self.certificate is not None and not exact:
-            return Verdict(bool(self.certificate), str(self.certificate))
-        kind = "exact certificate" if exact else "certificate"
-        raise NotDefinedError(
-            f"{self.mechanism!r} has no {kind} of optimality; fairlp.validate compares its methods, and "
-            f"fairlp.audit checks its properties{f' ({NO_PROOF})' if exact else ''}"
-        )
+        if self.prove is None:
+            raise no_certificate(self.mechanism, exact)
+        if not self.residual <= VERIFIED:
+            return Verdict(False, f"infeasible: a capacity, limit or placement is violated by {self.residual:.3g}")
+        return self.prove(self, exact)
 
     def summary(self) -> pd.DataFrame:
         """Return one row for each user: tasks, share, weight-adjusted level, servers used.
@@ -366,6 +374,15 @@ class Allocation(Shared):
         how = f"{self.method}, {self.solver}" if self.solver else self.method
         least = f"smallest level {self.levels.min():.6g}" if len(self.levels) else ""
         return f"<Allocation by {self.mechanism} ({how}): {len(self.instance.users)} users, {least}>"
+
+
+def no_certificate(mechanism: str, exact: bool) -> NotDefinedError:
+    """Return the error of a mechanism that has no certificate of this kind."""
+    kind = "exact certificate" if exact else "certificate"
+    return NotDefinedError(
+        f"{mechanism!r} has no {kind} of optimality; fairlp.validate compares its methods, and "
+        f"fairlp.audit checks its properties{f' ({NO_PROOF})' if exact else ''}"
+    )
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

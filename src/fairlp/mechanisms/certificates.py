@@ -10,8 +10,8 @@ import numpy as np
 from ..models.instances.instance import Instance
 from ..models.programs.certificate import Verdict
 from ..models.programs.proof import Proof
-from ..tolerances import AGREEMENT, ROUNDING, VERIFIED
-from .allocation import Allocation
+from ..tolerances import AGREEMENT, ROUNDING
+from .allocation import Allocation, no_certificate
 from .mechanism import Mechanism, run
 from .table import find
 from .validation import differences
@@ -22,9 +22,8 @@ Rationals = Callable[[Mechanism, Instance, str], tuple[Verdict, np.ndarray]]
 
 def by_rounds(allocation: Allocation, exact: bool = False, *, rationals: Rationals) -> Verdict:
     """Return whether a max-min allocation has the levels of the leximin, by linear programs or in rationals."""
-    if allocation.residual > VERIFIED:
-        return Verdict(False, f"infeasible: a capacity, limit or placement is violated by {allocation.residual:.3g}")
     mechanism = find(allocation.mechanism)
+    allocation = replace(allocation, entitled=mechanism.due(allocation.instance))
     if exact:
         found, _ = rationals(mechanism, allocation.instance, str(allocation.parameters.get("count") or "total"))
         if not found.proved:
@@ -36,6 +35,14 @@ def by_rounds(allocation: Allocation, exact: bool = False, *, rationals: Rationa
         return Verdict(False, reference.unproved)
     how = Verdict(True, f"by linear programs, gap {reference.gap or 0:.1e}")
     return _agreement(allocation, reference.levels.to_numpy(), how)
+
+
+def in_floats(allocation: Allocation, exact: bool = False, *, judge: Callable[[Allocation], object]) -> Verdict:
+    """Return what is proved of an allocation by a mechanism that has no proof in rationals."""
+    if exact:
+        raise no_certificate(allocation.mechanism, exact)
+    found = judge(allocation)
+    return Verdict(bool(found), str(found))
 
 
 def _claimed(proof: Proof | str, allocation: Allocation) -> Proof | str:

@@ -16,7 +16,6 @@ import numpy as np
 
 from ..errors import NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
 from ..formulations.normalisers import entitled
-from ..models.instances.alone import effort
 from .allocation import Allocation
 from .domains import ONE_SERVER, Domain
 from .literature import Reference, cited
@@ -262,8 +261,8 @@ class Outcome(Protocol):
 class Tasks:
     """The outcome of a mechanism that shares once: tasks by user and server, and what belongs to them.
 
-    The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`; ``entitled`` is φΓ unless given, and
-    ``effort`` what given rates say. ``uncertain`` is the part of itself that a level may be off by, from errors that
+    The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`; ``entitled`` is φΓ unless given.
+    ``uncertain`` is the part of itself that a level may be off by, from errors that
     grew from round to round.
     """
 
@@ -273,7 +272,6 @@ class Tasks:
     rounds: pd.DataFrame | None = None
     gap: float | None = None
     picks: pd.DataFrame | None = None
-    effort: np.ndarray | None = None
     certificate: Any = None
     notes: tuple[str, ...] = ()
     unproved: str = ""
@@ -296,7 +294,6 @@ class Tasks:
             rounds=self.rounds,
             gap=self.gap,
             picks=self.picks,
-            effort=effort(asked.instance) if self.effort is None else self.effort,
             certificate=self.certificate,
             prove=asked.mechanism.prove,
             notes=tuple(filter(None, (*self.notes, self.unproved, _unused_tree(asked)))),

@@ -8,7 +8,7 @@ from ..errors import NotDefinedError
 from ..models.programs.certificate import Certificate, Verdict
 from ..models.programs.proof import NO_PROOF
 from ..solvers.leximin.of_model import leximin
-from ..tolerances import AGREEMENT, VERIFIED
+from ..tolerances import AGREEMENT
 from .allocation import Allocation
 from .own_models import is_leximin, tasks_at
 from .table import find
@@ -24,8 +24,6 @@ def prove(allocation: Allocation, exact: bool = False) -> Verdict:
     A formulation that is solved once is proved by its certificate (exactly, from its basis), and the totals compared;
     other totals may be as good, which the verdict says.
     """
-    if allocation.residual > VERIFIED:
-        return Verdict(False, f"infeasible: a capacity, limit or placement is violated by {allocation.residual:.3g}")
     row = find(allocation.mechanism)
     if row.formulation is None:
         raise NotDefinedError(f"{allocation.mechanism!r} is a procedure: nothing says what it ought to be")

@@ -177,8 +177,8 @@ class SparseAllocation(Shared):
         """Return whether every round's level is within ``aim`` of what any allocation can have, computed anew.
 
         From tasks, demands and capacities: that the allocation is feasible, and that prices bound the levels. Of what
-        the method computed it takes prices, of which any would do, and who stopped in which round: the message says
-        of how many prices alone do not tell that they cannot have twice as much.
+        the method computed it takes prices, of which any would do, and who stopped in which round. The allocation is
+        not proved where prices alone would leave users who stopped twice as much; the message says how many.
 
         Returns
         -------

@@ -115,6 +115,7 @@ def certified(allocation: SparseAllocation) -> Verdict:
         return Verdict(False, f"{text}; {allocation.unsettled} users could rise further", max(gaps))
     if loose:
         text += f"; that they stop there is not proved of {loose} users: prices alone would leave them twice as much"
+        return Verdict(False, f"not proved: {text}", max(gaps))
     return Verdict(True, f"proved: {text}", max(gaps))
 
 

@@ -41,6 +41,14 @@ def test_a_wrong_level_of_any_step_is_found(mechanism, step, off, sign):
     assert not verdict.proved and verdict.message.startswith(("not optimal: the level of step", "infeasible"))
 
 
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("step", range(4))
+@pytest.mark.parametrize("factor", [np.nan, np.inf])
+def test_levels_that_are_no_numbers_are_not_proved(mechanism, step, factor):
+    with np.errstate(invalid="ignore"):
+        assert not planted(mechanism, step, factor)[1].certify()
+
+
 def test_what_is_too_high_within_what_may_be_given_out_is_found():
     """The cautious LP gives out less than it may: more is not infeasible, and wrong all the same."""
     rising = Instance.from_arrays([[1.0, 0.1], [0.1, 1.0]], [[1, 1]])

@@ -119,6 +119,7 @@ def test_a_limit_explains_what_is_not_spent():
 def test_somebody_who_does_not_pay_for_what_it_could_have_has_an_infinite_gap():
     asked = Requests.of(Instance.from_arrays([[1.0, 0], [0, 1.0]], [[10.0, 10.0]]))
     assert certify_fair(asked, np.ones(2), np.array([0.5, 0.0])).gap == INF
+    assert not certify_fair(asked, np.ones(2), np.array([np.nan, 0.0]))
 
 
 @pytest.mark.parametrize("part", ["overuse", "complaint", "conditions"])

@@ -146,15 +146,15 @@ def test_whoever_can_run_nothing_needs_no_warning():
     assert answer.totals.tolist() == pytest.approx([0, 1], rel=1e-4) and answer.certify()
 
 
-def test_who_stops_without_a_price_is_said():
+def test_who_stops_without_a_price_is_not_proved():
     """A user whose part of all prices is lost in the gap: the smallest level is proved, not that it stops there."""
     weights = [1e-5, 1000.0, 1e-3]
     answer = fairlp.allocate(pairs([[0, 3], [2, 2], [2, 1]], [[3, 3]], weights=weights), "c-drfh", aim=1e-5)
     verdict = answer.certify()
-    assert verdict and "they stop there is not proved of 1 users" in str(verdict), verdict
+    assert not verdict and "they stop there is not proved of 1 users" in str(verdict), verdict
     every = dataclasses.replace(answer.bounds[0], stopped=np.ones(3, dtype=bool))
     plain = dataclasses.replace(answer, bounds=(every,))
-    assert "stop there" in str(plain.certify())
+    assert not plain.certify() and "stop there" in str(plain.certify())
 
 
 def test_who_stops_by_prices_needs_no_words(found):

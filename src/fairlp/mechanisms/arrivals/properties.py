@@ -46,9 +46,9 @@ def certify(result: DynamicAllocation) -> Verdict:
     with np.errstate(divide="ignore", invalid="ignore"):
         more = np.where(growth > 0, slack / growth, np.inf).min(axis=1) / result.level_array
     worst = int(abs(more).argmax())
-    if result.residual > AGREEMENT:
+    if not result.residual <= AGREEMENT:
         return Verdict(False, f"infeasible: a step gives out too much, or somebody loses, by {result.residual:.3g}")
-    if abs(more[worst]) > AGREEMENT:
+    if not abs(more[worst]) <= AGREEMENT:
         way = "could be raised" if more[worst] > 0 else "is too high"
         return Verdict(False, f"not optimal: the level of step {worst + 1} {way} by {abs(more[worst]):.3g} of itself")
     return Verdict(True, f"optimal at every step, proved; levels are right to {abs(more[worst]):.1e}")

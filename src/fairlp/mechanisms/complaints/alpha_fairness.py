@@ -15,6 +15,7 @@ from ...formulations.normalisers import dominant, entitled
 from ...formulations.region import able_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
+from ...models.instances.requests import entitlements
 from ...models.notation.model import Model
 from ...models.programs.certificate import Verdict
 from ...models.programs.solution import Termination
@@ -246,8 +247,6 @@ def prove(allocation: Allocation, exact: bool = False, *, limit: Mechanism) -> V
     """Return whether an allocation is α-fair, by prices of a linear program of its own; at ∞ as ``limit`` proves it."""
     if exact:
         raise NotDefinedError("alpha-fair levels are not rational, so there is no exact certificate of them")
-    if allocation.residual > VERIFIED:
-        return Verdict(False, f"infeasible: a capacity, limit or placement is violated by {allocation.residual:.3g}")
     missing = floors(allocation.instance) * (1 - VERIFIED) - allocation.totals.to_numpy()
     if (missing > 0).any():
         user = allocation.instance.users[int(missing.argmax())]
@@ -257,6 +256,27 @@ def prove(allocation: Allocation, exact: bool = False, *, limit: Mechanism) -> V
         assert limit.prove is not None
         return limit.prove(replace(allocation, mechanism=limit.name, parameters={}), False)
     return verdict(_shown(allocation, alpha, limit), VERIFIED)
+
+
+def judge_proportional(allocation: Allocation, *, limit: Mechanism) -> Verdict:
+    """Return whether tasks are α-fair at α = 1, users' weights being their entitlements.
+
+    Then those of users entitled to nothing, by their weights, of what the others leave.
+    """
+    instance, tasks = allocation.instance, allocation.tasks_array
+    e = entitlements(instance)
+    first = np.flatnonzero(e > 0)
+    left = proportional.left_by(instance, tasks, first, proportional.accepted(allocation.solver))
+    of_left = instance.derived(capacities=left)
+    rest, last = (np.flatnonzero((e == 0) & able_users(each)) for each in (instance, of_left))
+    found = []
+    for who, part in ((first, instance.derived(weights=np.where(e > 0, e, 1.0))), (last, of_left)):
+        own = part.select_users(who).derived(entitlements=None)
+        due = entitled(own, dominant(own))
+        one = replace(allocation, instance=own, tasks_array=tasks[who], entitled=due)
+        found.append(verdict(_shown(one, DEFAULT, limit), VERIFIED))
+    words = proportional.elsewhere(instance, tasks, rest)[1] if rest.size else ""
+    return next((one for one in (*found, Verdict(not words, words)) if not one), found[0])
 
 
 def mean_level_gap(allocation: Allocation, *, limit: Mechanism) -> float:

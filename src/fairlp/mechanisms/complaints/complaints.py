@@ -197,8 +197,8 @@ def certify_fair(
         more, less = np.maximum(spent - e, 0.0) / e, np.maximum(e - spent, 0.0) / e
         unspent = np.where(requests.limited[who], less * np.maximum(1 - x[who], 0.0), less)  # a limit explains the rest
         idle = float(prices @ abs(1 - usage))
-        conditions = max(overuse, float(more.max(initial=0.0)), float(unspent.max(initial=0.0)), idle)
-        conditions = max(conditions, float(-prices.min()))
+        off = [overuse, more.max(initial=0.0), unspent.max(initial=0.0), idle, -prices.min()]
+        conditions = float(np.max(off))  # of what is no number, no number
         gap = _gap(requests, x, prices, who)
     index = requests.resources.labels.rename("resource")
     named = None if prices is None else pd.Series(prices, index=index, name="price")

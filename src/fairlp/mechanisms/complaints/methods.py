@@ -11,11 +11,12 @@ import numpy as np
 from ...formulations.complaints import UTILIZATION, Criterion, candidate, coefficients, eisenberg_gale, selection
 from ...models.instances.requests import Requests
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
+from ..allocation import Allocation
 from ..mechanism import Asked, Tasks
 from . import market as prices_by_newton
 from . import path
 from .candidates import Candidates
-from .complaints import certify_fair
+from .complaints import FairCertificate, certify_fair
 
 #: (requests of users with an entitlement, fraction of each resource to give out) → x, prices
 Optimum = Callable[[Requests, np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -126,6 +127,15 @@ def _eisenberg_gale(asked: Asked, optimum: Optimum, tolerance: float) -> Tasks:
     requests = Requests.of(asked.instance)
     x, prices = in_stages(requests, optimum, tolerance)
     return _certified(asked, requests, x, None if np.isnan(prices).any() else prices, tolerance)
+
+
+def judge(allocation: Allocation) -> FairCertificate:
+    """Return the certificate of an allocation's tasks, by its prices, as accurate as its method is at most."""
+    requests, prices = Requests.of(allocation.instance), allocation.prices_array
+    said = getattr(allocation.certificate, "tolerance", COMPLAINT)
+    x = requests.granted(np.maximum(allocation.totals.to_numpy(), 0.0))
+    whole = None if prices is None else prices[0] * allocation.instance.pool
+    return certify_fair(requests, x, whole, min(said, CONVEX_COMPLAINT))
 
 
 def _certified(

@@ -72,38 +72,50 @@ def _with_rest(
     for turn in range(_PLACEMENTS):
         tasks[rest], verdict = _of_left(instance, tasks, rest, asked)
         totals = tasks.sum(axis=1)
-        model = pareto(instance, totals)
-        better = np.asarray(model.evaluate("tasks", model.solve().require_optimal().require_point()))
-        better = better.reshape(tasks.shape)
-        gain, alone = better.sum(axis=1) - totals, instance.gamma().sum(axis=1)
-        who = rest[int((gain[rest] / alone[rest]).argmax())]
-        if gain[who] <= VERIFIED * alone[who]:
+        better, words = elsewhere(instance, tasks, rest)
+        if not words:
             return tasks, verdict, ""
         if turn < _PLACEMENTS - 1:
             kept = np.divide(totals, better.sum(axis=1), out=np.zeros_like(totals), where=totals > 0)
             tasks = within_capacity(instance, better * kept[:, None])
             tasks[rest] = 0.0
-    words = (
+    return tasks, Verdict(False, words), words
+
+
+def elsewhere(instance: Instance, tasks: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, str]:
+    """Return tasks of which those of some users (positions) are most, and, where these gain, who could, in words."""
+    totals = tasks.sum(axis=1)
+    model = pareto(instance, totals)
+    better = np.asarray(model.evaluate("tasks", model.solve().require_optimal().require_point())).reshape(tasks.shape)
+    gain, alone = better.sum(axis=1) - totals, instance.gamma().sum(axis=1)
+    who = rest[int((gain[rest] / alone[rest]).argmax())]
+    if gain[who] <= VERIFIED * alone[who]:
+        return better, ""
+    return better, (
         f"not proved: users entitled to nothing share what others leave where these are; elsewhere, these would leave "
         f"user {instance.users[int(who)]!r} {gain[who]:.3g} more tasks"
     )
-    return tasks, Verdict(False, words), words
+
+
+def left_by(instance: Instance, tasks: np.ndarray, others: np.ndarray, accepted: float) -> np.ndarray:
+    """Return what the tasks of others leave of each server, 0 where that is at most this part of it; shape (K, R)."""
+    capacity = instance.capacities * instance.counts[:, None]
+    left = np.maximum(capacity - tasks[others].T @ instance.demands[others], 0.0)
+    return np.asarray(np.where(left <= accepted * capacity, 0.0, left) / instance.counts[:, None])
 
 
 def _of_left(instance: Instance, tasks: np.ndarray, rest: np.ndarray, asked: Asked) -> tuple[np.ndarray, Verdict]:
     """Return the tasks of users entitled to nothing, by their weights, of what the others leave where they are."""
-    capacity = instance.capacities * instance.counts[:, None]
     others = np.delete(np.arange(len(tasks)), rest)
-    left = np.maximum(capacity - tasks[others].T @ instance.demands[others], 0.0)
-    left = np.where(left <= _accepted(asked) * capacity, 0.0, left) / instance.counts[:, None]
+    left = left_by(instance, tasks, others, accepted(asked.solver))
     poor = instance.select_users(rest).derived(capacities=left)
     found, _, verdict, _ = _solve(poor, asked)
     return found, verdict
 
 
-def _accepted(asked: Asked) -> float:
+def accepted(solver: str) -> float:
     """Return the part of itself that a figure may be off by: our own method ends at the last digits."""
-    return COMPLAINT if asked.solver == INTERIOR else CONVEX_COMPLAINT
+    return COMPLAINT if solver == INTERIOR else CONVEX_COMPLAINT
 
 
 def _solve(instance: Instance, asked: Asked) -> tuple[np.ndarray, np.ndarray | None, Verdict, float | None]:
@@ -128,7 +140,7 @@ def _solve(instance: Instance, asked: Asked) -> tuple[np.ndarray, np.ndarray | N
     conditions = unknown if proof.dual_residual is None else proof.dual_residual
     gap = unknown if proof.gap is None else proof.gap
     words = f"overuse {proof.primal_residual:.1e}, optimality {conditions:.1e}, gap {gap:.1e}"
-    return tasks, prices, Verdict(max(proof.primal_residual, conditions, gap) <= _accepted(asked), words), gap
+    return tasks, prices, Verdict(max(proof.primal_residual, conditions, gap) <= accepted(asked.solver), words), gap
 
 
 def _entitled(instance: Instance) -> np.ndarray:

@@ -7,6 +7,7 @@ from functools import partial
 
 from ...formulations import complaints, normalisers, proportional
 from ...formulations.alpha_fair import SOURCE, alpha_fair
+from ..certificates import in_floats
 from ..domains import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
 from ..max_min.methods import by_interior_points
 from ..max_min.rounds import is_one_server
@@ -49,6 +50,7 @@ ROWS = (
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=("criterion",),
         validate=check_njc,
+        prove=partial(in_floats, judge=methods.judge),
         limits="always",  # a request is a limit
     ),
     Mechanism(
@@ -65,6 +67,7 @@ ROWS = (
         _MARKET,
         (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
         validate=check_ceei,
+        prove=partial(in_floats, judge=partial(alpha_fairness.judge_proportional, limit=DRFH)),
     ),
     Mechanism(
         "alpha-fair",

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ...models.instances.instance import Instance
 from ...tolerances import FEASIBILITY, FIXED_POINT
+from ..allocation import Allocation
 from ..mechanism import Division
 from .market import Market
 
@@ -100,6 +101,11 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
     frame = pd.DataFrame(rows, columns=["user", "server", "gain", "fraction", "level", "from"])
     holds = not found and infeasibility <= FEASIBILITY
     return FixedPoint(division, holds, violation, infeasibility, frame)
+
+
+def judge(allocation: Allocation, division: Division) -> FixedPoint:
+    """Return whether an allocation's tasks are PS-DSF."""
+    return fixed_point(allocation.instance, allocation.tasks_array, division)
 
 
 def _gains(

@@ -11,7 +11,6 @@ import pandas as pd
 
 from ...errors import NoSolutionError, NotConvergedError
 from ...formulations import per_server as formulations
-from ...models.instances.alone import effort
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ...tolerances import FIXED_POINT, MILP_TOLERANCES
@@ -174,7 +173,7 @@ def _certified(asked: Asked, run: Callable[[Instance], tuple[np.ndarray, pd.Data
             "which keeps a fixed point a fixed point",
         )
     tasks = found[:, servers.of] * servers.factor
-    return Tasks(tasks, rounds=rounds, effort=effort(instance), certificate=certificate, notes=notes)
+    return Tasks(tasks, rounds=rounds, certificate=certificate, notes=notes)
 
 
 def _most_sweeps(asked: Asked) -> int:

@@ -11,11 +11,13 @@ import numpy as np
 from ...formulations import normalisers, per_server
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
+from ..certificates import in_floats
 from ..domains import NO_QUEUE_LIMITS, ONE_WEIGHT
 from ..max_min.methods import by_interior_points
 from ..mechanism import Mechanism, Method
 from . import methods
 from .clocks import CLOCK_OPTIONS
+from .fixed_point import judge
 from .validation import validate_methods
 
 _SWEEPS = ("most_sweeps",)
@@ -69,6 +71,7 @@ ROWS = (
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=(*_SWEEPS, *_CLOCKS),
         validate=validate_methods,
+        prove=partial(in_floats, judge=partial(judge, division="rdm")),
         limits="never",  # the paper has none (docs/per-server-fairness.md)
     ),
     Mechanism(
@@ -90,6 +93,7 @@ ROWS = (
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
         options=(*_SWEEPS, *_CLOCKS),
         validate=validate_methods,
+        prove=partial(in_floats, judge=partial(judge, division="tdm")),
         division="tdm",
         limits="never",
     ),
