@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from functools import cache
 from pathlib import Path
@@ -243,6 +244,7 @@ def test_an_allocation_loads_no_optional_solver():
     assert run(code).strip() == "[]"
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="an sdist has no links")
 def test_the_root_shows_the_rooms():
     for room in ("models", "solvers", "formulations"):
         link = ROOT / room
@@ -251,8 +253,8 @@ def test_the_root_shows_the_rooms():
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory):
-    """A wheel built from the sdist, in isolation."""
+def built_files(tmp_path_factory):
+    """The sdist, and a wheel built from it, in isolation."""
     folder = tmp_path_factory.mktemp("dist")
     built = subprocess.run(
         [sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT)], capture_output=True, text=True, check=False
@@ -260,7 +262,22 @@ def wheel(tmp_path_factory):
     assert built.returncode == 0, built.stdout[-2000:] + built.stderr[-2000:]
     (sdist,), (found,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
     assert sdist.stat().st_size < 5_000_000
-    return found
+    return sdist, found
+
+
+@pytest.fixture(scope="session")
+def wheel(built_files):
+    return built_files[1]
+
+
+def test_the_sdist_holds_what_its_tests_read(built_files):
+    with tarfile.open(built_files[0]) as packed:
+        inside = {name.partition("/")[2] for name in packed.getnames()}
+    folders = (".github", "benchmarks", "docs", "notebooks", "packaging", "tests")
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*") if "generated" not in path.parts]
+    expected = {path.relative_to(ROOT).as_posix() for path in paths if path.is_file() and path.suffix != ".pyc"}
+    expected |= {"CITATION.cff", "README.md", "CHANGELOG.md", ".pre-commit-config.yaml", ".ci/run"}
+    assert expected <= inside, sorted(expected - inside)[:5]
 
 
 def test_the_wheel_built_from_the_sdist_holds_every_package(wheel):

@@ -42,6 +42,20 @@ def test_what_tools_read_is_yaml(name):
     assert yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
 
 
+def test_what_an_issue_is_asked_for_exists():
+    text = (ROOT / ".github" / "ISSUE_TEMPLATE" / "wrong-answer.yml").read_text(encoding="utf-8")
+    asked = re.findall(r"`(instance|allocation)\.(\w+)\(", text)
+    assert {owner for owner, _ in asked} == {"instance", "allocation"}
+    for owner, name in asked:
+        assert hasattr(getattr(fairlp, owner.capitalize()), name), name
+
+
+def test_a_users_strict_module_runs():
+    command = [sys.executable, str(ROOT / "packaging" / "strict_user.py")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert printed.returncode == 0 and printed.stdout.rstrip().endswith("True"), printed.stdout + printed.stderr
+
+
 @pytest.mark.parametrize("name", ["CONTRIBUTING", "SECURITY", "CODE_OF_CONDUCT", "packaging/RELEASE"])
 def test_pages_for_contributors_lead_somewhere(name):
     path = ROOT / f"{name}.md"

@@ -35,7 +35,16 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
 
 
 def _homes(stub: str) -> dict[str, tuple[str, str]]:
-    """Return public name → module (relative to the package) and the name there."""
+    """Return public name → module (relative to the package) and the name there; modules by annotation are their own."""
+    homes: dict[str, tuple[str, str]] = {}
+    public = []
     with open(stub, encoding="utf-8") as file:
-        imports = [node for node in ast.parse(file.read()).body if isinstance(node, ast.ImportFrom)]
-    return {name.asname or name.name: (node.module or "", name.name) for node in imports for name in node.names}
+        body = ast.parse(file.read()).body
+    for node in body:
+        if isinstance(node, ast.ImportFrom):
+            homes |= {name.asname or name.name: (node.module or "", name.name) for name in node.names}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            homes[node.target.id] = ("", node.target.id)
+        elif isinstance(node, ast.Assign):
+            public = ast.literal_eval(node.value)
+    return {name: homes[name] for name in public}

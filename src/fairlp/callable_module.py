@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    class Listing(ModuleType):
+        """How type checkers see a module that returns a table of what it holds when it is called."""
+
+        def __call__(self) -> pd.DataFrame:
+            """Return the table."""
+            raise NotImplementedError
 
 
 def make_callable(module: ModuleType, function: Callable[..., Any]) -> None:

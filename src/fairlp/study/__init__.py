@@ -21,10 +21,19 @@ killed goes on where it was. See ``docs/studies.md``.
 
 from __future__ import annotations
 
-from . import generators, statistics
+from typing import TYPE_CHECKING
+
 from .definition import Study
 from .packages import StudyNotAvailableError
 from .result import Result
+
+if TYPE_CHECKING:
+    from ..callable_module import Listing
+
+    generators: Listing
+    statistics: Listing
+else:
+    from . import generators, statistics
 
 __all__ = ["Result", "Study", "StudyNotAvailableError", "generators", "statistics"]
 

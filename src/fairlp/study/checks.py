@@ -11,8 +11,9 @@ from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.own import OwnMechanism
 from ..mechanisms.references import located
 from ..models.programs.backends import find_backend
-from . import functions, statistics
+from . import functions
 from .plain import plain, shown, words
+from .statistics import REGISTRY as STATISTICS
 
 #: Columns of a result that a parameter may not be called.
 RESERVED = ("point", "run", "key", "error")
@@ -128,14 +129,14 @@ def statistics_of(given: Any, labels: Mapping[str, Any]) -> tuple[dict[str, Any]
         how = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
         if "name" not in how:
             raise StudyError(f"statistics[{k}] is {entry!r}; expected a name, or {{'name': name, …}}")
-        name = named(how.pop("name"), statistics.REGISTRY, "statistic")
+        name = named(how.pop("name"), STATISTICS, "statistic")
         label = how.pop("label", functions.short_name(name))
         if not isinstance(label, str) or not label:
             raise StudyError(f"the label of statistics[{k}] is {label!r}; expected text")
         if label in found:
             raise StudyError(f"two statistics have the label {label!r}; give one of them another: label: …")
         arguments = plain(how, f"statistics.{label}")
-        function = functions.find(name, statistics.REGISTRY, "statistic")
+        function = functions.find(name, STATISTICS, "statistic")
         functions.check_arguments(function, 2, arguments, f"statistic {label!r}")
         for argument in _LABELS:
             for wanted in _listed(arguments.get(argument)):

@@ -12,9 +12,11 @@ from ..errors import FileFormatError, StudyError, UnknownNameError, nearest
 from ..mechanisms.own import OwnMechanism
 from ..mechanisms.references import located
 from ..models.programs.backends import carried
-from . import functions, generators, statistics
+from . import functions
 from .checks import Named, mechanisms_of, named, points_of, statistics_of, whole
+from .generators import REGISTRY as GENERATORS
 from .plain import key_of, plain, shown
+from .statistics import REGISTRY as STATISTICS
 
 if TYPE_CHECKING:
     from ..mechanisms.allocation import Allocation
@@ -94,13 +96,13 @@ class Study:
             raise StudyError(f"the name of a study is text, not {self.name!r}")
         keep("runs", whole(self.runs, "runs", 1))
         keep("seed", whole(self.seed, "seed", 0))
-        keep("generator", named(self.generator, generators.REGISTRY, "generator"))
+        keep("generator", named(self.generator, GENERATORS, "generator"))
         keep("grid", plain(self.grid, "grid"))
         keep("points", points_of(self.grid))
         labelled = mechanisms_of(self.mechanisms)
         keep("mechanisms", labelled)
         keep("statistics", statistics_of(self.statistics, labelled))
-        generator = functions.find(self.generator, generators.REGISTRY, "generator")
+        generator = functions.find(self.generator, GENERATORS, "generator")
         for k, point in enumerate(self.points):
             what = f"point {k} ({shown(point)}): generator {functions.short_name(self.generator)!r}"
             functions.check_arguments(generator, 1, point, what)
@@ -188,10 +190,10 @@ class Study:
         from .work import Work
 
         found = [
-            (entry["label"], functions.find(entry["name"], statistics.REGISTRY, "statistic"), _arguments(entry))
+            (entry["label"], functions.find(entry["name"], STATISTICS, "statistic"), _arguments(entry))
             for entry in self._entries
         ]
-        generator = functions.find(self.generator, generators.REGISTRY, "generator")
+        generator = functions.find(self.generator, GENERATORS, "generator")
         return Work(
             generator, {label: self._ready(how) for label, how in self._labelled.items()}, tuple(found), self.seed
         )

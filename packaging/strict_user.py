@@ -1,0 +1,97 @@
+"""What a user's module looks like whose types are checked strictly: mypy and pyright must find nothing to say."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import fairlp
+from fairlp import Capability, Instance, Model, Options, Program, Raw, Termination
+
+
+class Mine(fairlp.Backend):
+    """A back end that refuses every program."""
+
+    name = "mine"
+    capabilities = frozenset({Capability.LP})
+    honours = frozenset({"time_limit"})
+
+    def run(self, program: Program, options: Options) -> Raw:
+        """Return that nothing is known."""
+        return Raw(Termination.UNKNOWN, f"{program.n_rows} rows, at most {options.time_limit} s")
+
+
+@fairlp.mechanism("memory-first", source="our note", promises=("Pareto-optimal",))
+def memory_first(instance: Instance) -> Model:
+    """Return the model of the largest smallest share of memory."""
+    n, i, r = instance.users, instance.servers, instance.resources
+    model = Model("Memory first", indices=(n, i, r))
+    d = model.parameter("d", (n, r), instance.demands, "amount of r for one task of n")
+    c = model.parameter("c", (i, r), instance.capacities, "capacity of i")
+    x, t = model.variable("x", n, i), model.variable("t")
+    model.constraint("capacity", (d * x).sum(n) <= c)
+    model.constraint("fairness", x.sum(i) >= t)
+    model.maximize(t)
+    model.define("tasks", x)
+    return model
+
+
+def tables() -> Mapping[str, pd.DataFrame]:
+    """Return the lists of what there is."""
+    assert fairlp.mechanisms("drf").promises
+    return {
+        "solvers": fairlp.solvers(),
+        "mechanisms": fairlp.mechanisms(),
+        "properties": fairlp.properties(),
+        "generators": fairlp.study.generators(),
+    }
+
+
+def answers(instance: Instance) -> list[float]:
+    """Return numbers of everything that is computed."""
+    model = fairlp.formulate(instance, "drfh")
+    solution: fairlp.Solution = model.solve(solver="highs", time_limit=60.0)
+    leximin: fairlp.LeximinSolution = fairlp.leximin(memory_first(instance))
+    allocation: fairlp.Allocation = fairlp.allocate(instance, "drfh")
+    totals: pd.Series[float] = allocation.totals
+    usage: pd.DataFrame = allocation.usage
+    table: pd.DataFrame = fairlp.compare(instance, ["drfh", "tsf"])
+    demands: np.ndarray = instance.demands
+    return [
+        solution.objective or 0.0,
+        float(leximin.levels.min()),
+        float(totals.sum()),
+        float(usage.to_numpy().sum()),
+        float(table.to_numpy().sum()),
+        float(demands.sum()),
+    ]
+
+
+def files(instance: Instance, folder: Path) -> list[Path]:
+    """Write an instance and its program, and read them again."""
+    written = instance.write(folder / "instance.json")
+    again = fairlp.read(folder / "instance.json")
+    model = fairlp.formulate(again, "drfh")
+    program = model.compile()
+    model.write(folder / "program.mps")
+    assert fairlp.read_program(folder / "program.mps").n_rows == program.n_rows
+    return written
+
+
+def checks(instance: Instance) -> bool:
+    """Return whether audits, certificates and the own back end say what they should."""
+    audits = fairlp.audit(instance, fairlp.allocate(instance, "drfh"))
+    agrees = fairlp.validate(instance, "drfh")["agrees"]
+    complaints = fairlp.complaints.check(instance, fairlp.allocate(instance, "njc"))
+    figure = fairlp.plots.plot_shares(fairlp.allocate(instance, "drfh"))
+    try:
+        fairlp.formulate(instance, "drfh").solve(Mine()).require_optimal()
+    except fairlp.errors.FairlpError:
+        return bool(agrees.all()) and len(audits) > 0 and figure is not None and complaints.complaint < 1e-6
+    return False
+
+
+if __name__ == "__main__":
+    example = fairlp.examples.load("ghodsi")
+    print(sorted(tables()), answers(example), checks(example))
