@@ -135,6 +135,9 @@ MATRIX_FREE_CAP: Final = 0.01
 MATRIX_FREE_SETTLED: Final = 1e-2
 #: HiGHS drops matrix entries of at most this size, in the numbers that it is given (after scaling).
 SMALLEST_COEFFICIENT: Final = 1e-9
+#: Costs are scaled so that the smallest is at least this, as long as the largest is at most one over it: solvers take
+#: reduced costs below some 1e-9 for 0, whatever they are beside.
+SMALLEST_COST: Final = 1e-6
 #: HiGHS takes bounds of at least this size, in the numbers that it is given (after scaling), as infinite.
 LARGEST_BOUND: Final = 1e20
 #: A task count is a whole number when it is this close to one, relative to its size (for display only).

@@ -130,7 +130,7 @@ def test_whole_packing_has_its_planted_optimum_and_none_above(seed):
     np.testing.assert_allclose(instance.user_weights * alone, planted.sum(axis=1), rtol=1e-15)
     program = entry.program()
     point = np.append(planted.ravel(), 1.0)
-    assert certify(program, point, None, None).is_feasible and program.objective_value(point) == entry.optimum.value
+    assert certify(program, point, None).is_feasible and program.objective_value(point) == entry.optimum.value
     relaxed = program.replace(integrality=np.zeros(program.n_columns)).solve("highs")
     assert relaxed.verify().is_optimal and relaxed.objective == pytest.approx(1.0, rel=1e-12)
     assert entry.model().solve("highs").objective == pytest.approx(1.0, rel=1e-9)
@@ -200,7 +200,7 @@ def test_theorem_2_holds_at_what_was_planted(seed):
     blocks = {"x": share * rates, "L": levels.min(axis=0), "X": tasks, "u": share > 0}
     program = entry.program()
     point = np.concatenate([np.ravel(blocks[block.name]).astype(float) for block in program.columns])
-    assert certify(program, point, None, None).primal_residual <= 1e-14
+    assert certify(program, point, None).primal_residual <= 1e-14
     assert program.objective_value(point) == pytest.approx(float(entry.optimum.value), rel=1e-14)
     # every row of time is an equation, and the objective is their sum
     time = program.row_block("time")

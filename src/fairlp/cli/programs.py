@@ -139,7 +139,8 @@ def _answers(program: Program, names: list[str], keywords: dict[str, Any]) -> tu
     for name, back_end in zip(names, chosen, strict=True):
         begin = perf_counter()
         try:
-            found[name] = backends.solve_on(back_end, program, Options.from_keywords(name, keywords))
+            options = Options.from_keywords(name, keywords)
+            found[name] = backends.checked(backends.solve_on(back_end, program, options), options)
         except SolverError as error:
             if len(names) == 1:
                 raise

@@ -76,7 +76,7 @@ def solved(program: Any, solver: Any, repeat: int = 1) -> dict[str, Any]:
         if answer.x is None:
             return told
         x = np.asarray(answer.x, dtype=float)
-        certificate = certify(program, x, None if program.is_mip else answer.row_duals, answer.column_duals)
+        certificate = certify(program, x, None if program.is_mip else answer.row_duals)
         objective, terms = program.objective_value(x), float(abs(program.c) @ abs(x))
     except Exception as error:  # somebody else's solver, too
         return _failed(error)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fairlp.models.programs.certificate import certify, proves_infeasible
+from fairlp.models.programs.certificate import certify, proves_infeasible, proves_unbounded
 from fairlp.models.programs.program import Block, Program
 from fairlp.tolerances import VERIFIED
 
@@ -46,7 +46,7 @@ def mirrored():
 
 def test_the_optimum_is_proved_in_both_senses():
     for p, x, duals in ((program(), X, DUALS), mirrored()):
-        found = certify(p, x, duals, duals)
+        found = certify(p, x, duals)
         assert found.is_optimal and found.is_feasible and found.gap == found.dual_residual == 0
         assert found.primal_residual == found.complementarity == found.integrality_residual == 0
 
@@ -65,15 +65,15 @@ def test_what_is_beyond_a_side_or_a_bound_is_seen(off, what, x):
     inside = {"a row over its upper side": X, "a row below its lower side": np.array([0.0, 1 / 3])}
     inside |= {"a variable over its bound": np.array([3.0, 0.9]), "a variable below its bound": np.array([0.0, 3.0])}
     planted = inside[what] + off * (np.array(x) - inside[what])
-    assert certify(program(), inside[what], None, None).is_feasible
-    found = certify(program(), planted, None, None)
+    assert certify(program(), inside[what], None).is_feasible
+    found = certify(program(), planted, None)
     assert not found.is_feasible and found.primal_residual > off / 8
-    assert not certify(program(), planted, DUALS, DUALS).is_optimal
+    assert not certify(program(), planted, DUALS).is_optimal
 
 
 @pytest.mark.parametrize("off", OFF)
 def test_a_feasible_point_that_is_not_optimal_has_a_gap(off):
-    found = certify(program(), np.array([3.0, 1.0 - off]), DUALS, DUALS)
+    found = certify(program(), np.array([3.0, 1.0 - off]), DUALS)
     assert found.is_feasible and not found.is_optimal
     assert found.gap == pytest.approx(2 * off / 11, rel=0.3) and found.complementarity > off / 8
 
@@ -85,7 +85,7 @@ def test_a_dual_of_the_wrong_sign_is_seen(off, row, sign):
     for p, x, factor in ((program(), X, 1.0), (*mirrored()[:2], -1.0)):
         duals = np.zeros(2)
         duals[row] = sign * off * factor
-        found = certify(p, x, duals, duals)
+        found = certify(p, x, duals)
         assert found.dual_residual > off / 16 and not found.is_optimal
 
 
@@ -93,26 +93,26 @@ def test_a_dual_of_the_wrong_sign_is_seen(off, row, sign):
 def test_a_reduced_cost_without_a_bound_is_seen(off):
     """y is free, so that its reduced cost must be 0: 2 less what the row charges."""
     for change in (off, -off):
-        found = certify(program(), X, DUALS + np.array([change, 0.0]), DUALS)
+        found = certify(program(), X, DUALS + np.array([change, 0.0]))
         assert found.dual_residual > off / 16 and not found.is_optimal
 
 
 def test_a_reduced_cost_belongs_to_the_bound_on_its_side():
     """x stays below its upper bound though it pays: the gap is what that costs."""
-    found = certify(program(), np.array([1.0, 3.0]), DUALS, DUALS)
+    found = certify(program(), np.array([1.0, 3.0]), DUALS)
     assert found.is_feasible and found.dual_residual == 0 and found.gap == pytest.approx(2 / 11)
 
 
 @pytest.mark.parametrize("off", [10 * VERIFIED, 0.01, 0.5])
 def test_a_fraction_of_an_integer_variable_is_seen(off):
     whole = program(integrality=np.array([1, 0], dtype=np.uint8))
-    assert certify(whole, X, None, None).is_feasible
-    found = certify(whole, np.array([3.0 - off, 1.0]), None, None)
+    assert certify(whole, X, None).is_feasible
+    found = certify(whole, np.array([3.0 - off, 1.0]), None)
     assert found.integrality_residual == pytest.approx(off) and found.primal_residual == 0 and not found.is_feasible
 
 
 def test_without_duals_nothing_is_optimal():
-    found = certify(program(), X, None, None)
+    found = certify(program(), X, None)
     assert found.is_feasible and not found.is_optimal and found.gap is None and found.dual_residual is None
 
 
@@ -135,8 +135,8 @@ def test_residuals_do_not_depend_on_the_units_of_rows_columns_and_objective(scal
         (X, DUALS + np.array([1e-3, 0])),
         (X, DUALS * [1, 0] - [0, 1e-3]),
     ):
-        one = dataclasses.astuple(certify(p, x, duals, duals))
-        two = dataclasses.astuple(certify(other, x / columns, 7 * duals / rows, duals))
+        one = dataclasses.astuple(certify(p, x, duals))[:-1]
+        two = dataclasses.astuple(certify(other, x / columns, 7 * duals / rows))[:-1]
         assert two == pytest.approx(one, rel=1e-6, abs=1e-12)
 
 
@@ -150,3 +150,76 @@ def test_multipliers_prove_infeasibility_only_if_they_do():
     edge = program(row_lower=np.array([-INF, 12.0]), col_lower=np.array([0.0, 0.0]))
     assert not proves_infeasible(edge, np.array([-3.0, 1.0]))
     assert proves_infeasible(edge.replace(row_lower=np.array([-INF, 12.001])), np.array([-3.0, 1.0]))
+
+
+def endless(cost):
+    """max 1e9·x + cost·y: x <= 1, y − z <= 1."""
+    return program(
+        c=np.array([1e9, cost, 0.0]),
+        A=sp.csc_array(np.array([[0.0, 1.0, -1.0]])),
+        row_lower=np.array([-INF]),
+        row_upper=np.array([1.0]),
+        col_lower=np.zeros(3),
+        col_upper=np.array([1.0, INF, INF]),
+        integrality=np.zeros(3, dtype=np.uint8),
+        rows=(Block("row", (), 0, 1),),
+        columns=(Block("column", (), 0, 3),),
+    )
+
+
+@pytest.mark.parametrize("cost", [1.0, 1e-6])
+def test_a_reduced_cost_of_a_column_without_end_counts_however_small_it_is(cost):
+    p, x = endless(cost), np.array([1.0, 0.0, 0.0])
+    assert certify(p, x, np.zeros(1)).dual_residual == 1.0
+    # where rows bound the column, by what it is worth there
+    z_has_an_end = p.replace(col_upper=np.array([1.0, INF, 1.0]))
+    assert certify(z_has_an_end, x, np.zeros(1)).is_optimal
+    assert certify(p.replace(c=np.array([1e9, 0.0, 0.0])), x, np.zeros(1)).is_optimal
+
+
+def test_a_column_in_no_row_can_be_unbounded():
+    p = program(
+        A=sp.csc_array((2, 2)), row_lower=np.full(2, -INF), row_upper=np.full(2, INF), col_upper=np.full(2, INF)
+    )
+    assert not certify(p, np.zeros(2), np.zeros(2)).is_optimal
+
+
+def test_a_dual_of_the_wrong_sign_proves_nothing_even_on_a_row_of_zeros():
+    """max z: y − z <= 0, y <= 0: with a dual of −1 on the row, all reduced costs have their signs."""
+    p = endless(0.0).replace(c=np.array([0.0, 0.0, 1.0]), row_upper=np.zeros(1), col_upper=np.array([1.0, 0.0, INF]))
+    assert not certify(p, np.zeros(3), -np.ones(1)).is_optimal
+
+
+def test_duals_that_cancel_do_not_hide_a_gap():
+    twice = program(A=sp.csc_array(np.ones((2, 2))), row_lower=np.full(2, 4.0), row_upper=np.full(2, 4.0), c=np.ones(2))
+    assert certify(twice, X, np.array([1e8, 1 - 1e8])).is_optimal
+    found = certify(twice, X, np.array([1e8, 2 - 1e8]))
+    assert not found.is_optimal and found.gap > 0.1
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_what_is_not_a_number_is_neither_feasible_nor_optimal(wrong):
+    for at in range(2):
+        x, duals = X.copy(), DUALS.copy()
+        x[at], duals[at] = wrong, wrong
+        assert not certify(program(), x, DUALS).is_feasible and not certify(program(), x, DUALS).is_optimal
+        assert certify(program(), X, duals).is_feasible and not certify(program(), X, duals).is_optimal
+
+
+def test_a_bound_is_missed_by_a_part_of_what_its_rows_are_made_of():
+    p = program(row_upper=np.full(2, INF), row_lower=np.zeros(2), col_lower=np.zeros(2))
+    assert certify(p, np.array([-4e-33, 1.0]), None).primal_residual < 1e-30
+    assert not certify(p, np.array([-1e-3, 1.0]), None).is_feasible
+
+
+@pytest.mark.parametrize(
+    ("direction", "proves"), [((0, 1, 1), True), ((0, 1, 0), False), ((1, 0, 0), False), ((0, 0, 1), False)]
+)
+def test_a_direction_proves_unboundedness_only_if_it_does(direction, proves):
+    found = np.array(direction, dtype=float)
+    assert proves_unbounded(endless(1.0), found) is proves
+    assert proves_unbounded(endless(1.0).replace(sense="min", c=-endless(1.0).c), found) is proves
+    assert not proves_unbounded(endless(1.0), np.nan * found)
+    assert not proves_unbounded(endless(1.0), -found)
+    capped = endless(1.0).replace(col_upper=np.array([1.0, INF, 5.0]))
+    assert not proves_unbounded(capped, found)

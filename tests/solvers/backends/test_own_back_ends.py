@@ -106,7 +106,7 @@ def test_a_back_end_that_lies_is_caught(lie):
         fairlp.allocate(INSTANCE, "drf", solver=Liar())
     with pytest.raises((SolverError, NoSolutionError), match="liar"):
         fairlp.leximin(fairlp.formulate(INSTANCE, "drf"), solver=Liar)
-    assert not fairlp.formulate(INSTANCE, "drf").solve(Liar).verify().is_optimal
+    assert not fairlp.formulate(INSTANCE, "drf").solve(Liar).status.is_optimal
     assert fairlp.conformance.summary(fairlp.conformance.check(Liar()))["failed"] > 0
 
 

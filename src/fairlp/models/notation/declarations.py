@@ -107,6 +107,7 @@ class Declarations(Tables):
         lower, upper : float, array_like or None
             Bounds (None: none). The default is ``0 <= x``.
         integer, binary : bool
+            A binary one is integer, and within 0 and 1 whatever its bounds.
         doc : str
             What it is, with the unit.
 
@@ -120,11 +121,11 @@ class Declarations(Tables):
             For a name that is taken, or bounds or a ``where`` that do not fit.
         """
         subset = subset_of(where, over, f"variable {name!r}")
-        if binary:
-            integer, lower, upper = True, 0.0, 1.0
-        found = bounds(name, lower, upper, over, None if subset is None else subset.positions)
+        found = bounds(name, lower, upper, over, None if subset is None else subset.positions, binary)
         self._register(name, over)
-        self._variables[name] = Variable(name, over, where=subset, bounds=found, integer=integer, doc=doc, model=self)
+        self._variables[name] = Variable(
+            name, over, where=subset, bounds=found, integer=integer or binary, doc=doc, model=self
+        )
         return self._variables[name]
 
     def constraint(

@@ -199,13 +199,17 @@ def require_name(name: Any, what: str) -> None:
 
 
 def bounds(
-    name: str, lower: Any, upper: Any, over: tuple[Index, ...], positions: np.ndarray | None
+    name: str, lower: Any, upper: Any, over: tuple[Index, ...], positions: np.ndarray | None, binary: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of the elements of a variable that exist, read-only; None is no bound."""
     low = _bound(name, "lower", lower, -np.inf, over, positions)
     high = _bound(name, "upper", upper, np.inf, over, positions)
+    if binary:
+        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
     if (low > high).any():
         raise ModelError(f"variable {name!r}: a lower bound is above its upper bound")
+    low.setflags(write=False)
+    high.setflags(write=False)
     return low, high
 
 
@@ -221,6 +225,4 @@ def _bound(
         raise ModelError(f"variable {name!r}: a {what} bound is NaN or {-default}; expected a number or None")
     size = int(np.prod(shape)) if positions is None else len(positions)
     flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
-    found = flat if positions is None or array.ndim == 0 else flat[positions]
-    found.setflags(write=False)
-    return found
+    return flat if positions is None or array.ndim == 0 else flat[positions]

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ModelError
-from ..programs.backends import AnySolver, backend, needs, solve_on, spelt
+from ..programs.backends import AnySolver, backend, checked, needs, solve_on, spelt
 from ..programs.program import Block, Program
-from ..programs.solution import Backend, Options, Session, Solution, Termination
+from ..programs.solution import HOPELESS, Backend, Options, Session, Solution, Termination
 from .editing import handle
 from .expressions import Parameter
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Columns with other coefficients that are changed one by one; with more of them the program is loaded again.
 _MOST_COLUMNS = 8
 #: Ends of a solve after which nothing else is tried.
-_CLEAR = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.TIME_LIMIT, Termination.INTERRUPTED)
+_CLEAR = (*HOPELESS, Termination.TIME_LIMIT, Termination.INTERRUPTED)
 
 
 def sweep(
@@ -105,13 +105,15 @@ class _Series:
         """Solve a program; what the last basis does not lead to, and what is not proved optimal, is solved afresh."""
         session = self.session
         if session is None:
-            return solve_on(self.chosen, program, self.options)
+            return checked(solve_on(self.chosen, program, self.options), self.options)
         move(session, program)
         solution = session.solve()
-        if solution.status.termination in _CLEAR or _proved(solution):
+        if _proved(solution):
             return solution
-        session.restart()
-        return session.solve()
+        if solution.status.termination not in _CLEAR:
+            session.restart()
+            solution = session.solve()
+        return checked(solution, self.options)
 
 
 def move(session: Session, program: Program) -> None:

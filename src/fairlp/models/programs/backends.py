@@ -22,7 +22,7 @@ from ...errors import (
     require_own_name,
 )
 from .program import Program
-from .solution import Backend, Capability, Lowering, Options, Solution, Termination
+from .solution import HOPELESS, Backend, Capability, Lowering, Options, Solution, Termination
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +32,7 @@ _INTERIOR_POINT = "fairlp.solvers.interior_point.backend:InteriorPoint"
 _ORTOOLS = "fairlp.solvers.backends.ortools_backend:OrTools"
 _TANGENTS = "fairlp.solvers.backends.tangents:solve_with_logs"
 _EXPLAIN = "fairlp.solvers.backends.explain:explain"
+_SETTLED = "fairlp.solvers.backends.explain:settled"
 _BASE = "fairlp.solvers.backends.base:BaseBackend"
 
 #: name → ("module:Class", keyword arguments of the class)
@@ -220,8 +221,22 @@ def backend(solver: AnySolver) -> Backend:
 
 
 def solve(program: Program, solver: AnySolver, options: Options) -> Solution:
-    """Solve a program by the back end that is meant; logarithms and powers by tangents where it has none."""
-    return solve_on(backend(solver), program, options)
+    """Solve a program by the back end that is meant; the answer says no more than its own arrays bear out."""
+    return checked(solve_on(backend(solver), program, options), options)
+
+
+def checked(solution: Solution, options: Options) -> Solution:
+    """Return an answer as far as it can be checked.
+
+    An optimum must be proved by its duals. "Infeasible" must be proved by row multipliers, "unbounded" by a direction
+    and a point: where the back end gives none, HiGHS is asked for them.
+    """
+    found = solution.checked(by_word=True)
+    refuted = solution.status.is_optimal and not found.status.is_optimal
+    if refuted or found.status.termination in HOPELESS:
+        settled: Solution = _load(_SETTLED)(found, options)
+        return settled
+    return found
 
 
 def build_and_solve(build: Callable[[], Program], solver: AnySolver, options: dict[str, Any]) -> Solution:
@@ -235,7 +250,7 @@ def build_and_solve(build: Callable[[], Program], solver: AnySolver, options: di
 
 
 def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
-    """Solve a program on a back end object; logarithms by tangents where it has none.
+    """Return a back end's own answer, unchecked; logarithms and powers by tangents where it has none.
 
     A time limit of 0 is reached before anything begins, whatever a solver takes 0 for.
     """

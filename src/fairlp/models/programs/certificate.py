@@ -77,6 +77,8 @@ class Verdict:
 class Certificate:
     """How far a primal point (and duals) are from feasible and optimal, each relative to the numbers it is made of.
 
+    What is not a number makes the residuals infinite.
+
     Attributes
     ----------
     primal_residual : float
@@ -84,96 +86,161 @@ class Certificate:
     integrality_residual : float
         Largest distance of an integer variable from a whole number.
     dual_residual : float or None
-        Largest reduced cost of the wrong sign, relative to the column's own terms; None without duals.
+        Largest reduced cost of the wrong sign, relative to the column's own terms, or to the objective by what the
+        rows let the column reach; None without duals.
     complementarity : float or None
         Largest product of a dual and the slack of its row, relative to the objective's terms.
     gap : float or None
-        Primal minus dual objective, relative to the objective's terms.
+        Primal minus dual objective, relative to the objective's terms; of an integer program the same of the solver's
+        bound.
     objective_gap : float or None
         The same relative to the objective itself, which may be far less than its terms; None where that is 0.
+    bound : float or None
+        Of an integer program: the solver's bound on the objective, which nothing here proves.
     """
 
     primal_residual: float
     integrality_residual: float
-    dual_residual: float | None
-    complementarity: float | None
-    gap: float | None
+    dual_residual: float | None = None
+    complementarity: float | None = None
+    gap: float | None = None
     objective_gap: float | None = None
+    bound: float | None = None
 
     @property
     def is_feasible(self) -> bool:
         """Whether the primal point is feasible within the tolerance ``VERIFIED``."""
-        return max(self.primal_residual, self.integrality_residual) <= VERIFIED
+        return self.primal_residual <= VERIFIED and self.integrality_residual <= VERIFIED
 
     @property
     def is_optimal(self) -> bool:
-        """Whether primal and dual prove each other optimal within the tolerance ``VERIFIED``."""
+        """Whether primal and dual prove each other optimal within the tolerance ``VERIFIED``.
+
+        False for integer programs: branch and bound leaves no duals. Their ``bound`` and ``gap`` are the solver's word.
+        """
+        return self.is_within(VERIFIED)
+
+    def is_within(self, tolerance: float) -> bool:
+        """Whether the point is feasible, and dual residual and gap are at most a tolerance.
+
+        Parameters
+        ----------
+        tolerance : float
+
+        Returns
+        -------
+        bool
+        """
         if self.dual_residual is None or self.gap is None:
             return False
-        return self.is_feasible and max(self.dual_residual, self.gap) <= VERIFIED
+        return self.is_feasible and self.dual_residual <= tolerance and self.gap <= tolerance
 
     def __str__(self) -> str:
         def show(value: float | None) -> str:
             return "—" if value is None else f"{value:.1e}"
 
-        return (
-            f"primal residual {show(self.primal_residual)}, dual residual {show(self.dual_residual)}, "
-            f"gap {show(self.gap)}"
-        )
+        words = f"primal residual {show(self.primal_residual)}, dual residual {show(self.dual_residual)}"
+        if self.bound is not None:
+            words += f", bound {self.bound:.10g} by the solver's word"
+        return f"{words}, gap {show(self.gap)}"
 
 
 def certify(
-    program: Program, x: np.ndarray, row_duals: np.ndarray | None, column_duals: np.ndarray | None
+    program: Program, x: np.ndarray, row_duals: np.ndarray | None = None, *, bound: float | None = None
 ) -> Certificate:
-    """Return the certificate of ``x`` and duals (in the user's sense); O(nonzeros).
+    """Return the certificate of ``x`` and row duals (in the user's sense); O(nonzeros).
 
-    Reduced costs are recomputed from the row duals; ``column_duals`` only tells that duals are there for the bounds.
+    Reduced costs are computed from the row duals. A dual of the wrong sign counts as a residual and proves nothing.
     With logarithms or powers in the objective, its gradient at ``x`` takes the place of the costs (the program is
-    concave, so the conditions are the same).
+    concave, so the conditions are the same). ``bound`` is what a solver says of an integer program's objective.
     """
+    if not np.isfinite(x).all():
+        return Certificate(np.inf, np.inf)
     magnitude = abs(program.A)
     rhs = _finite_size(program.row_lower, program.row_upper)
     reach = np.maximum(abs(x), _reach(magnitude, rhs))
     activity, size = program.A @ x, np.maximum(magnitude @ np.maximum(abs(x), NEGLIGIBLE * reach), rhs)
     primal = max(
         _violation(activity, size, program.row_lower, program.row_upper),
-        _violation(x, reach, program.col_lower, program.col_upper),
+        _violation(x, np.maximum(reach, _reach(magnitude, size)), program.col_lower, program.col_upper),
     )
     whole = program.integrality > 0
-    fraction = float(abs(x[whole] - np.round(x[whole])).max(initial=0.0))
-    if row_duals is None:
-        return Certificate(primal, fraction, None, None, None)
+    point = primal, float(abs(x[whole] - np.round(x[whole])).max(initial=0.0))
+    if row_duals is None and bound is None:
+        return Certificate(*point)
     sign = 1.0 if program.sense == "min" else -1.0
     cost, size_of_cost = program.c, abs(program.c)
     if program.logs is not None:
         slope = program.logs.slopes(program.logs.arguments(x))
         cost = cost + program.logs.A.T @ slope
         size_of_cost = size_of_cost + abs(program.logs.A).T @ abs(slope)
+    total = float(size_of_cost @ abs(x))
+    if bound is not None:
+        apart = abs(program.objective_value(x) - bound)
+        return Certificate(*point, gap=apart / total if apart else 0.0, bound=bound)
+    assert row_duals is not None
+    if not np.isfinite(row_duals).all() or not np.isfinite(total):
+        return Certificate(*point, np.inf, np.inf, np.inf)
     if not size_of_cost.any():  # every feasible point is optimal, whatever the duals
-        return Certificate(primal, fraction, 0.0, 0.0, 0.0)
-    y = sign * row_duals
+        return Certificate(*point, 0.0, 0.0, 0.0)
+    # a dual proves something only with a sign that a bound of its row bears
+    wrong = _wrong_sign(sign * row_duals, program.row_lower, program.row_upper)
+    y = np.where(wrong > 0, 0.0, sign * row_duals)
     reduced = sign * cost - program.A.T @ y
     row_part = y * _bound_for(y, program.row_lower, program.row_upper)
     column_part = reduced * _bound_for(reduced, program.col_lower, program.col_upper)
-    total = float(max(size_of_cost @ abs(x), abs(row_part).sum() + abs(column_part).sum()))
-    # a reduced cost matters by what it is worth at the column's reach, a dual by what it is worth at the row's size
-    floor = np.divide(total, reach, out=np.full(len(x), np.inf), where=reach > 0)
-    scale = np.maximum(size_of_cost + magnitude.T @ abs(y), floor)
-    worth = np.divide(total, size, out=np.full(len(y), np.inf), where=size > 0)
+    terms = size_of_cost + magnitude.T @ abs(y)
     dual = max(
-        _wrong_sign(reduced, scale, program.col_lower, program.col_upper),
-        _wrong_sign(y, worth, program.row_lower, program.row_upper),
+        _dual_residual(program, x, reduced, terms, total),
+        # a dual matters by what it is worth at the row's size
+        float((wrong * size).max(initial=0.0) / total) if total > 0 else 0.0,
     )
     primal_value, dual_value = float(sign * cost @ x), float(row_part.sum() + column_part.sum())
     slack = np.minimum(abs(activity - program.row_lower), abs(program.row_upper - activity))
     complementarity = float((abs(y) * np.where(np.isfinite(slack), slack, 0.0)).max(initial=0.0))
-    bound = np.where(np.isfinite(program.col_upper), abs(program.col_upper), 0.0)
-    noise = ROUNDING * float((size_of_cost + magnitude.T @ abs(y)) @ np.maximum(bound, abs(x)))
-    if total <= noise:  # nothing but the rounding of reduced costs, at an optimum of 0
-        return Certificate(primal, fraction, dual, complementarity, 0.0)
+    upper = np.where(np.isfinite(program.col_upper), abs(program.col_upper), 0.0)
+    noise = ROUNDING * float(terms @ np.maximum(upper, abs(x)) + abs(row_part).sum())
     apart = abs(primal_value - dual_value)
+    total = max(total, abs(dual_value))  # not the dual's own terms: those can cancel each other and be of any size
+    if apart <= noise and total <= noise:  # nothing but the rounding of reduced costs, at an optimum of 0
+        return Certificate(*point, dual, complementarity, 0.0)
     alone = apart / abs(primal_value) if primal_value else None
-    return Certificate(primal, fraction, dual, complementarity / total, apart / total, alone)
+    return Certificate(*point, dual, complementarity / total, apart / total, alone)
+
+
+def _dual_residual(program: Program, x: np.ndarray, reduced: np.ndarray, terms: np.ndarray, total: float) -> float:
+    """Return the largest reduced cost (minimisation sense) that would need a bound that is not there, relative.
+
+    It is relative to its own terms. Where the rows bound the column, it is also worth no more than the column's reach,
+    relative to the objective's terms ``total``.
+    """
+    wrong = _wrong_sign(reduced, program.col_lower, program.col_upper)
+    residual = wrong / np.where(terms > 0, terms, 1.0)
+    if (residual > VERIFIED).any() and total > 0:
+        reach = np.maximum(abs(x), _implied_reach(program))
+        residual = np.minimum(residual, np.where(wrong > 0, wrong * np.where(wrong > 0, reach, 0.0) / total, 0.0))
+    return float(residual.max(initial=0.0))
+
+
+def proves_unbounded(program: Program, direction: np.ndarray) -> bool:
+    """Whether the objective improves in a direction of the columns in which no row and no bound ends; O(nonzeros).
+
+    Together with a feasible point it proves that there is no optimum. Of a logarithm or power in the objective nothing
+    is proved.
+    """
+    if program.logs is not None or not np.isfinite(direction).all():
+        return False
+    sign = 1.0 if program.sense == "min" else -1.0
+    steps, terms = program.A @ direction, abs(program.A) @ abs(direction)
+    stays = all(
+        (sides * step <= SOLVER_TIGHTEST * size)[np.isfinite(bound)].all()
+        for step, size, lower, upper in (
+            (steps, terms, program.row_lower, program.row_upper),
+            (direction, np.zeros_like(direction), program.col_lower, program.col_upper),
+        )
+        for sides, bound in ((-1.0, lower), (1.0, upper))
+    )
+    return stays and bool(-sign * (program.c @ direction) > VERIFIED * (abs(program.c) @ abs(direction)))
 
 
 def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
@@ -226,11 +293,47 @@ def _violation(value: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np
     return worst
 
 
-def _wrong_sign(price: np.ndarray, scale: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
-    """Return the largest price (minimisation sense) that would need a bound that is not there, relative."""
+def _wrong_sign(price: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return how large each price (minimisation sense) is where it would need a bound that is not there, else 0."""
     wrong = np.where(np.isneginf(lower), np.maximum(price, 0.0), 0.0)
-    wrong = np.maximum(wrong, np.where(np.isposinf(upper), np.maximum(-price, 0.0), 0.0))
-    return float((wrong / np.where(scale > 0, scale, 1.0)).max(initial=0.0))
+    return np.maximum(wrong, np.where(np.isposinf(upper), np.maximum(-price, 0.0), 0.0))
+
+
+def _implied_reach(program: Program) -> np.ndarray:
+    """Return the largest size that bounds and rows allow each column, infinite where they show none; O(nonzeros).
+
+    A row bounds an entry by what its other entries can be at least and at most. What that bounds may bound others, so
+    that it is done a few times.
+    """
+    A = program.A
+    used = A.data != 0
+    row, a = A.indices[used], A.data[used]
+    column = np.repeat(np.arange(program.n_columns), np.diff(A.indptr))[used]
+    low, high = program.col_lower.copy(), program.col_upper.copy()
+    for _ in range(_REACH_PASSES):
+        before = np.isinf(low).sum() + np.isinf(high).sum()
+        with np.errstate(over="ignore"):
+            ends = a * np.where(a > 0, low[column], high[column]), a * np.where(a > 0, high[column], low[column])
+            least, most = (_sum_of_others(end, row, program.n_rows) for end in ends)
+            below, above = (program.row_upper[row] - least) / a, (program.row_lower[row] - most) / a
+        np.minimum.at(high, column, np.where(a > 0, below, above))
+        np.maximum.at(low, column, np.where(a > 0, above, below))
+        if np.isinf(low).sum() + np.isinf(high).sum() == before:
+            break
+    return np.maximum(abs(low), abs(high))
+
+
+#: Passes of bounds through rows: shares bound a level, which bounds what is made of it.
+_REACH_PASSES = 4
+
+
+def _sum_of_others(values: np.ndarray, row: np.ndarray, rows: int) -> np.ndarray:
+    """Return for each entry the sum of the other entries of its row, infinite where one of them is."""
+    endless = np.isinf(values)
+    finite = np.where(endless, 0.0, values)
+    sums, counts = np.bincount(row, finite, rows), np.bincount(row, endless, rows)
+    worst = values[endless][0] if endless.any() else 0.0  # all ends of one side are of one sign
+    return np.where(counts[row] > endless, worst, sums[row] - finite)
 
 
 def _bound_for(price: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -60,7 +60,7 @@ def prove(solution: Solution) -> ExactCertificate:
 def _problem(solution: Solution, proof: ExactCertificate) -> str:
     """Return why a solution's own point is not the optimum that is proved, to within rounding; empty where it is."""
     program, x, optimum = solution.program, solution.require_point(), float(proof.objective or 0)
-    with_exact_duals = certify(program, x, np.array(proof.row_duals, dtype=float), None)
+    with_exact_duals = certify(program, x, np.array(proof.row_duals, dtype=float))
     if not with_exact_duals.is_optimal:
         return f"not optimal, by the duals of the optimum {optimum:.17g}: {with_exact_duals}"
     # rows that differ by rounding only have duals so large that anything is little beside them

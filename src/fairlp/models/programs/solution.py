@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ...errors import NoSolutionError
+from ...tolerances import CONFORMANCE_LOGS, MILP_TOLERANCES, VERIFIED
 from .options import Options as Options
 from .program import Program
 from .views import BlockView
@@ -43,6 +44,10 @@ class Termination(StrEnum):
     ITERATION_LIMIT = "iteration limit"
     INTERRUPTED = "interrupted"
     UNKNOWN = "unknown"
+
+
+#: What a solver says of a program that has no optimum.
+HOPELESS = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
 
 
 class Point(StrEnum):
@@ -107,6 +112,10 @@ class Solution:
         The algorithm that was used.
     row_ray : ndarray or None
         Row multipliers that prove an infeasible program infeasible; only kept when they do.
+    column_ray : ndarray or None
+        A direction of the columns in which the objective improves without end; only kept when it does.
+    bound : float or None
+        Of an integer program: the solver's bound on the objective.
     """
 
     program: Program
@@ -120,6 +129,8 @@ class Solution:
     basis: Any = None
     method: str = ""
     row_ray: np.ndarray | None = None
+    column_ray: np.ndarray | None = None
+    bound: float | None = None
 
     @classmethod
     def of_point(
@@ -188,6 +199,15 @@ class Solution:
             )
         return BlockView(self.program.rows, self.row_ray)
 
+    @property
+    def unbounded_direction(self) -> BlockView:
+        """Direction of the variables, by name, in which the objective improves without end; it is checked."""
+        if self.column_ray is None:
+            raise NoSolutionError(
+                f"{self.solver} gave no direction in which {self.program.name!r} is unbounded: {self.status}"
+            )
+        return BlockView(self.program.columns, self.column_ray)
+
     def verify(self) -> Certificate:
         """Return residuals and duality gap, computed from the Program alone.
 
@@ -202,7 +222,7 @@ class Solution:
         """
         from .certificate import certify
 
-        return certify(self.program, self.require_point(), self.row_duals, self.column_duals)
+        return certify(self.program, self.require_point(), self.row_duals, bound=self.bound)
 
     def certify(self, exact: bool = False) -> Certificate | ExactCertificate:
         """Return whether the answer is optimal: by residuals and gap, or in rationals from the basis.
@@ -243,21 +263,37 @@ class Solution:
             raise NoSolutionError(f"{self.solver} did not solve {self.program.name!r}: {self.status}")
         return self
 
-    def demoted_unless_proved(self) -> Solution:
-        """Return self, without the word "optimal" where duals do not prove it, without a point that is infeasible.
+    def checked(self, by_word: bool = False) -> Solution:
+        """Return self as far as its own arrays bear it out.
+
+        A point that is not feasible is no point. An optimum that its duals do not prove is not called optimal. With
+        logarithms or powers an objective right to g is at a point that is right to √g only, so that the optimality
+        conditions may be off by as much; integer solvers keep rows to ``MILP_TOLERANCES`` at the loosest.
+
+        Parameters
+        ----------
+        by_word : bool
+            Without duals (integers, and solvers that give none) it stays optimal, and the status says by whose word.
 
         Returns
         -------
         Solution
         """
-        if self.x is None or not self.status.is_optimal:
+        if self.x is None:
             return self
-        certificate = self.verify()
-        if certificate.is_optimal:
+        certificate, optimal = self.verify(), self.status.is_optimal
+        feasible = certificate.primal_residual <= (MILP_TOLERANCES[-1] if self.program.is_mip else VERIFIED)
+        if optimal and feasible and self.row_duals is None and by_word:
+            words = f"{self.status.message}; optimal by the solver's word"
+            return replace(self, status=replace(self.status, message=words))
+        enough = VERIFIED if self.program.logs is None else CONFORMANCE_LOGS
+        if certificate.is_within(enough) if optimal else feasible:
             return self
-        there = Point.FEASIBLE if certificate.is_feasible else Point.NONE
-        status = Status(Termination.UNKNOWN, there, Point.NONE, f"{self.status.message}; not proved optimal")
-        x = self.x if certificate.is_feasible else None
+        there = Point.FEASIBLE if feasible else Point.NONE
+        what = "not proved optimal" if feasible else "not feasible"
+        termination = Termination.UNKNOWN if optimal else self.status.termination
+        status = Status(termination, there, Point.NONE, f"{self.status.message}; {what}: {certificate}")
+        x = self.x if feasible else None
         return replace(self, status=status, x=x, row_duals=None, column_duals=None)
 
     def with_build_time(self, seconds: float) -> Solution:

@@ -39,6 +39,8 @@ class Raw:
         By kind, as far as the solver tells.
     method : str
         The algorithm that was used.
+    bound : float or None
+        Of an integer program: what the minimum is at least.
     """
 
     termination: Termination
@@ -48,6 +50,7 @@ class Raw:
     seconds: float = 0.0
     iterations: Mapping[str, int] = field(default_factory=dict)
     method: str = ""
+    bound: float | None = None
 
 
 @dataclass(frozen=True)
@@ -258,10 +261,11 @@ class BaseBackend:
         scaling, data = equilibrate(program)
         scaled = minimisation(program, scaling, data)
         try:
-            raw = _of_right_form(self.run(scaled, options), scaled, self.name)
+            answer = self.run(scaled, options) if program.n_columns else _without_columns(scaled)
+            raw = _of_right_form(answer, scaled, self.name)
         except FairlpError:
             raise
-        except Exception as error:  # the border to somebody else's code: whatever comes over it is a solver's failure
+        except (Exception, SystemExit) as error:  # the border to somebody else's code: its failures end here
             raise SolverError(f"{self.name} failed on {program.name!r}: {type(error).__name__}: {error}") from error
         x, duals = raw.x, raw.row_duals
         if x is not None and not np.isfinite(x).all():
@@ -275,7 +279,7 @@ class BaseBackend:
             whole = program.integrality > 0
             x[whole] = np.round(x[whole])
             stopped = raw.termination is not Termination.OPTIMAL
-            if stopped and not certify(program, x, None, None).is_feasible:
+            if stopped and not certify(program, x, None).is_feasible:
                 x = None  # where an interrupted method stood is no answer
         if x is not None and duals is not None:
             duals = sign(program) * scaling.row_duals(duals)
@@ -292,6 +296,7 @@ class BaseBackend:
             times=times,
             iterations=dict(raw.iterations),
             method=raw.method,
+            bound=None if raw.bound is None else sign(program) * raw.bound / scaling.cost + program.offset,
         )
 
     def refuse_unsupported(self, program: Program, options: Options) -> None:
@@ -321,6 +326,13 @@ class BaseBackend:
         if options.method != "auto" and options.method not in self.methods:
             known = ", ".join(("auto", *self.methods))
             raise UnsupportedError(f"{self.name} has no method {options.method!r}; it has: {known}")
+
+
+def _without_columns(program: Program) -> Raw:
+    """Return the answer to a program that has no columns: every row is 0."""
+    if (program.row_lower > 0).any() or (program.row_upper < 0).any():
+        return Raw(Termination.INFEASIBLE, "no columns, and a row that 0 does not satisfy")
+    return Raw(Termination.OPTIMAL, "no columns", np.zeros(0), np.zeros(program.n_rows))
 
 
 def _of_right_form(raw: Any, program: Program, name: str) -> Raw:

@@ -22,12 +22,16 @@ _LOG, _POWER = Capability.LOG, Capability.POWER
 
 @dataclass(frozen=True)
 class Known:
-    """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options."""
+    """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options.
+
+    A ``coarse`` one is asked for ``FIRST_ORDER`` (ECOS misjudges programs at tighter tolerances), and given many
+    iterations.
+    """
 
     package: str
     capabilities: frozenset[Capability]
     options: dict[str, str]
-    first_order: bool = False
+    coarse: bool = False
     extra: str = ""
     no_gap: tuple[str, ...] = ()
 
@@ -43,14 +47,16 @@ KNOWN: dict[str, Known] = {
         "scs",
         _LP | {_LOG, _POWER},
         {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel", "time_limit": "time_limit_secs"},
-        first_order=True,
+        coarse=True,
     ),
-    "ECOS": Known("ecos", _LP | {_LOG}, {"primal_tolerance": "feastol", "dual_tolerance": "abstol"}, extra="ecos"),
+    "ECOS": Known(
+        "ecos", _LP | {_LOG}, {"primal_tolerance": "feastol", "dual_tolerance": "abstol"}, coarse=True, extra="ecos"
+    ),
     "OSQP": Known(
         "osqp",
         _LP,
         {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel", "time_limit": "time_limit"},
-        first_order=True,
+        coarse=True,
     ),
     "PIQP": Known("piqp", _LP, {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel"}, extra="piqp"),
     "HIGHS": Known(
@@ -130,7 +136,7 @@ class Cvxpy(BaseBackend):
         import cvxpy as cp
 
         built = build(program)
-        tight = (FIRST_ORDER, FIRST_ORDER) if self.known.first_order else ()
+        tight = (FIRST_ORDER, FIRST_ORDER) if self.known.coarse else ()
         asked = dict(zip(("primal_tolerance", "dual_tolerance"), options.tolerances(*tight), strict=True))
         for name in ("time_limit", "threads", "seed"):
             if getattr(options, name) is not None:
@@ -140,7 +146,7 @@ class Cvxpy(BaseBackend):
             settings["tol_gap_rel"] = settings["tol_gap_abs"]
         if self.solver == "ECOS":
             settings["reltol"] = settings["abstol"]
-        if self.known.first_order:
+        if self.known.coarse:
             settings["max_iter" if self.solver == "OSQP" else "max_iters"] = _MANY
         if program.is_mip:  # their default calls an answer optimal that is 1e-4 away
             settings.update(dict.fromkeys(self.known.no_gap, 0.0))
@@ -188,7 +194,7 @@ class Cvxpy(BaseBackend):
         return Known("cvxpy", _LP, {})
 
 
-#: First-order methods need many cheap iterations; their own defaults stop too early for the tolerance asked.
+#: Their own defaults stop too early for the tolerance asked.
 _MANY = 1_000_000
 
 

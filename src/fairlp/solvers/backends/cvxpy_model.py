@@ -105,7 +105,7 @@ def read_back(model: Model, problem: Any) -> Solution:
     termination = _TERMINATION.get(problem.status, Termination.UNKNOWN)
     read = Solution.of_point(program, termination, str(problem.status), "cvxpy", x, duals, reduced)
     # with constraints of the user's own, an optimum of the problem need not be one of the model
-    return read if len(problem.constraints) == _count(program) else read.demoted_unless_proved()
+    return read if len(problem.constraints) == _count(program) else read.checked()
 
 
 def _count(program: Program) -> int:

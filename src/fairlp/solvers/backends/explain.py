@@ -1,26 +1,30 @@
 """Why a model has no answer, in its own labels: which constraints contradict each other, and by how much.
 
 Infeasible: an irreducible set of rows and bounds in conflict (HiGHS's IIS), and the smallest relaxation that would make
-the whole model feasible (an elastic linear program: the sum of relative violations is minimised). Unbounded: a
-direction in which the objective grows without end.
+the whole model feasible (an elastic program: the sum of relative violations is minimised). Where only the whole numbers
+do not fit, the set is found by a deletion filter. Unbounded: a direction in which the objective grows without end.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import SolverError
 from ...models.programs.backends import solve
+from ...models.programs.certificate import proves_unbounded
 from ...models.programs.program import Block, Program
-from ...models.programs.solution import Options, Termination
-from ...tolerances import SOLVER_TIGHTEST, VERIFIED
+from ...models.programs.solution import HOPELESS, Options, Point, Solution, Status, Termination
+from ...tolerances import VERIFIED
 from .highs import Highs
 
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Seconds that a search for whole numbers may take.
+_PATIENCE = 5.0
 _COLUMNS = ["kind", "requires", "in_conflict", "relax_by"]
 
 
@@ -47,20 +51,112 @@ def explain(program: Program, *, solver: str = "highs") -> pd.DataFrame:
     SolverError
         When the solver can tell neither.
     """
-    relaxed = program.replace(integrality=np.zeros_like(program.integrality), logs=None)
+    relaxed = _relaxed(program)
     feasible = relaxed.replace(c=np.zeros(program.n_columns))
     status = solve(feasible, solver, Options()).status
     if status.termination is Termination.INFEASIBLE:
-        return _infeasible(relaxed, solver)
+        return _infeasible(relaxed, solver, *Highs(method="simplex").session(relaxed, Options()).conflict())
     if not status.is_optimal:
         raise SolverError(f"{solver} cannot tell whether {program.name!r} is feasible: {status}")
-    return _unbounded(relaxed, solver)
+    if program.is_mip and _fits_no_whole_numbers(program):
+        return _infeasible(program, "highs", *_deletion_filter(program))
+    return _unbounded(relaxed)
 
 
-def _infeasible(program: Program, solver: str) -> pd.DataFrame:
+def _fits_no_whole_numbers(program: Program) -> bool:
+    whole = program.replace(c=np.zeros(program.n_columns), logs=None)
+    return Highs().solve(whole, Options(time_limit=_PATIENCE)).status.termination is Termination.INFEASIBLE
+
+
+def _deletion_filter(program: Program) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and the columns (whose bounds matter) without which some whole numbers fit, as masks.
+
+    Halves are left out as long as nothing fits; what cannot be decided in time stays.
+    """
+    gone = np.zeros(program.n_rows + program.n_columns, dtype=bool)
+
+    def without(gone: np.ndarray) -> Program:
+        parts = {"row": gone[: program.n_rows], "col": gone[program.n_rows :]}
+        ends = {"lower": -np.inf, "upper": np.inf}
+        return program.replace(
+            **{
+                f"{kind}_{side}": np.where(part, end, getattr(program, f"{kind}_{side}"))
+                for kind, part in parts.items()
+                for side, end in ends.items()
+            }
+        )
+
+    waiting = [np.arange(len(gone))]
+    while waiting:
+        part = waiting.pop()
+        trial = gone.copy()
+        trial[part] = True
+        if _fits_no_whole_numbers(without(trial)):
+            gone = trial
+        elif len(part) > 1:
+            waiting += np.array_split(part, 2)
+    return ~gone[: program.n_rows], ~gone[program.n_rows :]
+
+
+def settled(solution: Solution, options: Options) -> Solution:
+    """Return an answer with what proves that there is no optimum, found by HiGHS in the program as it is written.
+
+    "Infeasible" stands with row multipliers (Farkas), "unbounded" with a feasible point and a direction in which the
+    objective improves without end. What nothing proves is "infeasible or unbounded", what a feasible point refutes is
+    unknown. That no whole numbers fit is the solver's word.
+
+    Parameters
+    ----------
+    solution : Solution
+        Checked, and not optimal.
+    options : Options
+        Of which the time limit is heeded.
+    """
+    program, said = solution.program, solution.status
+    relaxed, ask = _relaxed(program), Options(method="simplex", time_limit=options.time_limit)
+    found = Highs().solve(relaxed.replace(c=np.zeros(program.n_columns)), ask)
+    multipliers = solution.row_ray if solution.row_ray is not None else found.row_ray
+    if multipliers is not None:
+        return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=multipliers)
+    direction = _direction(relaxed, ask)
+    if (
+        program.is_mip
+        and solution.x is None
+        and (direction is not None or said.termination is not Termination.INFEASIBLE)
+    ):
+        whole = program.replace(c=np.zeros(program.n_columns), logs=None)
+        found = Highs().solve(whole, Options(time_limit=options.time_limit))
+    x = solution.x if solution.x is not None else found.checked().x
+    if direction is not None and x is not None:
+        words = "proved by a point and a direction"
+        return _ended(solution, Termination.UNBOUNDED, words, x=x, column_ray=direction)
+    if said.termination not in HOPELESS:
+        return solution
+    if program.is_mip and said.termination is Termination.INFEASIBLE:
+        return _ended(solution, said.termination, "no whole numbers fit, by the solver's word")
+    if x is not None and direction is None and program.logs is None:
+        return _ended(
+            solution, Termination.UNKNOWN, "refuted: a point is feasible, and no direction improves without end"
+        )
+    return _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, "neither is proved")
+
+
+def _ended(solution: Solution, termination: Termination, words: str, **parts: Any) -> Solution:
+    """Return the answer that a program has no optimum, and why."""
+    there = Point.NONE if parts.get("x") is None else Point.FEASIBLE
+    status = Status(termination, there, Point.NONE, f"{solution.status.message}; {words}")
+    return replace(solution, status=status, **{"x": None, "row_duals": None, "column_duals": None, **parts})
+
+
+def _relaxed(program: Program) -> Program:
+    """Return the linear part of a program, without whole numbers."""
+    return program.replace(integrality=np.zeros_like(program.integrality), logs=None)
+
+
+def _infeasible(program: Program, solver: str, rows: np.ndarray, columns: np.ndarray) -> pd.DataFrame:
+    """Return the table of a conflict of rows and bounds of columns (masks), and of the cheapest relaxation."""
     import pandas as pd
 
-    rows, columns = Highs(method="simplex").session(program, Options()).conflict()
     give = _relaxation(program, columns, solver)
     entries: dict[str, dict[str, Any]] = {}
     sides = (
@@ -125,7 +221,7 @@ def _relaxation(program: Program, bounds: np.ndarray, solver: str) -> np.ndarray
         row_upper=high,
         col_lower=np.concatenate([np.where(free, -np.inf, program.col_lower), np.zeros(2 * total)]),
         col_upper=np.concatenate([np.where(free, np.inf, program.col_upper), np.full(2 * total, np.inf)]),
-        integrality=np.zeros(n + 2 * total, dtype=np.uint8),
+        integrality=np.append(program.integrality, np.zeros(2 * total, dtype=np.uint8)),
         rows=(Block("row", axis, 0, total),),
         columns=(
             Block("x", (("j", pd.RangeIndex(n)),), 0, n),
@@ -142,9 +238,8 @@ def _relaxation(program: Program, bounds: np.ndarray, solver: str) -> np.ndarray
     return give
 
 
-def _unbounded(program: Program, solver: str) -> pd.DataFrame:
-    """Return a direction d with the objective growing: rows and bounds without end in that direction, |d| ≤ 1."""
-    import pandas as pd
+def _direction(program: Program, options: Options) -> np.ndarray | None:
+    """Return a direction d, |d| ≤ 1, in which the objective improves and no row or bound ends; None without one."""
 
     def ray(bound: np.ndarray) -> np.ndarray:
         return np.where(np.isfinite(bound), 0.0, bound)
@@ -156,15 +251,21 @@ def _unbounded(program: Program, solver: str) -> pd.DataFrame:
         col_lower=np.maximum(ray(program.col_lower), -1.0),
         col_upper=np.minimum(ray(program.col_upper), 1.0),
     )
-    solution = solve(cone, solver, Options()).require_optimal()
-    assert solution.x is not None
-    sign = 1.0 if program.sense == "max" else -1.0
-    if sign * solution.objective <= SOLVER_TIGHTEST * abs(program.c).max(initial=0.0):
+    found = Highs().solve(cone, options).x
+    return found if found is not None and proves_unbounded(program, found) else None
+
+
+def _unbounded(program: Program) -> pd.DataFrame:
+    """Return the direction in which the objective improves without end, as a table; empty without one."""
+    import pandas as pd
+
+    direction = _direction(program, Options(method="simplex"))
+    if direction is None:
         return pd.DataFrame(columns=["direction", "objective"]).rename_axis("name")
-    moving = np.flatnonzero(abs(solution.x) > VERIFIED)
+    moving = np.flatnonzero(abs(direction) > VERIFIED)
     names = program.column_names
     frame = pd.DataFrame(
-        {"direction": solution.x[moving], "objective": program.c[moving] * solution.x[moving]},
+        {"direction": direction[moving], "objective": program.c[moving] * direction[moving]},
         index=pd.Index([names[j] for j in moving], name="name"),
     )
     order = np.argsort(-abs(frame["objective"].to_numpy()), kind="stable")

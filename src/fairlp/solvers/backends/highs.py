@@ -142,6 +142,10 @@ class HighsSession(ProgramSession):
                 f"{backend.name} solves linear programs; the objective of {program.name!r} has logarithms or powers "
                 f"(it can: {', '.join(sorted(c.value for c in backend.capabilities))})"
             )
+        if program.is_mip and Capability.MILP not in backend.capabilities:
+            raise UnsupportedError(
+                f"{backend.name} solves linear programs, and {program.name!r} has integers; use 'highs'"
+            )
         begin = perf_counter()
         super().__init__(backend, program, options)
         self.method = backend.choose(program, options, series)
@@ -350,6 +354,8 @@ def _read(session: HighsSession) -> dict[str, Any]:
     dual = Point.NONE
     if feasible:
         x = np.zeros(session.program.n_columns) if empty else scaling.values(np.array(solution.col_value))
+        # within its tolerance a solver may leave a bound; the rows then show whether that mattered
+        x = np.clip(x, session.program.col_lower, session.program.col_upper)
         if session.program.is_mip:
             whole = session.program.integrality > 0
             x[whole] = np.round(x[whole])
@@ -378,6 +384,7 @@ def _read(session: HighsSession) -> dict[str, Any]:
         "iterations": {name: count for name, count in iterations.items() if count > 0},
         "basis": found if getattr(found, "valid", False) else None,
         "method": session.method,
+        "bound": sign * info.mip_dual_bound / scaling.cost if session.program.is_mip and feasible else None,
         "row_ray": _ray(session, highs) if termination is Termination.INFEASIBLE else None,
     }
 

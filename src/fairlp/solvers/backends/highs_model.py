@@ -50,4 +50,4 @@ def read_back(model: Model, highs: Any) -> Solution:
     read = Solution.of_point(program, termination, words, "highs", x, duals, reduced)
     # with rows or columns of the user's own, an optimum of the object need not be one of the model
     same = (highs.getNumCol(), highs.getNumRow()) == (program.n_columns, program.n_rows)
-    return read if same else read.demoted_unless_proved()
+    return read if same else read.checked()

@@ -92,14 +92,14 @@ def read_back(model: Model, built: Any) -> Solution:
         duals = _oriented(program, found, duals)
         reduced = reduced_costs(program, found, duals)
     read = Solution.of_point(program, Termination.OPTIMAL, "read from the Pyomo model", "pyomo", found, duals, reduced)
-    return read.demoted_unless_proved()
+    return read.checked()
 
 
 def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
     """Return the duals with the sign that makes the certificate hold better."""
     from ...models.programs.certificate import certify
 
-    proofs = [certify(program, x, signed, None) for signed in (duals, -duals)]
+    proofs = [certify(program, x, signed) for signed in (duals, -duals)]
     first, second = ((proof.gap or 0.0) + (proof.dual_residual or 0.0) for proof in proofs)
     return duals if first <= second else -duals
 

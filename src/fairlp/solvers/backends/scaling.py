@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...models.programs.program import Program
-from ...tolerances import LARGEST_BOUND, SMALLEST_COEFFICIENT
+from ...tolerances import LARGEST_BOUND, SMALLEST_COEFFICIENT, SMALLEST_COST
 
 _PASSES = 4
 #: Programs whose coefficients, bounds and costs all lie within these are left as they are.
@@ -87,6 +87,9 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
     if program.logs is not None:
         priced = max(priced, float(abs(program.logs.weights).max(initial=0.0)))
     cost = float(_power_of_two(1.0 / priced)) if priced > 0 else 1.0
+    least = abs(program.c * columns)[program.c != 0].min(initial=np.inf) * cost / rhs
+    if 0 < least < SMALLEST_COST:  # a solver would take it for 0: it may be as far below 1 as the largest is above
+        cost *= float(_power_of_two(min(SMALLEST_COST / least, 1 / SMALLEST_COST)))
     scaling = Scaling(rows, columns, rhs, cost)
     data = A.data * rows[row_of] * columns[column_of]
     _refuse_extremes(program, scaling, data, row_of, column_of)

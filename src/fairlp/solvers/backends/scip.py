@@ -60,6 +60,7 @@ class Scip(BaseBackend):
         if model.getNSols() > 0 and raw.termination not in (Termination.UNBOUNDED, Termination.INFEASIBLE):
             best = model.getBestSol()
             raw.x = np.array([model.getSolVal(best, variable) for variable in variables], dtype=float)
+            raw.bound = model.getDualbound() if program.is_mip else None
         return raw
 
 

@@ -86,7 +86,8 @@ def _milp(program: Program, settings: dict[str, Any]) -> Raw:
         options={"mip_rel_gap": 0.0, **settings},
     )
     x = None if answer.x is None else np.asarray(answer.x, dtype=float)
-    return Raw(_termination(answer), answer.message, x, seconds=perf_counter() - begin, method="milp")
+    seconds, bound = perf_counter() - begin, answer.mip_dual_bound
+    return Raw(_termination(answer), answer.message, x, seconds=seconds, method="milp", bound=bound)
 
 
 def _termination(answer: Any) -> Termination:

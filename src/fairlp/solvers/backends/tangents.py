@@ -83,7 +83,7 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         bound = min(bound, -sign(program) * (solution.objective + constant))
         value = -sign(program) * program.objective_value(x)
         best = max(best, value)
-        proof = certify(program, x, duals, None)
+        proof = certify(program, x, duals)
         error = max(proof.primal_residual, proof.gap or 0.0, proof.dual_residual or 0.0)
         found.append((error, value, _final(program, backend, x, duals, spent, step)))
         if bound - value <= TANGENT_GAP * scale and error <= TANGENT_CONDITIONS:

@@ -44,7 +44,7 @@ def polished(program: Program, x: np.ndarray, duals: np.ndarray) -> tuple[np.nda
         found = _newton(_System(program, logs), x, duals)
     if found is None:
         return x, duals
-    before, after = certify(program, x, duals, None), certify(program, *found, None)
+    before, after = certify(program, x, duals), certify(program, *found)
     better = after.is_optimal and max(after.gap or 0.0, after.dual_residual or 0.0) <= (before.gap or 0.0)
     return found if better else (x, duals)
 

@@ -1,0 +1,203 @@
+"""What ``solve`` says of any program is no more than the arrays bear out, whatever the back end says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp import Capability, Model, Raw, Termination
+from fairlp.models.programs.certificate import certify, proves_infeasible, proves_unbounded
+from fairlp.models.programs.solution import Point
+from fairlp.tolerances import SMALLEST_COST
+
+SOLVERS = ["highs", "highs-ipm", "scipy", "glpk", "scip", "interior-point", "cvxpy:CLARABEL", "cvxpy:ECOS", "cvxpy:SCS"]
+
+
+def solvers():
+    """Those that are here."""
+    there = fairlp.solvers()
+    return [pytest.param(name, marks=[] if there.loc[name, "available"] else pytest.mark.skip) for name in SOLVERS]
+
+
+def small_cost_without_end():
+    """max 1e9·x + y: x ≤ 1, y − z ≤ 1. The cost of y is tiny beside that of x, and y has no end."""
+    model = Model("endless")
+    x, y, z = (model.variable(name, upper=1 if name == "x" else None) for name in "xyz")
+    model.constraint("row", y - z <= 1)
+    model.maximize(1e9 * x + y)
+    return model
+
+
+def empty(low=2.5, high=1.4):
+    """min x: x ≥ 2.5, x ≤ 1.4."""
+    model = Model("empty")
+    x = model.variable("x")
+    model.constraint("low", x >= low)
+    model.constraint("high", x <= high)
+    model.minimize(x)
+    return model
+
+
+@pytest.mark.parametrize("solver", solvers())
+def test_unbounded_is_proved_by_a_direction_however_small_its_cost(solver):
+    model = small_cost_without_end()
+    solution = model.solve(solver)
+    assert solution.status.termination is Termination.UNBOUNDED
+    assert proves_unbounded(solution.program, solution.column_ray) and solution.verify().is_feasible
+    assert solution.unbounded_direction["y"] > 0 and solution.unbounded_direction["x"] == 0
+    assert "y" in model.explain(solver).index
+
+
+@pytest.mark.parametrize("solver", solvers())
+def test_infeasible_is_proved_by_row_multipliers(solver):
+    solution = empty().solve(solver)
+    assert solution.status.termination is Termination.INFEASIBLE and solution.x is None
+    assert proves_infeasible(solution.program, solution.row_ray)
+    assert solution.infeasibility_certificate["low"] == -solution.infeasibility_certificate["high"]
+
+
+def saying(termination, x=None, duals=None, mip=False):
+    """A back end that says one thing whatever it is asked."""
+
+    class Says(fairlp.Backend):
+        capabilities = frozenset({Capability.LP, Capability.DUALS, *([Capability.MILP] if mip else [])})
+
+        def run(self, program, options):
+            return Raw(termination, "so", x, duals)
+
+    return Says()
+
+
+def bounded():
+    """max x + y: x + y ≤ 4 twice, as equations; 0 ≤ x ≤ 3."""
+    model = Model("bounded")
+    x, y = model.variable("x", upper=3), model.variable("y")
+    model.constraint("one", x + y == 4)
+    model.constraint("same", x + y == 4)
+    model.maximize(x + y)
+    return model
+
+
+@pytest.mark.parametrize("termination", [Termination.INFEASIBLE, Termination.UNBOUNDED])
+def test_a_claim_that_a_point_refutes_is_unknown(termination):
+    status = bounded().solve(saying(termination)).status
+    assert status.termination is Termination.UNKNOWN and "refuted" in status.message
+
+
+def test_the_wrong_one_of_infeasible_and_unbounded_is_put_right():
+    assert empty().solve(saying(Termination.UNBOUNDED)).status.termination is Termination.INFEASIBLE
+    endless = small_cost_without_end().solve(saying(Termination.INFEASIBLE))
+    assert endless.status.termination is Termination.UNBOUNDED
+
+
+@pytest.mark.parametrize(
+    ("x", "duals", "there"),
+    [
+        ([3.0, 1.0], [0.0, 0.0], Point.FEASIBLE),  # optimal, and its duals do not say so
+        ([3.0, 1.0], [1e8, 1 - 1e8], Point.OPTIMAL),  # they cancel, and prove it all the same
+        ([3.0, 1.0], [1e8, 2 - 1e8], Point.FEASIBLE),  # they cancel to twice the optimum
+        ([3.0, 1.1], [1.0, 0.0], Point.NONE),
+        ([np.nan, 1.0], [1.0, 0.0], Point.NONE),
+        ([np.inf, 1.0], [1.0, 0.0], Point.NONE),
+        ([3.0, 1.0], [np.nan, 0.0], Point.OPTIMAL),  # no duals: by the solver's word
+    ],
+)
+def test_an_optimum_that_its_duals_do_not_prove_is_not_called_optimal(x, duals, there):
+    # minimised: duals change their signs
+    solution = bounded().solve(saying(Termination.OPTIMAL, np.array(x), -np.array(duals)))
+    assert solution.status.primal is there and solution.status.is_optimal == (there is Point.OPTIMAL)
+    assert (solution.x is None) == (there is Point.NONE)
+    assert ("word" in solution.status.message) == bool(np.isnan(duals).any())
+
+
+def whole(lower=0.0, upper=2.5):
+    model = Model("whole")
+    x = model.variable("x", integer=True, lower=lower, upper=upper)
+    model.maximize(x)
+    return model
+
+
+def test_integer_answers_are_by_the_solvers_word_and_feasible():
+    right = whole().solve(saying(Termination.OPTIMAL, np.array([2.0]), mip=True))
+    assert right.status.is_optimal and "by the solver's word" in right.status.message
+    for beyond in (3.0, -1.0, np.nan):
+        model = whole()
+        model.constraint("row", model["x"] <= 2)
+        model.constraint("other", model["x"] >= 0.5)
+        wrong = model.solve(saying(Termination.OPTIMAL, np.array([beyond]), mip=True))
+        # a bound is kept by the back ends' common part; rows show what that did
+        assert wrong.x is None or wrong.verify().is_feasible
+
+
+@pytest.mark.parametrize("solver", ["highs", "scipy", "scip"])
+def test_integer_certificates_say_bound_gap_and_feasibility(solver):
+    if not fairlp.solvers().loc[solver, "available"]:
+        pytest.skip(solver)
+    model = Model("knapsack")
+    x, y = model.variable("x", integer=True), model.variable("y", integer=True)
+    model.constraint("row", 3 * x + 5 * y <= 11)
+    model.maximize(4 * x + 7 * y + 10)
+    solution = model.solve(solver)
+    found = solution.verify()
+    assert (
+        solution.bound == pytest.approx(25)
+        and found.bound == solution.bound
+        and found.gap == pytest.approx(0, abs=1e-9)
+    )
+    assert found.is_feasible and not found.is_optimal and "bound 25 by the solver's word" in str(found)
+    assert certify(solution.program, solution.x, bound=30.0).gap == pytest.approx(5 / 15)
+
+
+@pytest.mark.parametrize("solver", solvers())
+def test_bounds_of_integers_need_not_be_whole(solver):
+    if Capability.MILP not in fairlp.solvers().loc[solver, "capabilities"]:
+        return
+    assert whole(0.2).solve(solver).x.tolist() == [2.0]
+    assert whole(0.2, 0.8).solve(solver).status.termination is Termination.INFEASIBLE
+
+
+def test_a_method_of_highs_refuses_integers_as_its_capabilities_say():
+    with pytest.raises(fairlp.errors.UnsupportedError, match="has integers; use 'highs'"):
+        whole().solve("highs-simplex")
+
+
+@pytest.mark.parametrize("solver", solvers())
+def test_a_model_without_variables_has_an_optimum(solver):
+    solution = Model("nothing").solve(solver)
+    assert solution.status.is_optimal and solution.objective == 0.0
+
+
+def test_costs_far_apart_are_all_seen_by_the_solver():
+    from fairlp.solvers.backends.scaling import equilibrate
+
+    program = small_cost_without_end().compile()
+    costs = equilibrate(program)[0].costs(program.c)
+    assert costs[costs > 0].min() >= SMALLEST_COST / 2 and costs.max() <= 1 / SMALLEST_COST
+
+
+def test_a_back_end_that_ends_the_process_is_a_failed_solver():
+    class Leaves(fairlp.Backend):
+        def run(self, program, options):
+            raise SystemExit(3)
+
+    with pytest.raises(fairlp.errors.SolverError, match="SystemExit: 3"):
+        whole(0.0).solve(type("Leaves", (Leaves,), {"capabilities": frozenset({Capability.MILP})})())
+
+
+def test_a_sweep_proves_what_has_no_optimum():
+    model = Model("cake")
+    h, x = model.parameter("h", (), 1.0), model.variable("x")
+    model.constraint("cake", x <= h)
+    model.maximize(x)
+    assert model.sweep("h", [1.0, -1.0])["status"].tolist() == ["optimal", "infeasible"]
+
+
+def test_binary_keeps_the_bounds_that_are_tighter():
+    model = Model("binary")
+    x = model.variable("x", binary=True, upper=0.0)
+    y = model.variable("y", binary=True, lower=-3, upper=7)
+    model.maximize(x + y)
+    assert model.solve().x.tolist() == [0.0, 1.0]
+    with pytest.raises(fairlp.errors.ModelError, match="lower bound is above"):
+        model.variable("z", binary=True, lower=2)
