@@ -40,7 +40,13 @@ ENDATA
 #: what to replace, by what, and what the error says
 BROKEN = [
     ("ENDATA\n", "", "line 15: 'UP BND x 4': the file ends without ENDATA; it was cut off"),
-    ("ENDATA\n", "ENDATA\nmore\n", "line 17: 'more': unknown section; .*data begin with a space|unknown section"),
+    ("ENDATA\n", "ENDATA\nmore\nROWS\n", "line 18: 'ROWS': a second section ROWS"),
+    ("ENDATA\n", "ENDATA\nQUADOBJ\n x x 1\n", "line 17: 'QUADOBJ': section QUADOBJ says"),
+    ("BOUNDS\n", "IMPORTANCES\n", "line 14: 'IMPORTANCES': unknown section"),
+    (" y r1 1\n", " y r1 1D\n", "expected a finite number instead of '1D'"),
+    (" y r1 1\n", " y r1 D1\n", "expected a finite number instead of 'D1'"),
+    (" y r1 1\n", " y r1 1D999\n", "expected a finite number instead of '1D999'"),
+    ("UP BND x 4", "UP BND x 4D999", "expected a number as bound instead of '4D999'"),
     ("ENDATA\n", "ENDATA\n more\n", "line 17: 'more': unexpected after ENDATA"),
     ("NAME", " NAME", "line 1: 'NAME t.*': expected a section of MPS, such as NAME or ROWS"),
     ("NAME t", "NAME t\n data", "line 2: 'data.*': unexpected after NAME"),

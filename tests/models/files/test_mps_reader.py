@@ -191,6 +191,38 @@ def test_sense(lines, sense, tmp_path):
     assert read_text(tmp_path, text.replace("NAME t\n", "NAME t FREE\n")).sense == sense
 
 
+def test_the_sense_before_the_name_is_read_as_pulp_writes_it(tmp_path):
+    pulp = pytest.importorskip("pulp")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        problem = pulp.LpProblem("p", pulp.LpMaximize)
+        x = pulp.LpVariable("x", 0, 4)
+        problem += 3 * x
+        problem += x <= 10, "r"
+        problem.writeMPS(str(tmp_path / "out.mps"), with_objsense=True)
+    assert (tmp_path / "out.mps").read_text().startswith("OBJSENSE")
+    found = read_program(tmp_path / "out.mps")
+    assert (found.sense, found.c.tolist(), found.name) == ("max", [3], "p")
+    assert found.row_upper.tolist() == [10] and found.col_upper.tolist() == [4]
+
+
+def test_exponents_of_fortran(tmp_path):
+    text = (
+        ROWS.format(kind="L").replace("RHS r 10", "RHS r 1.0D3")
+        + "BOUNDS\n LO BND x -2.5d-1\n UP BND x 1D+02\nENDATA\n"
+    )
+    found = read_text(tmp_path, text)
+    assert found.row_upper.tolist() == [1000]
+    assert (found.col_lower[0], found.col_upper[0]) == (-0.25, 100)
+
+
+def test_text_after_the_end_is_not_read_and_warns(tmp_path):
+    text = ROWS.format(kind="L") + "ENDATA\n"
+    with pytest.warns(FairlpWarning, match="line 10: what stands after ENDATA is no part of the program"):
+        found = read_text(tmp_path, text + "IMPORTANCES\nx 2\n z 3\n\n")
+    assert_equal(found, read_text(tmp_path, text))
+
+
 def test_objective_row_and_constant(tmp_path):
     text = "NAME t\nOBJNAME\n two\nROWS\n N one\n N two\n L r\nCOLUMNS\n x one 1 two 2\n x r 1\nRHS\n RHS two 7 one 5\n"
     found = read_text(tmp_path, text + " RHS r 10\nENDATA\n")

@@ -13,6 +13,8 @@ from .source import LineError, Parsed, Source, hint, is_ours, settle, shown
 
 _WITH_VALUE: Final = frozenset((b"UP", b"LO", b"FX", b"LI", b"UI"))
 _WITHOUT_VALUE: Final = frozenset((b"FR", b"MI", b"PL", b"BV"))
+#: Fortran writes 1.0D3 for 1.0E3.
+_FORTRAN = re.compile(rb"(?<=[0-9.])[dD](?=[+-]?[0-9])")
 _INFINITE = re.compile(rb"[+-]?inf(?:inity)?", re.IGNORECASE)
 _EXACT = re.compile(rb"^\* (\S+): the other bound is exactly (-?[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)$", re.M)
 
@@ -264,11 +266,8 @@ class _Reader:
         self.column_lines = np.maximum(self.column_lines, has_upper)
 
     def _bound(self, text: bytes, number: int) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = np.nan
-        if np.isnan(value) or b"_" in text or (np.isinf(value) and not _INFINITE.fullmatch(text)):
+        value = _number(text)
+        if np.isnan(value) or (np.isinf(value) and not _INFINITE.fullmatch(text)):
             raise self.source.fault(number, f"expected a number as bound instead of {shown(text.decode())}")
         return value + 0.0
 
@@ -294,11 +293,14 @@ class _Reader:
         texts = words[at].tolist()
         try:
             values = np.fromiter(map(float, texts), dtype=float, count=len(texts))
-            if np.isfinite(values).all() and b"_" not in b"".join(texts):
-                return values
         except ValueError:
-            pass
-        word = min(int(i) for i, text in zip(at.tolist(), texts, strict=True) if not _is_finite(text))
+            values = np.fromiter(map(_number, texts), dtype=float, count=len(texts))
+        wrong = ~np.isfinite(values)
+        if b"_" in b"".join(texts):
+            wrong |= [b"_" in text for text in texts]
+        if not wrong.any():
+            return values
+        word = int(at[wrong].min())
         message = f"expected a finite number instead of {shown(words[word].decode())}"
         raise self.source.fault(lines.number_of(word), message)
 
@@ -312,8 +314,9 @@ class _Reader:
         return self.source.fault(number, f"a second row {shown(name.decode())}; the first is in line {first[name]}")
 
 
-def _is_finite(text: bytes) -> bool:
+def _number(text: bytes) -> float:
+    """Return a number as C or Fortran writes it, NaN for what is none."""
     try:
-        return bool(np.isfinite(float(text))) and b"_" not in text
+        return np.nan if b"_" in text else float(_FORTRAN.sub(b"e", text))
     except ValueError:
-        return False
+        return np.nan

@@ -14,7 +14,7 @@ from .source import LineError, Source, hint
 
 #: Where sections stand: each after those of smaller numbers.
 _ORDER: Final = {
-    "NAME": 0, "OBJSENSE": 1, "OBJNAME": 1, "ROWS": 2, "COLUMNS": 3, "RHS": 4, "RANGES": 4, "BOUNDS": 4, "ENDATA": 5,
+    "NAME": 1, "OBJSENSE": 1, "OBJNAME": 1, "ROWS": 2, "COLUMNS": 3, "RHS": 4, "RANGES": 4, "BOUNDS": 4, "ENDATA": 5,
 }  # fmt: skip
 _SENSES: Final[dict[bytes, Sense]] = {
     b"MAX": "max", b"MAXIMIZE": "max", b"MAXIMISE": "max", b"MIN": "min", b"MINIMIZE": "min", b"MINIMISE": "min",
@@ -118,13 +118,15 @@ class Sections:
 
     def _find(self, titles: list[int]) -> list[tuple[int, bytes]]:
         """Check the titles and note the lines of each section; return what OBJSENSE says, and where."""
-        source, title = self.source, ""
+        source, title, beyond = self.source, "", list[int]()
         senses: list[tuple[int, bytes]] = []
         for i, stop in zip(titles, [*titles[1:], len(self._starts)], strict=True):
             words = self.text[self._starts[i] : self._ends[i]].split()
             if title == "OBJSENSE" and len(words) == 1 and words[0].upper() in _SENSES:  # not moved in
                 senses.append((i + 1, words[0]))
                 self.lines[title] = (i, stop)
+            elif "ENDATA" in self.lines and words[0].decode().upper() not in {*_ORDER, *_REFUSED}:
+                beyond.append(i)
             else:
                 previous, title = title, words[0].decode().upper()
                 self._check(title, previous, i + 1)
@@ -139,7 +141,7 @@ class Sections:
                     self.objective = words[1].decode()
                 elif len(words) > 1:
                     raise source.fault(i + 1, f"expected {title} alone on its line; lines of data begin with a space")
-            if _ORDER[title] < 2 or title == "ENDATA":
+            if not beyond and (_ORDER[title] < 2 or title == "ENDATA"):
                 for number, found in self.words(title):
                     if title == "OBJSENSE" and len(found) == 1:
                         senses.append((number, found[0]))
@@ -147,6 +149,8 @@ class Sections:
                         self.objective = found[0].decode()
                     else:
                         raise source.fault(number, f"unexpected after {title}")
+        if beyond:
+            source.warn(f"line {beyond[0] + 1}: what stands after ENDATA is no part of the program and is not read")
         return senses
 
     def _check(self, title: str, previous: str, number: int) -> None:
