@@ -185,6 +185,59 @@ def test_a_lie_that_pays_is_shown_and_can_be_rerun():
     assert (useful - truth) / instance.gamma()[k].sum() == pytest.approx(-found.margin, rel=1e-6)
 
 
+def rated(seed):
+    """Random demands and capacities, with rates that have nothing to do with them."""
+    draw = np.random.default_rng(seed)
+    n, k, r = draw.integers(2, 5), draw.integers(1, 4), draw.integers(1, 4)
+    rates = draw.integers(1, 9, (n, k))
+    return Instance.from_arrays(draw.integers(1, 6, (n, r)), draw.integers(3, 20, (k, r)), rates=rates)
+
+
+def gain_by_amounts(instance, mechanism, lie):
+    """What a liar gains in tasks: those that the amounts which it is handed are worth by its own needs."""
+    honest, told = fairlp.allocate(instance, mechanism), fairlp.allocate(lie, mechanism)
+    (n,) = np.flatnonzero((lie.demands != instance.demands).any(axis=1))
+    amounts = (told.tasks_array[n] * told.effort[n])[:, None] * lie.demands[n]
+    need = honest.effort[n][:, None] * instance.demands[n]
+    runs = instance.rates[n] > 0
+    return float((amounts[runs] / need[runs]).min(axis=1).sum() - honest.totals.iloc[n]) / instance.rates[n].sum()
+
+
+@pytest.mark.parametrize("mechanism", ["tsf", "psdsf-rdm", "psdsf-tdm", "cdrf"])
+def test_where_rates_are_given_twice_the_demand_is_the_same_claim(mechanism):
+    """A task that is twice as large takes the same: that much of the server that the user runs its rate alone."""
+    for seed in range(many(5)):
+        instance = rated(seed)
+        allocation = fairlp.allocate(instance, mechanism)
+        twice = fairlp.allocate(instance.replace(demands=2 * instance.demands), mechanism)
+        np.testing.assert_allclose(twice.usage, allocation.usage, rtol=1e-7, atol=1e-9)
+        found = fairlp.audit(instance, allocation, ["strategy-proof"], tries=60).iloc[0]
+        if found.holds is None:
+            assert "lies about the given rates are not tried" in found.witness
+        else:  # its paper says so of resource division
+            assert mechanism == "psdsf-rdm", found.witness
+            assert -found.margin == pytest.approx(gain_by_amounts(instance, mechanism, found.misreport), rel=1e-6)
+
+
+def test_a_lie_about_proportions_that_pays_where_rates_are_given():
+    @fairlp.mechanism("by-first-resource")
+    def by_first_resource(instance):
+        need = instance.demands[:, 0] / instance.demands.sum(axis=1)
+        return instance.rates * (need / need.sum())[:, None]
+
+    instance = Instance.from_arrays([[2, 1], [1, 3], [1, 1]], [[90, 12], [60, 20]], rates=[[4, 2], [3, 5], [7, 1]])
+    found = fairlp.audit(instance, fairlp.allocate(instance, by_first_resource), ["strategy-proof"]).iloc[0]
+    assert found.holds is False
+    assert -found.margin == pytest.approx(gain_by_amounts(instance, by_first_resource, found.misreport), rel=1e-9)
+
+
+def test_a_resource_that_a_server_lacks_cannot_be_claimed_there():
+    """A rate says that the user runs there; it needs nothing that is not there."""
+    instance = Instance.from_arrays([[1, 0], [1, 1]], [[4, 0], [4, 4]], rates=[[3, 3], [0, 2]])
+    found = fairlp.audit(instance, fairlp.allocate(instance, "tsf"), ["strategy-proof"], tries=60)
+    assert found.holds.iloc[0] is None, found.witness.iloc[0]
+
+
 def test_no_lie_found_is_not_called_proof():
     instance = examples.load("ghodsi")
     found = audited(instance, fairlp.allocate(instance, "drf"), "strategy-proof", tries=40).iloc[0]

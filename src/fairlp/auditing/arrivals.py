@@ -152,7 +152,7 @@ def _tried(result: DynamicAllocation, user: int, place: int, demand: np.ndarray)
 def _judged(result: DynamicAllocation, found: list[_Lie]) -> Finding:
     best = max(found, key=lambda one: one.gain, default=None)
     if best is None or best.gain <= AUDIT:
-        return none_found(len(found))
+        return none_found(len(found), result.instance)
     instance = result.instance.select_users(result.schedule.order)
     name = repr(instance.users[best.user])
     true = instance.demands[best.user]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..models.instances.alone import tasks_alone
 from ..models.instances.instance import Instance
-from .findings import Finding, amount
+from ..tolerances import AUDIT
+from .findings import Case, Finding, amount
 
 #: Times the true demand for one resource: lies that have paid somewhere.
 FACTORS = (2.0, 0.5, 1.1, 0.9, 4.0, 0.25, 10.0)
@@ -22,12 +24,39 @@ def own_use(true: np.ndarray, claimed: np.ndarray) -> float:
     return float((claimed[some] / true[some]).min())
 
 
+def own_tasks(case: Case, user: int, claimed: np.ndarray, given: np.ndarray) -> float:
+    """Return how many of its own tasks a liar runs with what ``given`` claimed tasks (by server, shape (K,)) are given.
+
+    A claimed task takes the claimed amounts; where rates are given, so many times these that the user, alone on the
+    server, runs its rate: a rate is what a user can do, whatever it claims, so that twice the demand is the same claim.
+    Under time division it is then given time, in which it runs its own tasks.
+    """
+    instance, true = case.instance, case.instance.demands[user]
+    use = np.full(len(given), own_use(true, claimed))
+    if instance.rates is not None:
+        alone = tasks_alone(np.stack([true, claimed]), instance.capacities)
+        heavier = np.divide(alone[1], alone[0], out=np.zeros(len(given)), where=alone[0] > 0)
+        use = np.ones(len(given)) if case.division == "tdm" else use * heavier
+    own = np.where(instance.gamma()[user] > 0, given * use, 0.0)
+    if case.whole:
+        own = np.floor(own * (1 + AUDIT))
+    return min(float(own.sum()), float(instance.task_limits[user]))
+
+
+def may_claim(instance: Instance, user: int, claimed: np.ndarray) -> bool:
+    """Whether a demand can be claimed: where rates say that a user runs tasks, there is what it claims to need."""
+    if instance.rates is None:
+        return True
+    return bool((tasks_alone(claimed[None], instance.capacities)[0] > 0)[instance.rates[user] > 0].all())
+
+
 def in_words(instance: Instance, demand: np.ndarray) -> str:
     """Return a claimed demand in words."""
     told = ", ".join(f"{r} {amount(v)}" for r, v in zip(instance.resources, demand, strict=True))
     return f"by claiming to need {told}"
 
 
-def none_found(tries: int) -> Finding:
+def none_found(tries: int, instance: Instance) -> Finding:
     """Return the finding of a search that came to nothing."""
-    return Finding(None, 0.0, f"no lie that pays was found in {tries} tries, which proves nothing")
+    rates = "" if instance.rates is None else "; lies about the given rates are not tried: they count as known"
+    return Finding(None, 0.0, f"no lie that pays was found in {tries} tries, which proves nothing{rates}")

@@ -15,7 +15,7 @@ from ..models.trees.guarantees import floors
 from ..tolerances import AUDIT
 from .basics import worth_of_bundles
 from .findings import Case, Finding, amount
-from .lying import in_words, nearby, none_found, own_use
+from .lying import in_words, may_claim, nearby, none_found, own_tasks
 
 #: Most users of one queue who lie together.
 COALITION = 3
@@ -157,14 +157,16 @@ def group_strategy_proof(case: Case, queues: Queues) -> Finding:
         told = demands.copy()
         for n in liars:
             told[n] = nearby(demands[n], rng)
+        if not all(may_claim(case.instance, n, told[n]) for n in liars):
+            continue
         try:
-            given = case.again(case.instance.derived(demands=told)).totals.to_numpy()
+            given = case.again(case.instance.derived(demands=told)).tasks_array
         except FairlpError:
             continue
-        use = np.array([given[n] * own_use(demands[n], told[n]) for n in liars])
-        gain = (np.minimum(use, case.instance.task_limits[liars]) - totals[liars]) / case.alone[liars]
+        own = np.array([own_tasks(case, n, told[n], given[n]) for n in liars])
+        gain = (own - totals[liars]) / case.alone[liars]
         if gain.min() > AUDIT:
             names = " and ".join(case.name(n) for n in liars)
             words = " and ".join(in_words(case.instance, told[n]) for n in liars)
             return Finding(False, -float(gain.min()), f"{names} would each run more tasks of their own {words}")
-    return none_found(case.tries)
+    return none_found(case.tries, case.instance)

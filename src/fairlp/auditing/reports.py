@@ -10,7 +10,7 @@ from ..errors import FairlpError
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
-from .lying import FACTORS, in_words, nearby, none_found, own_use
+from .lying import FACTORS, in_words, may_claim, nearby, none_found, own_tasks
 
 _NEEDS_MECHANISM = "it takes the mechanism that made the allocation, to run it again; none is known"
 
@@ -47,6 +47,7 @@ def population_monotonic(case: Case) -> Finding:
 def strategy_proof(case: Case) -> Finding:
     """No lie about demands, eligibility or the number of tasks pays. A search: never "holds", only "none found".
 
+    Lies about given rates are not tried: a rate is what a user can do, whatever it claims (see ``own_tasks``).
     Structured lies first (scaled, swapped, padded demands; servers left out), then a local search around the best ones,
     seeded. A liar is handed the amounts that its claimed tasks need, on the servers that it claimed, and runs its own
     tasks with them where it can. Margin: −(largest gain in tasks that are of use, over Γ[n]), 0 when none is found.
@@ -72,7 +73,7 @@ def strategy_proof(case: Case) -> Finding:
     if not pool:
         return Finding.vacuous("there is no other demand or server to claim")
     if max(pool, key=lambda lie: lie[0])[0] <= AUDIT:
-        return none_found(tried)
+        return none_found(tried, case.instance)
     best_gain, user, demand, eligible = max(pool, key=lambda lie: lie[0])
     lie = _lying(case.instance, user, demand, eligible)
     where = "" if (eligible == case.instance.eligible[user]).all() else " and of where it may run"
@@ -130,17 +131,12 @@ def _lying(instance: Instance, user: int, demand: np.ndarray, eligible: np.ndarr
 
 def _gain(case: Case, user: int, demand: np.ndarray, eligible: np.ndarray) -> float:
     """Return what the lie wins the user in tasks of its own, over Γ[n]; −∞ when the mechanism fails on the lie."""
-    instance, true = case.instance, case.instance.demands[user]
-    if case.alone[user] <= 0:
+    if case.alone[user] <= 0 or not may_claim(case.instance, user, demand):
         return -np.inf
-    lie = _lying(instance, user, demand, eligible)
+    lie = _lying(case.instance, user, demand, eligible)
     try:
         given = case.again(lie).tasks_array[user]
     except FairlpError:
         return -np.inf
-    gamma = instance.gamma()[user]
-    use = np.where(gamma > 0, given * own_use(true, demand), 0.0)
-    if case.whole:
-        use = np.floor(use * (1 + AUDIT))
-    useful = min(float(use.sum()), float(instance.task_limits[user]))
-    return (useful - float(case.totals[user])) / float(case.alone[user])
+    own = own_tasks(case, user, demand, given)
+    return (own - float(case.totals[user])) / float(case.alone[user])
