@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -258,6 +260,52 @@ def test_users_who_arrive_are_audited_at_every_step(mechanism):
     assert found.holds["irrevocable"] and found.holds["dynamic sharing incentive"]
     assert found.holds["dynamically Pareto-optimal"] == (mechanism == "dynamic-drf")
     assert found.holds["population-monotonic"] is None
+
+
+@pytest.mark.parametrize("seed", range(many(20)))
+def test_envy_of_whole_tasks_agrees_with_fractions_server_by_server(seed):
+    """Two halves of a task on two servers are none: bundles are floored where they lie."""
+    draw = np.random.default_rng(seed)
+    n, k, r = draw.integers(2, 5), draw.integers(1, 4), draw.integers(1, 3)
+    eligible = draw.random((n, k)) < 0.7
+    eligible[:, 0] = True
+    weights = draw.integers(1, 4, n)
+    demands, capacities = draw.integers(1, 6, (n, r)), draw.integers(0, 30, (k, r))
+    capacities[0] += 1
+    instance = Instance.from_arrays(demands, capacities, weights=weights, eligible=eligible)
+    tasks = np.where(instance.gamma() > 0, draw.integers(0, 5, (n, k)), 0)
+    found = fairlp.audit(instance, tasks, ["envy-free", "envy-free up to one own task"], whole_tasks=True)
+    envied = [
+        sum(
+            min(
+                Fraction(int(weights[a] * tasks[b, i] * demands[b, j]), int(weights[b] * demands[a, j]))
+                for j in range(r)
+            )
+            // 1
+            for i in range(k)
+            if instance.gamma()[a, i] > 0
+        )
+        - tasks[a].sum()
+        for a in range(n)
+        for b in range(n)
+        if a != b
+    ]
+    assert found.holds.tolist() == [max(envied) <= 0, max(envied) <= 1]
+
+
+def test_a_bundle_on_two_servers_is_no_whole_task_of_its_sum():
+    instance = Instance.from_arrays([[1], [2]], [[2], [2]], users=["ann", "bob"])
+    asked = ["envy-free", "envy-free up to one own task"]
+    assert fairlp.audit(instance, [[1, 1], [0, 0]], asked, whole_tasks=True).holds.tolist() == [True, True]
+    assert fairlp.audit(instance, [[2, 0], [0, 0]], asked, whole_tasks=True).holds.tolist() == [False, True]
+
+
+def test_what_whole_tasks_on_rows_of_several_servers_are_worth():
+    instance = Instance.from_arrays([[2], [2]], [[3]], counts=[4])
+    found = fairlp.audit(instance, [[4], [0]], ["envy-free", "sharing incentive"], whole_tasks=True)
+    assert found.holds.tolist() == [None, True]  # half of a server runs no task
+    assert "give servers one by one" in found.witness["envy-free"]
+    assert not fairlp.audit(instance, [[4], [0]], ["sharing incentive"]).holds.iloc[0]
 
 
 def test_the_table_of_properties_and_the_order_asked_for():

@@ -60,8 +60,8 @@ def feasible(case: Case) -> Finding:
 
 def non_wasteful(case: Case) -> Finding:
     """Nobody could run more with what is free. Margin: −(largest gain / tasks that the user could run alone)."""
-    if _added_up(case):
-        return Finding.undefined(_NOT_TOLD_APART)
+    if case.added_up:
+        return Finding.undefined(NOT_TOLD_APART)
     market = Market.of(plain(case.instance), case.division)
     limits = np.floor(market.limits) if case.whole else market.limits
     room = np.maximum(limits - case.totals, 0.0)
@@ -99,8 +99,8 @@ def _whole_gain(case: Case, i: int, who: np.ndarray, gain: np.ndarray) -> np.nda
 
 def pareto_optimal(case: Case) -> Finding:
     """Nobody can gain without another's loss. Margin: −(largest sum of gains, each over Γ[n] = Σ_i γ[n,i])."""
-    if _added_up(case):
-        return Finding.undefined(_NOT_TOLD_APART)
+    if case.added_up:
+        return Finding.undefined(NOT_TOLD_APART)
     totals, held = case.totals, None
     if feasible(case).holds is False:  # judged with what it takes, where it can run
         held = np.maximum(case.tasks, 0.0)
@@ -155,6 +155,8 @@ def envy_free(case: Case) -> Finding:
     weights = _weights(case.instance)
     if weights is None:
         return Finding.undefined("weights are given per resource; envy compares users by one weight each")
+    if case.added_up:
+        return Finding.undefined(NOT_TOLD_APART)
     if len(weights) < 2:
         return Finding.vacuous("there is nobody to envy")
     worth = worth_of_bundles(case, weights, case.tasks)
@@ -176,8 +178,9 @@ def sharing_incentive(case: Case) -> Finding:
     if weights is None:
         return Finding.undefined("weights are given per resource; an equal part is by one weight a user")
     part = weights / weights.sum()
-    gamma = case.instance.gamma()
-    due = np.floor(part[:, None] * gamma * (1 + AUDIT)).sum(axis=1) if case.whole else part * gamma.sum(axis=1)
+    gamma, counts = case.instance.gamma(), case.instance.counts
+    due = part[:, None] * gamma
+    due = (counts * np.floor(due / counts * (1 + AUDIT)) if case.whole else due).sum(axis=1)
     due = np.minimum(due, case.instance.task_limits)
     able = case.alone > 0
     if not able.any():
@@ -191,16 +194,11 @@ def sharing_incentive(case: Case) -> Finding:
     return Finding.of_margin(float(slack[worst]), witness, "everyone runs at least what its part of every server would")
 
 
-_NOT_TOLD_APART = (
+NOT_TOLD_APART = (
     "whole tasks fit or not on single servers, and rows of identical ones are added up here; give servers one by one"
 )
 
 _BY_ROUNDING = "whole tasks that would be a gain need more than there is by rounding only; scale the data"
-
-
-def _added_up(case: Case) -> bool:
-    """Whether whole tasks run on rows of several servers, whose free room does not add up."""
-    return case.whole and bool((case.instance.counts > 1).any())
 
 
 def _weights(instance: Instance) -> np.ndarray | None:
@@ -208,17 +206,26 @@ def _weights(instance: Instance) -> np.ndarray | None:
 
 
 def worth_of_bundles(case: Case, weights: np.ndarray, tasks: np.ndarray) -> np.ndarray:
-    """Return how many of its tasks n could run with φ[n]/φ[m] times what ``tasks`` of m take, for all n, m; (N, N)."""
-    worth = np.minimum(_worth(case, weights, tasks), case.instance.task_limits[:, None])
-    return np.asarray(np.floor(worth * (1 + AUDIT)) if case.whole else worth)
+    """Return how many of its tasks n could run with φ[n]/φ[m] times what ``tasks`` of m take, for all n, m; (N, N).
+
+    Whole tasks are counted on each server by itself.
+    """
+    here, held, factor = _exchanged(case, weights, tasks)
+    if not case.whole:
+        return np.asarray(np.minimum(here @ held.T * factor, case.instance.task_limits[:, None]))
+    worth = np.zeros(factor.shape)
+    for i in np.flatnonzero(held.any(axis=0)):
+        worth += np.floor(np.outer(here[:, i], held[:, i]) * factor * (1 + AUDIT))
+    return np.minimum(worth, np.floor(case.instance.task_limits)[:, None])
 
 
-def _worth(case: Case, weights: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+def _exchanged(case: Case, weights: np.ndarray, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return three factors: on server i, what m has is worth [n,i]·[m,i]·[n,m] tasks of n."""
     instance, gamma = case.instance, case.instance.gamma()
     ratio = weights[:, None] / weights[None, :]
     if case.division == "tdm":
         time = np.divide(tasks, gamma, out=np.zeros_like(gamma), where=gamma > 0)
-        return np.asarray(gamma @ time.T * ratio)
+        return gamma, time, ratio
     exchange = np.full((len(weights), len(weights)), np.inf)  # tasks of n in one task's bundle of m
     for r in range(instance.demands.shape[1]):
         need = instance.demands[:, r]
@@ -230,7 +237,7 @@ def _worth(case: Case, weights: np.ndarray, tasks: np.ndarray) -> np.ndarray:
         scale = np.divide(usual, gamma, out=np.zeros_like(gamma), where=gamma > 0)
         where = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
         scaled = tasks * scale
-    return np.asarray(where @ scaled.T * exchange * ratio)
+    return where, scaled, exchange * ratio
 
 
 def _better(case: Case, tasks: np.ndarray) -> Allocation:

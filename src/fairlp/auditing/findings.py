@@ -95,6 +95,11 @@ class Case:
         return np.asarray(self.tasks.sum(axis=1))
 
     @property
+    def added_up(self) -> bool:
+        """Whether whole tasks run on rows of several servers: how many run on each of them is not known."""
+        return self.whole and bool((self.instance.counts > 1).any())
+
+    @property
     def alone(self) -> np.ndarray:
         """Tasks that each user could run with the whole cluster to itself, Σ_i γ[n,i]."""
         return np.asarray(self.instance.gamma().sum(axis=1))

@@ -37,6 +37,8 @@ def own_tasks(case: Case, user: int, claimed: np.ndarray, given: np.ndarray) -> 
         alone = tasks_alone(np.stack([true, claimed]), instance.capacities)
         heavier = np.divide(alone[1], alone[0], out=np.zeros(len(given)), where=alone[0] > 0)
         use = np.ones(len(given)) if case.division == "tdm" else use * heavier
+    if case.added_up:  # what one claimed task is given holds as many on any of the servers of a row
+        use = np.floor(use * (1 + AUDIT))
     own = np.where(instance.gamma()[user] > 0, given * use, 0.0)
     if case.whole:
         own = np.floor(own * (1 + AUDIT))

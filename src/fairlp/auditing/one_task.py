@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .basics import worth_of_bundles
+from .basics import NOT_TOLD_APART, worth_of_bundles
 from .findings import Case, Finding, amount
 
 _DIVISIBLE = "tasks may be divided here, and this is about whole ones"
@@ -33,6 +33,8 @@ def _envy(case: Case, own: int, others: int) -> Finding:
         return Finding.undefined(_DIVISIBLE)
     if instance.weights.ndim == 2:
         return Finding.undefined("weights are given per resource; envy compares users by one weight each")
+    if case.added_up:
+        return Finding.undefined(NOT_TOLD_APART)
     if others and case.tasks.shape[1] > 1:
         return Finding.undefined(_SEVERAL)
     if len(case.tasks) < 2:

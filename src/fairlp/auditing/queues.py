@@ -13,7 +13,7 @@ from ..formulations.region import able_users
 from ..models.instances.queues import Queues
 from ..models.trees.guarantees import floors
 from ..tolerances import AUDIT
-from .basics import worth_of_bundles
+from .basics import NOT_TOLD_APART, worth_of_bundles
 from .findings import Case, Finding, amount
 from .lying import in_words, may_claim, nearby, none_found, own_tasks
 
@@ -128,6 +128,8 @@ def envy_free_within(case: Case, queues: Queues) -> Finding:
     np.fill_diagonal(same, False)
     if not same.any():
         return Finding.vacuous("no queue has two users")
+    if case.added_up:
+        return Finding.undefined(NOT_TOLD_APART)
     worth = worth_of_bundles(case, case.instance.user_weights, case.tasks)
     alone = np.where(case.alone > 0, case.alone, 1.0)
     slack = np.where(same, (case.totals[:, None] - worth) / alone[:, None], np.inf)
