@@ -1,9 +1,9 @@
 """Max-min fairness over a feasible region as a linear program: one formulation for every Γ.
 
 Each function returns the first round of the leximin: maximise the smallest level t. The rounds that follow
-(:mod:`fairlp.solvers.leximin.rounds`) change bounds and coefficients of this same model. The rows ``fairness`` are
-inequalities, which have the same optimum as the papers' equalities and stay right when a user cannot follow the others
-(zero demands, task limits, placement constraints).
+(:mod:`fairlp.solvers.leximin.rounds`) change bounds and coefficients of this same model. The rows ``fairness``, its
+levels, are inequalities, which have the same optimum as the papers' equalities and stay right when a user cannot follow
+the others (zero demands, task limits, placement constraints).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def drf(instance: Instance, count: str = "total") -> Model:
     model.constraint("capacity", (d * x).sum(n) <= c)
     able = where_able(model, instance)
     risen = limited(model, instance, x, due * t, able, count=count)
-    model.constraint("fairness", x >= risen, where=able)
+    fairness = model.constraint("fairness", x >= risen, where=able)
     task_limits(model, instance, x, LIMIT)
     model.define("tasks", x)
-    model.maximize(t)
+    model.leximin(fairness, t)
     return model
 
 
@@ -54,11 +54,11 @@ def edrf(instance: Instance, count: str = "total") -> Model:
     model.constraint("capacity", (d * s).sum(n) <= 1)
     able = where_able(model, instance)
     risen = limited(model, instance, s, t, able, unit=scale, count=count)
-    model.constraint("fairness", s >= risen, where=able)
+    fairness = model.constraint("fairness", s >= risen, where=able)
     task_limits(model, instance, s, LIMIT, unit=scale)
     model.define("tasks", gamma * s)
     model.define("capacity_unit", c)
-    model.maximize(t)
+    model.leximin(fairness, t)
     return model
 
 
@@ -96,11 +96,11 @@ def in_global_shares(
     model.constraint("capacity", (d * g).sum(n) <= c)
     able = where_able(model, instance)
     risen = limited(model, instance, g.sum(i), phi * t, able, unit=alone, count=count)
-    model.constraint("fairness", g.sum(i) >= risen, where=able)
+    fairness = model.constraint("fairness", g.sum(i) >= risen, where=able)
     task_limits(model, instance, g.sum(i), LIMIT, unit=alone)
     model.define("tasks", gamma * g)
     model.define("capacity_unit", pool)
-    model.maximize(t)
+    model.leximin(fairness, t)
     return model
 
 
@@ -172,10 +172,10 @@ def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meani
     model.constraint("capacity", (d * x).sum(n) <= c)
     able = where_able(model, instance)
     risen = limited(model, instance, x.sum(i), due * t, able, count=count)
-    model.constraint("fairness", x.sum(i) >= risen, where=able)
+    fairness = model.constraint("fairness", x.sum(i) >= risen, where=able)
     task_limits(model, instance, x.sum(i), LIMIT)
     model.define("tasks", x)
-    model.maximize(t)
+    model.leximin(fairness, t)
     return model
 
 

@@ -78,10 +78,10 @@ def whole_tasks(
         last[-1] = highest
         big = model.parameter("M", (k, n), last, "largest share that anyone can reach, at the last level")
         model.constraint("fairness", ds * x + highest >= t + (big * y).sum(k), where=able & reachable[-1])
+        model.maximize(t)
     else:
-        model.constraint("fairness", ds * x >= t, where=able)
+        model.leximin(model.constraint("fairness", ds * x >= t, where=able), t)
     model.define("tasks", x)
-    model.maximize(t)
     return model
 
 

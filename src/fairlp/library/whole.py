@@ -90,7 +90,7 @@ def whole_tasks_on_servers(instance: Instance) -> Model:
     x = model.variable("x", n, i, upper=most, integer=True, doc="whole tasks of n on i")
     t = model.variable("t", doc="smallest weighted global dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x.sum(i) >= level * t)
+    fairness = model.constraint("fairness", x.sum(i) >= level * t)
     model.define("tasks", x)
-    model.maximize(t)
+    model.leximin(fairness, t)
     return model

@@ -183,10 +183,9 @@ def mechanism(
     ...     d = model.parameter("d", (n, r), instance.demands)
     ...     c = model.parameter("c", (r,), instance.pool)
     ...     memory = model.parameter("m", (n,), instance.demands[:, -1] / instance.pool[-1])
-    ...     x, t = model.variable("x", n), model.variable("t")
+    ...     x = model.variable("x", n)
     ...     model.constraint("capacity", (d * x).sum(n) <= c)
-    ...     model.constraint("fairness", memory * x >= t)
-    ...     model.maximize(t)
+    ...     fairness = model.leximin(memory * x)
     ...     model.define("tasks", x)
     ...     return model
     >>> instance = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])

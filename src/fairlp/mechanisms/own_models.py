@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..models.programs.solution import Solution
 
 #: What the parts of a formulation are called.
-TASKS, LEVEL, FAIRNESS, CAPACITY = "tasks", "t", "fairness", "capacity"
+TASKS, CAPACITY = "tasks", "capacity"
 
 
 def solve_model(asked: Asked) -> Tasks:
@@ -28,8 +28,8 @@ def solve_model(asked: Asked) -> Tasks:
     with asked.phase("build"):
         model = formulation(asked.instance)
         require_tasks(model, asked.instance, asked.mechanism.name)
-    if is_leximin(model):
-        answer = leximin(model, FAIRNESS, solver=asked.solver, **asked.options)
+    if model.levels is not None:
+        answer = leximin(model, solver=asked.solver, **asked.options)
         tasks = tasks_at(model, answer.x, asked.instance)
         return Tasks(
             within_capacity(asked.instance, tasks),
@@ -50,11 +50,6 @@ def solve_model(asked: Asked) -> Tasks:
     )
 
 
-def is_leximin(model: Model) -> bool:
-    """Whether the model maximises t and has rows ``fairness``."""
-    return FAIRNESS in model.constraints and LEVEL in model.variables and str(model.objective) == LEVEL
-
-
 def require_tasks(model: Model, instance: Instance, name: str) -> None:
     """Raise unless the model says what its tasks are, over users and servers."""
     if TASKS not in model.definitions:
@@ -64,7 +59,8 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
         )
     if model.objective is None:
         raise ModelError(
-            f"the formulation of {name!r} does not say what is best; add model.maximize(…) or model.minimize(…)"
+            f"the formulation of {name!r} does not say what is best; add model.maximize(…), model.minimize(…), or "
+            "model.leximin(…)"
         )
     indices = model.definitions[TASKS].indices
     sizes = [len(index) for index in indices]

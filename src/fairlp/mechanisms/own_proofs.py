@@ -10,7 +10,7 @@ from ..models.programs.proof import NO_PROOF
 from ..solvers.leximin.of_model import leximin
 from ..tolerances import AGREEMENT
 from .allocation import Allocation
-from .own_models import is_leximin, tasks_at
+from .own_models import tasks_at
 from .table import find
 from .validation import Check, agreement, differences
 
@@ -29,7 +29,7 @@ def prove(allocation: Allocation, exact: bool = False) -> Verdict:
         raise NotDefinedError(f"{allocation.mechanism!r} is a procedure: nothing says what it ought to be")
     instance = allocation.instance
     model = row.formulation(instance)
-    if is_leximin(model):
+    if model.levels is not None:
         answer = leximin(model)
         verdict = answer.certify(exact=exact)
         x = answer.x
@@ -48,7 +48,7 @@ def prove(allocation: Allocation, exact: bool = False) -> Verdict:
     worst = int(difference.argmax())
     if difference[worst] > AGREEMENT:
         wrong = f"user {instance.users[worst]!r} has {ours[worst]:.12g} tasks, and an optimum {expected[worst]:.12g}"
-        more = "" if is_leximin(model) else "; other totals may be as good"
+        more = "" if model.levels is not None else "; other totals may be as good"
         return Verdict(False, f"{wrong} ({verdict.message}){more}", float(difference[worst]), verdict.levels)
     message = f"optimal, proved: {verdict.message}"
     return Verdict(True, message, float(difference[worst]), verdict.levels, proof=verdict.proof)
@@ -63,7 +63,7 @@ def compare_methods(check: Check) -> pd.DataFrame:
     for method in row.methods[:-1]:
         if method.is_exact_for(instance):
             runs[method.name] = check.allocate(method=method.name)
-    if row.formulation is not None and is_leximin(row.formulation(instance)):
+    if row.formulation is not None and row.formulation(instance).levels is not None:
         other = _SECOND.get(check.solver, "highs")
         again = Check(instance, row, other, {})
         runs[f"{first.name}, {other}"] = again.allocate(method=first.name)

@@ -32,8 +32,7 @@ def formulation(instance):
     d, c = model.parameter("d", (n, r), instance.demands), model.parameter("c", (i, r), instance.capacities)
     x, t = model.variable("x", n, i), model.variable("t")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x.sum(i) >= t)
-    model.maximize(t)
+    model.leximin(model.constraint("fairness", x.sum(i) >= t), t)
     model.define("tasks", x)
     return model
 

@@ -61,7 +61,9 @@ def test_constraints_as_levels(minimise):
     if minimise:
         built.objective.deactivate()
         built.least = pyo.Objective(expr=3 - 2 * built.component("t"))
-    whole = fairlp.leximin(built)
+    with pytest.raises(ModelError, match="ConcreteModel does not say what its levels are"):
+        fairlp.leximin(built)
+    whole = fairlp.leximin(built, "fairness")
     np.testing.assert_allclose(whole.levels, expected.levels, rtol=AGREEMENT)
     assert whole.levels.index.tolist() == expected.levels.index.tolist()
     np.testing.assert_allclose(whole.prices["capacity"], expected.prices["capacity"], atol=AGREEMENT)

@@ -321,6 +321,7 @@ def compile_model(model: Model) -> Program:
         columns=tuple(columns),
         logs=logs,
         source=model.source,
+        levels=model.levels or "",
     )
 
 

@@ -250,6 +250,67 @@ class Declarations(Tables):
         """
         self._optimise("min", objective)
 
+    def leximin(
+        self, levels: Expression | Constraint, lowest: Variable | None = None, *, where: Any = None
+    ) -> Constraint:
+        """Say what the levels are: the lowest is maximised, then the next, and so on (:func:`fairlp.leximin`).
+
+        Solved or written to a file as it is, the model is the first round: it maximises the lowest level.
+
+        Parameters
+        ----------
+        levels : Expression or Constraint
+            Linear, with an index: its elements are the levels, and the model gets a variable t and rows
+            ``levels ≥ t``. Or such rows, ``… ≥ w·t``, which the model has already, with their t.
+        lowest : Variable, optional
+            The t of rows.
+        where : array_like of bool or Subset, optional
+            Of an expression: only these elements are levels.
+
+        Returns
+        -------
+        Constraint
+            The rows.
+
+        Raises
+        ------
+        ModelError
+            For an expression without an index or without variables, or rows without their t.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model, leximin
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("cake", indices=(n,))
+        >>> x = model.variable("x", n, upper=[1, 9])
+        >>> cake = model.constraint("cake", x.sum(n) <= 4)
+        >>> model.leximin(x + 0)
+        <Constraint levels: x[n] + 0 ≥ t ∀ n: 2 rows>
+        >>> leximin(model).levels.to_dict()
+        {'ann': 1.0, 'bob': 3.0}
+        """
+        if isinstance(levels, Constraint):
+            rows, t = self._constraints.get(levels.name), lowest
+            if rows is not levels or t is None or t.indices:
+                raise ModelError(
+                    f"the levels of model {self.name!r} are rows of its own, given with the variable t of … ≥ w·t"
+                )
+        else:
+            formula = as_expression(levels)
+            if not formula.indices or formula.degree != 1:
+                raise ModelError(f"levels {formula} are expected to be linear in the variables, and to have an index")
+            t = self.variable(self._unused("t"), lower=None, doc="lowest level")
+            rows = self.constraint(self._unused("levels"), formula >= t, where=where)
+        self.maximize(t)
+        self._levels = rows.name
+        return rows
+
+    def _unused(self, name: str) -> str:
+        """Return a name that nothing has."""
+        while any(name in table for table in (self._parameters, self._variables, self._subsets, self._constraints)):
+            name += "_"
+        return name
+
     def _optimise(self, sense: Sense, objective: Any) -> None:
         expression = as_expression(objective)
         if expression.indices:
@@ -258,7 +319,7 @@ class Declarations(Tables):
                 f"{expression.indices[0].symbol!r}; sum over it"
             )
         check_own(self, "the objective", expression)
-        self._sense, self._objective = sense, expression
+        self._sense, self._objective, self._levels = sense, expression, None
         self.changed()
 
     def _register(self, name: str, indices: tuple[Index, ...]) -> None:

@@ -97,7 +97,7 @@ def copied(model: Model) -> Model:
         relation = mapped_relation(row.relation, leaves)
         made._constraints[name] = Constraint(name, relation, row.over, row.where, row.doc, made)
     made._definitions.update({name: mapped(node, leaves) for name, node in model.definitions.items()})
-    made._sense = model.sense
+    made._sense, made._levels = model.sense, model._levels
     made._objective = None if model.objective is None else mapped(model.objective, leaves)
     made._program, made._stale = model._program, set(model._stale)
     return made

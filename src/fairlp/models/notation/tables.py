@@ -31,6 +31,7 @@ class Tables:
         self._definitions: dict[str, Expression] = {}
         self._objective: Expression | None = None
         self._sense: Sense = "min"
+        self._levels: str | None = None
         #: What was compiled last, and the parameters and variables that were set since then.
         self._program: Program | None = None
         self._stale: set[str] = set()
@@ -124,6 +125,11 @@ class Tables:
     def objective(self) -> Expression | None:
         """What is maximised or minimised."""
         return self._objective
+
+    @property
+    def levels(self) -> str | None:
+        """Name of the constraints that say what the levels of a leximin are; None where the objective is all."""
+        return self._levels if self._levels in self._constraints else None
 
     @property
     def sense(self) -> Sense:

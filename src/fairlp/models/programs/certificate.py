@@ -158,7 +158,7 @@ def certify(
         return Certificate(np.inf, np.inf)
     magnitude = abs(program.A)
     rhs = _finite_size(program.row_lower, program.row_upper)
-    reach = np.maximum(abs(x), _reach(magnitude, rhs))
+    reach = np.maximum(abs(x), reach_of(program))
     activity, size = program.A @ x, np.maximum(magnitude @ np.maximum(abs(x), NEGLIGIBLE * reach), rhs)
     primal = max(
         _violation(activity, size, program.row_lower, program.row_upper),
@@ -198,8 +198,8 @@ def certify(
     primal_value, dual_value = float(sign * cost @ x), float(row_part.sum() + column_part.sum())
     slack = np.minimum(abs(activity - program.row_lower), abs(program.row_upper - activity))
     complementarity = float((abs(y) * np.where(np.isfinite(slack), slack, 0.0)).max(initial=0.0))
-    upper = np.where(np.isfinite(program.col_upper), abs(program.col_upper), 0.0)
-    noise = ROUNDING * float(terms @ np.maximum(upper, abs(x)) + abs(row_part).sum())
+    ends = np.maximum(_finite_size(program.col_lower, program.col_upper), abs(x))
+    noise = ROUNDING * float(terms @ ends + abs(row_part).sum())
     apart = abs(primal_value - dual_value)
     total = max(total, abs(dual_value))  # not the dual's own terms: those can cancel each other and be of any size
     if apart <= noise and total <= noise:  # nothing but the rounding of reduced costs, at an optimum of 0
@@ -282,6 +282,17 @@ def _reach(magnitude: csc_array[Any], rhs: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(reach), reach, 0.0)
 
 
+def reach_of(program: Program) -> np.ndarray:
+    """Return how large each variable could be by its bounds and the tightest row with a nonzero side; O(nonzeros).
+
+    0 where nothing says so.
+    """
+    by_rows = _reach(abs(program.A), _finite_size(program.row_lower, program.row_upper))
+    by_bounds = _finite_size(program.col_lower, program.col_upper)
+    both = (by_rows > 0) & (by_bounds > 0)
+    return np.asarray(np.where(both, np.minimum(by_rows, by_bounds), np.maximum(by_rows, by_bounds)))
+
+
 def _violation(value: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
     """Return the largest violation of ``lower <= value <= upper`` relative to the terms and the bound."""
     worst = 0.0
@@ -320,7 +331,7 @@ def _implied_reach(program: Program) -> np.ndarray:
         np.maximum.at(low, column, np.where(a > 0, above, below))
         if np.isinf(low).sum() + np.isinf(high).sum() == before:
             break
-    return np.maximum(abs(low), abs(high))
+    return np.asarray(np.maximum(abs(low), abs(high)))
 
 
 #: Passes of bounds through rows: shares bound a level, which bounds what is made of it.
@@ -333,7 +344,7 @@ def _sum_of_others(values: np.ndarray, row: np.ndarray, rows: int) -> np.ndarray
     finite = np.where(endless, 0.0, values)
     sums, counts = np.bincount(row, finite, rows), np.bincount(row, endless, rows)
     worst = values[endless][0] if endless.any() else 0.0  # all ends of one side are of one sign
-    return np.where(counts[row] > endless, worst, sums[row] - finite)
+    return np.asarray(np.where(counts[row] > endless, worst, sums[row] - finite))
 
 
 def _bound_for(price: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

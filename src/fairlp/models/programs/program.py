@@ -178,6 +178,7 @@ class Program:
     columns: tuple[Block, ...]
     logs: LogTerms | None = None
     source: str = ""
+    levels: str = ""
 
     def __post_init__(self) -> None:
         rows, columns = self.A.shape
@@ -234,6 +235,26 @@ class Program:
             For a name that there is not.
         """
         return _block(self.rows, name, f"constraint of program {self.name!r}")
+
+    def leximin(self) -> tuple[Block, int]:
+        """Return the rows … ≥ w·t that say what the levels of a leximin are, and the column t that is maximised.
+
+        Returns
+        -------
+        tuple of (Block, int)
+
+        Raises
+        ------
+        ModelError
+            Where the model does not say what its levels are.
+        """
+        if not self.levels:
+            raise ModelError(
+                f"model {self.name!r} does not say what its levels are; say so with model.leximin(expression), or give "
+                "them as levels="
+            )
+        (t,) = np.flatnonzero(self.c)
+        return self.row_block(self.levels), int(t)
 
     def column_block(self, name: str) -> Block:
         """Return the column block of that name.

@@ -82,10 +82,9 @@ class Climb(Floored):
     """The rounds: ``stretch.has`` is what everybody has at the end, ``last`` a point of the program that gives it."""
 
     def __init__(self, session: Session, program: Program, rates: Rates, first: Stretch, has_duals: bool) -> None:
-        fairness = program.row_block("fairness")
+        fairness, self.t = program.leximin()
         super().__init__(session, np.arange(fairness.start, fairness.stop), has_duals)
         self.users = np.arange(len(fairness)) if fairness.positions is None else fairness.positions
-        self.t = program.column_block("t").start
         self.rates, self.stretch = rates, first
         column = program.A[:, [self.t]].toarray()[self.rows, 0]
         self.unit = -column / first.rate[self.users]  # of a row, for one task

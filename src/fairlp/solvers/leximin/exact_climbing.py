@@ -39,7 +39,7 @@ def exact_climb(
     ----------
     instance : Instance
     formulation : callable
-        Instance → Model in tasks, with rows ``fairness`` and column ``t``.
+        Instance → Model in tasks that says its levels, by user.
     rates : callable
         Active users → tasks of each at level 1.
     kept, base : ndarray, shape (N,)
@@ -48,10 +48,10 @@ def exact_climb(
     small, servers = merge_servers(instance)
     model = formulation(small)
     program = model.compile()
-    fairness = program.row_block("fairness")
+    fairness, t = program.leximin()
     who = range(len(fairness)) if fairness.positions is None else [int(n) for n in fairness.positions]
     row = {n: fairness.start + k for k, n in enumerate(who)}
-    climb = ExactClimb(program, row, rates, kept, base)
+    climb = ExactClimb(program, row, t, rates, kept, base)
     levels: list[Fraction | None] = [None] * len(instance.users)
     nothing = np.zeros((len(instance.users), len(instance.servers)))
     if not row:
@@ -73,11 +73,10 @@ class ExactClimb:
     """The rounds: ``has`` is what everybody has at the end, ``x`` a point of the program that gives it."""
 
     def __init__(
-        self, program: Program, row: dict[int, int], rates: ExactRates, kept: np.ndarray, base: np.ndarray
+        self, program: Program, row: dict[int, int], t: int, rates: ExactRates, kept: np.ndarray, base: np.ndarray
     ) -> None:
-        self.program, self.row, self.rates = program, row, rates
+        self.program, self.row, self.t, self.rates = program, row, t, rates
         self.by_row = program.A.tocsr()
-        self.t = program.column_block("t").start
         way = 1 - Fraction(ROUNDING)  # guarantees in tasks are rounded, and the last digit may not fit
         self.kept = {n: Fraction(float(kept[n])) for n in row}
         self.has = {n: self.kept[n] * way for n in row}

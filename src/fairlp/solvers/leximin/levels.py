@@ -48,6 +48,13 @@ class Levels:
         rest[self.t] = 0.0
         return np.asarray((self.program.A @ rest - self.program.row_lower)[self.places] / self.weights)
 
+    def terms(self, x: np.ndarray) -> np.ndarray:
+        """Return the sizes of the numbers that each level is made of at a point of such sizes."""
+        rest = x.copy()
+        rest[self.t] = 0.0
+        sizes = abs(self.program.A) @ rest + abs(self.program.row_lower)
+        return np.asarray(sizes[self.places] / self.weights)
+
     def labelled(self, values: Sequence[Any] | np.ndarray) -> pd.Series[Any]:
         """Return one value a level, by its labels."""
         labels = list(self.block.labels())

@@ -40,9 +40,10 @@ def leximin(
     ----------
     instance : Instance
     formulation : callable
-        Instance → Model with variable ``t``, rows ``fairness`` (users) and ``capacity``, definition ``tasks``.
+        Instance → Model that says its levels, by user (:meth:`.Model.leximin`), with rows ``capacity`` and the
+        definition ``tasks``.
     entitled : callable
-        Instance → tasks at level 1, φ[n]·Γ[n], shape (N,): what the rows ``fairness`` give a user at t = 1. It is also
+        Instance → tasks at level 1, φ[n]·Γ[n], shape (N,): what the rows of levels give a user at t = 1. It is also
         asked of the merged instance, with weights of 1.
     solver : str
     merge : bool
@@ -117,9 +118,8 @@ def _piece(
     program = model.compile()
     begin = perf_counter()
     session, has_duals = opened(program, solver, options)
-    block = program.row_block("fairness")
-    rows, t = np.arange(block.start, block.stop), program.column_block("t").start
-    rounds = Rounds(session, rows, t, members, small.weights, has_duals)
+    block, t = program.leximin()
+    rounds = Rounds(session, np.arange(block.start, block.stop), t, members, small.weights, has_duals)
     rounds.run()
     assert rounds.last is not None
     grouped = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)

@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ...errors import NoSolutionError, UnsupportedError
+from ...errors import ModelError, NoSolutionError, UnsupportedError
 from ...models.notation.expressions import Expression
 from ...models.notation.model import Model
 from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.backends import backend as find_backend
-from ...models.programs.certificate import Verdict
+from ...models.programs.certificate import Verdict, certify, reach_of
 from ...models.programs.program import Program
 from ...models.programs.solution import Backend, Capability, Options, Solution, Termination
 from ...models.programs.views import BlockView
-from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, SAME_LEVEL
+from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING, SAME_LEVEL, UNCERTAIN
 from .exact import ExactRounds
 from .levels import Levels, by_expression, by_names, by_rows
 from .ordered import ordered_outcomes
@@ -108,21 +108,45 @@ class LeximinSolution:
         UnsupportedError
             Exact, and the model has integers.
         """
-        if self.problem.program.is_mip:
-            if exact:
-                raise UnsupportedError("a leximin of integers has no proof in rationals here; compare with enumeration")
-            return Verdict(False, f"not proved: {_INTEGER}")
+        problem = self.problem
+        if problem.program.is_mip and exact:
+            raise UnsupportedError("a leximin of integers has no proof in rationals here; compare with enumeration")
+        wrong = self._wrong_point()
+        if wrong or problem.program.is_mip:
+            return Verdict(False, wrong or f"not proved: {_INTEGER}")
         if exact:
-            found = ExactRounds(self.problem.program, self.problem.places, self.problem.t).run()
+            found = ExactRounds(problem.program, problem.places, problem.t).run()
             if not found.proved:
                 return found
             return self._agreement(np.array([float(level) for level in found.levels if level is not None]), found)
-        rows = self.problem.program.A.tolil(copy=True)
-        rows[self.problem.places, self.problem.t] = 0.0
+        rows = problem.program.A.tolil(copy=True)
+        rows[problem.places, problem.t] = 0.0
         without_t = sp.csc_array(rows)
         without_t.eliminate_zeros()
         reached = np.array([self._most(k, without_t, solver) for k in range(len(self.levels))])
         return self._agreement(reached, Verdict(True, "one program a level"))
+
+    def _wrong_point(self) -> str:
+        """Return why the point does not have the levels that are shown; empty where it has."""
+        problem, mine = self.problem, self.levels.to_numpy(dtype=float)
+        if not np.isfinite(mine).all() or self.x.shape != (problem.program.n_columns,):
+            return "not proved: levels or the point are not numbers of the model"
+        x = self.x.copy()
+        x[problem.t] = mine.min(initial=np.inf)
+        certificate = certify(problem.program, x)
+        if not certificate.is_feasible:
+            return f"not the leximin: the point is not feasible: {certificate}"
+        short = mine - problem.of(x)
+        worst = int((short - self._rounding()).argmax())
+        if short[worst] > self._rounding()[worst] + AGREEMENT * abs(mine[worst]):
+            label = self.levels.index[worst]
+            return f"not the leximin: the point has {short[worst]:.3g} less than the level of {label!r}"
+        return ""
+
+    def _rounding(self) -> np.ndarray:
+        """Return what the rounding of its terms may be of each level."""
+        problem = self.problem
+        return problem.terms(np.maximum(abs(self.x), reach_of(problem.program))) * ROUNDING
 
     def _most(self, k: int, rows: sp.csc_array[Any], solver: str) -> float:
         """Return how high a level goes while those that are no higher keep theirs, and nobody falls below it.
@@ -133,9 +157,12 @@ class LeximinSolution:
         place = problem.places[k]
         cost = rows[[place]].toarray()[0] / problem.weights[k]
         for less in (0.0, LEVEL_ROUNDING):  # levels are rounded: to the last digit all may be too much to ask
-            floors = np.minimum(mine, mine[k]) - less * abs(mine).max()
+            floors = np.minimum(mine, mine[k])
+            floors = floors - less * abs(floors) - (less / ROUNDING) * self._rounding()
             lower = problem.program.row_lower.copy()
             lower[problem.places] += floors * problem.weights
+            rounded = abs(lower[problem.places]) <= 2 * self._rounding() * problem.weights
+            lower[problem.places[rounded]] = 0.0
             lower[place] = -np.inf
             solution = problem.program.replace(A=rows, row_lower=lower, c=cost).solve(solver)
             if solution.status.is_optimal:
@@ -143,12 +170,13 @@ class LeximinSolution:
         return solution.require_optimal().objective - float(problem.program.row_lower[place] / problem.weights[k])
 
     def _agreement(self, expected: np.ndarray, how: Verdict) -> Verdict:
+        """Return the verdict on the levels beside those expected, each relative to itself, but for its rounding."""
         mine = self.levels.to_numpy(dtype=float)
-        size = max(float(abs(expected).max(initial=0.0)), float(abs(mine).max(initial=0.0)), np.finfo(float).tiny)
-        difference = abs(mine - expected) / size
+        size = np.maximum(np.maximum(abs(expected), abs(mine)), np.finfo(float).tiny)
+        difference = np.maximum(abs(mine - expected) - self._rounding(), 0.0) / size
         worst = int(difference.argmax())
         most = float(difference[worst])
-        if most > AGREEMENT:
+        if not most <= AGREEMENT:
             label = self.levels.index[worst]
             wrong = f"{label!r} has the level {mine[worst]:.12g}, and {expected[worst]:.12g} is right"
             return Verdict(False, f"not the leximin: {wrong} ({how.message})", most, how.levels)
@@ -161,7 +189,7 @@ class LeximinSolution:
 
 def leximin(
     model: Model | Program | Any,
-    levels: str | Sequence[str] | Expression | Any = "fairness",
+    levels: str | Sequence[str] | Expression | Any = None,
     *,
     weights: Any = None,
     solver: AnySolver = "highs",
@@ -174,9 +202,10 @@ def leximin(
     model : Model, Program, cvxpy.Problem or Pyomo model
         Ours, edited or your own; what another tool wrote as a file comes as a Program (:func:`fairlp.read_program`).
         CVXPY's and Pyomo's variables are given the values of the answer.
-    levels : str, sequence of str, Expression, or what CVXPY or Pyomo has for it
-        A block of rows ``… ≥ w·t`` where the model maximises t (the mechanisms call it ``fairness``), or an expression
-        with an index: its elements are the levels, and the model's own objective plays no part. Several names are those
+    levels : str, sequence of str, Expression, or what CVXPY or Pyomo has for it, optional
+        Where the model itself says what its levels are (:meth:`.Model.leximin`), nothing. Else a block of rows
+        ``… ≥ w·t`` where the model maximises t (the mechanisms call it ``fairness``), or an expression with an index:
+        its elements are the levels, and the model's own objective plays no part. Several names are those
         of single rows, as a file has them. Of a CVXPY problem: an affine expression, a list of them (numbered through,
         each in C order), or a dict by label. Of a Pyomo model: constraints ``… ≥ w·t``, or linear expressions (an
         indexed component, a list, or a dict by label). With expressions, the objective plays no part.
@@ -194,7 +223,8 @@ def leximin(
     Raises
     ------
     ModelError
-        When there is no such block, its rows are of another form, or the model is not linear.
+        When nothing says what the levels are, there is no such block, its rows are of another form, or the model is
+        not linear.
     NoSolutionError
         When the model is infeasible, or a level can be raised without end.
     SolverError
@@ -229,6 +259,8 @@ def leximin(
 def _levels(model: Any, levels: Any, weights: Any) -> Levels:
     """Return the levels of a model of ours or of another tool, which is imported for its own models only."""
     tools = {base.__module__.partition(".")[0] for base in type(model).__mro__}
+    if levels is None and tools & {"cvxpy", "pyomo"}:
+        raise ModelError(f"a {type(model).__name__} does not say what its levels are; give them as levels=")
     if "cvxpy" in tools:
         from .of_cvxpy import by_cvxpy
 
@@ -237,6 +269,9 @@ def _levels(model: Any, levels: Any, weights: Any) -> Levels:
         from .of_pyomo import by_pyomo
 
         return by_pyomo(model, levels, weights)
+    if levels is None:
+        program = model.compile() if isinstance(model, Model) else model
+        return by_rows(program, program.leximin()[0].name, weights)
     if isinstance(levels, str):
         return by_rows(model, levels, weights)
     if isinstance(levels, list | tuple) and all(isinstance(name, str) for name in levels):
@@ -274,11 +309,19 @@ def _solved(problem: Levels, solver: AnySolver, options: dict[str, Any]) -> Lexi
         _table(problem, history),
         name,
         rounds.gap if has_duals else None,
-        "" if has_duals else _NO_DUALS,
+        _unproved(rounds, shift) if has_duals else _NO_DUALS,
         rounds.last,
         problem,
         rounds.priced if has_duals else None,
     )
+
+
+def _unproved(rounds: Rounds, shift: float) -> str:
+    """Return by how much of themselves levels may be off, where that is more than the rounding of an answer."""
+    most = rounds.errors.largest(shift)
+    if most <= UNCERTAIN:
+        return ""
+    return f"levels may be off by {most:.1e} of themselves; certify(exact=True) proves them in rationals"
 
 
 def _shift(problem: Levels, backend: Backend, options: Options) -> float:
@@ -297,10 +340,9 @@ def _shift(problem: Levels, backend: Backend, options: Options) -> float:
         )
     x = solution.require_optimal().x
     assert x is not None
-    terms = abs(x)
-    terms[problem.t] = 0.0
-    size = (abs(problem.program.A) @ terms + abs(problem.program.row_lower))[problem.places] / problem.weights
-    largest = float(size.max())
+    size, level = problem.terms(abs(x)), problem.of(x)
+    # what the other levels are made of matters in their rounds only
+    largest = float(size[level <= level.min() + SAME_LEVEL * size].max())
     if x[problem.t] > NEGLIGIBLE * largest:
         return 0.0
     return float(2.0 ** np.ceil(np.log2(largest) + 1)) if largest > 0 else 1.0
@@ -325,7 +367,7 @@ def _unshifted(level: float, shift: float) -> float:
 def _by_value(levels: np.ndarray) -> list[tuple[float, np.ndarray]]:
     """Return the positions that have each level (but for rounding), from the lowest."""
     order = np.argsort(levels, kind="stable")
-    steps = np.diff(levels[order]) > SAME_LEVEL * abs(levels).max(initial=0.0)
+    steps = np.diff(levels[order]) > SAME_LEVEL * abs(levels[order][1:])
     return [(float(levels[part].max()), np.sort(part)) for part in np.split(order, np.flatnonzero(steps) + 1)]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...models.programs.solution import Solution
-from ...tolerances import ROUNDING
+from ...tolerances import LEVEL_ROUNDING, ROUNDING
 
 
 class Propagation:
@@ -35,8 +35,8 @@ class Propagation:
         """Put down who stopped at the level of the last round."""
         self.round[members] = len(self.levels) - 1
 
-    def largest(self) -> float:
-        """Return by what part of itself a level may be off, to first order, at most."""
+    def largest(self, shift: float = 0.0) -> float:
+        """Return by what part of itself a level may be off, to first order, at most; levels were raised by a shift."""
         from scipy.linalg import solve_triangular
 
         count = len(self.levels)
@@ -47,8 +47,8 @@ class Propagation:
             matrix[k, :k] = row[:k]
         with np.errstate(over="ignore", invalid="ignore"):
             moved = abs(solve_triangular(matrix, np.eye(count), lower=True, check_finite=False)) @ np.array(self.own)
-        levels = np.array(self.levels)
-        found = np.divide(moved, levels, out=np.zeros(count), where=levels > 0).max()
+        levels = abs(np.array(self.levels) - shift)
+        found = np.divide(moved, levels, out=np.zeros(count), where=levels > LEVEL_ROUNDING * shift).max()
         return float(found) if np.isfinite(found) else 1.0
 
 

@@ -262,9 +262,10 @@ class Rounds(Floored):
             cost[self.t] = 0.0
             self.session.change(costs=cost)
             solution = self.solve()
+            assert solution.x is not None
             gain = (rows @ solution.x - self.session.program.row_lower[self.rows]) / self.full
-            gain = gain[waiting]
-            raised = gain > self.same * max(level, float(gain.max()))
+            # a gain is told from rounding by what its own row is made of: others may be of any size
+            raised = (gain > self.same * (abs(rows) @ abs(solution.x)) / self.full)[waiting]
             if not raised.any():
                 break
             waiting = waiting[~raised]
