@@ -48,7 +48,7 @@ def main() -> None:
             said = ""
             broken = 0
             if promised:
-                audited, broken = count_broken(name, wanted, given.audits, given.seed)
+                audited, broken, *_ = count_broken(name, wanted, given.audits, given.seed)
                 said = f"promised; {audited} audited, {broken} broken"
             if not promised or broken:
                 tries = given.tries // (5 if wanted == "strategy-proof" else 1)

@@ -29,9 +29,9 @@ def test_a_search_of_one_lie_has_none_to_tell():
 
 
 def test_instances_on_which_the_solver_fails_do_not_count(monkeypatch):
-    assert promises.count_broken("drf", "Pareto-optimal", 2, 0) == (2, 0)
+    assert promises.count_broken("drf", "Pareto-optimal", 2, 0)[:2] == (2, 0)
     monkeypatch.setattr(promises, "allocate", fails)
-    assert promises.count_broken("drf", "Pareto-optimal", 2, 0) == (0, 0)
+    assert promises.count_broken("drf", "Pareto-optimal", 2, 0)[:2] == (0, 0)
 
 
 def test_a_counterexample_is_none_where_the_solver_fails(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from fairlp import Instance
 from fairlp.auditing.claims import CONDITIONS, OUR_RESULTS, Claim, claims
 from fairlp.auditing.promises import COLUMNS, count_broken
 from fairlp.auditing.properties import DYNAMIC, PROPERTIES
-from fairlp.errors import UnknownNameError
+from fairlp.errors import FairlpWarning, InstanceError, UnknownNameError
 from fairlp.mechanisms.table import TABLE
 from profiles import many
 
@@ -130,7 +132,7 @@ def test_what_has_nothing_to_check_is_not_counted():
     found = fairlp.audit(two, fairlp.allocate(two, "drf"), ["bottleneck", "global bottleneck", "single-resource"])
     assert found.holds.tolist() == [None] * 3 and found.margin.isna().all()
     # it is about whole tasks, and there are none: nothing is audited, and nothing is said to be kept
-    assert count_broken("drf", "envy-free up to one own task", 1, 0) == (0, 0)
+    assert count_broken("drf", "envy-free up to one own task", 1, 0)[:2] == (0, 0)
 
 
 def test_one_user_who_arrives_shows_nothing():
@@ -178,3 +180,80 @@ def test_the_table_of_properties_lists_all_of_them():
     table = fairlp.properties()
     assert list(table.index) == [*PROPERTIES, *DYNAMIC] and set(COLUMNS) <= set(table.index)
     assert table.reruns[["strategy-proof", "strategy-proof at every step", "late arrival never pays"]].all()
+
+
+def needs_rates(instance):
+    return None if instance.rates is not None else "it divides time, and no rates are given"
+
+
+@pytest.fixture
+def equal_time():
+    """The same time on every server for everybody."""
+    declare = fairlp.mechanism("equal-time", promises=("envy-free", "sharing incentive"), domain=needs_rates)
+    return declare(lambda instance: instance.gamma() / len(instance.users))
+
+
+def rated(rng):
+    n, k = rng.integers(2, 4), rng.integers(1, 3)
+    return Instance.from_arrays(np.ones((n, 1)), np.ones((k, 1)), rates=rng.integers(1, 9, (n, k)))
+
+
+def test_a_promise_of_which_nothing_was_audited_does_not_stand(equal_time):
+    """Random instances have no rates: nothing is known of the promise, and that is what the table says."""
+    assert fairlp.promises(mechanisms=[equal_time]).standing.tolist() == ["stands", "stands"]
+    found = fairlp.promises(1, mechanisms=[equal_time])
+    assert found.audited.tolist() == [0, 0]
+    assert found.standing.tolist() == ["0 of 200 instances in its domain"] * 2
+    found = fairlp.promises(3, mechanisms=[equal_time], generator=rated)
+    assert found[["standing", "audited", "broken"]].to_numpy().tolist() == [["stands", 3, 0]] * 2
+    one = fairlp.promises(1, mechanisms=["drf"], generator=lambda rng: Instance.from_arrays([[1.0]], [[4.0]]))
+    assert one.standing["drf", "envy-free"] == "nothing to check on 200 of 200 instances in its domain"
+    with pytest.raises(InstanceError, match="expected an Instance"):
+        fairlp.promises(1, mechanisms=["drf"], generator=lambda rng: rng)
+
+
+def test_a_search_with_nothing_in_the_domain_says_so(equal_time):
+    with pytest.warns(FairlpWarning, match="0 of 50 instances were in the domain of 'equal-time'"):
+        assert fairlp.counterexample(equal_time, "Pareto-optimal", search=True, tries=50) is None
+    with pytest.warns(FairlpWarning, match="0 of 50 instances were in the domain"):
+        assert fairlp.counterexample("drf", "envy-free", search=True, tries=50, generator=rated) is None
+    found = fairlp.counterexample(equal_time, "strategy-proof", search=True, tries=5, generator=rated)
+    assert found is None
+
+
+def test_a_promise_that_audits_break_does_not_stand():
+    @fairlp.mechanism("first-come", promises=("envy-free", "Pareto-optimal"))
+    def first_come(instance):
+        return np.where(np.arange(len(instance.users))[:, None] == 0, instance.gamma(), 0.0)
+
+    found = fairlp.promises(5, mechanisms=[first_come])
+    assert (found.broken > 0).all() and set(found.standing) == {"broken by audits"}
+
+
+def slow(instance):
+    time.sleep(0.05)
+    return instance.gamma() / len(instance.users)
+
+
+def test_what_the_time_limit_left_out_is_said():
+    own = fairlp.mechanism("slow", promises=("envy-free", "sharing incentive"))(slow)
+    with pytest.warns(FairlpWarning, match=r"time limit of 0.3 s .* 2 of 2 promises .* fewer than 50 instances"):
+        found = fairlp.promises(50, mechanisms=[own], time_limit=0.3)
+    assert 0 < found.audited.iloc[0] < 50
+    assert found[["standing", "audited"]].to_numpy().tolist()[1] == ["not audited: the time was up", 0]
+    with pytest.warns(FairlpWarning, match=r"time limit of 0.3 s ended the search: looked at \d of 50 instances"):
+        assert fairlp.counterexample(own, "envy-free", search=True, tries=50, time_limit=0.3) is None
+    with pytest.warns(FairlpWarning, match="what was found could be simpler"):
+        found = fairlp.counterexample(own, "Pareto-optimal", search=True, time_limit=0.3)
+    assert found is not None
+    with pytest.raises(InstanceError, match="time_limit is 0; expected seconds above 0"):
+        fairlp.promises(1, time_limit=0)
+
+
+def test_progress_is_shown_where_it_is_asked_for(capsys):
+    fairlp.promises(2, mechanisms=["naive-drf"], progress=True)
+    fairlp.counterexample("drf", "envy-free", search=True, tries=3, progress=True)
+    shown = capsys.readouterr().err
+    assert "promises" in shown and "2/2" in shown and "search: envy-free" in shown and "3/3" in shown
+    fairlp.promises(1, mechanisms=["naive-drf"])
+    assert not capsys.readouterr().err

@@ -16,7 +16,7 @@ def table(*rows):
 KEPT = ("drf", "envy-free", True, "somebody", "", "stands", 9, 0)
 NOBODY = ("drf", "bottleneck", False, "", "", "not promised", 0, 0)
 REFUTED = ("tsf", "sharing incentive", True, "somebody, Table I", "", "refuted", 9, 2)
-UNDER = ("asset", "Pareto-optimal", True, "us", "all weights are equal", "stands under its condition", 9, 4)
+UNDER = ("asset", "Pareto-optimal", True, "us", "all weights are equal", "broken by audits", 9, 4)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ BEHIND = {
     "frontier": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
     "report": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
     "what_if": (inspect.signature(fairlp.allocate).parameters, {"instance", "mechanism"}),
-    "counterexample": ([one.name for one in fields(Search)], set()),
+    "counterexample": ([one.name for one in fields(Search) if one.init], set()),
 }
 #: An option that is repeated is in the singular, and ``--option`` is one of the options.
 SINGULAR = {
@@ -50,7 +50,8 @@ ONLY_IN_A_SHELL = {
     "audit": {"--mechanism", "--scheduler", "--divisible", *WAY},
     "report": {"--scheduler"},  # fairlp.snapshot
     "what_if": {"--scheduler"},
-    "counterexample": {"--no-shrink"},
+    "counterexample": {"--no-shrink", "--no-progress"},
+    "promises": {"--no-progress"},
     "reproduce": {"--write", "--scheduler", "--no-progress"},  # Reproduction.write; folder and backend "dask"
 }
 COMMANDS = ["allocate", "compare", "frontier", "validate", "audit", "report", "what_if", "promises", "counterexample"]
@@ -86,7 +87,8 @@ def test_what_a_function_takes_its_command_takes_and_the_other_way_round(name):
     options, arguments = of_the_command(name)
     python, extra = of_the_function(name), ONLY_IN_A_SHELL.get(name, set())
     assert extra <= options
-    typed = {flag.removeprefix("--") for flag in options - OUTPUT - OF_THE_SOLVER - extra} | arguments
+    hidden = OF_THE_SOLVER - {f"--{key}" for key in python}
+    typed = {flag.removeprefix("--") for flag in options - OUTPUT - hidden - extra} | arguments
     if name == "report":
         typed |= {"output"}
     assert typed == python - ONLY_IN_PYTHON.get(name, set())
@@ -136,3 +138,39 @@ def test_promises_says_of_a_refuted_one_that_it_is_broken_and_nothing_else():
     (row,) = [line for line in lines if line.startswith("tsf  ") and "sharing incentive" in line]
     assert "refuted" in row and "yes" not in row and "stands" not in row
     assert lines[-1].startswith("tsf breaks 'sharing incentive', promised by Khamse-Ashari et al.")
+
+
+RULES = """
+import fairlp
+
+
+def needs_rates(instance):
+    return None if instance.rates is not None else "no rates are given"
+
+
+@fairlp.mechanism("equal-time", promises=("envy-free",), domain=needs_rates)
+def equal_time(instance):
+    return instance.gamma() / len(instance.users)
+
+
+def rated(rng):
+    return fairlp.Instance.from_arrays([[1], [1]], [[1]], rates=rng.integers(1, 9, (2, 1)))
+"""
+
+
+def test_searches_take_a_generator_and_a_time_limit_and_say_what_was_in_the_domain(tmp_path):
+    rules = tmp_path / "timed_rules.py"
+    rules.write_text(RULES, encoding="utf-8")
+    own, drawn = f"{rules}:equal_time", f"{rules}:rated"
+
+    def standing(*how):
+        found = pd.read_csv(StringIO(run("promises", "-m", own, "--audits", "1", *how, "--csv").stdout))
+        return found["standing"].tolist()
+
+    assert standing() == ["0 of 200 instances in its domain"]
+    assert standing("--generator", drawn) == ["stands"]
+    search = ("counterexample", own, "envy-free", "--search", "--tries", "9")
+    assert "0 of 9 instances were in the domain" in run(*search, code=1).stderr
+    told = run(*search, "--generator", drawn, "--time-limit", "60", code=1)
+    assert "none found in 9 instances at most" in told.stdout and not told.stderr
+    assert "has no function 'drawn'" in run(*search, "--generator", f"{rules}:drawn", code=3).stderr

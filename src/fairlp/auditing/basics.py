@@ -216,7 +216,7 @@ def worth_of_bundles(case: Case, weights: np.ndarray, tasks: np.ndarray) -> np.n
     worth = np.zeros(factor.shape)
     for i in np.flatnonzero(held.any(axis=0)):
         worth += np.floor(np.outer(here[:, i], held[:, i]) * factor * (1 + AUDIT))
-    return np.minimum(worth, np.floor(case.instance.task_limits)[:, None])
+    return np.asarray(np.minimum(worth, np.floor(case.instance.task_limits)[:, None]))
 
 
 def _exchanged(case: Case, weights: np.ndarray, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

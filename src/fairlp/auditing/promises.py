@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,11 +17,12 @@ from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import TABLE
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.instance import Instance
+from ..progress import progress_bar
 from . import audit
 from .by_option import by_option, with_options
 from .claims import Claim, claims
 from .properties import DYNAMIC, PROPERTIES, known, table
-from .search import Search, random_instance
+from .search import Search
 
 #: the properties of the table, in its order
 COLUMNS = (
@@ -63,7 +64,15 @@ def properties() -> pd.DataFrame:
     return table()
 
 
-def promises(audits: int = 0, *, seed: int = 0, mechanisms: Sequence[str | Mechanism] | None = None) -> pd.DataFrame:
+def promises(
+    audits: int = 0,
+    *,
+    seed: int = 0,
+    mechanisms: Sequence[str | Mechanism] | None = None,
+    generator: Callable[[np.random.Generator], Instance] | None = None,
+    time_limit: float | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
     """Return which mechanism promises which property, and what shows it.
 
     Parameters
@@ -73,6 +82,12 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: Sequence[str | Mecha
     seed : int
     mechanisms : sequence of (str or Mechanism), optional
         By default all that have promises or counterexamples.
+    generator : callable, optional
+        NumPy generator → Instance: what is audited in place of random small instances.
+    time_limit : float, optional
+        Seconds after which no other instance is audited; a warning says what was not.
+    progress : bool, optional
+        Whether to show a progress bar; by default in a terminal or notebook only.
 
     Returns
     -------
@@ -81,7 +96,8 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: Sequence[str | Mecha
 
         * ``promised``: whether somebody says so, ``source``: who, ``condition``: under which condition;
         * ``standing``: "stands", "stands under its condition" (an instance breaks the property and does not meet the
-          condition), "refuted" (an instance that ships breaks the promise), or "not promised";
+          condition), "refuted" (an instance that ships breaks the promise), or "not promised". With audits also
+          "broken by audits", and where none could be made why, such as "0 of 200 instances in its domain";
         * ``audited``: instances with something to check, ``broken``: on how many of them it was broken;
         * ``counterexample``: the name of one that ships (:func:`counterexample` loads it);
         * ``by_option``: all that is about the mechanism as it is by default; here, where that depends on an option, for
@@ -94,24 +110,29 @@ def promises(audits: int = 0, *, seed: int = 0, mechanisms: Sequence[str | Mecha
     ['all demands are positive', 'stands under its condition']
     """
     names = list(TABLE) if mechanisms is None else [find_mechanism(name).name for name in mechanisms]
-    rows = {}
-    for name in names:
-        for wanted in COLUMNS:
-            if not _fits(name, wanted):
-                continue
-            claim, broken_by = _claim(name, wanted), _loaded(name, wanted)
+    cells = {(name, wanted): _claim(name, wanted) for name in names for wanted in COLUMNS if _fits(name, wanted)}
+    total, rows, fewer = audits * sum(map(bool, cells.values())), {}, 0
+    search = Search(seed=seed, generator=generator, time_limit=time_limit)
+    with progress_bar("promises", total, 0, progress) as done:
+        for (name, wanted), claim in cells.items():
+            broken_by = _loaded(name, wanted)
             if claim is None and broken_by is None:
                 continue
-            counts = count_broken(name, wanted, audits, seed) if claim and audits else (0, 0)
+            tally = count_broken(name, wanted, audits, seed, search, done) if claim else Tally()
+            fewer += bool(claim) and tally.audited < audits
+            listed = claim.standing(broken_by) if claim else "not promised"
             rows[name, wanted] = (
                 claim is not None,
                 claim.source if claim else "",
                 claim.condition if claim else "",
-                claim.standing(broken_by) if claim else "not promised",
-                *counts,
+                tally.standing(listed) if claim and audits else listed,
+                tally.audited,
+                tally.broken,
                 broken_by.name if broken_by else "",
                 by_option(name, wanted),
             )
+    if search.time_is_up and fewer:
+        search.warn(f"{fewer} of {total // audits} promises were audited on fewer than {audits} instances")
     index = pd.MultiIndex.from_tuples(rows, names=["mechanism", "property"])
     columns = ["promised", "source", "condition", "standing", "audited", "broken", "counterexample", "by_option"]
     return pd.DataFrame(list(rows.values()), index=index, columns=columns)
@@ -148,8 +169,10 @@ def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = 
     **how
         Of the search: ``seed`` (the same finds the same instance), ``tries`` (instances to look at, 1000), ``users``,
         ``servers``, ``resources`` (largest sizes: 4, 3, 3), ``lies`` (tried on each, for strategy-proofness, 60),
-        ``shrink`` (True) and ``options`` (of the mechanism). Without ``search``, ``options`` choose among the instances
-        that ship for a mechanism with such options.
+        ``shrink`` (True), ``options`` (of the mechanism), ``generator`` (NumPy generator → Instance, in place of random
+        small instances), ``time_limit`` (seconds; a warning says what was not looked at) and ``progress`` (whether to
+        show a progress bar; by default in a terminal or notebook only). Without ``search``, ``options`` choose among
+        the instances that ship for a mechanism with such options.
 
     Returns
     -------
@@ -233,7 +256,36 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
     return entry
 
 
-def count_broken(mechanism: str, wanted: str, audits: int, seed: int) -> tuple[int, int]:
+class Tally(NamedTuple):
+    """How many instances were audited, on how many the property was broken, how many met the condition, were drawn."""
+
+    audited: int = 0
+    broken: int = 0
+    fit: int = 0
+    drawn: int = 0
+
+    def standing(self, listed: str) -> str:
+        """Return what audits leave of what the table lists."""
+        if listed == "refuted":
+            return listed
+        if self.broken:
+            return "broken by audits"
+        if self.audited:
+            return listed
+        if not self.drawn:
+            return "not audited: the time was up"
+        some = f"nothing to check on {self.fit}" if self.fit else "0"
+        return f"{some} of {self.drawn} instances in its domain"
+
+
+def count_broken(
+    mechanism: str,
+    wanted: str,
+    audits: int,
+    seed: int,
+    search: Search | None = None,
+    done: Callable[[int], None] = lambda count: None,
+) -> Tally:
     """Return how many random instances were audited, and on how many the property was broken.
 
     They meet the condition under which the property is promised, and those of which there is nothing to check, or for
@@ -241,13 +293,14 @@ def count_broken(mechanism: str, wanted: str, audits: int, seed: int) -> tuple[i
     """
     rng = np.random.default_rng(seed)
     row, claim = find_mechanism(mechanism), _claim(mechanism, wanted)
-    audited = broken = 0
-    for _ in range(MOST_DRAWN * audits):
-        if audited == audits:
-            break
-        instance = random_instance(rng, row, wanted, 4, 3, 3)
+    search = search or Search()
+    audited = broken = fit = drawn = 0
+    while drawn < MOST_DRAWN * audits and audited < audits and not search.time_is_up:
+        instance = search.draw(rng, row, wanted)
+        drawn += 1
         if row.undefined(instance) or (claim is not None and not claim.covers(instance)):
             continue
+        fit += 1
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -258,4 +311,6 @@ def count_broken(mechanism: str, wanted: str, audits: int, seed: int) -> tuple[i
             continue
         audited += 1
         broken += found["holds"] is False
-    return audited, broken
+        done(1)
+    done(audits - audited)
+    return Tally(audited, broken, fit, drawn)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from time import monotonic
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..api import allocate
-from ..errors import FairlpError, InstanceError, UnknownNameError, nearest
+from ..errors import FairlpError, FairlpWarning, InstanceError, UnknownNameError, nearest
 from ..mechanisms.domains import NO_CONSTRAINTS
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import find as find_mechanism
+from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
 from ..models.instances.queues import Queues
 from ..models.notation.expressions import Index
+from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
 from . import audit
 from .properties import PROPERTIES, known
@@ -41,6 +44,12 @@ class Search:
         Simplify what was found: fewer users, servers, resources; no weights, limits, constraints; smaller integers.
     options : mapping
         Options of the mechanism.
+    generator : callable or None
+        NumPy generator → Instance: what is drawn in place of random small instances.
+    time_limit : float or None
+        Seconds after which no other instance is begun.
+    progress : bool or None
+        Whether to show a progress bar (None: in a terminal or notebook only).
     """
 
     seed: int = 0
@@ -51,11 +60,19 @@ class Search:
     lies: int = 60
     shrink: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)
+    generator: Callable[[np.random.Generator], Instance] | None = None
+    time_limit: float | None = None
+    progress: bool | None = None
+    begun: float = field(default_factory=monotonic, init=False)
+
+    def __post_init__(self) -> None:
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InstanceError(f"time_limit is {self.time_limit}; expected seconds above 0")
 
     @classmethod
     def of(cls, how: Mapping[str, Any]) -> Search:
         """Return the search that these keyword arguments ask for; an unknown one raises with the nearest names."""
-        known = [one.name for one in fields(cls)]
+        known = [one.name for one in fields(cls) if one.init]
         for name in how:
             if name not in known:
                 raise UnknownNameError(f"the search has no option {name!r}; {nearest(name, known)}")
@@ -72,12 +89,52 @@ class Search:
         if self.users < fewest:
             raise InstanceError(f"{wanted!r} is asked of {fewest} users or more, and the search has users={self.users}")
         rng = np.random.default_rng(self.seed)
-        for _ in range(self.tries):
-            instance = random_instance(rng, row, wanted, self.users, self.servers, self.resources)
-            if _breaks(instance, row, wanted, how):
-                found = _shrunk(instance, row, wanted, how) if self.shrink else instance
-                return _renamed(found, f"{mechanism} breaks {property}")
+        tried = fit = 0
+        with progress_bar(f"search: {wanted}", self.tries, 0, self.progress) as done:
+            while tried < self.tries and not self.time_is_up:
+                instance = self.draw(rng, row, wanted)
+                if _breaks(instance, row, wanted, how):
+                    found = self._shrunk(instance, row, wanted, how) if self.shrink else instance
+                    return _renamed(found, f"{mechanism} breaks {property}")
+                tried, fit = tried + 1, fit + (row.undefined(instance) is None)
+                done()
+        if tried < self.tries:
+            self.warn(f"looked at {tried} of {self.tries} instances")
+        if not fit:
+            words = f"0 of {tried} instances were in the domain of {mechanism!r}; a generator may draw such"
+            warnings.warn(words, FairlpWarning, stacklevel=4)
         return None
+
+    @property
+    def time_is_up(self) -> bool:
+        """Whether the time limit has passed since the search was made."""
+        return self.time_limit is not None and monotonic() - self.begun > self.time_limit
+
+    def draw(self, rng: np.random.Generator, row: Mechanism, wanted: str) -> Instance:
+        """Return the next instance to look at."""
+        if self.generator is None:
+            return random_instance(rng, row, wanted, self.users, self.servers, self.resources)
+        found = self.generator(rng)
+        require_instance(found)
+        return found
+
+    def warn(self, what: str) -> None:
+        """Say what was done until the time was up."""
+        warnings.warn(f"the time limit of {self.time_limit:g} s ended the search: {what}", FairlpWarning, stacklevel=5)
+
+    def _shrunk(self, instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) -> Instance:
+        """Return the simplest instance that single steps of simplification reach in time."""
+        changed = True
+        while changed:
+            changed = False
+            for simpler in _simpler(instance):
+                if self.time_is_up:
+                    self.warn("what was found could be simpler")
+                    return instance
+                if _breaks(simpler, row, name, how):
+                    instance, changed = simpler, True
+                    break
+        return instance
 
 
 def _breaks(instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) -> bool:
@@ -153,18 +210,6 @@ def _dominating(demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarra
         runs &= eligible
     least = np.where(runs[:, :, None] & (demands[:, None, :] > 0), needed, 0.0).max(axis=(1, 2))
     return np.asarray(np.maximum(np.ceil(least), 1))
-
-
-def _shrunk(instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) -> Instance:
-    """Return the simplest instance that single steps of simplification reach."""
-    changed = True
-    while changed:
-        changed = False
-        for simpler in _simpler(instance):
-            if _breaks(simpler, row, name, how):
-                instance, changed = simpler, True
-                break
-    return instance
 
 
 def _simpler(instance: Instance) -> Iterator[Instance]:

@@ -8,12 +8,9 @@ import pandas as pd
 def in_words(found: pd.DataFrame) -> pd.DataFrame:
     """Return the table of `fairlp.promises` for people: what stands of each promise, in one column.
 
-    ``standing`` says what audits found, where they found a promise broken; columns that then say nothing are left out,
-    and of a counterexample that it ships.
+    Columns that say nothing are left out, and of a counterexample that it ships.
     """
     shown = found.drop(columns=["promised"])
-    broken = found["broken"] > 0
-    shown["standing"] = shown["standing"].mask(broken & (found["standing"] != "refuted"), "broken by audits")
     shown["counterexample"] = found["counterexample"].astype(bool).map({True: "ships", False: ""})
     return shown if found["audited"].any() else shown.drop(columns=["audited", "broken"])
 

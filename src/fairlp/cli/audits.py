@@ -16,6 +16,7 @@ from .inputs import load_subject
 from .output import Report, print_text, wrote
 from .parameters import (
     ExtraOption,
+    ProgressFlag,
     Way,
     complete_mechanism,
     given_names,
@@ -216,6 +217,34 @@ def _print_left_out(console: Console, subject: Subject) -> None:
         console.print(f"not asked at this size, unless by --property: {', '.join(names)}")
 
 
+@dataclass(frozen=True)
+class Limited:
+    """The options that say on what a search looks, and for how long."""
+
+    generator: Annotated[
+        str | None,
+        typer.Option(
+            "--generator",
+            metavar="REFERENCE",
+            help="package.module:function or file.py:function, NumPy generator → Instance, in place of random ones.",
+        ),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        typer.Option("--time-limit", metavar="SECONDS", min=0.001, help="Stop then, and say what is left."),
+    ] = None
+    progress: ProgressFlag = None
+
+    def how(self) -> dict[str, Any]:
+        """Return those that were given, as Python takes them."""
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        if self.generator is not None:
+            from ..mechanisms.references import load_function
+
+            given["generator"] = load_function(self.generator, "generator")
+        return {name: value for name, value in given.items() if value is not None}
+
+
 @app.command()
 @grouped
 def promises(
@@ -224,6 +253,7 @@ def promises(
         int, typer.Option("--audits", min=0, help="Random instances to audit for each promise, now.")
     ] = 0,
     seed: Annotated[int, typer.Option("--seed", help="Seed of those instances.")] = 0,
+    limited: Limited,
     mechanisms: Annotated[
         list[str] | None,
         mechanism_option("Only these: names with commas between them, or repeated.", "NAMES", show_default=False),
@@ -236,7 +266,7 @@ def promises(
     """
     from ..auditing.promises import promises as run
 
-    found = run(audits, seed=seed, mechanisms=given_names(mechanisms))
+    found = run(audits, seed=seed, mechanisms=given_names(mechanisms), **limited.how())
 
     def text(console: Console) -> None:
         from ..auditing.sentences import broken_promises, in_words
@@ -281,6 +311,7 @@ def counterexample(
     wanted: Annotated[str, typer.Argument(metavar="PROPERTY")],
     search: Annotated[bool, typer.Option("--search", help="Search for one, instead of the one that ships.")] = False,
     searched: Searched,
+    limited: Limited,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the instance (.json or .yaml) there.")
     ] = None,
@@ -295,13 +326,14 @@ def counterexample(
     from ..auditing import audit as run
     from ..auditing import promises
 
-    how = searched.how()
+    how = searched.how() | limited.how()
     found = promises.counterexample(mechanism, wanted, search=search, **how)
     options = how.get("options", {})
 
     def text(console: Console) -> None:
         if found is None:
-            console.print(f"none found in {searched.tries} instances, which proves nothing")
+            most = " at most" if limited.time_limit else ""
+            console.print(f"none found in {searched.tries} instances{most}, which proves nothing")
             return
         users, servers = found.to_frames()
         report_table(console, users, "users")

@@ -56,7 +56,7 @@ def kept(run: Run, mechanism: str, *properties: str, lies: bool = False, why: st
     count = run.of(FEW_LIES, MANY_LIES) if lies else run.of(FEW, MANY)
     total, wrong = 0, []
     for name in properties:
-        audited, broken = count_broken(mechanism, name, count, run.seed)
+        audited, broken, *_ = count_broken(mechanism, name, count, run.seed)
         total += audited
         wrong += [f"{name}: {broken} of {audited}"] * broken
     each = f"{count} instances for each of {len(properties)} properties" if len(properties) > 1 else ""

@@ -81,7 +81,7 @@ def _marks(run: Run, mechanism: str, promised: str, missing: str, differently: s
     shown = ""
     for letters in promised.split():
         name = LETTERS[letters]
-        audited, broken = count_broken(mechanism, name, lies if letters == "SP" else instances, run.seed)
+        audited, broken, *_ = count_broken(mechanism, name, lies if letters == "SP" else instances, run.seed)
         known = _breaking(mechanism, name)
         if known is not None and not shown:
             shown = f"{letters}: {in_words(known)}"

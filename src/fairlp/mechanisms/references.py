@@ -9,6 +9,7 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ..errors import UnknownNameError, UnsupportedError, nearest
 from ..models.programs.backends import register_solver, spelt
@@ -65,6 +66,21 @@ def load_solver(reference: str) -> str:
     name = str(spelt(found))
     register_solver(name, found)
     return name
+
+
+def load_function(reference: str, kind: str) -> Any:
+    """Return the function at ``package.module:function`` or ``file.py:function``; its module is imported, and runs.
+
+    Raises
+    ------
+    UnknownNameError
+        When the file, module or function is not there.
+    """
+    home, wanted, module = module_of(reference, kind)
+    if not callable(getattr(module, wanted, None)):
+        there = [name for name, value in vars(module).items() if inspect.isfunction(value)]
+        raise UnknownNameError(f"{home!r} has no function {wanted!r}; {_there(wanted, there)}")
+    return getattr(module, wanted)
 
 
 def _there(name: str, there: Collection[str]) -> str:
