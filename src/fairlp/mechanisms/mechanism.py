@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from ..errors import NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
+from ..errors import FairlpError, InstanceError, NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
 from ..formulations.normalisers import entitled
+from ..models.instances.whole_numbers import is_extreme
 from .allocation import Allocation
 from .domains import ONE_SERVER, Domain
 from .literature import Reference, cited
@@ -358,11 +359,27 @@ def run(
 def finish(asked: Asked) -> Any:
     """Run the method, clock it, and make the answer: the only place where one is made."""
     begin = perf_counter()
-    outcome = asked.method.run(asked)
-    seconds = perf_counter() - begin
-    times = {**asked.times, **outcome.times}
-    times.setdefault("solve", seconds - sum(times.values()))
-    return outcome.answer(asked, times)
+    try:
+        outcome = asked.method.run(asked)
+        seconds = perf_counter() - begin
+        times = {**asked.times, **outcome.times}
+        times.setdefault("solve", seconds - sum(times.values()))
+        answer = outcome.answer(asked, times)
+        last = answer if isinstance(answer, Allocation) else answer.at(len(asked.instance.users))
+    except (ArithmeticError, ValueError) as error:
+        if isinstance(error, FairlpError) or not is_extreme(asked.instance):
+            raise
+        raise _beyond_floats(asked) from error
+    if not np.isfinite(last.tasks_array).all():
+        raise _beyond_floats(asked)
+    return answer
+
+
+def _beyond_floats(asked: Asked) -> InstanceError:
+    return InstanceError(
+        f"the numbers of this instance are too large, too small or too far apart for {asked.mechanism.name!r}: sums or "
+        "quotients of them are no floats; give resources and weights in other units"
+    )
 
 
 def through(solver: str, method: Callable[[Asked], Outcome]) -> Callable[[Asked], Outcome]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import warnings
 from fractions import Fraction
@@ -152,3 +153,29 @@ def test_weights_beyond_floats_are_answered_in_numbers_or_refused(mechanism, wei
         assert len(str(error)) < 1000
     else:
         assert np.isfinite(np.asarray(found.totals)).all() and found.residual <= FEASIBILITY
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("value", [5e-324, 1e-320, 1e308])
+@pytest.mark.parametrize(
+    "mechanism", ["drf", "asset", "drfh", "dynamic-drf", "cautious-lp", "drf-discrete", "h-drf-discrete"]
+)
+def test_numbers_at_the_ends_of_floats_give_tasks_or_an_error_that_says_so(mechanism, value):
+    given = [
+        {"demands": [[value, 4], [3, 1]]},
+        {"demands": [[value, value], [value, value]]},
+        {"capacities": [[value, 18]]},
+        {"capacities": [[value, value]]},
+        {"weights": [value, 1]},
+        {"queue": ["a", "b"], "queues": {"a": value, "b": 1}},
+    ]
+    methods = fairlp.mechanisms.find(mechanism).methods
+    for change, method in itertools.product(given, methods):
+        instance = fairlp.Instance.from_arrays(**{"demands": [[1, 4], [3, 1]], "capacities": [[9, 18]]} | change)
+        try:
+            answer = fairlp.allocate(instance, mechanism, method=getattr(method, "name", method))
+        except fairlp.FairlpError as error:
+            assert str(error)
+        else:
+            last = answer.at(2) if hasattr(answer, "steps") else answer
+            assert np.isfinite(last.tasks_array).all()

@@ -10,7 +10,7 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.errors import SolverError
+from fairlp.errors import SolverError, TooLargeError
 from fairlp.mechanisms.validation import Check
 from fairlp.mechanisms.whole_tasks import leximin
 from fairlp.mechanisms.whole_tasks.filling import Filling
@@ -247,3 +247,12 @@ def test_precomputed_tasks_are_the_floors_of_divided_ones(change):
     instance = one([[1.0, 4.0], [3.0, 1.0]], [9.7, 18.0])
     assert validated("pdrf", {}, instance)["divisible"]
     assert not validated("pdrf", {"exact": lambda tasks: tasks + change}, instance)["divisible"]
+
+
+@pytest.mark.parametrize("mechanism", ["drf-discrete", "sequential-minmax", "h-drf-discrete", "h-drf-naive"])
+def test_more_tasks_than_floats_count_are_refused(mechanism):
+    instance = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0]], [[1e25, 1e25]], users=["ann", "bob"])
+    with pytest.raises(TooLargeError, match=r"user 'bob' has 3.33e\+24 whole tasks alone"):
+        fairlp.allocate(instance, mechanism)
+    few = instance.replace(task_limits=[3, 2])
+    assert fairlp.allocate(few, mechanism).totals.to_list() == [3, 2]

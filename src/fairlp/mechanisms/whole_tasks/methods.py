@@ -13,6 +13,7 @@ import pandas as pd
 from ...errors import InstanceError, UnknownNameError, nearest
 from ...formulations.whole_tasks import precomputed_drf as formulation
 from ...models.instances.instance import Instance
+from ...models.instances.whole_numbers import require_countable
 from ...tolerances import AGREEMENT
 from ..mechanism import Asked, Tasks
 from . import precomputed
@@ -142,6 +143,7 @@ def _shared(asked: Asked, run: Callable[[Pool], np.ndarray]) -> Tasks:
     """Return the tasks on one server, with a note on users who can never run one."""
     instance = asked.instance
     with asked.phase("prepare"):
+        require_countable(instance)
         pool = Pool.of(instance)
     alone = np.flatnonzero(~pool.able & (instance.task_limits >= 1)).tolist()
     return Tasks(run(pool)[:, None], notes=_note_on(instance, alone))

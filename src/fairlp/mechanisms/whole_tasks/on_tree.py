@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ...models.instances.instance import Instance
+from ...models.instances.whole_numbers import require_countable
 from ...models.trees.exact import ExactRates, ExactTree, decimal, exact_hierarchical, exact_pool
 from ...tolerances import LEVEL_ROUNDING
 
@@ -30,6 +31,7 @@ class Room:
     """What is left of the pool and of caps, exactly."""
 
     def __init__(self, instance: Instance) -> None:
+        require_countable(instance)
         self.left = exact_pool(instance, decimal)
         self.needs: list[list[tuple[int, Fraction]]] = [
             [(r, decimal(d)) for r, d in enumerate(row) if d > 0] for row in instance.demands.tolist()

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ...errors import InstanceError
+from ...errors import InstanceError, TooLargeError
+
+if TYPE_CHECKING:
+    from .instance import Instance
 
 #: Whole numbers up to this are exact in float64, and so are their sums and products that stay below it.
 LARGEST_WHOLE: Final = 2**53
@@ -102,6 +105,29 @@ def whole_tasks_alone(demands: np.ndarray, capacity: np.ndarray) -> np.ndarray:
         some = np.flatnonzero(demands[:, r] > 0)
         alone[some] = np.minimum(alone[some], (column[-1] // column[some]).astype(float))
     return alone
+
+
+def is_extreme(instance: Instance) -> bool:
+    """Whether some number is so large or small that the product or quotient of two may be no float."""
+    arrays = [instance.demands, instance.capacities, instance.weights, instance.task_limits]
+    if instance.queues is not None:
+        arrays += [instance.queues.weights, instance.queues.guarantees, instance.queues.caps]
+    numbers = np.concatenate([array[np.isfinite(array) & (array > 0)] for array in arrays])
+    large, small = float(numbers.max()), float(numbers.min())
+    return large * large == np.inf or small * small < np.finfo(float).tiny
+
+
+def require_countable(instance: Instance) -> None:
+    """Raise where a user has so many whole tasks, alone in the pool, that one more changes no float."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        alone = np.where(instance.demands > 0, instance.pool / instance.demands, np.inf).min(axis=1)
+    alone = np.fmin(alone, instance.task_limits)
+    if (alone >= LARGEST_WHOLE).any():
+        n = int(alone.argmax())
+        raise TooLargeError(
+            f"user {instance.users[n]!r} has {alone[n]:.3g} whole tasks alone, and 2**53 or more are not "
+            "counted one by one; give it a task limit or larger tasks, or choose a mechanism of divisible tasks"
+        )
 
 
 def whole_table(demands: np.ndarray, capacities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
