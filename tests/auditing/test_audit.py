@@ -424,3 +424,14 @@ def test_tasks_of_somebody_who_is_not_in_the_instance_are_refused():
         with pytest.raises(InstanceError, match="'zoe'"):
             ask(instance, tasks)
     assert fairlp.audit(instance, tasks.iloc[:2]).holds["feasible"]
+
+
+def test_a_name_in_the_place_of_tasks_is_refused_with_what_to_do():
+    instance = fairlp.examples.load("ghodsi")
+    for audit in (fairlp.audit, fairlp.blockers):
+        with pytest.raises(InstanceError, match=r"the name 'drfh'; expected tasks, such as of fairlp.allocate\("):
+            audit(instance, "drfh")
+    with pytest.raises(InstanceError, match="expected an Instance, not str"):
+        fairlp.audit("drfh", instance)
+    with pytest.raises(InstanceError, match="the allocation is not all numbers"):
+        fairlp.audit(instance, [[1j], [1j]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 import test_kubernetes_queues
@@ -116,6 +117,35 @@ def test_a_dump_with_anything_anywhere_is_read_or_refused(tmp_path_factory, made
         except (FileFormatError, InstanceError, TooLargeError):
             continue
         assert isinstance(found.not_understood, pd.DataFrame) and len(found.instance.users)
+
+
+def leaves(value):
+    """All places in a document that hold neither mapping nor list."""
+    for path in places(value):
+        inner = value
+        for key in path:
+            inner = inner[key]
+        if not isinstance(inner, dict | list):
+            yield path
+
+
+@pytest.mark.parametrize("number", ["1e400", "9" * 400, "9" * 5000, "-1e400", "1.7e308"], ids=lambda text: text[:6])
+@pytest.mark.parametrize("made", [kubernetes, slurm, yarn, mesos], ids=lambda made: made.__name__)
+def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, made, number):
+    for path in leaves(made()):
+        documents = copy.deepcopy(made())
+        inner = documents
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = "HERE"
+        for name, document in documents.items():
+            text = json.dumps(document).replace('"HERE"', number)
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        try:
+            found = fairlp.snapshot(tmp_path, made.__name__)
+        except (FileFormatError, InstanceError):
+            continue
+        assert np.isfinite(found.instance.capacities).all() and np.isfinite(found.instance.demands).all()
 
 
 @pytest.mark.parametrize("made", [kubernetes, slurm, yarn, mesos], ids=lambda made: made.__name__)

@@ -174,3 +174,10 @@ def test_what_is_observed_is_the_sum_over_tasks(tmp_path_factory, tasks):
     for name in ("n1", "n2"):
         assert found.observed.usage.loc[name, "cpus"] == sum(cpus for _, cpus, _, on in tasks if on == name)
         assert found.observed.usage.loc[name, "mem"] == sum(Fraction(mem) for _, _, mem, on in tasks if on == name)
+
+
+def test_more_ports_than_floats_count_are_no_ports(tmp_path):
+    many_ports = agent("n2", FULL | {"ports": "[0-" + "9" * 400 + "]"})
+    found = read(tmp_path, [agent("n1"), many_ports], [framework("marathon", task("a"))])
+    assert said(found, "ports is")
+    assert list(found.instance.servers) == ["n1"]

@@ -11,6 +11,7 @@ from ..errors import SolverError
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.arrivals.result import DynamicAllocation
 from ..mechanisms.table import TABLE
+from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
 from .findings import Case, Finding
 from .properties import DYNAMIC, PROPERTIES, Property, find, known, table
@@ -77,6 +78,7 @@ def audit(
     >>> found.witness["Pareto-optimal"]
     "'user1' could run 4 more tasks (1 other user more, too), and nobody would run fewer"
     """
+    require_instance(instance)
     asked = [properties] if isinstance(properties, str) else properties
     names = asked = None if asked is None else [known(name) for name in asked]
     rows: dict[str, Finding] = {}

@@ -45,7 +45,7 @@ def amounts_of(given: Mapping[str, Any]) -> dict[str, float]:
     for name, value in given.items():
         if isinstance(value, str):
             ranges = _RANGE.findall(value)
-            if not re.fullmatch(r"\[[0-9,\s-]*\]", value):
+            if not re.fullmatch(r"(?!.*[0-9]{10})\[[0-9,\s-]*\]", value, re.DOTALL):
                 raise Odd(f"{name} is {shown(value)}; expected a number, or ranges such as '[31000-32000]'")
             found[name] = float(sum(int(last) - int(first) + 1 for first, last in ranges))
             continue

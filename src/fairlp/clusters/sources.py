@@ -41,6 +41,10 @@ def files_of(path: str | Path) -> list[Path]:
     return found
 
 
+#: No amount of anything; a thousand of it, or its parts, are still floats.
+_LARGEST = 1e300
+
+
 def is_json(text: str) -> bool:
     """Whether a text begins as JSON does."""
     at = _skip(text, 0)
@@ -156,4 +160,13 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON; expected a finite number")
 
 
-_decode = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant).raw_decode
+def _number(text: str) -> int | float | str:
+    """Return a number that sums and units leave a float; a larger one is no number here, and stays text."""
+    if abs(float(text)) > _LARGEST:
+        return text
+    return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+_decode = json.JSONDecoder(
+    object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_number, parse_int=_number
+).raw_decode

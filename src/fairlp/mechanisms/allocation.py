@@ -19,7 +19,7 @@ from ..models.files.whole_files import write_text
 from ..models.instances.alone import effort
 from ..models.instances.instance import Instance
 from ..models.instances.problem import AllocationProblem
-from ..models.notation.labels import aligned
+from ..models.notation.labels import aligned, floats
 from ..models.programs.certificate import Verdict
 from ..models.programs.proof import NO_PROOF
 from ..tolerances import VERIFIED
@@ -395,7 +395,7 @@ def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) ->
     if isinstance(allocation, Allocation):
         allocation = allocation.tasks
     allocation = aligned(allocation, (instance.users, instance.servers), "the allocation", InstanceError)
-    tasks = np.asarray(allocation, dtype=float)
+    tasks = _numbers(allocation)
     expected = (len(instance.users), len(instance.servers))
     if tasks.shape != expected:
         raise InstanceError(f"the allocation has shape {tasks.shape}; expected {expected}, users × servers")
@@ -411,5 +411,16 @@ def tasks_by_user(instance: Instance, allocation: Any) -> np.ndarray:
     if isinstance(allocation, pd.DataFrame):
         allocation = allocation.sum(axis=1)
     allocation = aligned(allocation, (instance.users,), "the allocation", InstanceError)
-    array = np.asarray(allocation, dtype=float)
+    array = _numbers(allocation)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def _numbers(given: Any) -> np.ndarray:
+    if isinstance(given, str):
+        raise InstanceError(
+            f"the allocation is the name {given!r}; expected tasks, such as of fairlp.allocate(instance, {given!r})"
+        )
+    try:
+        return floats(given)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InstanceError(f"the allocation is not all numbers ({error}); expected tasks, users × servers") from None

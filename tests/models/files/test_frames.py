@@ -182,3 +182,10 @@ def test_names_that_mean_something_else_survive():
         server_attributes=pd.DataFrame({name: ["a", None] for name in names}),
     )
     assert from_frames(*to_frames(instance)).equals(instance)
+
+
+@pytest.mark.parametrize("number", [10**400, 2 + 1j], ids=["digits", "complex"])
+def test_a_number_that_is_no_float_names_its_column_and_label(number):
+    users = pd.DataFrame({"cpu": [number, 1]}, index=["ann", "bob"], dtype=object)
+    with pytest.raises(InstanceError, match=r"column 'cpu' of user 'ann' is .*; expected a"):
+        Instance.from_frames(users, pd.DataFrame({"cpu": [9]}, index=["s1"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairlp
@@ -224,3 +225,21 @@ def test_the_callers_arrays_stay_the_callers(name, given):
         with pytest.raises(ValueError, match="read-only"):
             getattr(instance, name)[:] = 0
     assert (given == before).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"demands": np.array([[1, 2 + 3j]])}, "demands are not all numbers"),
+        ({"demands": [[1, np.complex128(2 + 3j)]]}, "demands are not all numbers"),
+        ({"capacities": pd.DataFrame([[9, 9j]])}, "capacities are not all numbers"),
+        ({"weights": np.array([1j])}, "weights are not all numbers"),
+        ({"task_limits": np.array([1 + 1j])}, "task limits are not all numbers"),
+        ({"rates": np.array([[1j]])}, "rates are not all numbers"),
+        ({"demands": np.array([["2020-01-01", "2021-01-01"]], dtype="datetime64[D]")}, "demands are not all numbers"),
+        ({"queues": {"a": np.complex128(1j)}, "queue": ["a"]}, "expected a number"),
+    ],
+)
+def test_numbers_that_are_not_real_are_refused(change, said):
+    with pytest.raises(InstanceError, match=said):
+        Instance.from_arrays(**{"demands": [[1, 2]], "capacities": [[9, 9]]} | change)

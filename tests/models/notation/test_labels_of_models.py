@@ -104,3 +104,13 @@ def test_an_answer_as_xarray_is_a_parameter_of_the_next_model():
     model.maximize(n.sum())
     answer = model.solve().to_xarray()["n"]
     assert Model("m").parameter("p", (MACHINE, USER), answer).values.tolist() == CUBE[0].T.tolist()
+
+
+def test_complex_numbers_are_refused():
+    wrong = np.array([1, 2j])
+    with pytest.raises(ModelError, match="parameter 'c' is not all numbers"):
+        Model("m").parameter("c", R, wrong)
+    with pytest.raises(ModelError, match="variable 'x': the upper bound is not all numbers"):
+        Model("m").variable("x", R, upper=wrong)
+    with pytest.raises(ModelError, match="variable 'x': the lower bound is not all numbers"):
+        Model("m").variable("x", R, lower="many")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import fairlp
 from fairlp.errors import NoSolutionError, SolverError, UnsupportedError
 from fairlp.models.programs import backends
 from fairlp.models.programs.certificate import Certificate, certify, proves_infeasible
@@ -170,3 +173,13 @@ def test_a_time_limit_of_nothing_runs_nothing():
 def test_logarithms_go_to_tangents_where_a_back_end_has_none():
     found = backends.solve(logarithmic(), "highs", Options())
     assert found.method == "tangents" and found.x[0] == pytest.approx(3) and found.verify().is_optimal
+
+
+def test_an_answer_travels_without_the_basis_of_its_solver():
+    model = fairlp.formulate(fairlp.examples.load("ghodsi"), "drfh")
+    answers = model.solve(), model.solve("scipy"), fairlp.leximin(model)
+    for answer in answers:
+        there = pickle.loads(pickle.dumps(answer))
+        assert there.values["g"].equals(answer.values["g"])
+        assert bool(there.certify()) and repr(there) == repr(answer)
+    assert copy.deepcopy(model.solve()).verify().is_optimal

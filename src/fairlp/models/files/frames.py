@@ -8,6 +8,7 @@ servers ``count``. Other columns are free attributes. ``resource:count`` or ``at
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -211,10 +212,16 @@ class _Table:
 
     def _column(self, header: Any) -> np.ndarray:
         column = self.frame[header]
-        if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        plain = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column)
+        if plain and not pd.api.types.is_bool_dtype(column):
             return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
         for label, value in zip(self.labels, column, strict=True):
-            number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+            number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool | complex)
+            if number and isinstance(value, int) and abs(value) > sys.float_info.max:
+                raise InstanceError(
+                    f"column {header!r} of {self.what} {label!r} is a number of {len(str(value))} digits, which is too "
+                    "large; expected a finite number (choose a larger unit)"
+                )
             if not number and not is_missing(value):
                 raise InstanceError(
                     f"column {header!r} of {self.what} {label!r} is {value!r}; expected a number (the column is a "

@@ -11,7 +11,7 @@ import pandas as pd
 from ...errors import InstanceError
 from ...tolerances import ENTITLEMENT_SUM
 from ..notation.expressions import Index
-from ..notation.labels import aligned, order
+from ..notation.labels import aligned, floats, order
 from .whole_numbers import LARGEST_WHOLE
 
 #: What Python and NumPy raise for what is no number of floating point.
@@ -81,7 +81,7 @@ def tables(demands: Any, capacities: Any) -> tuple[np.ndarray, np.ndarray]:
 def matrix(given: Any, what: str, columns: int | None = None) -> np.ndarray:
     """Return a two-dimensional array of floats."""
     try:
-        array = np.array(given, dtype=float)
+        array = floats(given)
     except _NO_NUMBERS as error:
         raise InstanceError(
             f"{what} are not all numbers ({_no_number(given) or error}); expected a table of numbers"
@@ -111,7 +111,7 @@ def _no_number(given: Any, names: Index | None = None) -> str:
         lengths.append(len(cells))
         for column, cell in enumerate(cells):
             try:
-                float(0 if cell is None else cell)
+                floats(0 if cell is None else cell)
             except _NO_NUMBERS as error:
                 plain = cell.item() if isinstance(cell, np.generic) else cell
                 told = "a number too large" if isinstance(error, OverflowError) else repr(plain)
@@ -150,7 +150,7 @@ def vector(given: Any, size: int, what: str, names: Index) -> np.ndarray:
     """Return one float for each label."""
     given = _in_order(given, f"{what}s", names)
     try:
-        array = np.array(given, dtype=float)
+        array = floats(given)
     except _NO_NUMBERS as error:
         raise InstanceError(f"{what}s are not all numbers ({_no_number(given, names) or error})") from None
     if array.shape != (size,):
@@ -169,7 +169,7 @@ def weights(given: Any, demands: np.ndarray, users: Index, resources: Index) -> 
         return np.ones(len(users))
     given = _in_order(given, "weights", users, resources)
     try:
-        array = np.array(given, dtype=float)
+        array = floats(given)
     except _NO_NUMBERS as error:
         raise InstanceError(f"weights are not all numbers ({_no_number(given, users) or error})") from None
     if array.shape not in ((len(users),), demands.shape):

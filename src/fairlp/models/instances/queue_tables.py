@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...errors import InstanceError, nearest
 from ..notation.expressions import Index
-from ..notation.labels import aligned
+from ..notation.labels import aligned, floats
 from .queues import ROOT, cleaned
 
 #: Weight, guarantee and cap of a queue.
@@ -115,7 +115,7 @@ def _number(value: Any, what: str) -> float:
     if isinstance(value, (bool, str)):
         raise InstanceError(f"{what} is {value!r}; expected a number")
     try:
-        return float(value)
+        return float(floats(value))
     except (TypeError, ValueError, OverflowError):
         raise InstanceError(f"{what} is {value!r}; expected a number") from None
 

@@ -114,7 +114,7 @@ def is_extreme(instance: Instance) -> bool:
         arrays += [instance.queues.weights, instance.queues.guarantees, instance.queues.caps]
     numbers = np.concatenate([array[np.isfinite(array) & (array > 0)] for array in arrays])
     large, small = float(numbers.max()), float(numbers.min())
-    return large * large == np.inf or small * small < np.finfo(float).tiny
+    return bool(large * large == np.inf or small * small < np.finfo(float).tiny)
 
 
 def require_countable(instance: Instance) -> None:

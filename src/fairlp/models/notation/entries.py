@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import ModelError
 from ..programs.program import Block
 from .indices import Fixed, Index
-from .labels import aligned, axes_text
+from .labels import aligned, axes_text, floats
 from .nodes import Range, Relation
 from .numbers import naming, numbers
 
@@ -176,7 +176,7 @@ def subset_of(where: Any, over: tuple[Index, ...], what: str) -> Subset | None:
 def parameter_values(values: Any, indices: tuple[Index, ...], name: str) -> np.ndarray:
     """Return the numbers of a parameter, one for each combination of labels, finite and read-only."""
     try:
-        array = np.array(aligned(values, indices, f"parameter {name!r}", ModelError), dtype=float)
+        array = floats(aligned(values, indices, f"parameter {name!r}", ModelError))
     except (TypeError, ValueError) as error:
         if isinstance(error, ModelError):
             raise
@@ -218,7 +218,10 @@ def _bound(
 ) -> np.ndarray:
     shape = tuple(len(index) for index in over)
     given = aligned(value, over, f"the {what} bound of variable {name!r}", ModelError)
-    array = np.asarray(default if value is None else given, dtype=float)
+    try:
+        array = floats(default if value is None else given)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"variable {name!r}: the {what} bound is not all numbers ({error})") from None
     if array.shape not in ((), shape):
         raise ModelError(f"variable {name!r}: the {what} bound has shape {array.shape}, expected {shape}")
     if np.isnan(array).any() or (array == -default).any():

@@ -200,6 +200,31 @@ def carries_labels(given: object) -> bool:
     return isinstance(given, (pd.Series, pd.DataFrame, Mapping)) or _is_data_array(given)
 
 
+def floats(given: Any) -> np.ndarray:
+    """Return an array of floats of its own; what would lose something as floats, complex numbers or times, is refused.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError
+        For what is no number of floating point.
+
+    Examples
+    --------
+    >>> floats([[1, True], [None, "2"]]).tolist()
+    [[1.0, 1.0], [nan, 2.0]]
+    >>> floats(np.array([1 + 2j]))
+    Traceback (most recent call last):
+        ...
+    TypeError: complex128 are no real numbers
+    """
+    array = np.array(given)
+    if array.dtype.kind not in "biufOUS":
+        raise TypeError(f"{array.dtype} are no real numbers")
+    if array.dtype == object and any(isinstance(entry, complex) for entry in array.flat):
+        raise TypeError("complex numbers are no real numbers")
+    return array.astype(float)
+
+
 def is_table(given: Any) -> bool:
     """Whether something carries the labels of several axes by itself."""
     return len(_names_of(given)) > 1

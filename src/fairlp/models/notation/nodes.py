@@ -13,7 +13,7 @@ import pandas as pd
 
 from ...errors import ModelError
 from .indices import Fixed, Index, union
-from .labels import aligned, axes_text
+from .labels import aligned, axes_text, floats
 
 Comparison = Literal["<=", ">=", "==", "between"]
 
@@ -335,7 +335,7 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
     words, none = f"the {name} end of the range of {expression}", -np.inf if name == "lower" else np.inf
     axes = expression.indices
     try:
-        array = np.array(none if value is None else aligned(value, axes, words, ModelError), dtype=float)
+        array = floats(none if value is None else aligned(value, axes, words, ModelError))
     except (TypeError, ValueError) as error:
         if isinstance(error, ModelError):
             raise

@@ -132,6 +132,10 @@ class Solution:
     column_ray: np.ndarray | None = None
     bound: float | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: all but the basis, which belongs to a solver of this process."""
+        return {**self.__dict__, "basis": None}
+
     @classmethod
     def of_point(
         cls,
