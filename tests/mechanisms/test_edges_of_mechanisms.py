@@ -48,8 +48,7 @@ def test_a_leximin_of_whole_numbers_has_no_prices():
         x, t = model.variable("x", n, i, integer=True, upper=9), model.variable("t")
         model.define("tasks", x + 0)
         model.constraint("capacity", x.sum(n) <= 6)
-        model.constraint("fairness", x.sum(i) >= t)
-        model.maximize(t)
+        model.leximin(model.constraint("fairness", x.sum(i) >= t), t)
         return model
 
     instance = Instance.from_arrays([[1.0], [1.0]], [[6.0]])

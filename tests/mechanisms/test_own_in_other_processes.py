@@ -72,8 +72,7 @@ def equal_tasks(instance):
     d = model.parameter("d", (n, r), instance.demands)
     c = model.parameter("c", (i, r), instance.capacities)
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x.sum(i) >= {level} * t)
-    model.maximize(t)
+    model.leximin(model.constraint("fairness", x.sum(i) >= {level} * t), t)
     model.define("tasks", x)
     return model
 

@@ -50,8 +50,7 @@ def memory_first(instance):
     share = model.parameter("m", n, 1 / memory_gamma(instance), "share of the memory that a task takes")
     w = model.parameter("w", n, instance.weights)
     everyone = model.subset("A", n, able, "n can run something")
-    model.constraint("fairness", share * x.sum(instance.servers) >= w * t, where=everyone)
-    model.maximize(t)
+    model.leximin(model.constraint("fairness", share * x.sum(instance.servers) >= w * t, where=everyone), t)
     return model
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -85,3 +87,19 @@ def test_a_process_of_another_owner_is_left_alone(monkeypatch):
     process.owner = -1  # as after a fork
     assert ask("who", "", False, None) != ours
     assert process.child.wait() == 0, "it was killed; it should only see that nobody asks here any more"
+
+
+def test_beside_or_tools_in_one_process_a_message_says_what_to_do():
+    code = (
+        "import ortools.linear_solver.pywraplp, fairlp\n"
+        "instance = fairlp.examples.ghodsi()\n"
+        "try:\n    fairlp.allocate(instance, 'drf', method='lp')\n"
+        "except fairlp.errors.SolverNotAvailableError as error:\n    print(error)\n"
+        "print(fairlp.allocate(instance, 'drf', method='lp', solver='scipy').totals.round(9).tolist())\n"
+        "model = fairlp.Model('empty')\nx = model.variable('x')\nrow = model.constraint('row', x <= -1)\n"
+        "print(model.solve('scipy').status.termination.value)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    words, totals, status = done.stdout.splitlines()
+    assert "imported ortools; use solver='scipy'" in words and totals == "[3.0, 2.0]"
+    assert status == "infeasible or unbounded"  # HiGHS, which would prove it, is not there

@@ -85,15 +85,15 @@ def test_options_reach_highs():
 def test_a_failure_from_the_last_basis_is_tried_afresh(monkeypatch):
     session = Highs().session(plain(), Options())
     session.solve()
-    honest, calls, failures = highs._run, [], 1
+    honest, calls, failures = highs.HighsSession._run, [], 1
 
-    def failing(loaded):
-        calls.append(loaded.getOptionValue("presolve")[1])
+    def failing(self):
+        calls.append(self._highs.getOptionValue("presolve")[1])
         if len(calls) <= failures:
             raise SolverError("planted")
-        honest(loaded)
+        honest(self)
 
-    monkeypatch.setattr(highs, "_run", failing)
+    monkeypatch.setattr(highs.HighsSession, "_run", failing)
     assert session.solve().x.tolist() == [3, 1] and calls == ["choose", "choose"]
     calls.clear()
     assert Highs().solve(plain(), Options()).x.tolist() == [3, 1] and calls == ["choose", "off"]  # no basis to blame

@@ -1,7 +1,8 @@
 """Files read and written whole: text in UTF-8, errors that say what to do, and nothing half-written in a place.
 
 Every file that fairlp writes goes through `drafts` (or, a folder of them, `draft_folder`): it is written beside its
-place, seen on the disk, and only then moved there. A failure leaves what was there before.
+place, seen on the disk, and only then moved there. A failure leaves what was there before. A writer that is killed
+leaves a hidden draft; it was locked while its writer lived, so that the next write of the same file removes it.
 """
 
 from __future__ import annotations
@@ -9,20 +10,27 @@ from __future__ import annotations
 import codecs
 import errno
 import gzip
+import hashlib
 import io
+import itertools
 import json
 import os
 import secrets
 import shutil
 import stat
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from ...errors import FileFormatError, nearest
 from .limits import MOST_BYTES
+
+try:
+    import fcntl
+except ImportError:  # no Unix
+    fcntl = None  # type: ignore[assignment]
 
 Target = str | os.PathLike[str] | IO[str] | IO[bytes]
 
@@ -142,8 +150,8 @@ def drafts(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
     ...     [path.name for path in Path(folder).iterdir()]
     ['a.txt']
     """
-    moves = [(_beside(Path(path)), Path(os.path.realpath(path))) for path in paths]
-    try:
+    with ExitStack() as locks:
+        moves = [(_beside(Path(path), locks), Path(os.path.realpath(path))) for path in paths]
         yield [draft for draft, _ in moves]
         waiting = [(draft, place) for draft, place in moves if draft != place]
         for draft, place in waiting:
@@ -152,11 +160,6 @@ def drafts(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
             _see_on_disk(draft)
         for draft, place in reversed(waiting):  # the first file last: it is what people look for
             os.replace(draft, place)
-    finally:
-        for draft, place in moves:
-            if draft != place:
-                with suppress(OSError):
-                    draft.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -166,9 +169,8 @@ def draft_folder(folder: Path, names: Iterable[str]) -> Iterator[Path]:
     Of those names, a file that the draft does not have is removed; other files stay. All of it happens, or nothing.
     """
     place = folder.resolve()
-    draft = place.with_name(f".{secrets.token_hex(8)}")
-    draft.mkdir()
-    try:
+    with ExitStack() as locks:
+        draft = _claimed(place, "", os.mkdir, locks)
         yield draft
         for path in draft.iterdir():
             _see_on_disk(path)
@@ -176,13 +178,15 @@ def draft_folder(folder: Path, names: Iterable[str]) -> Iterator[Path]:
             _exchange(draft, place, names)
         else:
             os.replace(draft, place)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
     """Write text as UTF-8, whole or not at all, and return its path; a lone surrogate is an error."""
-    content = utf8(text)
+    return write_bytes(path, utf8(text))
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
+    """Write bytes, whole or not at all, and return their path."""
     with drafts(path) as [draft]:
         draft.write_bytes(content)
     return Path(path)
@@ -260,14 +264,80 @@ def _side_file(row_map: Mapping[str, Any], column_map: Mapping[str, Any]) -> Ite
         yield opening + (f"\n{entries}\n" if entries else "") + closing
 
 
-def _beside(path: Path) -> Path:
-    """Return a new name in the folder where a file really is, or the place itself where it is no file to replace."""
+def _beside(path: Path, locks: ExitStack) -> Path:
+    """Return a draft in the folder where a file really is, or the place itself where it is no file to replace."""
     place = Path(os.path.realpath(path))  # through a link, so that the link stays one
     if not place.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder to write to", str(place.parent))
     if place.exists() and not place.is_file():
         return place
-    return place.with_name(f".{secrets.token_hex(8)}{''.join(path.suffixes[-2:])}")
+    return _claimed(place, "".join(path.suffixes[-2:]), _new_file, locks)
+
+
+def _claimed(place: Path, suffix: str, make: Callable[[Path], None], locks: ExitStack) -> Path:
+    """Make a hidden draft beside a place, locked until ``locks`` are closed, when what is left of it is removed."""
+    if fcntl is None:
+        draft = place.with_name(f".{secrets.token_hex(8)}{suffix}")
+        make(draft)
+        locks.callback(_removed, draft)
+        return draft
+    digest = hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]
+    drafts_of_it = (place.with_name(f".{digest}-{k}{suffix}") for k in itertools.count())
+    draft, lock = next((one, lock) for one in drafts_of_it if (lock := _locked(one, make)) is not None)
+    locks.callback(os.close, lock)
+    locks.callback(lambda: _removed(draft) if _is_at(lock, draft) else None)  # moved, its name may be another's
+    return draft
+
+
+def _locked(draft: Path, make: Callable[[Path], None]) -> int | None:
+    """Make a draft and return the descriptor that locks it, None where another writer has that name.
+
+    A draft that is there and not locked was left by a writer that was killed: it is removed.
+    """
+    while True:
+        made = True
+        try:
+            make(draft)
+        except FileExistsError:
+            made = False
+        try:
+            lock = os.open(draft, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        except OSError:  # somebody else's
+            return None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if made and error.errno != errno.EWOULDBLOCK:  # a file system without locks
+                return lock
+            os.close(lock)
+            return None
+        if _is_at(lock, draft):
+            if made:
+                return lock
+            _removed(draft)
+        os.close(lock)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Whether what is open has this name still."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _new_file(path: Path) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+
+
+def _removed(draft: Path) -> None:
+    if draft.is_dir():
+        shutil.rmtree(draft, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
 
 
 def _see_on_disk(path: Path) -> None:

@@ -162,7 +162,9 @@ def certify(
     activity, size = program.A @ x, np.maximum(magnitude @ np.maximum(abs(x), NEGLIGIBLE * reach), rhs)
     primal = max(
         _violation(activity, size, program.row_lower, program.row_upper),
-        _violation(x, np.maximum(reach, _reach(magnitude, size)), program.col_lower, program.col_upper),
+        _violation(
+            x, np.maximum(reach, _tightest(program.A, size[program.A.indices])), program.col_lower, program.col_upper
+        ),
     )
     whole = program.integrality > 0
     point = primal, float(abs(x[whole] - np.round(x[whole])).max(initial=0.0))
@@ -267,18 +269,14 @@ def _finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return np.maximum(low, high)
 
 
-def _reach(magnitude: csc_array[Any], rhs: np.ndarray) -> np.ndarray:
-    """Return how large each variable could be by the tightest row with a nonzero bound (0 without one).
-
-    It makes the measure of rounding noise independent of the units of rows and columns.
-    """
-    bound = rhs[magnitude.indices]
-    tight = (bound > 0) & (magnitude.data > 0)
-    ratio = np.divide(bound, magnitude.data, out=np.full(len(bound), np.inf), where=tight)
-    reach = np.zeros(magnitude.shape[1])
-    used = np.flatnonzero(np.diff(magnitude.indptr))
+def _tightest(A: csc_array[Any], sides: np.ndarray) -> np.ndarray:
+    """Return the smallest |side / coefficient| of each column's entries, of sides that are finite and not 0; else 0."""
+    tight = np.isfinite(sides) & (sides != 0) & (A.data != 0)
+    ratio = np.divide(abs(sides), abs(A.data), out=np.full(len(sides), np.inf), where=tight)
+    reach = np.zeros(A.shape[1])
+    used = np.flatnonzero(np.diff(A.indptr))
     if used.size:
-        reach[used] = np.minimum.reduceat(ratio, magnitude.indptr[used])
+        reach[used] = np.minimum.reduceat(ratio, A.indptr[used])
     return np.where(np.isfinite(reach), reach, 0.0)
 
 
@@ -287,7 +285,9 @@ def reach_of(program: Program) -> np.ndarray:
 
     0 where nothing says so.
     """
-    by_rows = _reach(abs(program.A), _finite_size(program.row_lower, program.row_upper))
+    A = program.A
+    # the side that an entry runs into: it makes the measure of rounding independent of the units of rows and columns
+    by_rows = _tightest(A, np.where(A.data > 0, program.row_upper[A.indices], program.row_lower[A.indices]))
     by_bounds = _finite_size(program.col_lower, program.col_upper)
     both = (by_rows > 0) & (by_bounds > 0)
     return np.asarray(np.where(both, np.minimum(by_rows, by_bounds), np.maximum(by_rows, by_bounds)))

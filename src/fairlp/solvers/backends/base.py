@@ -16,6 +16,7 @@ from ...models.programs.backends import needs
 from ...models.programs.certificate import certify
 from ...models.programs.program import Program
 from ...models.programs.solution import Backend, Bounds, Capability, Entries, Options, Solution, Termination
+from .interrupt import interruptible
 from .scaling import Scaling, equilibrate
 
 
@@ -150,6 +151,9 @@ class BaseBackend:
         Names of :class:`fairlp.Options` that it heeds; the others are refused when they are given.
     methods : tuple of str
         What ``options.method`` may be, other than "auto".
+    waits : bool
+        Whether :meth:`run` waits in Python for a process of its own, so that Ctrl-C reaches it. The others run in a
+        thread, and Ctrl-C calls :meth:`stop`.
 
     Examples
     --------
@@ -173,6 +177,7 @@ class BaseBackend:
     #: Names of Options that it honours.
     honours: frozenset[str] = frozenset()
     methods: tuple[str, ...] = ()
+    waits = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -224,6 +229,14 @@ class BaseBackend:
         """
         raise UnsupportedError(f"{self.name} does not say how it solves {program.name!r}")
 
+    def stop(self) -> None:
+        """Tell a run to stop, if the solver can be told; called from another thread, after Ctrl-C."""
+
+    def _run(self, program: Program, options: Options) -> Raw:
+        return (
+            self.run(program, options) if self.waits else interruptible(lambda: self.run(program, options), self.stop)
+        )
+
     def session(self, program: Program, options: Options) -> ProgramSession:
         """Load a program for a series of solves (each from scratch, unless the back end can do better).
 
@@ -261,7 +274,7 @@ class BaseBackend:
         scaling, data = equilibrate(program)
         scaled = minimisation(program, scaling, data)
         try:
-            answer = self.run(scaled, options) if program.n_columns else _without_columns(scaled)
+            answer = self._run(scaled, options) if program.n_columns else _without_columns(scaled)
             raw = _of_right_form(answer, scaled, self.name)
         except FairlpError:
             raise

@@ -113,6 +113,10 @@ def settled(solution: Solution, options: Options) -> Solution:
         Of which the time limit is heeded.
     """
     program, said = solution.program, solution.status
+    if not Highs().available()[0]:
+        words = "nothing proves which, without HiGHS"
+        known = solution.row_ray is not None or said.termination not in HOPELESS
+        return solution if known else _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, words)
     relaxed, ask = _relaxed(program), Options(method="simplex", time_limit=options.time_limit)
     found = Highs().solve(relaxed.replace(c=np.zeros(program.n_columns)), ask)
     multipliers = solution.row_ray if solution.row_ray is not None else found.row_ray

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +12,9 @@ from ...errors import SolverError, UnsupportedError
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Termination
 from .base import BaseBackend, Raw
+
+#: Milliseconds that GLPK, which lets no other thread of Python run, works at a stretch.
+_SLICE = 500
 
 
 class Glpk(BaseBackend):
@@ -24,6 +28,11 @@ class Glpk(BaseBackend):
 
     def __init__(self, name: str = "glpk") -> None:
         self.name = name
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Tell a run to stop: it looks every :data:`_SLICE`."""
+        self._stopped = True
 
     def run(self, program: Program, options: Options) -> Raw:
         """Minimise with GLPK's simplex (with presolve), interior point or branch and cut."""
@@ -38,6 +47,7 @@ class Glpk(BaseBackend):
             return Raw(Termination.INFEASIBLE, "no whole number lies between the bounds of a variable")
         program = program.replace(col_lower=low, col_upper=high)
         glp.glp_term_out(glp.GLP_ON if options.verbose else glp.GLP_OFF)
+        self._stopped = False
         problem = _load(glp, program)
         begin = perf_counter()
         try:
@@ -45,9 +55,75 @@ class Glpk(BaseBackend):
                 if program.is_mip:
                     raise UnsupportedError(f"{self.name}: the interior point has no integer variables")
                 return _interior(glp, problem, program, options, begin)
-            return _simplex(glp, problem, program, options, begin)
+            return self._simplex(glp, problem, program, options, begin)
         finally:
             glp.glp_delete_prob(problem)
+
+    def _simplex(self, glp: Any, problem: Any, program: Program, options: Options, begin: float) -> Raw:
+        settings = glp.glp_smcp()
+        glp.glp_init_smcp(settings)
+        settings.tol_bnd, settings.tol_dj = options.tolerances()
+        glp.glp_scale_prob(problem, glp.GLP_SF_AUTO)
+        glp.glp_adv_basis(problem, 0)
+        left, code = _milliseconds(options), glp.GLP_ETMLIM
+        while code == glp.GLP_ETMLIM and left > 0 and not self._stopped:  # it goes on from its last basis
+            settings.tm_lim = min(left, _SLICE)
+            left -= settings.tm_lim
+            code = glp.glp_simplex(problem, settings)
+        status = glp.glp_get_status(problem)
+        termination = {
+            glp.GLP_OPT: Termination.OPTIMAL,
+            glp.GLP_NOFEAS: Termination.INFEASIBLE,
+            glp.GLP_INFEAS: Termination.UNKNOWN,
+            glp.GLP_UNBND: Termination.UNBOUNDED,
+        }.get(status, Termination.UNKNOWN)
+        if code == glp.GLP_ETMLIM:
+            termination = Termination.TIME_LIMIT
+        elif code != 0:
+            raise SolverError(f"GLPK's simplex failed with code {code}; solve with verbose=True to see its log")
+        raw = Raw(termination, f"GLPK status {status}", method="simplex")
+        if program.is_mip and termination is Termination.OPTIMAL:
+            return self._branch(glp, problem, program, options, begin)
+        if termination is Termination.OPTIMAL or status == glp.GLP_FEAS:
+            raw.x = _values(glp.glp_get_col_prim, problem, program.n_columns)
+            raw.row_duals = _values(glp.glp_get_row_dual, problem, program.n_rows)
+        if termination is not Termination.OPTIMAL:
+            raw.row_duals = None
+        raw.seconds = perf_counter() - begin
+        return raw
+
+    def _branch(self, glp: Any, problem: Any, program: Program, options: Options, begin: float) -> Raw:
+        settings = glp.glp_iocp()
+        glp.glp_init_iocp(settings)
+        settings.tm_lim = _milliseconds(options)
+        if not options.verbose:  # what it prints is not shown, but lets us look
+
+            def look(text: str) -> None:
+                time.sleep(0)  # lets the thread that may be interrupted come to its turn
+                if self._stopped:
+                    settings.tm_lim = 1
+
+            settings.msg_lev, settings.out_frq = glp.GLP_MSG_ALL, _SLICE
+            glp.glp_term_out(glp.GLP_ON)
+            glp.glp_term_hook(look)
+        try:
+            code = glp.glp_intopt(problem, settings)
+        finally:
+            glp.glp_term_hook(None)
+        status = glp.glp_mip_status(problem)
+        termination = {
+            glp.GLP_OPT: Termination.OPTIMAL,
+            glp.GLP_NOFEAS: Termination.INFEASIBLE,
+            glp.GLP_UNDEF: Termination.UNKNOWN,
+            glp.GLP_FEAS: Termination.TIME_LIMIT,
+        }[status]
+        if code == glp.GLP_ETMLIM:
+            termination = Termination.TIME_LIMIT
+        raw = Raw(termination, f"GLPK status {status}", method="branch and cut")
+        if status in (glp.GLP_OPT, glp.GLP_FEAS):
+            raw.x = _values(glp.glp_mip_col_val, problem, program.n_columns)
+        raw.seconds = perf_counter() - begin
+        return raw
 
 
 def _bounds(glp: Any, low: float, high: float) -> tuple[int, float, float]:
@@ -90,58 +166,6 @@ def _milliseconds(options: Options) -> int:
 
 def _values(function: Any, problem: Any, size: int) -> np.ndarray:
     return np.array([function(problem, place) for place in range(1, size + 1)], dtype=float)
-
-
-def _simplex(glp: Any, problem: Any, program: Program, options: Options, begin: float) -> Raw:
-    settings = glp.glp_smcp()
-    glp.glp_init_smcp(settings)
-    settings.tol_bnd, settings.tol_dj = options.tolerances()
-    settings.tm_lim = _milliseconds(options)
-    glp.glp_scale_prob(problem, glp.GLP_SF_AUTO)
-    glp.glp_adv_basis(problem, 0)
-    code = glp.glp_simplex(problem, settings)
-    status = glp.glp_get_status(problem)
-    termination = {
-        glp.GLP_OPT: Termination.OPTIMAL,
-        glp.GLP_NOFEAS: Termination.INFEASIBLE,
-        glp.GLP_INFEAS: Termination.UNKNOWN,
-        glp.GLP_UNBND: Termination.UNBOUNDED,
-    }.get(status, Termination.UNKNOWN)
-    if code == glp.GLP_ETMLIM:
-        termination = Termination.TIME_LIMIT
-    elif code != 0:
-        raise SolverError(f"GLPK's simplex failed with code {code}; solve with verbose=True to see its log")
-    raw = Raw(termination, f"GLPK status {status}", method="simplex")
-    if program.is_mip and termination is Termination.OPTIMAL:
-        return _branch(glp, problem, program, options, begin)
-    if termination is Termination.OPTIMAL or status == glp.GLP_FEAS:
-        raw.x = _values(glp.glp_get_col_prim, problem, program.n_columns)
-        raw.row_duals = _values(glp.glp_get_row_dual, problem, program.n_rows)
-    if termination is not Termination.OPTIMAL:
-        raw.row_duals = None
-    raw.seconds = perf_counter() - begin
-    return raw
-
-
-def _branch(glp: Any, problem: Any, program: Program, options: Options, begin: float) -> Raw:
-    settings = glp.glp_iocp()
-    glp.glp_init_iocp(settings)
-    settings.tm_lim = _milliseconds(options)
-    code = glp.glp_intopt(problem, settings)
-    status = glp.glp_mip_status(problem)
-    termination = {
-        glp.GLP_OPT: Termination.OPTIMAL,
-        glp.GLP_NOFEAS: Termination.INFEASIBLE,
-        glp.GLP_UNDEF: Termination.UNKNOWN,
-        glp.GLP_FEAS: Termination.TIME_LIMIT,
-    }[status]
-    if code == glp.GLP_ETMLIM:
-        termination = Termination.TIME_LIMIT
-    raw = Raw(termination, f"GLPK status {status}", method="branch and cut")
-    if status in (glp.GLP_OPT, glp.GLP_FEAS):
-        raw.x = _values(glp.glp_mip_col_val, problem, program.n_columns)
-    raw.seconds = perf_counter() - begin
-    return raw
 
 
 def _interior(glp: Any, problem: Any, program: Program, options: Options, begin: float) -> Raw:

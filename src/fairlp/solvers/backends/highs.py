@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import sys
 import threading
 from dataclasses import replace
 from time import perf_counter
@@ -10,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import SolverError, UnsupportedError, nearest
+from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, nearest
 from ...models.programs.certificate import proves_infeasible
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Point, Solution, Status, Termination
 from ...tolerances import MILP_TOLERANCES, SOLVER_TIGHTEST
 from . import basis
 from .base import Change, ProgramSession, installed, sign
+from .interrupt import interruptible
 from .scaling import Scaling, equilibrate
 
 #: our method → HiGHS's option ``solver``
@@ -31,11 +33,18 @@ _PATIENCE = 5.0
 #: Steps of an interior point after which none will help: where coefficients lie orders of magnitude apart it may stand
 #: still for ever (HiGHS has no limit of its own; programs of any size take some 20 to 100).
 _MOST_STEPS = 1_000
+#: Linear programs of so few nonzeros have ended before anybody could interrupt them.
+_QUICK = 1_000
+#: Both bring a library of the same name, so that the second of them cannot be loaded.
+_BESIDE_ORTOOLS = (
+    "highspy cannot be loaded in a process that has imported ortools; use solver='scipy', which has its own HiGHS, "
+    "or leave OR-tools to fairlp (solver='ortools:GLOP' runs it in another process)"
+)
 #: What HiGHS says where it has found no point.
 _NOTHING = (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED)
 
-_thread_lock = threading.Lock()
-_threads_in_use: int | None = None
+#: The number of threads that HiGHS has in each of ours.
+_scheduler = threading.local()
 
 
 class Highs:
@@ -66,6 +75,8 @@ class Highs:
         """Return whether highspy is installed (and its HiPO extension, for ``hipo``)."""
         if not installed("highspy"):
             return False, f"highspy is not installed; {self.install}"
+        if "highspy" not in sys.modules and any(name.startswith("ortools.") for name in sys.modules):
+            return False, _BESIDE_ORTOOLS
         if self.method == "hipo" and not installed("highspy_extras"):
             return False, 'HiPO needs highspy-extras; pip install "fairlp[hipo]"'
         return True, ""
@@ -146,6 +157,9 @@ class HighsSession(ProgramSession):
             raise UnsupportedError(
                 f"{backend.name} solves linear programs, and {program.name!r} has integers; use 'highs'"
             )
+        there, reason = backend.available()
+        if not there:
+            raise SolverNotAvailableError(f"solver {backend.name!r} is not available: {reason}")
         begin = perf_counter()
         super().__init__(backend, program, options)
         self.method = backend.choose(program, options, series)
@@ -207,12 +221,12 @@ class HighsSession(ProgramSession):
             _set(self._highs, "solver", "simplex")
         begin = perf_counter()
         try:
-            _run(self._highs)
+            self._run()
         except SolverError:
             if not self._solved:  # what presolve left may break the tolerance that is asked for
                 _set(self._highs, "presolve", "off")
             self.restart()  # or the last basis was no help (values grew beyond bounds): begin afresh
-            _run(self._highs)
+            self._run()
         solved = perf_counter()
         if self.options.time_limit is None:
             _set(self._highs, "time_limit", float("inf"))  # what a restart may have set is spent
@@ -222,6 +236,17 @@ class HighsSession(ProgramSession):
         times = {"pass": self._passed, "solve": solved - begin, "read": perf_counter() - solved}
         self._passed = 0.0
         return Solution(**{**solution, "times": times})
+
+    def _run(self) -> None:
+        """Run HiGHS so that Ctrl-C ends it; it notices a time limit that is over."""
+        highs = self._highs
+        if self.program.A.nnz <= _QUICK and not self.program.is_mip:
+            status = _with_threads(highs)
+        else:
+            status = interruptible(lambda: _with_threads(highs), lambda: highs.setOptionValue("time_limit", 0.0))
+        if "kError" in str(status):
+            words = highs.modelStatusToString(highs.getModelStatus())
+            raise SolverError(f"HiGHS failed ({words}); solve with verbose=True to see its log")
 
     def conflict(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows and the columns (whose bounds matter) of an irreducible infeasible set, as masks."""
@@ -275,23 +300,11 @@ def configured(options: Options, solver: str) -> Any:
         _set(highs, "time_limit", options.time_limit)
     if options.seed is not None:
         _set(highs, "random_seed", options.seed)
-    _set_threads(highs, options.threads)
+    if options.threads is not None:
+        _set(highs, "threads", options.threads)
     for name, value in options.extra.items():
         _set(highs, name, value)
     return highs
-
-
-def _set_threads(highs: Any, threads: int | None) -> None:
-    """Set the number of threads; HiGHS has one scheduler a process, which must be reset when the number changes."""
-    global _threads_in_use
-    with _thread_lock:
-        if threads is None and _threads_in_use is None:
-            return
-        wanted = threads or 0
-        if _threads_in_use != wanted:
-            type(highs).resetGlobalScheduler(True)
-            _threads_in_use = wanted
-    _set(highs, "threads", wanted)
 
 
 def pass_model(
@@ -333,11 +346,13 @@ def _set(highs: Any, name: str, value: Any) -> None:
         raise UnsupportedError(f"HiGHS refused the option {name} = {value!r}; see the list of options in its manual")
 
 
-def _run(highs: Any) -> None:
-    status = highs.run()
-    if "kError" in str(status):
-        words = highs.modelStatusToString(highs.getModelStatus())
-        raise SolverError(f"HiGHS failed ({words}); solve with verbose=True to see its log")
+def _with_threads(highs: Any) -> Any:
+    """Run HiGHS; it has one scheduler a thread, which must be reset when the number of its threads changes."""
+    _, wanted = highs.getOptionValue("threads")
+    if getattr(_scheduler, "threads", 0) != wanted:
+        type(highs).resetGlobalScheduler(True)
+        _scheduler.threads = wanted
+    return highs.run()
 
 
 def _read(session: HighsSession) -> dict[str, Any]:

@@ -28,6 +28,7 @@ class OrTools(BaseBackend):
 
     capabilities = frozenset({Capability.LP, Capability.DUALS})
     package = "ortools"
+    waits = True
     install = 'pip install "fairlp[ortools]" (used in a process of its own: it cannot share one with highspy)'
     honours = frozenset({"time_limit", "primal_tolerance", "dual_tolerance", "verbose", "extra"})
 

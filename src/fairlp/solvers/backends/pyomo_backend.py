@@ -69,6 +69,8 @@ class Pyomo(BaseBackend):
             raise UnknownNameError(f"fairlp knows no Pyomo solver {self.solver!r}; {nearest(self.solver, KNOWN)}")
         self.known = KNOWN[self.solver]
         self.capabilities = self.known.capabilities
+        self.waits = bool(self.known.executable)
+        self._highs: Any = None
         self.honours = frozenset({"time_limit", "verbose", "extra", *(ours for ours, _ in self.known.options)})
 
     def available(self) -> tuple[bool, str]:
@@ -109,7 +111,10 @@ class Pyomo(BaseBackend):
         logger.setLevel(logging.ERROR)  # warnings about statuses come back as statuses
         try:
             if self.solver == "highs":
-                return _with_highs(model, variables, rows, program, options, settings)
+                from pyomo.contrib.solver.common.factory import SolverFactory
+
+                self._highs = SolverFactory("highs")
+                return _with_highs(self._highs, model, variables, rows, program, options, settings)
             solver = pyo.SolverFactory(self.known.factory)
             solver.options.update(settings)
             limit: dict[str, float] = {} if options.time_limit is None else {"timelimit": options.time_limit}
@@ -121,6 +126,12 @@ class Pyomo(BaseBackend):
         finally:
             logger.setLevel(level)
         return self._read(model, results, variables, rows, program, perf_counter() - begin)
+
+    def stop(self) -> None:
+        """Tell HiGHS that its time is over; Pyomo gives back what is printed only when it has ended."""
+        loaded = getattr(self._highs, "_solver_model", None)
+        if loaded is not None:
+            loaded.setOptionValue("time_limit", 0.0)
 
     def _read(
         self, model: Any, results: Any, variables: list[Any], rows: list[Any], program: Program, seconds: float
@@ -196,14 +207,18 @@ def _bounds(array: np.ndarray) -> list[float | None]:
 
 
 def _with_highs(
-    model: Any, variables: list[Any], rows: list[Any], program: Program, options: Options, settings: dict[str, Any]
+    solver: Any,
+    model: Any,
+    variables: list[Any],
+    rows: list[Any],
+    program: Program,
+    options: Options,
+    settings: dict[str, Any],
 ) -> Raw:
     """Solve by Pyomo's own interface to HiGHS, in process."""
-    from pyomo.contrib.solver.common.factory import SolverFactory
-
     threads = settings.pop("threads", None)
     begin = perf_counter()
-    results = SolverFactory("highs").solve(
+    results = solver.solve(
         model,
         tee=options.verbose,
         load_solutions=False,

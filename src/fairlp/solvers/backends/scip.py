@@ -39,9 +39,10 @@ class Scip(BaseBackend):
         """Minimise with SCIP."""
         import pyscipopt
 
-        model = pyscipopt.Model(program.name)
+        self._model = model = pyscipopt.Model(program.name)
         if not options.verbose:
             model.hideOutput()
+        model.setParam("misc/catchctrlc", False)  # it is ours
         primal, dual = options.tolerances(FIRST_ORDER, FIRST_ORDER)
         model.setParam("numerics/feastol", primal)
         model.setParam("numerics/dualfeastol", dual)
@@ -53,7 +54,7 @@ class Scip(BaseBackend):
             model.setParam(name, value)
         variables = _load(model, program)
         begin = perf_counter()
-        model.optimize()
+        model.optimizeNogil()
         seconds = perf_counter() - begin
         status = model.getStatus()
         raw = Raw(_TERMINATION.get(status, Termination.UNKNOWN), status, seconds=seconds, method="branch and cut")
@@ -62,6 +63,10 @@ class Scip(BaseBackend):
             raw.x = np.array([model.getSolVal(best, variable) for variable in variables], dtype=float)
             raw.bound = model.getDualbound() if program.is_mip else None
         return raw
+
+    def stop(self) -> None:
+        """Tell SCIP to stop."""
+        self._model.interruptSolve()
 
 
 def _load(model: Any, program: Program) -> list[Any]:
