@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import threading
 
 import pytest
 
@@ -65,3 +69,54 @@ def test_the_first_file_comes_last(tmp_path, failing):
             path.write_text("new", encoding="utf-8")
     assert [target for _, target in calls] == [map_, labels, model]
     assert content(tmp_path) == {"labels": "new", "map": "new", "model.mps": "old"}
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from fairlp.models.files.whole_files import draft_folder, drafts
+
+with drafts(sys.argv[1]) as [draft], draft_folder(Path(sys.argv[2]), ["a"]) as folder:
+    draft.write_text("half")
+    (folder / "a").write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no Unix")
+def test_what_a_killed_writer_left_is_removed_by_the_next_one(tmp_path):
+    file, folder = tmp_path / "model.mps.gz", tmp_path / "folder"
+    for _ in range(2):
+        ended = subprocess.run([sys.executable, "-c", KILLED, str(file), str(folder)], check=False)
+        assert ended.returncode == -signal.SIGKILL
+        left = list(tmp_path.iterdir())
+        assert len(left) == 2 and all(path.name.startswith(".") for path in left)
+    with drafts(file) as [draft], draft_folder(folder, ["a"]) as into:
+        assert draft.name.endswith(".mps.gz") and not list(into.iterdir())
+        draft.write_text("whole", encoding="utf-8")
+        (into / "a").write_text("whole", encoding="utf-8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "model.mps.gz"]
+    assert file.read_text(encoding="utf-8") == "whole" and content(folder) == {"a": "whole"}
+
+
+def test_writers_of_one_file_do_not_touch_each_other(tmp_path):
+    place = tmp_path / "file"
+    with drafts(place) as [outer], drafts(place) as [inner]:
+        assert outer != inner
+        outer.write_text("outer", encoding="utf-8")
+        inner.write_text("inner", encoding="utf-8")
+    assert content(tmp_path) == {"file": "outer"}
+    texts = [str(k) * 10_000 for k in range(8)]
+
+    def write(text):
+        for _ in range(20):
+            with drafts(place) as [draft]:
+                draft.write_text(text, encoding="utf-8")
+            assert place.read_text(encoding="utf-8") in texts
+
+    threads = [threading.Thread(target=write, args=(text,)) for text in texts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [path.name for path in tmp_path.iterdir()] == ["file"] and place.read_text(encoding="utf-8") in texts
