@@ -158,13 +158,14 @@ def _figures(solution: Solution) -> dict[str, Any]:
         figures["primal residual"] = certificate.primal_residual
         figures["dual residual"] = certificate.dual_residual
         figures["gap"] = certificate.gap
+        figures["proved"] = "yes" if certificate.is_optimal else "by the solver's word" if solution.unproved else "no"
     return figures
 
 
 def _table(rows: dict[str, dict[str, Any]]) -> pd.DataFrame:
     import pandas as pd
 
-    columns = ["status", "objective", "primal residual", "dual residual", "gap", "seconds"]
+    columns = ["status", "objective", "primal residual", "dual residual", "gap", "proved", "seconds"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("solver")
 
 

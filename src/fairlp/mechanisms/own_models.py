@@ -46,7 +46,7 @@ def solve_model(asked: Asked) -> Tasks:
         within_capacity(asked.instance, tasks),
         prices=_prices(solution, asked.instance) if proved else None,
         gap=solution.verify().gap if proved else None,
-        unproved="" if proved else f"optimal by the word of {asked.solver} only: it gives no duals here",
+        unproved=solution.unproved,
     )
 
 

@@ -289,3 +289,30 @@ def test_a_class_of_a_script_in_a_new_process(tmp_path):
     (tmp_path / "mine.py").write_text(text, encoding="utf-8")
     done = fairlp_in_a_shell("allocate", "ghodsi", "-m", "drf", "--solver", f"{tmp_path}/mine.py:Dual", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["solver"] == "Dual", done.stderr
+
+
+@pytest.mark.parametrize("mechanism", ["drf-milp", "pdrf"])
+def test_whole_tasks_of_a_back_end_that_lies_are_refused_or_by_its_word(mechanism):
+    honest = fairlp.allocate(
+        INSTANCE, mechanism, method="milp" if mechanism == "drf-milp" else "lp", solver=Whole(0.0, licence="x")
+    )
+    assert "by the word of whole" in honest.unproved
+
+    class Less(Whole):
+        def run(self, program, options):
+            raw = super().run(program, options)
+            return fairlp.Raw(raw.termination, "fine", np.minimum(raw.x, np.floor(raw.x * 0.6)))
+
+    class More(Whole):
+        def run(self, program, options):
+            raw = super().run(program, options)
+            return fairlp.Raw(raw.termination, "fine", raw.x * 9 + 9)
+
+    method = honest.method
+    try:
+        less = fairlp.allocate(INSTANCE, mechanism, method=method, solver=Less(0.0, licence="x"))
+        assert "by the word of" in less.unproved
+    except (SolverError, NoSolutionError):
+        pass
+    with pytest.raises((SolverError, NoSolutionError)):
+        fairlp.allocate(INSTANCE, mechanism, method=method, solver=More(0.0, licence="x"))

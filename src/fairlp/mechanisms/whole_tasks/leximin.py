@@ -70,6 +70,7 @@ def discrete_leximin(instance: Instance, *, solver: str = "highs", options: dict
             model = whole_tasks(instance, levels, goal, room.most)
             solution = model.solve(solver=solver, **(options or {})).require_optimal()
             result.programs += 1
+            result.unproved = solution.unproved
             result.tasks = np.rint(solution.values["x"].to_numpy())
             over = np.asarray(pool.usage(result.tasks) > pool.capacity, dtype=bool)
             if not over.any():
@@ -91,7 +92,7 @@ def discrete_leximin(instance: Instance, *, solver: str = "highs", options: dict
         staying = now
         settled.append(Settled(least, above, staying))
         result.levels.append((level, staying))
-    result.unproved = room.unproved
+    result.unproved = room.unproved or result.unproved
     return result
 
 

@@ -94,20 +94,26 @@ def _floating_tasks(asked: Asked, pool: Pool, divisible: bool) -> np.ndarray:
     return precomputed.divisible(pool) if divisible else precomputed.algorithm_1(pool)
 
 
-def _tasks_by_lp(asked: Asked, pool: Pool, divisible: bool) -> np.ndarray:
-    """Return tasks from the optimal number of cycles; floors within the solver's accuracy of a whole number go up."""
-    model = formulation(asked.instance)
-    solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
-    assert solution.x is not None
-    tasks = np.asarray(model.evaluate("tasks", solution.x), dtype=float).reshape(-1)
-    if not divisible:
-        tasks = np.floor(tasks * (1 + AGREEMENT))
-    return np.asarray(np.minimum(tasks, pool.limits))
+def by_lp(asked: Asked) -> Tasks:
+    """Precomputed DRF by its linear program; floors within the solver's accuracy of a whole number go up."""
+    words = ""
+
+    def tasks_of(asked: Asked, pool: Pool, divisible: bool) -> np.ndarray:
+        nonlocal words
+        model = formulation(asked.instance)
+        solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
+        assert solution.x is not None
+        words = solution.unproved
+        tasks = np.asarray(model.evaluate("tasks", solution.x), dtype=float).reshape(-1)
+        if not divisible:
+            tasks = np.floor(tasks * (1 + AGREEMENT))
+        return np.asarray(np.minimum(tasks, pool.limits))
+
+    return replace(precomputed_drf(asked, tasks_of=tasks_of), unproved=words)
 
 
 exact_floors = partial(precomputed_drf, tasks_of=_exact_tasks)
 floating_point = partial(precomputed_drf, tasks_of=_floating_tasks)
-by_lp = partial(precomputed_drf, tasks_of=_tasks_by_lp)
 
 
 def leximin_milp(asked: Asked) -> Tasks:

@@ -179,6 +179,13 @@ class Solution:
         return self.program.objective_value(self.require_point())
 
     @property
+    def unproved(self) -> str:
+        """That it is optimal by the solver's word only, where no duals can prove it; else empty."""
+        if self.row_duals is not None or not self.status.is_optimal:
+            return ""
+        return f"optimal by the word of {self.solver} only: no duals prove it"
+
+    @property
     def values(self) -> BlockView:
         """Values of the variables by name: a float, Series, or DataFrame."""
         return BlockView(self.program.columns, self.require_point())
