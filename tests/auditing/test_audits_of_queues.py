@@ -10,6 +10,8 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.auditing.properties import PROPERTIES
+from fairlp.auditing.search import random_instance
+from fairlp.mechanisms.table import TABLE
 from profiles import many
 from tree_instances import tree_instance
 
@@ -90,7 +92,7 @@ def test_a_group_that_lies_together_is_found():
     assert found.holds is False and "would each run more tasks of their own by claiming to need" in found.witness
 
 
-def test_a_lie_that_pays_one_of_a_group_is_no_lie_of_the_group():
+def test_a_lie_that_pays_one_of_a_group_is_a_lie_of_that_one():
     @fairlp.mechanism("largest-claim", title="all to the largest claim", source="test")
     def largest_claim(given: Instance) -> np.ndarray:
         most = int(given.demands[:, 0].argmax())
@@ -99,7 +101,7 @@ def test_a_lie_that_pays_one_of_a_group_is_no_lie_of_the_group():
     # whoever of the two claims most gets everything, and the other one nothing
     instance = Instance.from_arrays([[1.0], [1.0], [1.1]], [[9.0]], queue=["a", "a", "b"])
     found = fairlp.audit(instance, fairlp.allocate(instance, largest_claim), ["group strategy-proof"], tries=50)
-    assert found.holds.iloc[0] is None
+    assert found.holds.iloc[0] is False and "each" not in found.witness.iloc[0]
     honest = fairlp.allocate(instance, "h-drf")
     kept = fairlp.audit(instance, honest, ["group strategy-proof"], tries=20).iloc[0]
     assert kept.holds is None and "no lie that pays was found in 20 tries" in kept.witness
@@ -119,8 +121,8 @@ def test_nothing_to_check_is_vacuous(name):
 
 @pytest.mark.parametrize("seed", range(many(60)))
 def test_h_drf_keeps_what_it_promises(seed):
-    """Without guarantees and caps on one server: what weights promise to users and queues, with limits or without."""
-    instance = tree_instance(np.random.default_rng(seed), limits=seed % 2 == 0)
+    """Without guarantees, caps and task limits on one server: what weights promise to users and queues."""
+    instance = tree_instance(np.random.default_rng(seed), limits=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = fairlp.audit(
@@ -138,7 +140,66 @@ def test_counterexamples_on_trees_ship_and_are_found():
     standing = fairlp.promises(mechanisms=["h-drf", "h-drf-collapsed"]).standing
     assert standing["h-drf", "queue share guarantee"] == "stands under its condition"
     assert standing["h-drf-collapsed", "queue share guarantee"] == "not promised"
-    assert standing["h-drf", "group strategy-proof"] == "stands"
+    assert standing["h-drf", "group strategy-proof"] == "refuted"
+
+
+def test_a_leaf_gains_by_claiming_what_it_does_not_need():
+    """In queue q a leaf (0, 0, 1) claims (1, 0, 1), which changes its sibling's part; both outcomes in rationals."""
+    instance = fairlp.counterexample("h-drf", "strategy-proof")
+    lie = instance.replace(demands=[[0, 2, 1], [0, 2, 1], [1, 0, 1], [2, 1, 1]])
+    told, honest = (fairlp.allocate(one, "h-drf") for one in (lie, instance))
+    assert told.certify(exact=True) and honest.certify(exact=True)
+    assert honest.totals.to_numpy() == pytest.approx([3 / 7, 3 / 7, 6 / 7, 2 / 7], rel=1e-12)
+    assert told.totals.to_numpy() == pytest.approx([4 / 9, 4 / 9, 8 / 9, 2 / 9], rel=1e-12)
+    for name in ("strategy-proof", "group strategy-proof"):
+        found = fairlp.audit(instance, honest, [name], tries=100).iloc[0]
+        assert found.holds is False and "'C'" in found.witness and found.misreport is not None
+
+
+def satisfied_queue():
+    """§(a): a queue of 19 small users, of whom each has all its tasks, and one without a limit, beside one user."""
+    limits = [np.inf, *[40 / 59] * 19, np.inf]
+    return Instance.from_arrays([[1]] * 21, [[40]], queue=["Q1", *["Q2"] * 20], task_limits=limits)
+
+
+def satisfied_leaf():
+    """§(b): `b` at the root beside queue P, which has `c` and a queue of three, of whom one has all its tasks."""
+    demands, limits = [[0, 1], [0, 1], [1, 0], [1, 0], [0, 1]], [np.inf, np.inf, 9, np.inf, np.inf]
+    return Instance.from_arrays(demands, [[60, 60]], queue=["", "P", "P/A", "P/A", "P/A"], task_limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("instance", "queue", "totals"),
+    [(satisfied_queue(), "Q1", [13.5593220339]), (satisfied_leaf(), "", [28])],
+    ids=["a queue", "a leaf"],
+)
+def test_with_task_limits_satisfied_leaves_cost_the_others_their_share(instance, queue, totals):
+    """What a satisfied leaf has counts for nobody, so that its siblings rise as if it had nothing."""
+    found = fairlp.allocate(instance, "h-drf")
+    assert found.totals.to_numpy()[:1] == pytest.approx(totals, rel=1e-9) and found.certify(exact=True)
+    assert fairlp.audit(instance, found).holds["hierarchical share guarantee"] is False
+    assert fairlp.audit(instance, found, "queue share guarantee").holds.iloc[0] is (not queue)
+    free = instance.replace(task_limits=None)
+    assert fairlp.audit(free, fairlp.allocate(free, "h-drf")).holds["hierarchical share guarantee"] is True
+
+
+def limited_tree(draw):
+    """The next tree that the search draws of one server, with task limits and without guarantees and caps."""
+    while True:
+        found = random_instance(draw, TABLE["h-drf"], "hierarchical share guarantee", 4, 3, 3)
+        if np.isfinite(found.task_limits).any() and found.n_servers == 1 and not found.queues.has_limits:
+            return found
+
+
+def test_random_trees_have_what_breaks_hierarchical_drf():
+    """One pool, three resources with zero demands, nested queues: on such trees leaves are blocked and lies pay."""
+    draw = np.random.default_rng(0)
+    drawn = [random_instance(draw, TABLE["h-drf"], "strategy-proof", 4, 3, 3) for _ in range(200)]
+    able = [one for one in drawn if one.n_servers == 1 and len(one.resources) == 3 and (one.demands == 0).any()]
+    assert len(able) > 120 and sum(np.isfinite(one.task_limits).any() for one in able) > 40
+    assert sum("a/c" in one.queue for one in able) > 60
+    found = fairlp.counterexample("h-drf", "hierarchical share guarantee", search=True, generator=limited_tree)
+    assert found is not None and np.isfinite(found.task_limits).any()
 
 
 def test_pareto_optimality_within_caps_and_of_what_breaks_them():

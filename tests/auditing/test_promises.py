@@ -82,7 +82,9 @@ def test_promises_hold_on_random_instances_or_are_refuted(mechanism):
 def test_what_is_refuted_says_who_promised_it():
     """Table I of Khamse-Ashari et al. gives TSF the sharing incentive, which by their definition it lacks."""
     refuted = EVERY[EVERY.standing == "refuted"]
-    assert set(refuted.index) == {("tsf", "sharing incentive"), ("njc", "strategy-proof")}
+    lies = {("h-drf", "strategy-proof"), ("h-drf", "group strategy-proof")}
+    assert set(refuted.index) == {("tsf", "sharing incentive"), ("njc", "strategy-proof"), *lies}
+    assert set(refuted.loc["h-drf"].source) == {"Bhattacharya et al., SoCC 2013"}
     assert refuted.loc[("tsf", "sharing incentive")].source == "Khamse-Ashari et al., ICC 2017, Table I"
     assert "Dolev" in refuted.loc[("njc", "strategy-proof")].source
     assert "sharing incentive" not in fairlp.mechanisms().promises["tsf"]

@@ -33,6 +33,7 @@ NUMBERED = {
         *("Theorem 1", "Lemma 2", "Lemma 3", "Lemma 4", "Remark 1", "Remarks 2 and 3", "Remark 4", "Remark 5"),
         "Definitions and Constructions 1 and 2",
     ],
+    "005": ["example, starvation", "strategy-proofness", "group strategy-proofness"],
 }
 #: What the papers print, as mechanisms and audits are to give it: (item, number) → printed.
 GOLDEN = {

@@ -47,7 +47,7 @@ def test_an_item_without_its_paper_is_that_of_every_paper():
 @pytest.mark.parametrize(
     ("given", "wrong", "told"),
     [
-        (("005",), UnknownNameError, "no paper is called '005'"),
+        (("006",), UnknownNameError, "no paper is called '006'"),
         (("wong-2014",), UnknownNameError, "did you mean 'wang-2014'"),
         ((7,), UnknownNameError, "by name, not int"),
         (("002", "Figure 33"), UnknownNameError, "did you mean 'Figure 3'"),

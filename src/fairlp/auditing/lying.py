@@ -11,11 +11,20 @@ from .findings import Case, Finding, amount
 
 #: Times the true demand for one resource: lies that have paid somewhere.
 FACTORS = (2.0, 0.5, 1.1, 0.9, 4.0, 0.25, 10.0)
+#: Times the largest demand, of a resource that is not needed.
+PADS = (0.5, 1.0, 2.0)
 
 
 def nearby(demand: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return a demand near another, most of its entries changed: a step of the local search."""
-    return np.asarray(demand * np.exp(rng.normal(0, 0.3, len(demand)) * (rng.random(len(demand)) < 0.7)))
+    """Return a demand near another, most of its entries changed: a step of the local search.
+
+    What is not needed may be claimed, too.
+    """
+    found = demand * np.exp(rng.normal(0, 0.3, len(demand)) * (rng.random(len(demand)) < 0.7))
+    nothing = np.flatnonzero(demand == 0)
+    claimed = nothing[rng.random(len(nothing)) < 0.3]
+    found[claimed] = demand.max() * rng.choice(PADS, len(claimed))
+    return np.asarray(found)
 
 
 def own_use(true: np.ndarray, claimed: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from ..errors import FairlpError
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
-from .lying import FACTORS, in_words, may_claim, nearby, none_found, own_tasks
+from .lying import FACTORS, PADS, in_words, may_claim, nearby, none_found, own_tasks
 
 _NEEDS_MECHANISM = "it takes the mechanism that made the allocation, to run it again; none is known"
 
@@ -92,16 +92,17 @@ def _structured(
     for n in users:
         true, where = instance.demands[n], eligible[n]
         lies: list[tuple[np.ndarray, np.ndarray]] = []
+        for factor in PADS:
+            for r in np.flatnonzero(true == 0).tolist():
+                demand = true.copy()
+                demand[r] = true.max() * factor
+                lies.append((demand, where))
         for factor in FACTORS:
             for r in range(len(true)):
                 if true[r] > 0:
                     demand = true.copy()
                     demand[r] *= factor
                     lies.append((demand, where))
-        for r in np.flatnonzero(true == 0).tolist():
-            demand = true.copy()
-            demand[r] = true.max() / 2
-            lies.append((demand, where))
         lies += [(instance.demands[m].copy(), where) for m in range(len(instance.users)) if m != n]
         for i in np.flatnonzero(where):
             if where.sum() > 1:

@@ -25,6 +25,9 @@ from ..tolerances import SHRINKING_MARGIN
 from . import audit
 from .properties import PROPERTIES, known
 
+#: Of instances with a tree, the part in which many leaves are blocked: one server, all resources, zero demands.
+_BLOCKED = 0.7
+
 
 @dataclass(frozen=True)
 class Search:
@@ -156,12 +159,15 @@ def random_instance(
 ) -> Instance:
     """Return a random instance of small integers that the mechanism may be defined for."""
     asked = PROPERTIES.get(name)  # None: a property of every step
-    n = int(rng.integers(asked.fewest_users if asked else 2, users + 1))
-    k = 1 if row.shares_one_server else int(rng.integers(1, servers + 1))
-    r = 1 if asked and asked.one_resource else int(rng.integers(1, resources + 1))
+    tree = row.along_tree or bool(asked and asked.tree)
+    # what breaks along a tree: leaves of one pool, blocked by different resources or satisfied
+    blocked = tree and rng.random() < _BLOCKED
+    n = users if blocked else int(rng.integers(asked.fewest_users if asked else 2, users + 1))
+    k = 1 if row.shares_one_server or blocked else int(rng.integers(1, servers + 1))
+    r = 1 if asked and asked.one_resource else resources if blocked else int(rng.integers(1, resources + 1))
     # the papers on users who arrive exclude zero demands
-    zeros = rng.random() < 0.5 and not row.arrivals
-    demands = rng.integers(0 if zeros else 1, 5, (n, r))
+    zeros = blocked or (rng.random() < 0.5 and not row.arrivals)
+    demands = rng.integers(0 if zeros else 1, 3 if blocked else 5, (n, r))
     demands[~demands.any(axis=1), 0] = 1
     capacities = rng.integers(1, 13, (k, r))
     if k > 1 and rng.random() < 0.3:
@@ -174,9 +180,9 @@ def random_instance(
         eligible = rng.random((n, k)) < 0.6
         eligible[np.arange(n), rng.integers(0, k, n)] = True
         options["eligible"] = eligible
-    if row.limits == "always" or (row.limits == "any" and rng.random() < 0.2):
+    if row.limits == "always" or (row.limits == "any" and rng.random() < (0.5 if blocked else 0.2)):
         options["task_limits"] = rng.integers(1, 8, n)
-    if row.along_tree or (asked and asked.tree):
+    if tree:
         options |= random_tree(rng, n, r, capacities.sum(axis=0), limits=bool(asked and asked.tree))
     if asked and asked.common_resource:
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))

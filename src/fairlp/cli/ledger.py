@@ -66,7 +66,7 @@ def reproduce_papers(
     progress: ProgressFlag = None,
     report: Report,
 ) -> None:
-    """Compute tables, figures, examples and theorems of the five papers again, each beside what the paper says.
+    """Compute tables, figures, examples and theorems of the papers again, each beside what the paper says.
 
     Example: fairlp reproduce 002 "Figure 3"
     """

@@ -1,4 +1,4 @@
-"""The ledger: every table, figure, example and theorem of the five papers, computed again beside what the paper says.
+"""The ledger: every table, figure, example and theorem of the papers, computed again beside what the paper says.
 
 >>> import fairlp
 >>> fairlp.reproduce("wang-2014", "Figure 3")

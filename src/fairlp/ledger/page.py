@@ -20,9 +20,10 @@ FIGURES = "figures/ledger"
 
 _HEAD = """# The ledger: what the papers print and prove, computed again
 
-Every table, figure, numbered example, theorem, proposition and lemma of the five papers is an *item*: a small function
-that computes it again and judges it. This page is written by `fairlp reproduce --write docs/ledger.md`{how}: what we
-get and the verdict are computed each time; what the paper says, and why, are text.
+Every table, figure, numbered example, theorem, proposition and lemma of the papers 000 to 004 is an *item*: a small
+function that computes it again and judges it. Of 005 the items are what is retold of it: two examples and its claims.
+This page is written by `fairlp reproduce --write docs/ledger.md`{how}: what we get and the verdict are computed each
+time; what the paper says, and why, are text.
 
 ```python
 import fairlp

@@ -24,7 +24,7 @@ class Scale(StrEnum):
 
 @dataclass(frozen=True)
 class Paper:
-    """One of the five papers: its number, the names that it goes by, and what it is."""
+    """One of the papers: its number, the names that it goes by, and what it is."""
 
     number: str
     names: tuple[str, ...]
@@ -54,6 +54,12 @@ PAPERS = (
         "004",
         ("dolev-2012", "dolev", "njc", "no-justified-complaints"),
         "D. Dolev, D. Feitelson, J. Halpern, R. Kupferman and N. Linial, No Justified Complaints, ITCS 2012",
+    ),
+    Paper(
+        "005",
+        ("bhattacharya-2013", "bhattacharya", "h-drf"),
+        "A. Bhattacharya, D. Culler, E. Friedman, A. Ghodsi, S. Shenker and I. Stoica, Hierarchical Scheduling for "
+        "Diverse Datacenter Workloads, SoCC 2013 (what is retold of it)",
     ),
 )
 

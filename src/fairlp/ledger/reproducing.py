@@ -15,6 +15,7 @@ from . import li  # noqa: F401, isort: skip
 from . import wang, wang_simulation  # noqa: F401, isort: skip
 from . import khamse_ashari, khamse_ashari_theorems  # noqa: F401, isort: skip
 from . import dolev, dolev_theorem  # noqa: F401, isort: skip
+from . import bhattacharya  # noqa: F401, isort: skip
 from .registry import ENTRIES, PAPERS, Run, Scale, find
 from .result import Ledger, Row
 
@@ -38,7 +39,7 @@ def reproduce(
     Parameters
     ----------
     paper : str, optional
-        A number, ``"000"`` to ``"004"``, or a name, such as ``"wang-2014"`` or ``"drfh"``; by default all five.
+        A number, ``"000"`` to ``"005"``, or a name, such as ``"wang-2014"`` or ``"drfh"``; by default all.
     item : str, optional
         As the paper calls it, in any case: ``"Figure 3"``, ``"fig. 3"``, ``"Proposition 7"``, ``"Table 1"`` (all of its
         rows). By default all.

@@ -162,8 +162,6 @@ ROWS = (
         (TREE_ROUNDS, by_interior_points(settled(along_tree, of_tree)), TREE_LP),
         (
             "Pareto-optimal",
-            "strategy-proof",
-            "group strategy-proof",
             _LEAVES,
             _QUEUES,
             *_KEPT,
