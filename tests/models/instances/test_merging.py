@@ -101,3 +101,23 @@ def test_merging_is_reported_and_can_be_turned_off():
     instance = fairlp.Instance.from_arrays([[1, 2], [2, 4]], [[9, 9], [9, 9]])
     assert "1 users and 1 servers instead of 2 and 2" in fairlp.allocate(instance, "drfh").notes[0]
     assert fairlp.allocate(instance, "drfh", merge=False).notes == ()
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "tsf"])
+def test_users_with_demands_beyond_a_quotient_of_floats_are_not_proportional(mechanism):
+    """2^-1000 beside 2^1000 is 0 as a part of it, and 2^-998 is four times as much; no tasks come of the first."""
+    demands = [[2.0**1000, 2.0**-1000], [2.0**1000, 2.0**-998], [2.0**1000, 0.0]]
+    instance = fairlp.Instance.from_arrays(demands, [[2.0**1010, 2.0**-1000]])
+    assert not merge_users(instance)[1].merges
+    found = fairlp.allocate(instance, mechanism, method="lp")
+    # by hand: the second resource ends first, and the third user takes what the others leave of the first
+    assert found.totals.iloc[:2].tolist() == pytest.approx([0.5, 0.125], rel=1e-12)
+    assert found.totals.iloc[2] == pytest.approx(2.0**10 - 0.625, rel=1e-12)
+
+
+def test_users_whose_demands_are_too_far_apart_stay_apart():
+    """A user of 2^1000 times another's demands is proportional to it, by a factor that no float is."""
+    far = fairlp.Instance.from_arrays([[2.0**-600, 2.0**-600], [2.0**500, 2.0**500]], [[1.0, 1.0]])
+    near = fairlp.Instance.from_arrays([[2.0**-400, 2.0**-400], [2.0**400, 2.0**400]], [[1.0, 1.0]])
+    assert not merge_users(far)[1].merges
+    assert merge_users(near)[1].factor.tolist() == [1.0, 2.0**800]

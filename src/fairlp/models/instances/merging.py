@@ -16,6 +16,10 @@ from ..notation.expressions import Index
 from .instance import EVERYWHERE, Instance
 
 
+#: Powers of two that demands of one group are apart at most.
+_FAR = 900
+
+
 @dataclass(frozen=True)
 class Groups:
     """Which original belongs to which group.
@@ -81,11 +85,12 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
     to infinity.
     """
     largest = instance.demands.max(axis=1)
-    parts: list[np.ndarray] = [_canonical(instance.demands / largest[:, None])]
+    # what differs by this many powers of two is not merged: its factor would be beyond floats
+    parts: list[np.ndarray] = [np.rint(np.frexp(largest)[1] / _FAR) + 0.0, *_canonical(instance.demands, largest, -1)]
     if instance.has_constraints:
         parts.append(np.packbits(instance.eligible, axis=1))
     if instance.rates is not None:
-        parts.append(_canonical(instance.rates * largest[:, None]))
+        parts += _canonical(instance.rates, largest, 1)
     groups = _groups(parts)
     groups = replace(groups, factor=largest / largest[groups.first][groups.of])
     keep = groups.first
@@ -105,10 +110,15 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
     return merged, groups
 
 
-def _canonical(values: np.ndarray) -> np.ndarray:
-    """Return numbers whose last bits are rounded away, so that proportional rows become equal."""
-    mantissa, exponent = np.frexp(values)
-    return np.asarray(np.ldexp(np.round(np.ldexp(mantissa, PROPORTIONAL_BITS)), exponent - PROPORTIONAL_BITS) + 0.0)
+def _canonical(values: np.ndarray, unit: np.ndarray, power: int) -> list[np.ndarray]:
+    """Return values·unit^power by row as mantissas without their last bits and exponents: proportional rows are equal.
+
+    Mantissas and exponents apart, since a quotient of two numbers may be beyond floats.
+    """
+    (mantissa, exponent), (of_unit, base) = np.frexp(values), np.frexp(unit[:, None])
+    rounded, first = np.frexp(mantissa * of_unit**power)
+    rounded, second = np.frexp(np.round(np.ldexp(rounded, PROPORTIONAL_BITS)))
+    return [rounded + 0.0, np.where(values == 0, 0, exponent + power * base + first + second)]
 
 
 def _groups(parts: list[np.ndarray]) -> Groups:
