@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import re
+import shlex
+import subprocess
+import sys
 import time
 
 import pytest
@@ -241,3 +246,78 @@ def test_the_exit_code_of_a_shell(here):
     (here / "x.json").write_bytes(b"\0" * 100)
     done = fairlp_in_a_shell("allocate", "x.json")
     assert done.returncode == ExitCode.INPUT and "Traceback" not in done.stderr
+
+
+HOSTILE = "\x1b[31mred\x9b2J\u2028line\u202eback"
+
+
+def test_names_move_no_cursor_and_start_no_line(here):
+    document = json.loads(json.dumps(INSTANCE))
+    document["users"][0]["user"] = HOSTILE
+    (here / "i.json").write_text(json.dumps(document), encoding="utf-8")
+    for command in (
+        ["allocate", "i.json"],
+        ["audit", "i.json", "-m", "drfh"],
+        ["show", "i.json"],
+        ["allocate", "i.json", "--json"],
+    ):
+        printed = run(*command).output
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]", printed), command
+    assert json.loads(run("allocate", "i.json", "--json").stdout)
+    document["users"][1]["user"] = HOSTILE
+    (here / "i.json").write_text(json.dumps(document), encoding="utf-8")
+    assert "\x1b[31mred" not in run("allocate", "i.json", code=3).output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.parametrize("command", [["allocate", "i.json"], ["allocate", "i.json", "--csv"]])
+def test_names_do_not_reach_a_terminal_as_commands(command, here):
+    document = json.loads(json.dumps(INSTANCE))
+    document["users"][0]["user"] = HOSTILE
+    (here / "i.json").write_text(json.dumps(document), encoding="utf-8")
+    main, other = os.openpty()
+    wide = {**os.environ, "COLUMNS": "200"}
+    code = "from fairlp.cli import main; main()"
+    ran = subprocess.Popen([sys.executable, "-c", code, *command], stdout=other, stderr=other, stdin=other, env=wide)
+    os.close(other)
+    printed = b""
+    with contextlib.suppress(OSError):  # the end of a pseudo-terminal
+        while part := os.read(main, 65536):
+            printed += part
+    os.close(main)
+    assert ran.wait() == 0 and b"[31mred" in printed
+    assert b"\x1b[31mred" not in printed and "\x9b2J".encode() not in printed
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
+@pytest.mark.parametrize("command", ["compare ghodsi", "--help", "--version", "solvers --json", "show ghodsi"])
+@pytest.mark.parametrize("stream", [">&-", ">/dev/full"])
+def test_an_answer_without_a_place_is_an_error(command, stream, here):
+    code = f"{shlex.quote(sys.executable)} -c 'from fairlp.cli import main; main()' {command} {stream}"
+    ended = subprocess.run(["sh", "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == ExitCode.INPUT and ended.stdout == ""
+    said = "standard output is closed" if stream == ">&-" else "No space left on device"
+    assert said in error_line(ended)
+
+
+def test_a_file_is_not_opened_in_the_place_of_a_closed_stream(here):
+    code = "from fairlp.cli import main; main()"
+    command = f"{shlex.quote(sys.executable)} -c '{code}' allocate ghodsi -o answer.json >&- 2>&- <&-"
+    assert subprocess.run(["sh", "-c", command], check=False).returncode == 0
+    assert json.loads((here / "answer.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "png", "svg"])
+def test_a_figure_that_cannot_be_written_leaves_the_old_one(suffix, here, monkeypatch):
+    pytest.importorskip("matplotlib")
+    plot = here / f"x.{suffix}"
+    run("allocate", "ghodsi", "--plot", plot)
+    old = plot.read_bytes()
+    assert old
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert "No space left on device" in run("compare", "ghodsi", "--plot", plot, code=3).output
+    assert plot.read_bytes() == old and [path.name for path in here.glob(".*")] == []

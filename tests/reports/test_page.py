@@ -115,6 +115,22 @@ def test_hostile_names_are_data(tmp_path):
     assert json.dumps(HOSTILE[0])[1:-1] in drawn
 
 
+def test_names_with_separators_of_lines_do_not_stop_the_pictures(tmp_path):
+    """Vega compiles names into expressions, in which U+2028 ends a line: each picture is drawn, without a browser."""
+    import vl_convert
+
+    users, queues = ["ann\u2028x", "bob\u2029y"], ["red\u2028q", "blue"]
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 1]], [[9, 9]], users=users, servers=["s\u2028"], resources=["cpu\u2028", "mem"], queue=queues
+    )
+    text = fairlp.report(instance, tmp_path / "page.html", observed=[[1], [2]]).read_text(encoding="utf-8")
+    inside = re.search(r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL)[1]
+    specs = json.loads(inside)
+    assert len(specs) >= 3
+    for spec in specs.values():
+        assert "<svg" in vl_convert.vegalite_to_svg({**spec, "width": 300} if "facet" not in spec else spec)
+
+
 def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
     rng = np.random.default_rng(5)
     count = 900

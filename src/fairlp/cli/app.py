@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 import traceback
@@ -141,11 +142,15 @@ def fairlp(
 def main() -> None:
     """Run the command line and leave with its exit code."""
     import_late()
+    _open_standard_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal that lacks a letter must not end the program
             stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="fairlp")
+    except OSError as error:  # of help, version and lists, which no command prints
+        _explain(error, debug=False)
+        raise SystemExit(ExitCode.INPUT) from None
     except Exception as error:
         for line in "".join(traceback.format_exception(error)).splitlines():
             print(bounded(line), file=sys.stderr)
@@ -155,6 +160,25 @@ def main() -> None:
             raise SystemExit(ExitCode.INPUT) from None
         tell("error", f"unexpected {type(error).__name__}; this is a bug in fairlp, please report it with the above")
         raise SystemExit(ExitCode.BUG) from None
+
+
+class _Closed(io.TextIOBase):
+    """Standard output that was closed before we began."""
+
+    def write(self, text: str) -> int:
+        """Raise: what is printed would be lost."""
+        raise OSError(errno.EBADF, "standard output is closed, so that the answer has no place; write it with -o FILE")
+
+
+def _open_standard_streams() -> None:
+    """Take the places of streams that are closed: the next file to be opened would be one of them, and get its text."""
+    while (place := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(place)
+    if sys.stdout is None:
+        sys.stdout = _Closed()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _keep_what_is_read(given: dict[str, Any]) -> None:
@@ -171,12 +195,13 @@ def _keep_what_is_read(given: dict[str, Any]) -> None:
 
 def tell(kind: str, message: str) -> None:
     """Print ``kind: message`` in one line on standard error."""
-    from rich.console import Console
     from rich.text import Text
+
+    from .output import console
 
     style = {"error": "bold red", "warning": "bold yellow"}.get(kind, "bold")
     line = Text.assemble((f"{kind}: ", style), bounded(" ".join(message.splitlines())))
-    Console(stderr=True).print(line, soft_wrap=True)
+    console(stderr=True).print(line, soft_wrap=True)
 
 
 def bounded(message: str) -> str:

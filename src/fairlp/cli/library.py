@@ -11,7 +11,7 @@ import typer
 
 from .app import Commands, ExitCode, Group, app, tell
 from .groups import grouped
-from .output import DrawnReport, Report, records
+from .output import DrawnReport, Report, records, say
 from .parameters import ProgressFlag, complete_solver, given_names, own_solver
 from .tables import report_table
 
@@ -141,11 +141,11 @@ def write_entries(
     _tell_of({str(name): str(note) for name, note in index["note"].items() if str(note).startswith("left out")})
     for file, note in zip(index["file"], index["note"], strict=True):
         if isinstance(file, str):
-            typer.echo(f"wrote {folder / file}")
+            say(f"wrote {folder / file}")
         elif not str(note).startswith("left out"):
-            typer.echo(str(note))
+            say(str(note))
     for file in ("index.csv", "index.json"):
-        typer.echo(f"wrote {folder / file}")
+        say(f"wrote {folder / file}")
 
 
 @library.command("run")

@@ -11,7 +11,7 @@ import typer
 from .app import app
 from .groups import grouped
 from .inputs import load_instance
-from .output import Printed, Report, check_folder, check_free
+from .output import Printed, Report, check_folder, check_free, say
 from .parameters import FormulationOption, InstanceArgument, MechanismOption, complete_example, solver_options
 from .tables import report_words
 
@@ -62,9 +62,9 @@ def export(
     elif not labels:
         raise typer.BadParameter("--no-labels is for free MPS and LP files")
     for path in model.write(output, **how):
-        typer.echo(f"wrote {path}")
+        say(f"wrote {path}")
     program = model.compile()
-    typer.echo(f"{program.n_rows} rows, {program.n_columns} columns, {program.A.nnz} nonzeros")
+    say(f"{program.n_rows} rows, {program.n_columns} columns, {program.A.nnz} nonzeros")
 
 
 @app.command()
@@ -76,7 +76,7 @@ def show(
 ) -> None:
     """Print a mechanism's model as mathematics."""
     model = _formulated(instance, mechanism, option)
-    typer.echo(model.to_latex() if latex else str(model))
+    say(model.to_latex() if latex else str(model))
 
 
 @app.command()
@@ -111,7 +111,7 @@ def cite(
 
     asked = [paper for name in mechanisms or () for paper in find(name).references]
     papers = list(dict.fromkeys(asked)) if mechanisms else REFERENCES
-    typer.echo("\n\n".join(paper.bibtex for paper in papers))
+    say("\n\n".join(paper.bibtex for paper in papers))
 
 
 @app.command()
@@ -158,7 +158,7 @@ def example(
     if not force and not empty_folder:
         check_free(target)
     for path in made.write(target):
-        typer.echo(f"wrote {path}")
+        say(f"wrote {path}")
 
 
 def _formulated(instance: str, mechanism: str, option: list[str] | None) -> Any:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import FileFormatError
-from .tables import report_table
+from .tables import CONTROL, report_table, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +80,9 @@ class Printed:
             ascii_only = self.file is None and not _writes_unicode()
             written = json_text(records(frame()) if data is None else data(), ascii_only=ascii_only)
         elif self.format is Format.CSV:
-            written = str(frame().to_csv(lineterminator="\n"))
+            from ..models.files.columns import csv_text
+
+            written = csv_text(frame(), lineterminator="\n")
         else:
             written = _rendered(text)
         if self.file is None:
@@ -139,7 +141,11 @@ class DrawnReport(Report):
     def save(self, figure: Any) -> None:
         """Write a figure to the file of ``--plot``."""
         assert self.plot is not None
-        figure.savefig(self.plot, dpi=_DPI)
+        from ..models.files.whole_files import write_bytes
+
+        drawn = BytesIO()
+        figure.savefig(drawn, format=self.plot.suffix.lower().removeprefix("."), dpi=_DPI)
+        write_bytes(self.plot, drawn.getvalue())
         wrote(self.plot)
 
 
@@ -157,13 +163,13 @@ def check_free(path: Path) -> None:
 
 def wrote(path: Path) -> None:
     """Say on standard error that a file was written."""
-    typer.echo(f"wrote {path}", err=True)
+    typer.echo(visible(f"wrote {path}"), err=True)
 
 
 def print_text(text: Callable[[Console], None]) -> None:
     """Print a report: as wide as the terminal, in a pipe COLUMNS wide."""
     if sys.stdout.isatty():
-        text(_console())
+        text(console())
     else:
         _print(_rendered(text, _piped_width()))
 
@@ -174,7 +180,8 @@ def json_text(data: Any, *, ascii_only: bool = False) -> str:
     >>> json_text({"a": [0.1, float("nan")]})
     '{\n "a": [\n  0.1,\n  null\n ]\n}\n'
     """
-    return json.dumps(_plain(data), indent=1, ensure_ascii=ascii_only, allow_nan=False) + "\n"
+    text = json.dumps(_plain(data), indent=1, ensure_ascii=ascii_only, allow_nan=False) + "\n"
+    return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -197,11 +204,22 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
-def _console(**how: Any) -> Console:
-    """Return a rich console that prints what it is given and reads no markup in it."""
-    from rich.console import Console
+def say(text: str) -> None:
+    """Print a line of text on standard output."""
+    _print(f"{text}\n")
 
-    return Console(markup=False, emoji=False, highlight=False, **how)
+
+def console(**how: Any) -> Console:
+    """Return a rich console that prints what it is given: it reads no markup in it, and control characters are seen."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Visible(Console):
+        def render(self, *given: Any, **more: Any) -> Iterator[Segment]:
+            for part in super().render(*given, **more):
+                yield part if part.control else Segment(visible(part.text), part.style)
+
+    return Visible(markup=False, emoji=False, highlight=False, **how)
 
 
 def _piped_width() -> int:
@@ -213,12 +231,12 @@ def _piped_width() -> int:
 def _rendered(text: Callable[[Console], None], width: int | None = None) -> str:
     """Return a report for a pipe, or for a file as wide as it needs to be, without trailing spaces."""
     target = StringIO()
-    text(_console(file=target, width=_UNLIMITED if width is None else width, force_terminal=False))
+    text(console(file=target, width=_UNLIMITED if width is None else width, force_terminal=False))
     return "".join(f"{line.rstrip()}\n" for line in target.getvalue().splitlines())
 
 
 def _print(text: str) -> None:
-    sys.stdout.write(text)
+    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
     sys.stdout.flush()
 
 

@@ -14,7 +14,7 @@ import typer
 
 from .app import Commands, ExitCode, Group, app
 from .groups import grouped
-from .output import Printed, Report, check_folder, check_free, wrote
+from .output import Printed, Report, check_folder, check_free, say, wrote
 from .parameters import ProgressFlag
 from .tables import report_table
 
@@ -161,7 +161,7 @@ def example_study(
         check_free(output)
     from ..study import Study
 
-    typer.echo(f"wrote {Study.from_dict(_EXAMPLE).write(output)}")
+    say(f"wrote {Study.from_dict(_EXAMPLE).write(output)}")
 
 
 @study.command("generators")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+#: What a terminal obeys, and what ends lines or turns their direction elsewhere.
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 #: Spaces between columns.
 _GAP = 3
 #: Words are not cut shorter than this; a table that needs it is told in parts.
@@ -48,7 +51,7 @@ def _print_cut(
     console: Console, title: str, names: Sequence[Any], numbers: set[int], rows: Iterable[Sequence[Any]]
 ) -> None:
     """Print rows where no terminal folds them: each in one line of the console's width, numbers whole, words cut."""
-    cells = [[_header(name) for name in names], *([str(label), *map(cell, values)] for label, *values in rows)]
+    cells = [[_header(name) for name in names], *([visible(str(label)), *map(cell, values)] for label, *values in rows)]
     console.print(cut(title, console.width), style="bold")
     parts = fitted(cells, numbers, console.width)
     for at, widths in enumerate(parts):
@@ -122,7 +125,7 @@ def _drawn(names: Sequence[Any], numbers: Container[int], rows: Iterable[Sequenc
         right = k in numbers
         made.add_column(_header(name), justify="right" if right else "left", no_wrap=right, overflow="fold")
     for label, *values in rows:
-        made.add_row(str(label), *(cell(value) for value in values))
+        made.add_row(visible(str(label)), *(cell(value) for value in values))
     return made
 
 
@@ -131,7 +134,7 @@ def side_by_side(frame: pd.DataFrame, width: int, shown: int | None = None) -> l
     if not all(_is_number(dtype) for dtype in frame.dtypes):
         return [frame]
     part = frame if shown is None else frame.iloc[:shown]
-    label = max(map(len, [_header(frame.index.name), *map(str, part.index)]))
+    label = max(map(len, [_header(frame.index.name), *(visible(str(label)) for label in part.index)]))
     parts, used = [[0]] if frame.shape[1] else [[]], label
     for k in range(frame.shape[1]):
         needs = _GAP + max(map(len, [_header(frame.columns[k]), *map(cell, part.iloc[:, k].tolist())]))
@@ -144,6 +147,15 @@ def side_by_side(frame: pd.DataFrame, width: int, shown: int | None = None) -> l
     return [frame.iloc[:, columns] for columns in parts]
 
 
+def visible(text: str) -> str:
+    r"""Return text whose control characters, but for the ends of lines, are seen and obeyed by no terminal.
+
+    >>> visible("red: \x1b[31m, end\n")
+    'red: \\x1b[31m, end\n'
+    """
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
 def cell(value: Any) -> str:
     """Return a value as people read it.
 
@@ -153,14 +165,14 @@ def cell(value: Any) -> str:
     if isinstance(value, bool) or type(value).__name__ == "bool":
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
+        return visible(", ".join(map(str, value)))
     if isinstance(value, float):
         return "–" if value != value else f"{value + 0.0:.6g}"
-    return str(value)
+    return visible(str(value))
 
 
 def _header(name: Any) -> str:
-    return "" if name is None else str(name).replace("_", " ")
+    return "" if name is None else visible(str(name)).replace("_", " ")
 
 
 def _numbers(frame: pd.DataFrame) -> set[int]:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InstanceError, NotDefinedError
+from ..models.files.columns import csv_text
 from ..models.files.whole_files import write_text
 from ..models.instances.alone import effort
 from ..models.instances.instance import Instance
@@ -69,7 +70,7 @@ class Answer(ABC):
         -------
         str
         """
-        text = str(self._csv().to_csv())
+        text = csv_text(self._csv())
         if path is not None:
             write_text(path, text)
         return text

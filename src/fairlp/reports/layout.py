@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from ..models.files.columns import csv_text
 from .standing import ROOM
 
 #: Rows of a table on a page.
@@ -131,7 +132,7 @@ def limited(
     left = len(frame) - MOST_ROWS
     if left <= 0:
         return Table(identity, caption, columns, rows(frame))
-    csv = str(whole.to_csv(float_format="%.6g", lineterminator="\n"))
+    csv = csv_text(whole, float_format="%.6g", lineterminator="\n")
     said = f"The {MOST_ROWS} first of {len(frame):,} rows; {left:,} are left out."
     if len(csv) > MOST_CSV:
         csv, said = "", f"{said} The functions of the same names in Python give them all."

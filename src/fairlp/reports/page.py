@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import re
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -75,6 +77,8 @@ def page(facts: Facts) -> str:
         _bundle(),
     )
     specs = {name: chart.to_dict() for name, chart in drawn(facts).items()}
+    # Vega puts names into expressions, where these two end a line
+    specs = json.loads(re.sub("[\u2028\u2029]", "␤", json.dumps(specs, ensure_ascii=False)))
     jinja = need("jinja2")
     environment = jinja.Environment(autoescape=True, trim_blocks=True, undefined=jinja.StrictUndefined)
     environment.filters |= {"shown": shown, "raw": raw, "short": short}

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..models.files.whole_files import drafts, home
+from ..models.files.columns import csv_text
+from ..models.files.whole_files import home, write_text
 from .base import Simulation
 from .workload import Workload
 
@@ -135,10 +136,9 @@ class SimulationResult:
         folder.mkdir(parents=True, exist_ok=True)
         written = []
         for name in TABLES:
-            path = folder / f"{name}.csv"
-            with drafts(path) as [draft]:
-                getattr(self, name).to_csv(draft)
-            written.append(path)
+            table = getattr(self, name)
+            text = csv_text(table.to_frame() if isinstance(table, pd.Series) else table)
+            written.append(write_text(folder / f"{name}.csv", text))
         return written
 
     def __repr__(self) -> str:

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InstanceError
+from ..models.files.columns import csv_text
 from ..models.files.tasks import as_numbers, read_table
-from ..models.files.whole_files import drafts, home
+from ..models.files.whole_files import home, write_text
 
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
@@ -117,8 +118,7 @@ class Workload:
         ----------
         path : str or Path
         """
-        with drafts(home(path)) as [draft]:
-            self.jobs.rename_axis("job").to_csv(draft)
+        write_text(home(path), csv_text(self.jobs.rename_axis("job")))
 
     @property
     def total_tasks(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import csv
 import json
 import os
 import re
@@ -18,8 +19,10 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import fairlp
 from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models.files import instances as files
+from fairlp.models.files.tasks import read_tasks
 from fairlp.models.instances.instance import Instance
 from instance_strategies import DOCUMENTATION, SUFFIXES, document, full_instance, instances, read_text, written
 
@@ -303,3 +306,36 @@ def test_large_whole_numbers_and_tiny_ones_are_exact(tmp_path):
         back = files.read(written(tmp_path, suffix, instance))
         assert back.equals(instance)
         assert back.user_attributes["id"].tolist()[0] == 2**53 + 1
+
+
+FORMULAS = ["=1+1", "+cmd|x", "-a", "@x", "\tx", "'=1+1", "''=1", "-", "=", "'s", "-5", "+1e3x", "'"]
+
+
+def test_cells_that_a_spreadsheet_would_compute_are_text_and_come_back(tmp_path):
+    names = FORMULAS
+    instance = Instance.from_arrays(
+        [[1, 2]] * len(names),
+        [[9, 9]] * len(names),
+        users=names,
+        servers=names,
+        resources=["=r", "+r"],
+        user_attributes=pd.DataFrame({"@team": names}, index=names),
+        eligible=[[name] for name in names],
+        queue=["=q"] * len(names),
+        queues={"=q": 2.0},
+    )
+    instance.write(tmp_path / "folder")
+    assert fairlp.read(tmp_path / "folder").equals(instance)
+    allocation = fairlp.allocate(instance.replace(queue=None, queues=None), "drfh")
+    allocation.to_csv(tmp_path / "tasks.csv")
+    pd.testing.assert_frame_equal(
+        read_tasks(tmp_path / "tasks.csv", instance),
+        allocation.tasks,
+        check_names=False,
+        check_index_type=False,
+        check_column_type=False,
+    )
+    for path in (*(tmp_path / "folder").glob("*.csv"), tmp_path / "tasks.csv"):
+        with open(path, encoding="utf-8", newline="") as file:
+            for cell in (cell for row in csv.reader(file) for cell in row if len(cell) > 1 and cell != "-5"):
+                assert cell[0] not in "=+-@\t\r", cell

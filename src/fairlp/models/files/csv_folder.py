@@ -23,6 +23,7 @@ from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from ..instances.queues import ROOT, Queues
+from .columns import guarded, unguarded
 from .documents import READ, VERSION, VERSIONS, column_of, plain, short
 from .frames import ATTRIBUTE, FAMILIES, RESOURCE, from_frames, split_unit, to_frames
 from .whole_files import draft_folder, read_text, require_folder, utf8
@@ -167,8 +168,8 @@ def _columns(frame: pd.DataFrame, label: str, attributes: int) -> tuple[list[str
 
 
 def _csv(headers: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    lines = [",".join(_quoted(header) for header in headers)]
-    lines += [",".join(_quoted(_cell(value)) for value in row) for row in rows]
+    lines = [",".join(_quoted(guarded(header)) for header in headers)]
+    lines += [",".join(_quoted(guarded(_cell(value))) for value in row) for row in rows]
     return "\n".join(lines) + "\n"
 
 
@@ -260,7 +261,7 @@ class _Csv:
         try:
             for row in reader:
                 if row:
-                    self.rows.append(row)
+                    self.rows.append([unguarded(cell) for cell in row])
                     self.lines.append(line)
                 line = reader.line_num + 1
         except csv.Error as error:

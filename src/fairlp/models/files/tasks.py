@@ -11,6 +11,7 @@ import pandas as pd
 
 from ...errors import FileFormatError, nearest
 from ..instances.instance import Instance
+from .columns import mapped, unguarded
 from .whole_files import home, read_text
 
 
@@ -67,7 +68,7 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
 def read_table(path: Path, types: dict[str, type]) -> pd.DataFrame:
     """Return a table of a CSV file; an error says why it cannot be read as one."""
     try:
-        return pd.read_csv(StringIO(read_text(path)), dtype=types)
+        return mapped(pd.read_csv(StringIO(read_text(path)), dtype=types), unguarded)
     except (ValueError, OverflowError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise FileFormatError(f"{str(path)!r} could not be read as CSV: {error}") from error
 

@@ -14,7 +14,7 @@ from ..notation.expressions import Index
 from ..notation.labels import arranged, labels_on
 from . import checks
 from .instance import EVERYWHERE, Instance
-from .tables import NAMES
+from .tables import named_axes
 
 
 def replaced(instance: Instance, changes: dict[str, Any]) -> Instance:
@@ -44,7 +44,7 @@ def _attributes_of(instance: Instance, changes: Mapping[str, Any]) -> dict[str, 
             carried = changes[f"{noun}s"]
             if carried is None:
                 carried = labels_on(
-                    arranged(changes.get(table), NAMES[table], f"the table of {table}", InstanceError), 0
+                    arranged(changes.get(table), named_axes(table), f"the table of {table}", InstanceError), 0
                 )
             if carried is None or len(carried) == len(frame):
                 found[f"{noun}_attributes"] = frame.set_axis(checks.labels(carried, len(frame), noun), axis=0)

@@ -13,9 +13,11 @@ from ..notation.expressions import Index
 from ..notation.labels import aligned, arranged, carries_labels, is_default, labels_on
 from . import checks
 
-#: What the axes of the two tables are called, before their labels are known.
-NAMES = {"demands": (Index("n", (), "user"), Index("r", (), "resource"))}
-NAMES["capacities"] = (Index("i", (), "server"), NAMES["demands"][1])
+
+def named_axes(table: str) -> tuple[Index, Index]:
+    """Return what the axes of demands or capacities are called, before their labels are known."""
+    rows = Index("n", (), "user") if table == "demands" else Index("i", (), "server")
+    return rows, Index("r", (), "resource")
 
 
 def indices_and_tables(
@@ -27,8 +29,8 @@ def indices_and_tables(
     """
     if _one_server(capacities):
         capacities = [capacities]
-    demands = arranged(demands, NAMES["demands"], "the table of demands", InstanceError)
-    capacities = arranged(capacities, NAMES["capacities"], "the table of capacities", InstanceError)
+    demands = arranged(demands, named_axes("demands"), "the table of demands", InstanceError)
+    capacities = arranged(capacities, named_axes("capacities"), "the table of capacities", InstanceError)
     named = (
         _first("users", users, labels_on(demands, 0)),
         _first("servers", servers, labels_on(capacities, 0)),
