@@ -15,7 +15,6 @@ from ...tolerances import PROPORTIONAL_BITS
 from ..notation.expressions import Index
 from .instance import EVERYWHERE, Instance
 
-
 #: Powers of two that demands of one group are apart at most.
 _FAR = 900
 
