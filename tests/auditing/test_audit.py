@@ -435,3 +435,39 @@ def test_a_name_in_the_place_of_tasks_is_refused_with_what_to_do():
         fairlp.audit("drfh", instance)
     with pytest.raises(InstanceError, match="the allocation is not all numbers"):
         fairlp.audit(instance, [[1j], [1j]])
+
+
+def one_worker_a_job(model, instance, x):
+    """The time that a job spends on all workers together is no more than all time."""
+    n, i = instance.users, instance.servers
+    time = model.parameter("time", (n, i), 1 / instance.rates, "time of one task of job n on worker i")
+    model.constraint("one_worker", (time * x).sum(i) <= 1)
+
+
+@pytest.mark.parametrize("region", [None, one_worker_a_job])
+def test_audits_ask_within_the_region_of_an_own_mechanism(region):
+    """Gavel: a job runs on one worker at a time, so that the free one is of no use to it."""
+
+    @fairlp.mechanism("gavel-like", region=region)
+    def alone(instance):
+        return np.where(instance.rates == instance.rates.max(axis=1, keepdims=True), instance.rates, 0.0)
+
+    instance = Instance.from_arrays([[1]], [[1], [1]], rates=[[4, 2]])
+    asked = ["feasible", "non-wasteful", "Pareto-optimal"]
+    found = fairlp.audit(instance, fairlp.allocate(instance, alone), asked)
+    assert found.holds.tolist() == [True, region is not None, region is not None], found.witness.to_dict()
+
+
+@pytest.mark.parametrize(("tasks", "kept"), [([4, 2], [False, True, True]), ([2, 0], [True, False, False])])
+def test_what_is_beyond_the_region_or_far_within_it_is_found(tasks, kept):
+    mechanism = fairlp.mechanism("gavel-like", region=one_worker_a_job)(lambda instance: np.array([tasks]))
+    instance = Instance.from_arrays([[1]], [[1], [1]], rates=[[4, 2]])
+    found = fairlp.audit(instance, fairlp.allocate(instance, mechanism), ["feasible", "non-wasteful", "Pareto-optimal"])
+    assert found.holds.iloc[0] is kept[0], found.witness.to_dict()
+    if kept[0]:
+        assert found.holds.tolist() == kept and found.margin.iloc[1] == pytest.approx(-2 / 6)
+    else:
+        assert (
+            found.margin.iloc[0] == pytest.approx(-1 / 2)
+            and "beyond the region of 'gavel-like'" in found.witness.iloc[0]
+        )

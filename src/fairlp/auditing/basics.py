@@ -9,9 +9,11 @@ import numpy as np
 from ..formulations.audits import pareto
 from ..mechanisms.allocation import Allocation
 from ..mechanisms.per_server.market import Market
+from ..mechanisms.table import TABLE
 from ..models.instances.alone import tasks_alone
 from ..models.instances.instance import Instance
 from ..models.instances.whole_numbers import beyond, exact_room, integers, usable, whole_table
+from ..models.notation.model import Model
 from ..tolerances import AUDIT, FEASIBILITY
 from .findings import Case, Finding, amount
 
@@ -55,13 +57,38 @@ def feasible(case: Case) -> Finding:
             witness = (
                 f"{case.name(n)} {says} {instance.servers[i]!r}, and is given {amount(case.tasks[n, i])} tasks there"
             )
+    beyond_region = _beyond_region(case)
+    if beyond_region > worst:
+        worst, witness = beyond_region, f"it is {amount(beyond_region)} beyond the region of {case.mechanism!r}"
     return Finding.of_margin(-worst, witness, "everything fits")
+
+
+def _beyond_region(case: Case) -> float:
+    """Return the part by which all tasks must shrink to be in the mechanism's own region, 0 without one."""
+    region = _region(case)
+    if region is None:
+        return 0.0
+    n, i = case.instance.users, case.instance.servers
+    model = Model("is it in the region?", indices=(n, i))
+    y, part = model.variable("y", n, i), model.variable("part", upper=1.0)
+    has = model.parameter("has", (n, i), np.maximum(case.tasks, 0.0))
+    region(model, case.instance, y)
+    model.constraint("these_tasks", y - has * part == 0)
+    model.maximize(part)
+    return 1.0 - float(model.solve().require_optimal().objective or 0.0)
+
+
+def _region(case: Case) -> Any:
+    """Return what adds the rows of the mechanism's own feasible region to a model, None where it has none."""
+    return TABLE[case.mechanism].region if case.mechanism else None
 
 
 def non_wasteful(case: Case) -> Finding:
     """Nobody could run more with what is free. Margin: −(largest gain / tasks that the user could run alone)."""
     if case.added_up:
         return Finding.undefined(NOT_TOLD_APART)
+    if _region(case) is not None:
+        return _wasted_in_region(case)
     market = Market.of(plain(case.instance), case.division)
     limits = np.floor(market.limits) if case.whole else market.limits
     room = np.maximum(limits - case.totals, 0.0)
@@ -84,6 +111,21 @@ def non_wasteful(case: Case) -> Finding:
                 f"{case.name(who[k])} could run {amount(gain[k])} more tasks on {server!r} with what is free there"
             )
     return Finding.of_margin(-worst, witness, "nothing that is free is of use to anyone")
+
+
+def _wasted_in_region(case: Case) -> Finding:
+    """Return what users could run more while all keep their tasks where they are, within the mechanism's own region."""
+    model = pareto(case.instance, case.totals, case.division, case.whole)
+    y, n, i = model["y"], case.instance.users, case.instance.servers
+    _region(case)(model, case.instance, y)
+    kept = np.where(case.instance.runnable(), np.maximum(case.tasks, 0.0), 0.0) * (1 - FEASIBILITY)
+    model.constraint("kept", y >= model.parameter("has", (n, i), kept), where=case.instance.runnable())
+    x = model.solve().require_optimal().require_point()
+    gain = (np.asarray(model.evaluate("tasks", x)).reshape(case.tasks.shape).sum(axis=1) - case.totals).clip(min=0.0)
+    relative = np.divide(gain, case.alone, out=np.zeros(len(gain)), where=case.alone > 0)
+    best = int(relative.argmax())
+    witness = f"{case.name(best)} could run {amount(gain[best])} more tasks with what is free"
+    return Finding.of_margin(-float(relative[best]), witness, "nothing that is free is of use to anyone")
 
 
 def _whole_gain(case: Case, i: int, who: np.ndarray, gain: np.ndarray) -> np.ndarray:
@@ -133,6 +175,8 @@ def _most_gained(instance: Instance, totals: np.ndarray, case: Case, held: np.nd
     room, part, own = instance.derived(task_limits=limits), 0.0, case.tasks.T @ demands
     while True:
         model = pareto(room, totals, case.division, case.whole, held)
+        if (region := _region(case)) is not None:
+            region(model, instance, model["y"])
         solution = model.solve().require_optimal()
         assert solution.x is not None
         found = np.asarray(model.evaluate("tasks", solution.x)).reshape(case.tasks.shape)

@@ -121,6 +121,9 @@ class Mechanism:
         Whether its promises are meant for users with task limits.
     by_pairs : bool
         Whether a SparseInstance can be shared by it: a leximin whose Γ needs no table of users × servers.
+    region : callable or None
+        (Model, Instance, tasks over users and servers) → None: adds the rows of its feasible region besides capacities,
+        limits and placement; audits ask within them.
     """
 
     name: str
@@ -142,6 +145,7 @@ class Mechanism:
     arrivals: bool = False
     limits: Literal["any", "never", "always"] = "any"
     by_pairs: bool = False
+    region: Callable[[Model, Instance, Any], object] | None = None
 
     @property
     def references(self) -> tuple[Reference, ...]:

@@ -134,6 +134,7 @@ def mechanism(
     domain: Iterable[Domain | Callable[[Instance], str | None]] = (),
     gamma: Callable[[Instance], np.ndarray] = normalisers.dominant,
     whole_tasks: bool = False,
+    region: Callable[[Model, Instance, Any], object] | None = None,
 ) -> Callable[[Callable[[Instance], Any]], OwnMechanism]:
     """Make a mechanism of a function: a decorator.
 
@@ -158,6 +159,10 @@ def mechanism(
         Instance → Γ, the tasks that count as a share of 1, shape (N,); by default those of the dominant share.
     whole_tasks : bool
         Whether its tasks are whole.
+    region : callable, optional
+        (Model, Instance, tasks over users and servers) → None: adds rows to a model, which every allocation has to
+        keep besides capacities, task limits and placement. Audits of feasibility, waste and Pareto optimality ask
+        within them.
 
     Returns
     -------
@@ -217,6 +222,7 @@ def mechanism(
             tuple([promises] if isinstance(promises, str) else promises),
             tuple(one if isinstance(one, Domain) else Domain(_called(one).strip("_"), one) for one in conditions),
             whole_tasks=whole_tasks,
+            region=region,
             compared=False,
             function=function,
         )
