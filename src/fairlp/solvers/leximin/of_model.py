@@ -23,6 +23,7 @@ from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING, SAME_
 from .exact import ExactRounds
 from .levels import Levels, by_expression, by_names, by_rows
 from .ordered import ordered_outcomes
+from .propagation import own_error
 from .rounds import Members, Rounds
 
 _NO_DUALS = "not proved: the solver gives no duals; certify() proves the levels one by one"
@@ -123,8 +124,20 @@ class LeximinSolution:
         rows[problem.places, problem.t] = 0.0
         without_t = sp.csc_array(rows)
         without_t.eliminate_zeros()
-        reached = np.array([self._most(k, without_t, solver) for k in range(len(self.levels))])
-        return self._agreement(reached, Verdict(True, "one program a level"))
+        reached, error = np.transpose([self._most(k, without_t, solver) for k in range(len(self.levels))])
+        if np.isnan(reached).any():
+            label = self.levels.index[int(np.isnan(reached).argmax())]
+            words = f"not proved: the program of the level of {label!r} is not solved to its tolerance"
+            return Verdict(False, f"{words}; certify(exact=True)")
+        verdict = self._agreement(reached, Verdict(True, "one program a level"))
+        # what a program can tell of a level is as right as its rows and prices are
+        doubt = np.divide(
+            error, abs(reached), out=np.zeros_like(error), where=abs(reached) > self._rounding(reach=True)
+        )
+        if not doubt.max(initial=0.0) <= max(verdict.difference, UNCERTAIN):
+            words = f"not proved: programs tell levels to {doubt.max():.1e} of themselves only; certify(exact=True)"
+            return Verdict(False, words, verdict.difference)
+        return verdict
 
     def _wrong_point(self) -> str:
         """Return why the point does not have the levels that are shown; empty where it has."""
@@ -137,21 +150,26 @@ class LeximinSolution:
         if not certificate.is_feasible:
             return f"not the leximin: the point is not feasible: {certificate}"
         short = mine - problem.of(x)
-        worst = int((short - self._rounding()).argmax())
-        if short[worst] > self._rounding()[worst] + AGREEMENT * abs(mine[worst]):
+        beyond = short - self._rounding() - AGREEMENT * abs(mine)
+        worst = int(beyond.argmax())
+        if beyond[worst] > 0:
             label = self.levels.index[worst]
             return f"not the leximin: the point has {short[worst]:.3g} less than the level of {label!r}"
         return ""
 
-    def _rounding(self) -> np.ndarray:
-        """Return what the rounding of its terms may be of each level."""
-        problem = self.problem
-        return problem.terms(np.maximum(abs(self.x), reach_of(problem.program))) * ROUNDING
+    def _rounding(self, reach: bool = False) -> np.ndarray:
+        """Return what the rounding of its terms may be of each level; of what they could be, if asked.
 
-    def _most(self, k: int, rows: sp.csc_array[Any], solver: str) -> float:
+        By the latter a level is told from 0.
+        """
+        sizes = np.maximum(abs(self.x), reach_of(self.problem.program)) if reach else abs(self.x)
+        return self.problem.terms(sizes) * ROUNDING
+
+    def _most(self, k: int, rows: sp.csc_array[Any], solver: str) -> tuple[float, float]:
         """Return how high a level goes while those that are no higher keep theirs, and nobody falls below it.
 
-        ``rows`` are the program's without t: the level itself is what is raised.
+        And by how much that may be off, to first order; NaN where the program is not solved. ``rows`` are the program's
+        without t: the level itself is what is raised.
         """
         problem, mine = self.problem, self.levels.to_numpy(dtype=float)
         place = problem.places[k]
@@ -161,23 +179,28 @@ class LeximinSolution:
             floors = floors - less * abs(floors) - (less / ROUNDING) * self._rounding()
             lower = problem.program.row_lower.copy()
             lower[problem.places] += floors * problem.weights
-            rounded = abs(lower[problem.places]) <= 2 * self._rounding() * problem.weights
+            rounded = abs(lower[problem.places]) <= 2 * self._rounding(reach=True) * problem.weights
             lower[problem.places[rounded]] = 0.0
             lower[place] = -np.inf
             solution = problem.program.replace(A=rows, row_lower=lower, c=cost).solve(solver)
             if solution.status.is_optimal:
                 break
-        return solution.require_optimal().objective - float(problem.program.row_lower[place] / problem.weights[k])
+        if not solution.status.is_optimal:
+            return np.nan, np.nan
+        gap, floor = solution.verify().gap or 0.0, lower[problem.places]
+        error = own_error(solution, gap, problem.places, np.where(np.isfinite(floor), floor, 0.0), 0 * floors)
+        return solution.objective - float(problem.program.row_lower[place] / problem.weights[k]), error
 
     def _agreement(self, expected: np.ndarray, how: Verdict) -> Verdict:
         """Return the verdict on the levels beside those expected, each relative to itself, but for its rounding."""
         mine = self.levels.to_numpy(dtype=float)
         size = np.maximum(np.maximum(abs(expected), abs(mine)), np.finfo(float).tiny)
         difference = np.maximum(abs(mine - expected) - self._rounding(), 0.0) / size
+        difference[np.maximum(abs(expected), abs(mine)) <= self._rounding(reach=True)] = 0.0
         worst = int(difference.argmax())
         most = float(difference[worst])
+        label = self.levels.index[worst]
         if not most <= AGREEMENT:
-            label = self.levels.index[worst]
             wrong = f"{label!r} has the level {mine[worst]:.12g}, and {expected[worst]:.12g} is right"
             return Verdict(False, f"not the leximin: {wrong} ({how.message})", most, how.levels)
         message = f"the leximin, proved ({how.message}); levels agree to {most:.1e}"
