@@ -82,7 +82,7 @@ class Printed:
         elif self.format is Format.CSV:
             from ..models.files.columns import csv_text
 
-            written = csv_text(frame(), lineterminator="\n")
+            written = csv_text(frame())
         else:
             written = _rendered(text)
         if self.file is None:

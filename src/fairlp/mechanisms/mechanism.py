@@ -371,7 +371,7 @@ def finish(asked: Asked) -> Any:
         answer = outcome.answer(asked, times)
         last = answer if isinstance(answer, Allocation) else answer.at(len(asked.instance.users))
     except (ArithmeticError, ValueError) as error:
-        if isinstance(error, FairlpError) or not is_extreme(asked.instance):
+        if isinstance(error, FairlpError) or not (isinstance(error, ArithmeticError) or is_extreme(asked.instance)):
             raise
         raise _beyond_floats(asked) from error
     if not np.isfinite(last.tasks_array).all():

@@ -132,7 +132,7 @@ def limited(
     left = len(frame) - MOST_ROWS
     if left <= 0:
         return Table(identity, caption, columns, rows(frame))
-    csv = csv_text(whole, float_format="%.6g", lineterminator="\n")
+    csv = csv_text(whole, float_format="%.6g")
     said = f"The {MOST_ROWS} first of {len(frame):,} rows; {left:,} are left out."
     if len(csv) > MOST_CSV:
         csv, said = "", f"{said} The functions of the same names in Python give them all."

@@ -339,3 +339,14 @@ def test_cells_that_a_spreadsheet_would_compute_are_text_and_come_back(tmp_path)
         with open(path, encoding="utf-8", newline="") as file:
             for cell in (cell for row in csv.reader(file) for cell in row if len(cell) > 1 and cell != "-5"):
                 assert cell[0] not in "=+-@\t\r", cell
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+@pytest.mark.parametrize("name", ["users.csv", "servers.csv"])
+def test_a_number_of_many_digits_in_csv_is_refused(digits, name, tmp_path):
+    instance = Instance.from_arrays([[1, 4]], [[9, 18]], users=["ann"], servers=["s1"], resources=["cpu", "memory"])
+    instance.write(tmp_path / "folder")
+    path = tmp_path / "folder" / name
+    path.write_text(re.sub(r",[0-9]+", "," + digits * "7", path.read_text(encoding="utf-8"), count=1), encoding="utf-8")
+    with pytest.raises(InstanceError, match="resource 'cpu', is inf; expected a finite number"):
+        fairlp.read(tmp_path / "folder")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -45,40 +47,32 @@ def misspelt(name: Any, known: Iterable[Any]) -> str:
     return f"{found} Else " if found.startswith("did you mean") else ""
 
 
-def guarded(cell: Any) -> Any:
+def guarded(cell: str) -> str:
     """Return a cell for CSV: text that a spreadsheet would take for a formula gets an apostrophe in front.
 
-    >>> guarded("=1+1"), guarded("-5"), guarded("'=1"), guarded("'s"), guarded(-5.0)
-    ("'=1+1", '-5', "''=1", "'s", -5.0)
+    >>> guarded("=1+1"), guarded("-5"), guarded("'=1"), guarded("'s")
+    ("'=1+1", '-5', "''=1", "'s")
     """
-    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+    return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
-def unguarded(cell: Any) -> Any:
+def unguarded(cell: str) -> str:
     """Return what `guarded` was given.
 
     >>> [unguarded(guarded(cell)) for cell in ("=1+1", "'=1", "'s", "-")]
     ['=1+1', "'=1", "'s", '-']
     """
-    return cell[1:] if isinstance(cell, str) and cell.startswith("'") and _FORMULA.match(cell) else cell
-
-
-def mapped(frame: pd.DataFrame, function: Callable[[Any], Any]) -> pd.DataFrame:
-    """Return a table with a function of every label and every entry that is no number."""
-    made = frame.copy(deep=False)
-    for k, kind in enumerate(frame.dtypes):
-        if not pd.api.types.is_numeric_dtype(kind):
-            made.isetitem(k, frame.iloc[:, k].map(function).array)
-    for axis in (0, 1):
-        labels = frame.axes[axis]
-        several = isinstance(labels, pd.MultiIndex)
-        told = [tuple(map(function, label)) for label in labels] if several else list(map(function, labels))
-        if told != list(labels):
-            names = pd.MultiIndex.from_tuples(told, names=labels.names) if several else pd.Index(told, name=labels.name)
-            made = made.set_axis(names, axis=axis)
-    return made
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def csv_text(frame: pd.DataFrame, **how: Any) -> str:
     """Return a table as CSV, whose cells no spreadsheet takes for formulas; options are those of pandas."""
-    return str(mapped(frame, guarded).to_csv(**how))
+    return each_cell(str(frame.to_csv(lineterminator="\n", **how)), guarded)
+
+
+def each_cell(text: str, function: Callable[[str], str]) -> str:
+    """Return CSV with a function of each cell."""
+    changed = io.StringIO()
+    rows = csv.reader(io.StringIO(text, newline=""))
+    csv.writer(changed, lineterminator="\n").writerows([function(cell) for cell in row] for row in rows)
+    return changed.getvalue()

@@ -32,7 +32,7 @@ USERS, SERVERS, ELIGIBLE, RATES = "users.csv", "servers.csv", "eligible.csv", "r
 QUEUES, ABOUT = "queues.csv", "fairlp.json"
 #: All files of a folder; the first two are required.
 FILES = (USERS, SERVERS, ELIGIBLE, RATES, QUEUES, ABOUT)
-_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,299})")
 _FLOAT = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _NUMERIC = {"user": frozenset({"weight", "task_limit", "entitlement"}), "server": frozenset({"count"})}
 _TEXT = {"user": frozenset({"eligible", "queue"}), "server": frozenset[str]()}

@@ -217,11 +217,7 @@ class _Table:
             return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
         for label, value in zip(self.labels, column, strict=True):
             number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool | complex)
-            if number and isinstance(value, int) and abs(value) > sys.float_info.max:
-                raise InstanceError(
-                    f"column {header!r} of {self.what} {label!r} is a number of {len(str(value))} digits, which is too "
-                    "large; expected a finite number (choose a larger unit)"
-                )
+            number &= not isinstance(value, int) or value.bit_length() < sys.float_info.max_exp
             if not number and not is_missing(value):
                 raise InstanceError(
                     f"column {header!r} of {self.what} {label!r} is {value!r}; expected a number (the column is a "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pandas as pd
 
 from ...errors import FileFormatError, nearest
 from ..instances.instance import Instance
-from .columns import mapped, unguarded
+from .columns import each_cell, unguarded
 from .whole_files import home, read_text
 
 
@@ -68,8 +69,9 @@ def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
 def read_table(path: Path, types: dict[str, type]) -> pd.DataFrame:
     """Return a table of a CSV file; an error says why it cannot be read as one."""
     try:
-        return mapped(pd.read_csv(StringIO(read_text(path)), dtype=types), unguarded)
-    except (ValueError, OverflowError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        text = read_text(path)
+        return pd.read_csv(StringIO(each_cell(text, unguarded) if "'" in text else text), dtype=types)
+    except (ValueError, OverflowError, csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise FileFormatError(f"{str(path)!r} could not be read as CSV: {error}") from error
 
 

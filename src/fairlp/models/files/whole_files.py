@@ -12,7 +12,6 @@ import errno
 import gzip
 import hashlib
 import io
-import itertools
 import json
 import os
 import secrets
@@ -170,7 +169,7 @@ def draft_folder(folder: Path, names: Iterable[str]) -> Iterator[Path]:
     """
     place = folder.resolve()
     with ExitStack() as locks:
-        draft = _claimed(place, "", os.mkdir, locks)
+        draft = _claimed(place, "", Path.mkdir, locks)
         yield draft
         for path in draft.iterdir():
             _see_on_disk(path)
@@ -271,65 +270,39 @@ def _beside(path: Path, locks: ExitStack) -> Path:
         raise FileNotFoundError(errno.ENOENT, "no such folder to write to", str(place.parent))
     if place.exists() and not place.is_file():
         return place
-    return _claimed(place, "".join(path.suffixes[-2:]), _new_file, locks)
+    return _claimed(place, "".join(path.suffixes[-2:]), Path.touch, locks)
 
 
 def _claimed(place: Path, suffix: str, make: Callable[[Path], None], locks: ExitStack) -> Path:
     """Make a hidden draft beside a place, locked until ``locks`` are closed, when what is left of it is removed."""
-    if fcntl is None:
-        draft = place.with_name(f".{secrets.token_hex(8)}{suffix}")
-        make(draft)
-        locks.callback(_removed, draft)
-        return draft
-    digest = hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]
-    drafts_of_it = (place.with_name(f".{digest}-{k}{suffix}") for k in itertools.count())
-    draft, lock = next((one, lock) for one in drafts_of_it if (lock := _locked(one, make)) is not None)
-    locks.callback(os.close, lock)
-    locks.callback(lambda: _removed(draft) if _is_at(lock, draft) else None)  # moved, its name may be another's
-    return draft
-
-
-def _locked(draft: Path, make: Callable[[Path], None]) -> int | None:
-    """Make a draft and return the descriptor that locks it, None where another writer has that name.
-
-    A draft that is there and not locked was left by a writer that was killed: it is removed.
-    """
+    start = f".{hashlib.sha256(os.fsencode(place.name)).hexdigest()[:16]}-"
+    for left in place.parent.glob(f"{start}*") if fcntl else ():
+        with suppress(OSError), _locked(left):  # its writer was killed
+            _removed(left)
     while True:
-        made = True
+        draft = place.with_name(f"{start}{secrets.token_hex(8)}{suffix}")
+        make(draft)
         try:
-            make(draft)
-        except FileExistsError:
-            made = False
-        try:
-            lock = os.open(draft, os.O_RDONLY)
-        except FileNotFoundError:
+            locks.enter_context(_locked(draft))
+        except (BlockingIOError, FileNotFoundError):  # another writer found it before it was locked
             continue
-        except OSError:  # somebody else's
-            return None
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if made and error.errno != errno.EWOULDBLOCK:  # a file system without locks
-                return lock
-            os.close(lock)
-            return None
-        if _is_at(lock, draft):
-            if made:
-                return lock
-            _removed(draft)
-        os.close(lock)
+        except OSError:  # a file system without locks
+            pass
+        if draft.exists():
+            locks.callback(_removed, draft)
+            return draft
 
 
-def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether what is open has this name still."""
+@contextmanager
+def _locked(draft: Path) -> Iterator[None]:
+    """Lock a draft; an OSError says that its writer has done so, and lives."""
+    descriptor = os.open(draft, os.O_RDONLY)
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
-    except FileNotFoundError:
-        return False
-
-
-def _new_file(path: Path) -> None:
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        if fcntl:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _removed(draft: Path) -> None:

@@ -25,6 +25,8 @@ _SAFE_DECIMAL: Final = 10**15
 _MOST_DIGITS: Final = 15
 #: Decimal places from the last digit of the smallest to the first of the largest number: they fit a float, with room.
 _MOST_PLACES: Final = 250
+#: Numbers within these powers of two have products and quotients that are floats.
+MAX_EXPONENT: Final = 500
 _LARGEST_INT64: Final = 2.0**62
 
 
@@ -109,12 +111,8 @@ def whole_tasks_alone(demands: np.ndarray, capacity: np.ndarray) -> np.ndarray:
 
 def is_extreme(instance: Instance) -> bool:
     """Whether some number is so large or small that the product or quotient of two may be no float."""
-    arrays = [instance.demands, instance.capacities, instance.weights, instance.task_limits]
-    if instance.queues is not None:
-        arrays += [instance.queues.weights, instance.queues.guarantees, instance.queues.caps]
-    numbers = np.concatenate([array[np.isfinite(array) & (array > 0)] for array in arrays])
-    large, small = float(numbers.max()), float(numbers.min())
-    return bool(large * large == np.inf or small * small < np.finfo(float).tiny)
+    numbers = np.concatenate([array[array > 0] for array in (instance.demands, instance.capacities, instance.weights)])
+    return bool((abs(np.frexp(numbers)[1]) > MAX_EXPONENT).any())
 
 
 def require_countable(instance: Instance) -> None:

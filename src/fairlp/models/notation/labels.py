@@ -58,21 +58,15 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
     """
     given = arranged(given, axes, what, error)
     first, rest = (axes[0] if axes else None), axes[1:]
-    if _is_data_array(given):
-        labels = [labels_on(given, depth) for depth in range(given.ndim)]
-        places = [
-            np.arange(size) if found is None else order(found, axis, what, error)
-            for found, axis, size in zip(labels, axes, given.shape, strict=False)
-        ]
+    if is_table(given) and isinstance(given, pd.Series) and given.index.nlevels == len(axes) and None not in axes:
+        return _of_levels(given, [axis for axis in axes if axis is not None], what, error)
+    if carries_labels(given) and not isinstance(given, Mapping):
+        places = []
+        for depth, size in enumerate(given.shape):
+            labels = labels_on(given, depth) if _is_data_array(given) else given.axes[depth]
+            axis = axes[depth] if depth < len(axes) else None
+            places.append(np.arange(size) if labels is None else order(labels, axis, what, error))
         return given.to_numpy()[np.ix_(*places)]
-    if isinstance(given, pd.DataFrame):
-        columns = rest[0] if rest else None
-        rows = order(given.index, first, what, error)
-        return given.to_numpy()[np.ix_(rows, order(given.columns, columns, what, error))]
-    if isinstance(given, pd.Series):
-        if isinstance(given.index, pd.MultiIndex) and given.index.nlevels == len(axes) and None not in axes:
-            return _of_levels(given, [axis for axis in axes if axis is not None], what, error)
-        return given.to_numpy()[order(given.index, first, what, error)]
     if isinstance(given, Mapping):
         entries = list(given.values())
         given = [entries[k] for k in order(list(given), first, what, error)]
@@ -98,11 +92,10 @@ def arranged(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any
     names = _names_of(given)
     axes = [*axes, *(None for _ in names[len(axes) :])]
     there: dict[int, int] = {}  # axis -> dimension
-    for by_symbol in (True, False):
-        for place, name in enumerate(names):
-            fitting = [k for k, axis in enumerate(axes) if k not in there and _names(name, axis, by_symbol)]
-            if fitting and place not in there.values():
-                there[place if place in fitting else fitting[0]] = place
+    for place, name in enumerate(names):
+        fitting = [k for k, axis in enumerate(axes) if k not in there and _names(name, axis)]
+        if fitting:
+            there[place if place in fitting else fitting[0]] = place
     left_axes = [k for k in range(len(names)) if k not in there]
     left = [place for place in range(len(names)) if place not in there.values()]
     unknown = any(names[place] is not None for place in left)
@@ -134,11 +127,10 @@ def _names_of(given: Any) -> list[Any]:
     return []
 
 
-def _names(name: Any, axis: Index | None, by_symbol: bool) -> bool:
+def _names(name: Any, axis: Index | None) -> bool:
     """Whether the name of a dimension means an axis (``to_xarray`` writes ``n_`` where a variable is called n)."""
-    if axis is None or not isinstance(name, str):
-        return False
-    return name.rstrip("_") in ((axis.symbol,) if by_symbol else (axis.name, f"{axis.name}s"))
+    plain = str(name).rstrip("_")
+    return axis is not None and plain in (axis.symbol, axis.name, f"{axis.name}s")
 
 
 def _is_data_array(given: Any) -> bool:
