@@ -211,6 +211,8 @@ def test_demands_and_capacities_are_found_by_the_names_of_their_dimensions():
     assert expected.replace(weights=turned_weights).weights.tolist() == [[1, 2], [3, 4], [5, 6]]
     with pytest.raises(InstanceError, match="'weights' is over 'resource'; expected 'user'"):
         expected.replace(weights=turned_weights[:, 0])
+    with pytest.raises(InstanceError, match="'weights' is over 'resource'; expected 'user'"):
+        alike(weights=pd.Series([1.0, 2.0], pd.Index(TWICE, name="resource")))
 
 
 def test_pairs_are_found_by_the_names_of_their_dimensions():

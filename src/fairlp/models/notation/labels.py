@@ -90,26 +90,24 @@ def arranged(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any
     [[1, 3], [2, 4]]
     """
     names = _names_of(given)
-    axes = [*axes, *(None for _ in names[len(axes) :])]
-    there: dict[int, int] = {}  # axis -> dimension
-    for place, name in enumerate(names):
-        fitting = [k for k, axis in enumerate(axes) if k not in there and _names(name, axis)]
-        if fitting:
-            there[place if place in fitting else fitting[0]] = place
-    left_axes = [k for k in range(len(names)) if k not in there]
-    left = [place for place in range(len(names)) if place not in there.values()]
-    unknown = any(names[place] is not None for place in left)
-    if unknown and not _is_data_array(given):
-        unknown = len({frozenset(axes[k] or (k,)) for k in left_axes}) < len(left)
-    if unknown or len(left) != len(left_axes):
-        expected = ", ".join(repr(axis.name) for axis in axes[: len(names)] if axis is not None) or "no names"
+    if len(names) > len(axes):
+        return given
+    places = range(len(names))
+    named = [next((k for k in (p, *range(len(axes))) if _names(name, axes[k])), None) for p, name in enumerate(names)]
+    free = [k for k in places if k not in named]
+    left = iter(free)
+    found = [next(left, -1) if k is None else k for k in named]
+    guessed = any(k is None and name is not None for k, name in zip(named, names, strict=True))
+    if guessed and not _is_data_array(given):
+        guessed = len({frozenset(axes[k] or (k,)) for k in free}) < len(free)
+    if guessed or sorted(found) != list(places):
+        expected = ", ".join(repr(axis.name) for axis in axes[: len(names)] if axis is not None)
         raise error(
             f"{what} is over {', '.join(map(repr, names))}; expected {expected} (rename its dimensions or levels, or "
             "hand over .to_numpy() to give numbers by position)"
         )
-    there |= dict(zip(left_axes, left, strict=True))
-    turned = [there[k] for k in range(len(names))]
-    if turned == sorted(turned):
+    turned = [found.index(k) for k in places]
+    if turned == list(places):
         return given
     if isinstance(given, pd.Series):
         return given.reorder_levels(turned)
