@@ -162,6 +162,8 @@ class Program:
         The named blocks, in order; answers are mapped back by position.
     source : str
         Where the model was published.
+    levels : str
+        Name of the rows that say what the levels of a leximin are; empty where the objective is all.
     """
 
     name: str
