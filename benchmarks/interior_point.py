@@ -108,7 +108,7 @@ def run(solver: str, program: Program, limit: float = np.inf, runs: int = 1, dev
 
 def name_of(device: str) -> str:
     """Return what the maker calls a device, and the version of its library."""
-    from fairlp.solvers.interior_point.device import home
+    from fairlp.solvers.interior_point.method import home
 
     there = home(device)
     if there is None:

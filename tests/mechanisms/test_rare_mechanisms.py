@@ -18,7 +18,8 @@ from fairlp.errors import (
     SolverNotAvailableError,
     UnknownNameError,
 )
-from fairlp.mechanisms.max_min import settling, trees
+from fairlp.mechanisms.max_min import rows as settling
+from fairlp.mechanisms.max_min import trees
 from fairlp.mechanisms.table import find
 
 
@@ -119,7 +120,7 @@ def test_repaired_cycles_are_not_compared_with_divided_ones():
 
 
 def test_many_users_are_checked_without_a_program_each(monkeypatch):
-    from fairlp.mechanisms.per_server import validation
+    from fairlp.mechanisms.per_server import rows as validation
 
     by_programs = fairlp.validate(examples.load("khamse-ashari-figure-1"), "psdsf-rdm")
     monkeypatch.setattr(validation, "MOST_PROGRAMS", 1)

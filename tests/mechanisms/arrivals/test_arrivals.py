@@ -12,7 +12,7 @@ import fairlp
 from arrival_instances import exact_shares, exact_twins, linprog_shares, normalised, random_arrivals
 from fairlp import Instance, examples
 from fairlp.mechanisms.arrivals.algorithms import LevelStack, cautious_closed_form, linear, stack, water_filling
-from fairlp.mechanisms.arrivals.validation import step_difference
+from fairlp.mechanisms.arrivals.rows import step_difference
 from profiles import many
 
 DRF = fairlp.mechanisms.find("dynamic-drf")

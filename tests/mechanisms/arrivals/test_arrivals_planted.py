@@ -10,9 +10,10 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.errors import SolverError
-from fairlp.mechanisms.arrivals import properties, validation
+from fairlp.mechanisms.arrivals import result as properties
+from fairlp.mechanisms.arrivals import rows as validation
 from fairlp.mechanisms.arrivals.algorithms import stack
-from fairlp.mechanisms.arrivals.validation import step_difference
+from fairlp.mechanisms.arrivals.rows import step_difference
 from fairlp.mechanisms.validation import Check
 
 MECHANISMS = ("dynamic-drf", "cautious-lp")

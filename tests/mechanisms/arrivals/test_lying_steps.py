@@ -9,7 +9,8 @@ import pytest
 
 import fairlp
 from fairlp.errors import NoSolutionError, SolverError
-from fairlp.mechanisms.arrivals import methods, steps_lp
+from fairlp.mechanisms.arrivals import methods
+from fairlp.mechanisms.arrivals import methods as steps_lp
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Termination
 from fairlp.solvers.backends.base import ProgramSession

@@ -16,7 +16,7 @@ from fairlp import examples
 from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError
 from fairlp.formulations.alpha_fair import alpha_fair, checked, reference
 from fairlp.formulations.normalisers import dominant
-from fairlp.mechanisms.complaints.mean_level import power_mean, proof
+from fairlp.mechanisms.complaints.alpha_fairness import power_mean, proof
 from fairlp.study.generators import log_normal
 from fairlp.tolerances import AGREEMENT, CONVEX_COMPLAINT, MEAN_LEVEL, VERIFIED
 from instances import random_instance

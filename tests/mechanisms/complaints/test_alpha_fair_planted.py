@@ -9,7 +9,7 @@ import fairlp
 from fairlp import Instance
 from fairlp.errors import NotConvergedError
 from fairlp.mechanisms.complaints import alpha_fairness
-from fairlp.mechanisms.complaints.mean_level import Proof, proof
+from fairlp.mechanisms.complaints.alpha_fairness import Proof, proof
 from fairlp.models.programs.solution import Solution, Termination
 from fairlp.solvers.interior_point import backend
 

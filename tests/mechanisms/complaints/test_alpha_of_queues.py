@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 import fairlp
 from fairlp.errors import FairlpError, InstanceError, NotDefinedError, SolverError
 from fairlp.formulations.alpha_fair import reference
-from fairlp.mechanisms.complaints.mean_level import power_mean, proof
+from fairlp.mechanisms.complaints.alpha_fairness import power_mean, proof
 from fairlp.models.trees.guarantees import floors
 from fairlp.tolerances import AGREEMENT, CONVEX_COMPLAINT, VERIFIED
 from profiles import many

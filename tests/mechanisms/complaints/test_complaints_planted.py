@@ -162,7 +162,7 @@ def test_validation_finds_the_method_that_lies(method):
 
 def test_validation_finds_a_feasible_fair_point_that_is_not_optimal(monkeypatch):
     """Whatever complaints say, the linear program of first order bounds the gap."""
-    from fairlp.mechanisms.complaints import validation
+    from fairlp.mechanisms.complaints import rows as validation
 
     class Fair:
         is_fair, complaint = True, 0.0
@@ -175,7 +175,7 @@ def test_validation_finds_a_feasible_fair_point_that_is_not_optimal(monkeypatch)
 
 
 def test_validation_finds_an_unfair_point_though_it_differs_little(monkeypatch):
-    from fairlp.mechanisms.complaints import validation
+    from fairlp.mechanisms.complaints import rows as validation
 
     honest = validation.agreement
     monkeypatch.setattr(validation, "agreement", lambda *args: {**honest(*args), "difference": 0.0})

@@ -13,10 +13,11 @@ import fairlp
 from fairlp import Instance
 from fairlp.errors import NotConvergedError, SolverError
 from fairlp.formulations import alpha_fair
-from fairlp.mechanisms.complaints import candidates, market, path, polytopes, validation
-from fairlp.mechanisms.complaints.alpha_fairness import mean_level_gap
+from fairlp.mechanisms.complaints import all_fair as polytopes
+from fairlp.mechanisms.complaints import candidates, market, path
+from fairlp.mechanisms.complaints import rows as validation
+from fairlp.mechanisms.complaints.alpha_fairness import mean_level_gap, power_mean
 from fairlp.mechanisms.complaints.complaints import Requests
-from fairlp.mechanisms.complaints.mean_level import power_mean
 from fairlp.mechanisms.table import find
 from fairlp.models.programs.backends import find_backend
 from fairlp.tolerances import VERIFIED

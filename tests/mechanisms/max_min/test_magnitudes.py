@@ -15,7 +15,7 @@ import leximin_oracle
 from fairlp import Instance
 from fairlp.errors import FairlpError, SolverNotAvailableError
 from fairlp.formulations.normalisers import entitled
-from fairlp.mechanisms.max_min import settling
+from fairlp.mechanisms.max_min import rows as settling
 from fairlp.mechanisms.max_min.methods import within_capacity
 from fairlp.mechanisms.table import find
 from fairlp.tolerances import AGREEMENT, FEASIBILITY, ROUNDING

@@ -10,7 +10,7 @@ from fairlp.formulations import normalisers
 from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.max_min.methods import within_capacity
 from fairlp.mechanisms.max_min.rounds import closed_form_applies, edrf_closed_form, fill
-from fairlp.mechanisms.max_min.settling import orders_of_magnitude
+from fairlp.mechanisms.max_min.rows import orders_of_magnitude
 from fairlp.solvers.leximin.rounds import LeximinResult
 
 

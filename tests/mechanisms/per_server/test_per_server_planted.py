@@ -118,7 +118,7 @@ def test_validation_finds_a_method_that_is_no_fixed_point(mechanism):
 
 def test_validation_finds_totals_that_differ_where_they_are_unique(monkeypatch):
     """Even if Definition 5 finds nothing."""
-    from fairlp.mechanisms.per_server import validation
+    from fairlp.mechanisms.per_server import rows as validation
 
     monkeypatch.setattr(validation, "_largest_gain", lambda *_: 0.0)
     assert not lying("psdsf-tdm", lambda tasks: tasks * 0.9).loc["sweeps", "agrees"]

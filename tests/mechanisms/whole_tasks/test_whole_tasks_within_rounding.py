@@ -7,7 +7,6 @@ import pytest
 
 import fairlp
 
-
 BY_WORD = "optimal by the word of highs only: no duals prove it"
 
 

@@ -14,7 +14,7 @@ from fairlp.errors import ModelError
 from fairlp.models.notation.expressions import Expression
 from fairlp.models.programs.backends import find_backend
 from fairlp.solvers.backends import ortools_process
-from fairlp.solvers.backends.basis import masks
+from fairlp.solvers.backends.highs import masks
 
 N = Index("n", ["ann", "bob"], "user")
 

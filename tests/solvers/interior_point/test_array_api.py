@@ -13,7 +13,7 @@ from test_faces import KINDS, instance
 import fairlp
 from fairlp.errors import NotConvergedError
 from fairlp.solvers.interior_point import backend, blocks, method
-from fairlp.solvers.interior_point.device import Home, home
+from fairlp.solvers.interior_point.method import Home, home
 from fairlp.solvers.interior_point.structure import Structure
 from profiles import by_day
 

@@ -15,7 +15,7 @@ import fairlp
 from fairlp.errors import SolverNotAvailableError, UnknownNameError, UnsupportedError
 from fairlp.solvers.interior_point import arrays
 from fairlp.solvers.interior_point.blocks import _Cholesky
-from fairlp.solvers.interior_point.device import Home, home
+from fairlp.solvers.interior_point.method import Home, home
 
 
 class Same:

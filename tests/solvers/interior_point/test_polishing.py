@@ -11,8 +11,8 @@ import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import NotConvergedError
 from fairlp.models.programs.certificate import certify
-from fairlp.solvers.interior_point import polishing
-from fairlp.solvers.interior_point.polishing import polished
+from fairlp.solvers.interior_point import backend as polishing
+from fairlp.solvers.interior_point.backend import polished
 from instances import random_instance
 from profiles import many
 

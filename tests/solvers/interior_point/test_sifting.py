@@ -6,7 +6,8 @@ import pytest
 import fairlp
 from fairlp import Instance, Options
 from fairlp.errors import NotConvergedError
-from fairlp.solvers.interior_point import method, sifting
+from fairlp.solvers.interior_point import backend as sifting
+from fairlp.solvers.interior_point import method
 from fairlp.solvers.interior_point.backend import InteriorPoint
 from fairlp.solvers.interior_point.structure import Structure
 from profiles import many

@@ -17,7 +17,7 @@ from fairlp.solvers.leximin import rounds
 from fairlp.solvers.leximin.floored import Floored
 from fairlp.solvers.leximin.levels import by_expression
 from fairlp.solvers.leximin.leximin import leximin
-from fairlp.solvers.leximin.ordered import ordered_outcomes
+from fairlp.solvers.leximin.of_model import ordered_outcomes
 from fairlp.tolerances import FLOOR_RELAXATIONS, VERIFIED
 
 

@@ -8,8 +8,9 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.mechanisms.capacity import overuse
-from fairlp.mechanisms.max_min import methods, settling
-from fairlp.solvers.leximin.propagation import Propagation, own_error
+from fairlp.mechanisms.max_min import methods
+from fairlp.mechanisms.max_min import rows as settling
+from fairlp.solvers.leximin.rounds import Propagation, own_error
 from fairlp.tolerances import AGREEMENT, UNCERTAIN
 from profiles import many
 

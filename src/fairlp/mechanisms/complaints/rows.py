@@ -4,18 +4,135 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from ...formulations import complaints, normalisers, proportional
 from ...formulations.alpha_fair import SOURCE, alpha_fair
+from ...formulations.complaints import UTILIZATION, better, value
+from ...formulations.proportional import better as better_tasks
+from ...formulations.region import able_users
+from ...models.instances.requests import Requests, entitlements
+from ...models.notation.model import Model
+from ...tolerances import COMPLAINT, CONVEX_COMPLAINT
+from ..allocation import Allocation
 from ..certificates import in_floats
 from ..domains import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
 from ..max_min.methods import by_interior_points
 from ..max_min.rounds import is_one_server
 from ..mechanism import Mechanism, Method
 from ..table import find
+from ..validation import Check, agreement
 from . import alpha_fairness, methods
 from . import proportional as ceei
-from .validation import check_alpha_fair, check_ceei, check_njc
+from .alpha_fairness import mean_level_gap
+from .complaints import check_complaints
+
+# How ``validate`` checks ``njc``, ``ceei`` and ``alpha-fair``: methods, complaints, optimality by linear programs.
+
+#: Candidate sets are enumerated for a check up to this many resources that could be saturated.
+MOST_RESOURCES = 12
+
+
+def check_njc(check: Check) -> pd.DataFrame:
+    """Check every method of ``njc``: against ``eg``, whose optimality a linear program bounds, and for complaints.
+
+    Methods that choose by a criterion are compared with each other in its value.
+    """
+    requests = Requests.of(check.instance)
+    criterion = check.options.get("criterion") or UTILIZATION
+    exact = check.allocate(method="eg", criterion=None)
+    rows = {"eg": _fair_row(check, requests, exact, exact, "first-order condition", COMPLAINT)}
+    x = requests.granted(exact.totals.to_numpy())
+    first_order = _gain(better(requests, x), requests.entitlements[requests.asking].sum())
+    rows["eg"] |= {"agrees": rows["eg"]["agrees"] and first_order <= COMPLAINT, "difference": first_order}
+    for method in ("interior-point", "convex", "trajectory", "newton"):
+        found = check.allocate(method=method, criterion=None)
+        rows[method] = _fair_row(check, requests, found, exact, "eg", found.certificate.tolerance)
+    best = check.allocate(method="milp", criterion=criterion)
+    reference, name = exact, "at least eg"
+    if int(requests.contended.sum()) <= MOST_RESOURCES:
+        reference, name = check.allocate(method="candidates", criterion=criterion), "candidates"
+        rows["candidates"] = _best_row(check, requests, reference, exact, criterion, "at least eg")
+    rows["milp"] = _best_row(check, requests, best, reference, criterion, name)
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def check_ceei(check: Check) -> pd.DataFrame:
+    """Check ``ceei``: its methods and CLARABEL against each other, and each by a linear program that bounds its gap."""
+    runs = {method: check.allocate(method=method) for method in ("interior-point", "convex")}
+    if check.instance.n_servers == 1:
+        runs["eg"] = check.allocate(method="eg")
+    other = Check(check.instance, check.mechanism, "cvxpy:CLARABEL", {})
+    runs["convex, CLARABEL"] = other.allocate(method="convex")
+    reference = runs.get("eg", runs["interior-point"])
+    able = entitlements(check.instance)[able_users(check.instance)]
+    least = able[able > 0].min(initial=1.0)
+    rows = {}
+    for method, found in runs.items():
+        gain = _gain(better_tasks(check.instance, found.totals.to_numpy()), able.sum())
+        row = agreement(check.instance, found, reference)
+        # an objective right to g is at tasks that are right to √(2g/e) only: Σ e·log x curves by e at each user
+        close = row["difference"] <= max(CONVEX_COMPLAINT, 2 * np.sqrt(2 * gain / least))
+        rows[method] = {
+            **row,
+            "agrees": bool(close and gain <= CONVEX_COMPLAINT and found.residual <= CONVEX_COMPLAINT),
+            "reference": reference.method,
+            "first_order": gain,
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def check_alpha_fair(check: Check, *, limit: Mechanism) -> pd.DataFrame:
+    """Check ``alpha-fair``: its methods and CLARABEL against each other, and each by the prices of a linear program."""
+    methods = [method for method in check.mechanism.methods if method.is_exact_for(check.instance)]
+    runs = {method.name: check.allocate(method=method.name) for method in methods}
+    other = Check(check.instance, check.mechanism, "cvxpy:CLARABEL", check.options)
+    runs["convex, CLARABEL"] = other.allocate(method="convex")
+    reference = runs[methods[0].name]
+    rows = {}
+    for method, found in runs.items():
+        row = agreement(check.instance, found, reference)
+        gap = mean_level_gap(found, limit=limit)
+        good = gap <= CONVEX_COMPLAINT and found.residual <= CONVEX_COMPLAINT
+        rows[method] = {**row, "agrees": bool(good), "reference": "prices of a linear program", "gap": gap}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def _gain(model: Model, spent: float) -> float:
+    """Return max Σ e[n]·y[n]/x[n] − Σ e[n] over feasible y: it bounds how far Σ e[n]·log x[n] is from its maximum."""
+    return max(0.0, model.solve().require_optimal().objective - spent)
+
+
+def _fair_row(
+    check: Check, requests: Requests, found: Allocation, reference: Allocation, name: str, tolerance: float
+) -> dict[str, Any]:
+    """Return agreement with the Eisenberg–Gale optimum, and the largest complaint."""
+    row = agreement(check.instance, found, reference)
+    fair = check_complaints(requests, found.totals.to_numpy(), found.certificate.tolerance)
+    good = row["difference"] <= tolerance and fair.is_fair
+    return {**row, "agrees": bool(good), "reference": name, "complaint": fair.complaint}
+
+
+def _best_row(
+    check: Check, requests: Requests, found: Allocation, reference: Allocation, criterion: Any, name: str
+) -> dict[str, Any]:
+    """Return whether the value of a criterion is that of another method (or at least that of ``eg``)."""
+    ours, other = (value(requests, criterion, requests.granted(one.totals.to_numpy())) for one in (found, reference))
+    size = max(abs(ours), abs(other), np.finfo(float).tiny)
+    short = (other - ours) / size
+    fair = check_complaints(requests, found.totals.to_numpy(), COMPLAINT)
+    close = short <= COMPLAINT if name == "at least eg" else abs(short) <= COMPLAINT
+    return {
+        **agreement(check.instance, found, reference),
+        "agrees": bool(close and fair.is_fair),
+        "difference": abs(short) if name == "candidates" else max(0.0, short),
+        "reference": f"{name}, {criterion if isinstance(criterion, str | int) else 'criterion'}",
+        "complaint": fair.complaint,
+    }
+
 
 EISENBERG_GALE = Method(
     "eg",

@@ -7,18 +7,66 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from ...formulations import normalisers, per_server
+from ...formulations.per_server import could_gain
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
+from ...tolerances import AGREEMENT
+from ..allocation import Allocation
 from ..certificates import in_floats
 from ..domains import NO_QUEUE_LIMITS, ONE_WEIGHT
 from ..max_min.methods import by_interior_points
-from ..mechanism import Mechanism, Method
+from ..mechanism import Division, Mechanism, Method
+from ..validation import Check, agreement
 from . import methods
 from .clocks import CLOCK_OPTIONS
-from .fixed_point import judge
-from .validation import validate_methods
+from .fixed_point import fixed_point, judge
+
+# How ``validate`` checks PS-DSF: every method against Definition 5 by linear programs.
+
+#: More pairs of user and server than this are not put before an integer program for a check, nor before methods that
+#: may take thousands of sweeps.
+LARGEST = {"milp": 40, "sweeps": 2000, "algorithm-1": 2000, "distributed": 2000}
+#: More users than this are not asked by a linear program each whether they could gain.
+MOST_PROGRAMS = 50
+
+
+def validate_methods(check: Check) -> pd.DataFrame:
+    """Compare every method's totals with the best response's, and each certificate with Definition 5 by LPs.
+
+    Under resource division there may be several fixed points, so that methods agree when each is one.
+    """
+    division = check.mechanism.division
+    reference = check.allocate(method="best-response")
+    rows = {}
+    pairs = np.count_nonzero(check.instance.gamma())
+    exact = [method.name for method in check.mechanism.methods if method.is_exact_for(check.instance)]
+    for method in exact:
+        if pairs > LARGEST.get(method, np.inf):
+            continue
+        found = check.allocate(method=method)
+        row = agreement(check.instance, found, reference)
+        gain = _largest_gain(check, found, division)
+        unique = division == "tdm" and bool(np.isinf(check.instance.task_limits).all())
+        rows[method] = {**row, "agrees": gain <= AGREEMENT and (row["agrees"] or not unique), "gain": gain}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+def _largest_gain(check: Check, found: Allocation, division: Division) -> float:
+    """Return the largest gain by Definition 5, relative to what one could run alone; by LPs where users are few."""
+    if len(check.instance.users) > MOST_PROGRAMS:
+        return fixed_point(check.instance, found.tasks_array, division).violation
+    alone = check.instance.gamma().sum(axis=1)
+    worst = 0.0
+    for user, total, most in zip(check.instance.users, found.totals, alone, strict=True):
+        if most > 0:
+            model = could_gain(check.instance, found.tasks_array, user, division)
+            optimum = model.solve(solver=check.solver).require_optimal().objective
+            worst = max(worst, (optimum - total) / most)
+    return worst
+
 
 _SWEEPS = ("most_sweeps",)
 _CLOCKS = (*CLOCK_OPTIONS, "seconds")

@@ -16,10 +16,35 @@ from ...models.programs.certificate import proves_infeasible
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Point, Solution, Status, Termination
 from ...tolerances import MILP_TOLERANCES, SOLVER_TIGHTEST
-from . import basis
 from .base import Change, ProgramSession, installed, sign
 from .interrupt import interruptible
 from .scaling import Scaling, equilibrate
+
+# Bases of HiGHS as masks: which columns and rows are basic.
+
+
+def of_masks(columns: np.ndarray, rows: np.ndarray) -> Any:
+    """Return a basis for HiGHS in which these columns and rows (bool) are basic; HiGHS mends what is none."""
+    import highspy
+
+    status = highspy.HighsBasisStatus
+    basis = highspy.HighsBasis()
+    basis.col_status = [status.kBasic if basic else status.kLower for basic in columns.tolist()]
+    basis.row_status = [status.kBasic if basic else status.kNonbasic for basic in rows.tolist()]
+    basis.valid, basis.alien = True, True
+    return basis
+
+
+def masks(basis: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return which columns and rows are basic, None where there is no basis."""
+    import highspy
+
+    if not basis.valid:
+        return None
+    basic = highspy.HighsBasisStatus.kBasic
+    columns, rows = ([one == basic for one in part] for part in (basis.col_status, basis.row_status))
+    return np.array(columns), np.array(rows)
+
 
 #: our method → HiGHS's option ``solver``
 METHODS = {"choose": "choose", "simplex": "simplex", "ipm": "ipx", "hipo": "hipo", "pdlp": "pdlp"}
@@ -208,11 +233,11 @@ class HighsSession(ProgramSession):
 
     def start_from(self, columns: np.ndarray, rows: np.ndarray) -> None:
         """Let the next solve begin with these columns and rows (bool) basic; what is no basis is mended."""
-        checked(self._highs.setBasis(basis.of_masks(columns, rows)), "setBasis")
+        checked(self._highs.setBasis(of_masks(columns, rows)), "setBasis")
 
     def basic(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the basic columns and rows (bool) of the last solve, if there is a basis."""
-        return basis.masks(self._highs.getBasis())
+        return masks(self._highs.getBasis())
 
     def solve(self) -> Solution:
         """Solve what is loaded, from the last basis if there is one."""

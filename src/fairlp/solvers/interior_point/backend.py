@@ -10,20 +10,263 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...errors import NotConvergedError
 from ...models.programs.backends import solve_on
-from ...models.programs.program import Program
+from ...models.programs.certificate import certify
+from ...models.programs.program import LogTerms, Program
 from ...models.programs.solution import Capability, Options, Solution, Termination
-from ...tolerances import BLOCKED_PRICE, INTERIOR_ACCEPTED, INTERIOR_AIM, SAME_LEVEL, VERIFIED
+from ...tolerances import (
+    BLOCKED_PRICE,
+    INTERIOR_ACCEPTED,
+    INTERIOR_AIM,
+    INTERIOR_EARLY,
+    INTERIOR_UNCLEAR,
+    SAME_LEVEL,
+    VERIFIED,
+)
 from ..backends.base import BaseBackend, Change, ProgramSession, reduced_costs
 from ..backends.highs import Highs
-from . import INTERIOR, method, sifting
+from . import INTERIOR, method
 from .face import Known, expected, known, lifted, on_face, settled
-from .iterate import Step
-from .polishing import polished
+from .iterate import ABSENT, Problem, Step
 from .pricing import PricingSession
+from .region import Region, places
 from .structure import Structure
+
+# Sifting (Bixby et al., 1992): where there are very many pairs, the optimum of few of them, proved for all.
+
+#: From so many pairs on it is quicker. The part of the users that every server keeps, at least so many, and the servers
+#: that every user keeps; and how often pairs come in, at most.
+MANY, _PART, _LEAST, _SERVERS, _ROUNDS = 2_000_000, 0.05, 40, 4, 8
+
+
+def suits(problem: Problem) -> bool:
+    """Whether there are so many pairs, and one round decides: everybody demands everything, and may run everywhere."""
+    region = problem.region
+    everywhere = region.allowed is None and region.user is None and region.contribution is None
+    everybody = everywhere and problem.face is None and problem.has_level
+    return bool(everybody and region.pairs >= MANY and (region.demands > 0).all())
+
+
+def sifted(problem: Problem, deadline: float, threads: int) -> method.Point | None:
+    """Return the optimum; what is not kept is 0 there. None when the deadline comes first.
+
+    Raises
+    ------
+    NotConvergedError
+        Where interior points fail, or pairs come in for too long.
+    """
+    first = method.solve(problem, deadline, threads, within=INTERIOR_EARLY)
+    if first is None:
+        return None
+    region, steps = problem.region, first.iterations
+    each = max(int(_PART * region.shape[1]), _LEAST)
+    measure = first.at.z / region.costs(first.at.p)
+    kept = _least(measure, each) | _least(measure.T, _SERVERS).T
+    for _ in range(_ROUNDS):
+        user = places(kept)
+        if user is None:
+            break
+        part = _restricted(problem, kept, user)
+        try:
+            point = method.solve(part, deadline, threads, _start(first.at, part.region))
+        except NotConvergedError:  # too few, for some user or server
+            each *= 2
+            kept |= _least(measure, each)
+            continue
+        if point is None:
+            return None
+        steps += point.iterations
+        dear = region.priced(point.at.p, problem.by_user(-problem.rows.sign * point.at.v))
+        gap = _missing(problem, point.at, dear)
+        if gap <= method.NEARLY * INTERIOR_AIM:
+            x = np.zeros(kept.shape)
+            np.put_along_axis(x, user, np.where(part.region.there, point.at.x, 0.0), axis=1)
+            at = replace(point.at, x=x, z=np.maximum(dear, 0.0))
+            return method.Point(at, max(point.error, gap), steps, inside=False)
+        above = np.where(kept, np.inf, dear / region.costs(point.at.p))
+        kept |= _least(above, max(each // 3, 1)) & (above < 0)
+    raise NotConvergedError(f"pairs came in for {_ROUNDS} rounds and more")
+
+
+def _least(measure: np.ndarray, each: int) -> np.ndarray:
+    """Return where each row has its so many smallest elements; bool."""
+    found = np.zeros(measure.shape, dtype=bool)
+    each = min(each, measure.shape[1])
+    np.put_along_axis(found, np.argpartition(measure, each - 1, axis=1)[:, :each], True, axis=1)
+    return found
+
+
+def _restricted(problem: Problem, kept: np.ndarray, user: np.ndarray) -> Problem:
+    """Return the problem with these pairs only."""
+    whole = problem.region
+    there = np.take_along_axis(kept, user, axis=1)
+    region = Region(whole.demands, whole.capacities, None if there.all() else there, user=user)
+    return Problem(region, problem.rows)
+
+
+def _start(at: Step, part: Region) -> Step:
+    """Return the point with what every server gave out in all given to the pairs that are left."""
+    assert part.user is not None
+    x, z = (np.take_along_axis(values, part.user, axis=1) for values in (at.x, at.z))
+    x, z = np.where(part.there, x, ABSENT), np.where(part.there, z, 1.0)
+    left, before = part.given(np.where(part.there, x, 0.0)), part.capacities - at.s
+    more = np.divide(before, left, out=np.full_like(left, np.inf), where=left > 0).min(axis=1)
+    return replace(at, x=np.where(part.there, x * np.where(np.isfinite(more), more, 1.0)[:, None], x), z=z)
+
+
+def _missing(problem: Problem, at: Step, dear: np.ndarray) -> float:
+    """Return the gap to the bound for all pairs: users' values are lowered to their lowest costs."""
+    worth = problem.by_user(-problem.rows.sign * at.v)
+    lower = np.maximum(-problem.region.lowest(dear), 0.0)
+    part = np.divide(lower, worth, out=np.ones_like(worth), where=worth > 0)
+    kept = problem.of_users(1.0 - np.minimum(part, 1.0))
+    return float(max(1.0 - problem.rows.slope @ (at.v * kept), 0.0))
+
+
+# The last digits of a concave optimum: Newton's method on the columns in use and the rows that are full.
+
+#: More unknowns than that are left as they are: least squares cost their cube.
+MOST_UNKNOWNS = 600
+#: Newton's steps.
+_STEPS = 8
+
+
+def polished(program: Program, x: np.ndarray, duals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return point and duals to the last digits where those in reach have fewer, and as they are elsewhere.
+
+    Parameters
+    ----------
+    program : Program
+        A maximum of logarithms and powers of columns of their own, all at least 0, with rows ``≤`` only; others are
+        left as they are.
+    x, duals : ndarray
+        Near the optimum; duals ∂objective/∂right-hand side.
+    """
+    from threadpoolctl import threadpool_limits
+
+    logs = program.logs
+    if logs is None or not _suits(program, logs) or not (logs.arguments(x) > 0).all():
+        return x, duals
+    # what is beyond floats is nobody's optimum: it is left as it was
+    with threadpool_limits(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        found = _newton(_System(program, logs), x, duals)
+    if found is None:
+        return x, duals
+    before, after = certify(program, x, duals), certify(program, *found)
+    better = after.is_optimal and max(after.gap or 0.0, after.dual_residual or 0.0) <= (before.gap or 0.0)
+    return found if better else (x, duals)
+
+
+def _newton(system: _System, x: np.ndarray, duals: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return point and duals by Newton's method; None where all is clear, or nothing was found."""
+    prices = system.with_limits(x, duals)
+    told = system.told(x, prices)
+    if told is None or sum(len(some) for some in told) > MOST_UNKNOWNS:
+        return None
+    found = system.solve(*told, x, prices)
+    if found is None:
+        return None
+    return np.maximum(found[0], 0.0), np.maximum(found[1][: len(duals)], 0.0)
+
+
+def _suits(program: Program, logs: LogTerms) -> bool:
+    """Whether it is a maximum of increasing functions of columns of their own, with nothing but upper bounds."""
+    plain = program.sense == "max" and not program.c.any() and not logs.constant.any()
+    own = len(np.unique(logs.A.indices)) == logs.A.nnz and (logs.A.data > 0).all() and (logs.weights > 0).all()
+    bounds = not program.col_lower.any() and not np.isfinite(program.row_lower).any()
+    # nobody runs where something is lacking: those columns are fixed at 0, or not there
+    lacking = program.A[np.flatnonzero(program.row_upper <= 0)]
+    return bool(plain and own and bounds and not lacking[:, np.flatnonzero(program.col_upper > 0)].nnz)
+
+
+@dataclass(frozen=True)
+class _Units:
+    """At a point: the gradient; what a column's user has, in its terms; the price of a row that takes all the worth."""
+
+    gradient: np.ndarray
+    column: np.ndarray
+    price: np.ndarray
+
+
+class _System:
+    """The conditions of the optimum, each in units of its own; columns that stand in the objective, limits as rows."""
+
+    def __init__(self, program: Program, logs: LogTerms) -> None:
+        self.logs, self.columns = logs, program.n_columns
+        self.kept = np.unique(logs.A.indices[program.col_upper[logs.A.indices] > 0])
+        self.limited = np.flatnonzero(np.isfinite(program.col_upper[self.kept]))
+        limits = sp.eye_array(len(self.kept), format="csr")[self.limited]
+        some = np.isfinite(program.row_upper) & (program.row_upper > 0)
+        self.finite = np.concatenate([some, np.ones(len(self.limited), dtype=bool)])
+        self.A = sp.vstack([program.A[:, self.kept], limits], format="csr")
+        upper = np.concatenate([program.row_upper, program.col_upper[self.kept[self.limited]]])
+        self.bound = np.where(self.finite, upper, 1.0)
+        self.L = logs.A[:, self.kept].tocsc()
+
+    def with_limits(self, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
+        """Return the prices of the rows, and of limits: what their columns gain beyond what they cost."""
+        gain = self.units(x).gradient - self.A[: len(duals)].T @ duals
+        return np.concatenate([duals, np.maximum(gain[self.limited], 0.0)])
+
+    def units(self, x: np.ndarray) -> _Units:
+        """Return the units at a point."""
+        z = self.logs.arguments(x)
+        slope = self.logs.slopes(z)
+        return _Units(self.L.T @ slope, 1.0 / (self.L.T @ (1.0 / z)), float(slope @ z) / self.bound)
+
+    def told(self, x: np.ndarray, prices: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return which columns are in use and which rows are full, by a point nearby; None where all is clear.
+
+        A column is in use when it is more of its user than it loses; a row is full when its price exceeds its slack.
+        """
+        units = self.units(x)
+        part, loss = x[self.kept] / units.column, abs((self.A.T @ prices) / units.gradient - 1.0)
+        slack = np.where(self.finite, abs(1.0 - (self.A @ x[self.kept]) / self.bound), 1.0)
+        worth = prices / units.price
+        unclear = np.concatenate([np.minimum(part, loss), np.minimum(slack, worth)])
+        if unclear.max(initial=0.0) <= INTERIOR_UNCLEAR:
+            return None
+        return np.flatnonzero(part > loss), np.flatnonzero(worth > slack)
+
+    def solve(
+        self, used: np.ndarray, full: np.ndarray, x: np.ndarray, prices: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return a point and prices where what is used is stationary and what is full is; None where Newton fails."""
+        from scipy.linalg import lstsq
+
+        columns, rows = self.kept[used], self.A[full][:, used].toarray()
+        at, costs = np.zeros(self.columns), np.zeros(len(prices))
+        at[columns], costs[full] = x[columns], prices[full]
+        best = np.inf
+        for _ in range(_STEPS):
+            if not (self.logs.arguments(at) > 0).all():
+                return None
+            units = self.units(at)
+            gradient, unit, price = units.gradient[used], units.column[used], units.price[full]
+            off = np.concatenate([(rows.T @ costs[full]) / gradient - 1.0, 1.0 - rows @ at[columns] / self.bound[full]])
+            error = float(abs(off).max(initial=0.0))
+            if error >= best / 2:
+                break
+            best = error
+            across = -(rows * price[:, None]).T / gradient[:, None]
+            down = rows * unit / self.bound[full][:, None]
+            matrix = np.block([[self._curved(at, used, units), across], [down, np.zeros((len(full), len(full)))]])
+            step = lstsq(matrix, off, cond=INTERIOR_AIM, lapack_driver="gelsy", check_finite=False)[0]
+            at[columns] += unit * step[: len(used)]
+            costs[full] += price * step[len(used) :]
+        return (at, costs) if best <= INTERIOR_AIM else None
+
+    def _curved(self, x: np.ndarray, used: np.ndarray, units: _Units) -> np.ndarray:
+        """Return how the gradient changes with the columns, each in its unit."""
+        z = self.logs.arguments(x)
+        scaled = self.L[:, used].toarray() * units.column[used]
+        curvature = -self.logs.alpha * self.logs.slopes(z) / z
+        changes: np.ndarray = (scaled.T * curvature) @ scaled / (units.gradient * units.column)[used][:, None]
+        return changes
+
 
 #: A price is clear when it is that many times the largest that somebody who can be raised could have.
 _CLEAR = 100.0
@@ -198,9 +441,9 @@ def solve_near(structure: Structure, near: Near | None, deadline: float, options
             point = method.solve(structure.problem, deadline, options.threads or 1, start.at, device=options.device)
             if point is None or point.error <= method.NEARLY * INTERIOR_AIM:
                 return point
-    if options.device is None and sifting.suits(structure.problem):
+    if options.device is None and suits(structure.problem):
         with suppress(NotConvergedError):
-            return sifting.sifted(structure.problem, deadline, options.threads or 1)
+            return sifted(structure.problem, deadline, options.threads or 1)
     return method.solve(structure.problem, deadline, options.threads or 1, device=options.device)
 
 
