@@ -251,3 +251,9 @@ def test_a_change_after_compiling_is_seen():
     assert model.compile().n_rows == 9
     with pytest.raises(ValueError, match="read-only"):
         model.compile().c[0] = 1
+
+
+@pytest.mark.parametrize("over", ["n", ("n", "i"), None])
+def test_a_variable_runs_over_indices(over):
+    with pytest.raises(ModelError, match=r"variable 'x' runs over .*expected indices, one after the other"):
+        Model("wrong").variable("x", over)

@@ -41,7 +41,7 @@ class Declarations(Tables):
         over : Index or tuple of Index
         values : array_like, Series, DataFrame or mapping
             One finite number for each combination of labels. What carries labels is put in the order of the indices, or
-            refused; see :func:`.labels.aligned`.
+            refused; see :func:`.allocations.aligned`.
         doc : str
             What the numbers are, with the unit.
 
@@ -120,6 +120,9 @@ class Declarations(Tables):
         ModelError
             For a name that is taken, or bounds or a ``where`` that do not fit.
         """
+        for index in over:
+            if not isinstance(index, Index):
+                raise ModelError(f"variable {name!r} runs over {index!r}; expected indices, one after the other")
         subset = subset_of(where, over, f"variable {name!r}")
         found = bounds(name, lower, upper, over, None if subset is None else subset.positions, binary)
         self._register(name, over)

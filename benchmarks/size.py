@@ -1,0 +1,114 @@
+"""How large fairlp is: syntax nodes, files and lines of code by package, and what its readers meet.
+
+    python benchmarks/size.py
+
+Syntax nodes are those of ``ast.walk`` without contexts, operators and docstrings: a measure that denser lines do not
+lower. The budgets are where the code is to get to; ``tests/test_architecture.py`` keeps what was reached as a ceiling.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE, TESTS = ROOT / "src" / "fairlp", ROOT / "tests"
+NOT_COUNTED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+#: What each figure is to come down to.
+BUDGETS = {
+    "syntax nodes of src": 200_000, "files of src": 190, "syntax nodes of tests": 180_000, "commands": 18,
+    "tolerances": 30, "words of docs": 30_000,
+}  # fmt: skip
+
+
+def docstrings(tree: ast.Module) -> Iterable[ast.Expr]:
+    """Return the docstrings of a file, as statements."""
+    owners = (node for node in ast.walk(tree) if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False))
+    return [node.body[0] for node in owners]  # type: ignore[misc]
+
+
+def nodes(path: Path) -> int:
+    """Return the number of syntax nodes of a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    said = {id(node) for statement in docstrings(tree) for node in (statement, statement.value)}
+    return sum(1 for node in ast.walk(tree) if not isinstance(node, NOT_COUNTED) and id(node) not in said)
+
+
+def code_lines(path: Path) -> int:
+    """Return the number of lines of a file that hold code: no docstring, no comment, not blank."""
+    text = path.read_text(encoding="utf-8")
+    said = {line for node in docstrings(ast.parse(text)) for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    lines = enumerate(text.splitlines(), 1)
+    return sum(1 for number, line in lines if number not in said and line.strip() and not line.strip().startswith("#"))
+
+
+def function_sizes(files: Iterable[Path]) -> tuple[float, float]:
+    """Return the median lines and syntax nodes of a function."""
+    found: list[tuple[int, int]] = [
+        (node.end_lineno - node.lineno + 1, sum(1 for _ in ast.walk(node)))
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.end_lineno is not None
+    ]
+    lines, sizes = zip(*(found or [(0, 0)]), strict=True)
+    return statistics.median(lines), statistics.median(sizes)
+
+
+def words_of_docs() -> int:
+    """Return the words of README and docs, without blocks of code and the page that a command writes."""
+    pages = [ROOT / "README.md", *(page for page in (ROOT / "docs").glob("*.md") if page.name != "ledger.md")]
+    texts = (re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M) for page in pages)
+    return sum(len(text.split()) for text in texts)
+
+
+def commands() -> int:
+    """Return the number of commands of the command line."""
+    import typer
+
+    from fairlp.cli import app
+
+    return count_commands(typer.main.get_command(app))
+
+
+def count_commands(command: object) -> int:
+    """Return how many commands there are below one that may be a group."""
+    below = getattr(command, "commands", None)
+    return 1 if below is None else sum(count_commands(one) for one in below.values())
+
+
+def figures() -> dict[str, int]:
+    """Return what is counted of the whole."""
+    source, tests = sorted(SOURCE.parent.rglob("*.py")), sorted(TESTS.rglob("*.py"))
+    tolerances = (SOURCE / "tolerances.py").read_text(encoding="utf-8")
+    return {
+        "syntax nodes of src": sum(map(nodes, source)),
+        "files of src": len(source),
+        "lines of code of src": sum(map(code_lines, source)),
+        "syntax nodes of tests": sum(map(nodes, tests)),
+        "files of tests": len(tests),
+        "tolerances": len(re.findall(r"^[A-Z_]+: Final", tolerances, flags=re.M)),
+        "words of docs": words_of_docs(),
+    }
+
+
+def main() -> None:
+    """Print the packages and the totals."""
+    packages: dict[str, list[Path]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        packages.setdefault(path.relative_to(SOURCE).parent.as_posix(), []).append(path)
+    print(f"{'package':30}{'nodes':>9}{'files':>7}{'code':>8}{'lines, nodes a function':>26}")
+    for package, files in sorted(packages.items()):
+        lines, size = function_sizes(files)
+        total, code = sum(map(nodes, files)), sum(map(code_lines, files))
+        print(f"{package:30}{total:9,}{len(files):7}{code:8,}{f'{lines:.0f}, {size:.0f}':>26}")
+    print()
+    for name, count in {**figures(), "commands": commands()}.items():
+        print(f"{name:30}{count:9,}{f'  budget {BUDGETS[name]:,}' if name in BUDGETS else ''}")
+
+
+if __name__ == "__main__":
+    main()
