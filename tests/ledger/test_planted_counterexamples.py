@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fairlp import examples
-from fairlp.ledger import Ledger, Row, dolev, dolev_theorem, khamse_ashari_theorems, metin_tables
+from fairlp.ledger import Ledger, Row, checking, dolev, dolev_theorem, khamse_ashari_theorems, metin_tables
 from fairlp.ledger.checking import over
 from fairlp.ledger.page import FIGURES, markdown, write_page
 from fairlp.ledger.registry import ENTRIES, PAPERS, Run
@@ -21,9 +21,9 @@ def computed(key, seed=0):
     return ENTRIES[key].compute(Run(seed=seed))
 
 
-def fewer(monkeypatch, module, few):
+def fewer(monkeypatch, few):
     """Look at so few instances."""
-    monkeypatch.setattr(module, "over", lambda run, draw, broken, **how: over(run, draw, broken, few=few))
+    monkeypatch.setattr(checking, "over", lambda run, draw, check, **how: over(run, draw, check, few=few))
 
 
 def numbers(witness):
@@ -33,13 +33,13 @@ def numbers(witness):
 
 @pytest.mark.parametrize("vertices", [None, pd.DataFrame()], ids=["too many dimensions", "none"])
 def test_fair_sets_whose_ends_are_not_known_prove_nothing(monkeypatch, vertices):
-    fewer(monkeypatch, dolev, 2)
+    fewer(monkeypatch, 2)
     monkeypatch.setattr(dolev.check, "solutions", lambda instance: [SimpleNamespace(vertices=vertices)])
     assert computed("004 §3, Pareto optimality").verdict is Verdict.NOT_CHECKABLE
 
 
 def test_an_allocation_without_bottlenecks_has_no_linear_program(monkeypatch):
-    fewer(monkeypatch, dolev_theorem, 2)
+    fewer(monkeypatch, 2)
     monkeypatch.setattr(dolev_theorem, "allocate", lambda instance, _: np.zeros(len(instance.users)))
     assert computed("004 §5.2, known bottlenecks").verdict is Verdict.NOT_CHECKABLE
 
@@ -62,7 +62,7 @@ def test_a_lie_that_pays_under_cdrf_is_the_answer(monkeypatch):
 
 
 def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeypatch):
-    fewer(monkeypatch, khamse_ashari_theorems, 3)
+    fewer(monkeypatch, 3)
     seen = {}
 
     def nobodys(instance, tasks):
@@ -80,7 +80,7 @@ def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeyp
 
 
 def test_users_who_would_gain_by_an_exchange_break_the_lemma(monkeypatch):
-    fewer(monkeypatch, khamse_ashari_theorems, 3)
+    fewer(monkeypatch, 3)
     seen = {}
 
     def everywhere(instance, _):

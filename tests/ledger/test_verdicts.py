@@ -50,7 +50,7 @@ def test_a_statement_is_refuted_by_what_breaks_it():
 
 def test_instances_with_nothing_to_check_do_not_count():
     def odd(number):
-        return False if number % 2 == 0 else "odd"
+        return None if number % 2 == 0 else "odd"
 
     answer = over(Run(key="x"), lambda rng: int(rng.integers(10)), odd, few=5)
     assert answer.count == 5 and answer.verdict is Verdict.REFUTED

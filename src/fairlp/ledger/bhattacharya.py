@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..api import allocate
 from ..models.instances.instance import Instance
-from .checking import breaks, kept
+from .checking import audited, shipped
 from .registry import Run, entry
 from .verdicts import Answer, compare, named, pairs
 
@@ -31,25 +31,22 @@ def blocked_leaves(run: Run) -> Answer:
     return compare(pairs(named("share of", ["1/3", "1/3", "1/3", "1/2", "1/2"]), allocate(instance, H_DRF).shares))
 
 
-@entry(PAPER, "hierarchical share guarantee", "Each leaf has the dominant share that the weights on its way up promise")
-def guarantee(run: Run) -> Answer:
-    """Without task limits, which the paper has not."""
-    return kept(run, H_DRF, "hierarchical share guarantee", why="with task limits instances break it (docs/results.md)")
-
-
-@entry(PAPER, "Pareto optimality", "Nobody can gain without another's loss")
-def pareto(run: Run) -> Answer:
-    """As an audit finds it."""
-    return kept(run, H_DRF, "Pareto-optimal")
-
-
-@entry(PAPER, "strategy-proofness", "No leaf gains by lying about its demands")
-def lies(run: Run) -> Answer:
-    """The instance that ships."""
-    return breaks(H_DRF, "strategy-proof", _LIES)
-
-
-@entry(PAPER, "group strategy-proofness", "No group of leaves gains by lying together")
-def lies_of_groups(run: Run) -> Answer:
-    """The same: one leaf is a group, too."""
-    return breaks(H_DRF, "group strategy-proof", _LIES)
+audited(
+    PAPER,
+    "hierarchical share guarantee",
+    "Each leaf has the dominant share that the weights on its way up promise",
+    H_DRF,
+    "hierarchical share guarantee",
+    why="with task limits instances break it (docs/results.md)",
+)
+audited(PAPER, "Pareto optimality", "Nobody can gain without another's loss", H_DRF, "Pareto-optimal")
+shipped(PAPER, "strategy-proofness", "No leaf gains by lying about its demands", H_DRF, "strategy-proof", _LIES)
+# one leaf is a group, too
+shipped(
+    PAPER,
+    "group strategy-proofness",
+    "No group of leaves gains by lying together",
+    H_DRF,
+    "group strategy-proof",
+    _LIES,
+)

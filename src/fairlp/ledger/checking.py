@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -12,43 +13,74 @@ from ..auditing import audit
 from ..auditing.promises import count_broken, counterexample
 from ..models.instances.instance import Instance
 from ..progress import progress_bar
-from .registry import Run
-from .verdicts import Answer, Verdict, holds, in_words
+from .registry import Run, entry
+from .verdicts import Answer, holds, in_words, not_checkable, on_instance
 
 #: Instances that a statement is checked on, by scale.
 FEW, MANY = 20, 1000
 #: The same for the audits that run a mechanism again for every lie.
 FEW_LIES, MANY_LIES = 5, 200
 
-#: What breaks a statement on one instance, in words; None where it holds, and False where there is nothing to check.
-Broken = str | None | bool
+#: What a check says of one drawn instance: true where the statement holds, false or words where the instance breaks it,
+#: None where there is nothing to check.
+Told = object
+#: What draws an instance.
+Draw = Callable[[np.random.Generator], Any]
 
 
 def over(
-    run: Run,
-    draw: Callable[[np.random.Generator], Any],
-    broken: Callable[[Any], Broken],
-    *,
-    few: int = FEW,
-    many: int = MANY,
-    why: str = "",
+    run: Run, draw: Draw, check: Callable[[Any], Told], *, few: int = FEW, many: int = MANY, why: str = ""
 ) -> Answer:
     """Return whether a statement holds on random instances; those with nothing to check are drawn again."""
     rng, count = run.rng, run.of(few, many)
-    found: list[str] = []
+    broken: list[str] = []
     done = 0
     with progress_bar(run.key, count, 0, run.progress) as advance:
         for _ in range(20 * count):
             if done == count:
                 break
-            told = broken(draw(rng))
-            if told is False:
+            drawn = draw(rng)
+            told = check(drawn)
+            if told is None:
                 continue
             done += 1
             advance()
-            if told:
-                found.append(str(told))
-    return holds(done, found, why)
+            if isinstance(told, str):
+                broken.append(told)
+            elif not told:
+                broken.append(in_words(drawn))
+    return holds(done, broken, why)
+
+
+def statement(
+    paper: str, item: str, says: str, draw: Draw, **how: Any
+) -> Callable[[Callable[[Any], Told]], Callable[[Any], Told]]:
+    """Return what makes an entry of a check of one instance: it is done on random ones, as by ``over``."""
+
+    def made(check: Callable[[Any], Told]) -> Callable[[Any], Told]:
+        @entry(paper, item, says)
+        @wraps(check)
+        def checked(run: Run) -> Answer:
+            return over(run, draw, check, **how)
+
+        return check
+
+    return made
+
+
+def audited(paper: str, item: str, says: str, mechanism: str, *properties: str, **how: Any) -> None:
+    """Make an entry of a promise: audits find a mechanism to keep the properties, as by ``kept``."""
+    entry(paper, item, says)(lambda run: kept(run, mechanism, *properties, **how))
+
+
+def shipped(paper: str, item: str, says: str, mechanism: str, property: str, why: str = "", **how: Any) -> None:
+    """Make an entry of what the counterexample that ships shows, as by ``breaks``."""
+    entry(paper, item, says)(lambda run: breaks(mechanism, property, why, **how))
+
+
+def uncheckable(paper: str, item: str, says: str, why: str) -> None:
+    """Make an entry of what is not checkable by computation."""
+    entry(paper, item, says)(lambda run: not_checkable(why))
 
 
 def kept(run: Run, mechanism: str, *properties: str, lies: bool = False, why: str = "") -> Answer:
@@ -63,14 +95,15 @@ def kept(run: Run, mechanism: str, *properties: str, lies: bool = False, why: st
     return holds(total, wrong, "; ".join(filter(None, [each, why])))
 
 
-def breaks(mechanism: str, property: str, why: str = "", **how: Any) -> Answer:
-    """Return *refuted* where the counterexample that ships breaks a property, as an audit finds it now."""
+def breaks(mechanism: str, property: str, why: str = "", *, missing: bool = False, **how: Any) -> Answer:
+    """Return *refuted* where the counterexample that ships breaks a property, as an audit finds it now.
+
+    Where the paper says that the property is ``missing``, the statement then *holds*.
+    """
     instance = counterexample(mechanism, property)
     assert instance is not None
-    found = audit(instance, allocate(instance, mechanism), [property], **how).iloc[0]
-    broken = found["holds"] is False
-    verdict = Verdict.REFUTED if broken else Verdict.HOLDS
-    return Answer(verdict, str(found["witness"]), why, count=1, witness=in_words(instance))
+    found = audit(instance, allocate(instance, mechanism), property, **how).iloc[0]
+    return on_instance(instance, found["holds"] is False, found["witness"], why, missing=missing)
 
 
 def integers(

@@ -12,9 +12,9 @@ from ..auditing import audit
 from ..mechanisms.complaints import check
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT, COMPLAINT
-from .checking import Broken, breaks, over
+from .checking import Told, shipped, statement, uncheckable
 from .registry import Run, entry
-from .verdicts import Answer, Chart, Line, compare, in_words, named, not_checkable, on_instance, pairs, picture, shown
+from .verdicts import Answer, Chart, Line, compare, named, on_instance, pairs, picture, shown
 
 #: The mechanism of the paper.
 NJC = "njc"
@@ -67,38 +67,45 @@ def three(run: Run) -> Answer:
     return compare(pairs({"no justified complaint": "yes"}, [fair]), f"x = {shown(found)}")
 
 
-@entry("004", "§3, Pareto optimality", "Allocations without justified complaints are Pareto-optimal")
-def pareto(run: Run) -> Answer:
+@statement(
+    "004",
+    "§3, Pareto optimality",
+    "Allocations without justified complaints are Pareto-optimal",
+    requests,
+    few=15,
+    many=200,
+)
+def pareto(instance: Instance) -> Told:
     """Fair allocations at the ends of every user's range, audited."""
-
-    def broken(instance: Instance) -> Broken:
-        ends = [one.vertices for one in check.solutions(instance) if one.vertices is not None and len(one.vertices)]
-        for vertices in ends:
-            found = audit(instance, _tasks(instance, vertices.iloc[0].to_numpy()), "Pareto-optimal")
-            if not found.holds.iloc[0]:
-                return in_words(instance)
-        return None if ends else False
-
-    return over(run, requests, broken, few=15, many=200)
+    ends = [one.vertices for one in check.solutions(instance) if one.vertices is not None and len(one.vertices)]
+    for vertices in ends:
+        found = audit(instance, _tasks(instance, vertices.iloc[0].to_numpy()), "Pareto-optimal")
+        if not found.holds.iloc[0]:
+            return False
+    return True if ends else None
 
 
-@entry("004", "§4, sharing incentive", "Everybody is at least as well off as with its entitlement of each resource")
-def sharing(run: Run) -> Answer:
+@statement(
+    "004",
+    "§4, sharing incentive",
+    "Everybody is at least as well off as with its entitlement of each resource",
+    requests,
+)
+def sharing(instance: Instance) -> Told:
     """Granted fractions beside what the entitlement of every resource would do."""
-
-    def broken(instance: Instance) -> Broken:
-        alone = np.minimum(1, instance.entitlements / instance.demands.max(axis=1))
-        return in_words(instance) if (granted(instance) < alone - AUDIT).any() else None
-
-    return over(run, requests, broken)
+    alone = np.minimum(1, instance.entitlements / instance.demands.max(axis=1))
+    return not (granted(instance) < alone - AUDIT).any()
 
 
-@entry("004", "§4, strategy-proofness", "Users do not benefit from lying about their resource needs")
-def lies(run: Run) -> Answer:
-    """The instance that ships, where a lie pays under the Eisenberg–Gale optimum."""
-    return breaks(
-        NJC, "strategy-proof", "neither strategy-proofness nor envy-freeness follows from the condition", tries=100
-    )
+shipped(
+    "004",
+    "§4, strategy-proofness",
+    "Users do not benefit from lying about their resource needs",
+    NJC,
+    "strategy-proof",
+    "neither strategy-proofness nor envy-freeness follows from the condition",
+    tries=100,
+)
 
 
 @entry("004", "§4, envy-freeness", "No user prefers another user's allocation")
@@ -111,21 +118,17 @@ def envy(run: Run) -> Answer:
     return on_instance(instance, bool(envious), f"x = 1/3, 17/30, 1 is fair: {found.witness['envy-free']}", why)
 
 
-@entry("004", "§4, envy-freeness of the trajectory's end", "No user prefers another user's allocation")
-def no_envy(run: Run) -> Answer:
+@statement("004", "§4, envy-freeness of the trajectory's end", "No user prefers another user's allocation", requests)
+def no_envy(instance: Instance) -> Told:
     """Where the paper's own method ends, per unit of entitlement."""
-
-    def broken(instance: Instance) -> Broken:
-        x, e = granted(instance), np.asarray(instance.entitlements)
-        bundle = x[:, None] * instance.demands
-        for n in range(len(x)):
-            need = instance.demands[n] > 0
-            worth = (bundle[:, need] / instance.demands[n, need]).min(axis=1) * e[n] / e
-            if (np.minimum(worth, 1) > x[n] + AUDIT).any():
-                return in_words(instance)
-        return None
-
-    return over(run, requests, broken)
+    x, e = granted(instance), np.asarray(instance.entitlements)
+    bundle = x[:, None] * instance.demands
+    for n in range(len(x)):
+        need = instance.demands[n] > 0
+        worth = (bundle[:, need] / instance.demands[n, need]).min(axis=1) * e[n] / e
+        if (np.minimum(worth, 1) > x[n] + AUDIT).any():
+            return False
+    return True
 
 
 @entry(
@@ -157,17 +160,15 @@ def figure_2(run: Run) -> Answer:
     return compare(pairs(printed, [*fair.flat, *drf.flat]))
 
 
-@entry("004", "§4, bottlenecks under DRF", "Under DRF each user is constrained by a bottleneck (Ghodsi et al.)")
-def drf_bottleneck(run: Run) -> Answer:
+@statement(
+    "004", "§4, bottlenecks under DRF", "Under DRF each user is constrained by a bottleneck (Ghodsi et al.)", requests
+)
+def drf_bottleneck(instance: Instance) -> Told:
     """Whether everybody who has not all it asked for needs something that is used up."""
-
-    def broken(instance: Instance) -> Broken:
-        x = check.against_drf(instance).users["drf"].to_numpy()
-        full = x @ instance.demands >= 1 - COMPLAINT
-        held = ((instance.demands > 0) & full).any(axis=1)
-        return None if (held | (x >= 1 - COMPLAINT)).all() else in_words(instance)
-
-    return over(run, requests, broken)
+    x = check.against_drf(instance).users["drf"].to_numpy()
+    full = x @ instance.demands >= 1 - COMPLAINT
+    held = ((instance.demands > 0) & full).any(axis=1)
+    return (held | (x >= 1 - COMPLAINT)).all()
 
 
 @entry(
@@ -263,10 +264,12 @@ def figure_6(run: Run) -> Answer:
     )
 
 
-@entry("004", "§1 and §2, motivation", "Scheduling of bottleneck devices in operating systems and virtual machines")
-def motivation(run: Run) -> Answer:
-    """No statement about allocations."""
-    return not_checkable("prior work and motivation, no statement about allocations")
+uncheckable(
+    "004",
+    "§1 and §2, motivation",
+    "Scheduling of bottleneck devices in operating systems and virtual machines",
+    "prior work and motivation, no statement about allocations",
+)
 
 
 def _one_resource() -> Instance:

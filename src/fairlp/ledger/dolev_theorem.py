@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
 from .. import examples
-from ..api import allocate
+from ..api import allocate, formulate
 from ..mechanisms.complaints import check
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT, PATH_LIMIT, VERIFIED
-from .checking import Broken, over
+from .checking import Told, over, statement, uncheckable
 from .dolev import NJC, granted, requests
 from .registry import Run, entry
-from .verdicts import Answer, Verdict, compare, in_words, named, not_checkable, on_instance, pairs, shown
+from .verdicts import Answer, Verdict, compare, in_words, named, on_instance, pairs, shown
 
 
 def _wanting(rng: np.random.Generator) -> Instance:
@@ -25,97 +26,89 @@ def _wanting(rng: np.random.Generator) -> Instance:
             return instance
 
 
-@entry("004", "Theorem 1", "For all requests and entitlements a fair allocation exists")
-def theorem_1(run: Run) -> Answer:
+@statement(
+    "004", "Theorem 1", "For all requests and entitlements a fair allocation exists", _wanting, few=100, many=3000
+)
+def theorem_1(instance: Instance) -> Told:
     """One is computed and checked by the definition."""
-
-    def broken(instance: Instance) -> Broken:
-        return None if check.check(instance, allocate(instance, NJC)) else in_words(instance)
-
-    return over(run, _wanting, broken, few=100, many=3000)
+    return check.check(instance, allocate(instance, NJC))
 
 
-@entry("004", "§5.1, simplifications", "Resources that nobody can use up may be left out")
-def simplifications(run: Run) -> Answer:
+@statement("004", "§5.1, simplifications", "Resources that nobody can use up may be left out", requests)
+def simplifications(instance: Instance) -> Told:
     """A fair allocation without them is fair with them."""
-
-    def broken(instance: Instance) -> Broken:
-        scarce = instance.demands.sum(axis=0) >= 1
-        if scarce.all() or not (instance.demands[:, scarce].max(axis=1, initial=0) > 0).all():
-            return False
-        part = examples.requests(instance.demands[:, scarce], instance.entitlements)
-        return None if check.check(instance, granted(part)) else in_words(instance)
-
-    return over(run, requests, broken)
-
-
-@entry("004", "§5.2, known bottlenecks", "If the bottlenecks were known, a linear program would find the allocation")
-def known(run: Run) -> Answer:
-    """The linear program of the bottlenecks of a fair allocation."""
-
-    def broken(instance: Instance) -> Broken:
-        found = check.check(instance, allocate(instance, NJC))
-        if not found.bottlenecks:
-            return False
-        from ..api import formulate
-
-        solution = formulate(instance, NJC, bottlenecks=set(found.bottlenecks)).solve()
-        fair = check.check(instance, np.asarray(solution.values["x"]) * instance.task_limits, AUDIT)
-        return None if fair else in_words(instance)
-
-    return over(run, _wanting, broken)
-
-
-@entry("004", "§5.3, uniqueness", "For two users the fair allocation is unique")
-def two_users(run: Run) -> Answer:
-    """All fair allocations of random pairs."""
-
-    def draw(rng: np.random.Generator) -> Instance:
-        e = float(rng.uniform(0.1, 0.9))
-        return examples.requests(rng.integers(1, 11, (2, int(rng.integers(1, 5)))) / 10, [e, 1 - e])
-
-    def broken(instance: Instance) -> Broken:
-        return None if check.solutions(instance).is_unique else in_words(instance)
-
-    return over(run, draw, broken, few=20, many=300)
-
-
-@entry("004", "Lemma 2", "Points of the curve have a subsequence that converges to the boundary")
-def lemma_2(run: Run) -> Answer:
-    """The curve itself converges: to the Eisenberg–Gale optimum, whose central path it is."""
-
-    def broken(instance: Instance) -> Broken:
-        end = check.trajectory(instance, method="newton").end.to_numpy()
-        return None if np.allclose(end, granted(instance), atol=PATH_LIMIT) else f"{shown(end)}; {in_words(instance)}"
-
-    return over(run, _wanting, broken, few=15, many=200, why="the whole curve does, to the Eisenberg–Gale optimum")
-
-
-@entry("004", "Lemma 3", "The limit is a fair allocation")
-def lemma_3(run: Run) -> Answer:
-    """The end of the curve, checked by the definition."""
-
-    def broken(instance: Instance) -> Broken:
-        end = check.trajectory(instance, method="newton").end.to_numpy()
-        return None if check.check(instance, end * instance.task_limits, PATH_LIMIT) else in_words(instance)
-
-    return over(run, _wanting, broken, few=15, many=200)
-
-
-@entry("004", "Lemma 4", "The curve exists: x·∂f/∂x is proportional to the entitlements all along it")
-def lemma_4(run: Run) -> Answer:
-    """Both sides at points of the integrated curve."""
-
-    def broken(instance: Instance) -> Broken:
-        path = check.trajectory(instance, points=20, until=100)
-        rows = np.hstack([instance.demands, np.eye(len(instance.users))])
-        for x in path.granted.to_numpy():
-            sides = x * (rows / (1 - x @ rows)).sum(axis=1) / instance.entitlements
-            if np.ptp(sides) > 10 * PATH_LIMIT * sides.max():
-                return in_words(instance)
+    scarce = instance.demands.sum(axis=0) >= 1
+    if scarce.all() or not (instance.demands[:, scarce].max(axis=1, initial=0) > 0).all():
         return None
+    part = examples.requests(instance.demands[:, scarce], instance.entitlements)
+    return check.check(instance, granted(part))
 
-    return over(run, _wanting, broken, few=5, many=100)
+
+@statement(
+    "004",
+    "§5.2, known bottlenecks",
+    "If the bottlenecks were known, a linear program would find the allocation",
+    _wanting,
+)
+def known(instance: Instance) -> Told:
+    """The linear program of the bottlenecks of a fair allocation."""
+    found = check.check(instance, allocate(instance, NJC))
+    if not found.bottlenecks:
+        return None
+    solution = formulate(instance, NJC, bottlenecks=set(found.bottlenecks)).solve()
+    return check.check(instance, np.asarray(solution.values["x"]) * instance.task_limits, AUDIT)
+
+
+def _pairs_of_users(rng: np.random.Generator) -> Instance:
+    e = rng.uniform(0.1, 0.9)
+    return examples.requests(rng.integers(1, 11, (2, rng.integers(1, 5))) / 10, [e, 1 - e])
+
+
+@statement("004", "§5.3, uniqueness", "For two users the fair allocation is unique", _pairs_of_users, many=300)
+def two_users(instance: Instance) -> Told:
+    """All fair allocations of random pairs."""
+    return check.solutions(instance).is_unique
+
+
+@statement(
+    "004",
+    "Lemma 2",
+    "Points of the curve have a subsequence that converges to the boundary",
+    _wanting,
+    few=15,
+    many=200,
+    why="the whole curve does, to the Eisenberg–Gale optimum",
+)
+def lemma_2(instance: Instance) -> Told:
+    """The curve itself converges: to the Eisenberg–Gale optimum, whose central path it is."""
+    end = check.trajectory(instance, method="newton").end.to_numpy()
+    return np.allclose(end, granted(instance), atol=PATH_LIMIT) or f"{shown(end)}; {in_words(instance)}"
+
+
+@statement("004", "Lemma 3", "The limit is a fair allocation", _wanting, few=15, many=200)
+def lemma_3(instance: Instance) -> Told:
+    """The end of the curve, checked by the definition."""
+    end = check.trajectory(instance, method="newton").end.to_numpy()
+    return check.check(instance, end * instance.task_limits, PATH_LIMIT)
+
+
+@statement(
+    "004",
+    "Lemma 4",
+    "The curve exists: x·∂f/∂x is proportional to the entitlements all along it",
+    _wanting,
+    few=5,
+    many=100,
+)
+def lemma_4(instance: Instance) -> Told:
+    """Both sides at points of the integrated curve."""
+    path = check.trajectory(instance, points=20, until=100)
+    rows = np.hstack([instance.demands, np.eye(len(instance.users))])
+    for x in path.granted.to_numpy():
+        sides = x * (rows / (1 - x @ rows)).sum(axis=1) / instance.entitlements
+        if np.ptp(sides) > 10 * PATH_LIMIT * sides.max():
+            return False
+    return True
 
 
 @entry("004", "§5.4, derivative of (11)", "Σ_k dx_k/dt·r_kj / (1 − Σ_k x_k·r_kj) = 1 for each j")
@@ -151,56 +144,61 @@ def last_display(run: Run) -> Answer:
     return on_instance(instance, lacking > AUDIT, ours, why)
 
 
-@entry("004", "Remark 1", "f is positive in the interior, and diverges towards the boundary")
-def remark_1(run: Run) -> Answer:
+@statement("004", "Remark 1", "f is positive in the interior, and diverges towards the boundary", _wanting)
+def remark_1(instance: Instance) -> Told:
     """Values of f on a ray to the boundary."""
-
-    def broken(instance: Instance) -> Broken:
-        rows = np.hstack([instance.demands, np.eye(len(instance.users))])
-        edge = 1 / rows.sum(axis=0).max()
-        f = [-np.log1p(-edge * part * rows.sum(axis=0)).sum() for part in (1 / 10, 1 / 2, 1 - AUDIT, 1 - AUDIT**2)]
-        return None if 0 < f[0] < f[1] < f[2] < f[3] and f[3] - f[2] > -np.log(AUDIT) / 2 else in_words(instance)
-
-    return over(run, _wanting, broken)
+    rows = np.hstack([instance.demands, np.eye(len(instance.users))])
+    edge = 1 / rows.sum(axis=0).max()
+    f = [-np.log1p(-edge * part * rows.sum(axis=0)).sum() for part in (1 / 10, 1 / 2, 1 - AUDIT, 1 - AUDIT**2)]
+    return 0 < f[0] < f[1] < f[2] < f[3] and f[3] - f[2] > -np.log(AUDIT) / 2
 
 
-@entry("004", "Remark 4", "The curve begins at the origin")
-def remark_4(run: Run) -> Answer:
+@statement(
+    "004",
+    "Remark 4",
+    "The curve begins at the origin",
+    _wanting,
+    few=5,
+    many=100,
+    why="x ≤ c, and c begins at one millionth",
+)
+def remark_4(instance: Instance) -> Told:
     """The first point of the integrated curve, which lies at a small c."""
-
-    def broken(instance: Instance) -> Broken:
-        path = check.trajectory(instance, points=5, until=10).granted
-        return None if path.iloc[0].max() <= path.index[0] else in_words(instance)
-
-    return over(run, _wanting, broken, few=5, many=100, why="x ≤ c, and c begins at one millionth")
+    path = check.trajectory(instance, points=5, until=10).granted
+    return path.iloc[0].max() <= path.index[0]
 
 
-@entry("004", "Remark 5", "Formula (8): Σ_j (x[i]·r[i,j] − usage[j]·e[i])/(1 − usage[j]) = 0 along the curve")
-def remark_5(run: Run) -> Answer:
+@statement(
+    "004",
+    "Remark 5",
+    "Formula (8): Σ_j (x[i]·r[i,j] − usage[j]·e[i])/(1 − usage[j]) = 0 along the curve",
+    _wanting,
+    few=5,
+    many=100,
+)
+def remark_5(instance: Instance) -> Told:
     """Both parts of the sum at points of the curve."""
-
-    def broken(instance: Instance) -> Broken:
-        rows = np.hstack([instance.demands, np.eye(len(instance.users))])
-        for x in check.trajectory(instance, points=20, until=100).granted.to_numpy():
-            used = x @ rows
-            parts = (x[:, None] * rows - np.outer(np.asarray(instance.entitlements), used)) / (1 - used)
-            if abs(parts.sum(axis=1)).max() > PATH_LIMIT * abs(parts).sum():
-                return in_words(instance)
-        return None
-
-    return over(run, _wanting, broken, few=5, many=100)
+    rows = np.hstack([instance.demands, np.eye(len(instance.users))])
+    for x in check.trajectory(instance, points=20, until=100).granted.to_numpy():
+        used = x @ rows
+        parts = (x[:, None] * rows - np.outer(np.asarray(instance.entitlements), used)) / (1 - used)
+        if abs(parts.sum(axis=1)).max() > PATH_LIMIT * abs(parts).sum():
+            return False
+    return True
 
 
-@entry("004", "Remarks 2 and 3", "Other choices of f would do; a level set is a hypersurface")
-def remarks(run: Run) -> Answer:
-    """No numbers."""
-    return not_checkable("remarks without a consequence of their own; other weights of the terms stand under §5.5")
-
-
-@entry("004", "Definitions and Constructions 1 and 2", "Level sets, normals, the function f and the curve")
-def definitions(run: Run) -> Answer:
-    """Used, not checked."""
-    return not_checkable("definitions; the entries of Lemmas 2 to 4 and of Remarks 1, 4 and 5 use them")
+uncheckable(
+    "004",
+    "Remarks 2 and 3",
+    "Other choices of f would do; a level set is a hypersurface",
+    "remarks without a consequence of their own; other weights of the terms stand under §5.5",
+)
+uncheckable(
+    "004",
+    "Definitions and Constructions 1 and 2",
+    "Level sets, normals, the function f and the curve",
+    "definitions; the entries of Lemmas 2 to 4 and of Remarks 1, 4 and 5 use them",
+)
 
 
 @entry("004", "§5.5, a family of solutions", "(z, 1 − z, 1 − z) is fair for 0.5 ≤ z ≤ 0.7, both resources bottlenecks")
@@ -291,11 +289,10 @@ def selection(run: Run) -> Answer:
 def polynomial(run: Run) -> Answer:
     """The Eisenberg–Gale optimum is fair, and a convex program."""
 
-    def broken(instance: Instance) -> Broken:
-        found = allocate(instance, NJC)
-        conditions = found.certificate.conditions
-        return None if found.certificate and conditions < VERIFIED else in_words(instance)
+    def fair(instance: Instance) -> Told:
+        certificate = allocate(instance, NJC).certificate
+        return certificate and certificate.conditions < VERIFIED
 
-    found = over(run, requests, broken)
     why = "answered: the optimum of a convex program is fair (Gutman and Nisan, 2012, by way of markets)"
-    return Answer(found.verdict, f"{found.ours}: optimal and fair", why, count=found.count, witness=found.witness)
+    found = over(run, requests, fair, why=why)
+    return replace(found, ours=f"{found.ours}: optimal and fair")

@@ -11,11 +11,13 @@ from .. import examples
 from ..api import allocate
 from ..auditing import audit
 from ..auditing.promises import count_broken, counterexample
+from ..errors import UnknownNameError
+from ..models.instances.alone import quotients
 from ..models.instances.instance import Instance
 from ..simulation import experiments
-from .checking import FEW, FEW_LIES, MANY, MANY_LIES
+from .checking import FEW, FEW_LIES, MANY, MANY_LIES, uncheckable
 from .registry import Run, entry
-from .verdicts import Answer, Chart, Line, Number, Verdict, compare, in_words, named, not_checkable, pairs, picture
+from .verdicts import Answer, Chart, Line, Number, Verdict, compare, in_words, named, pairs, picture
 
 #: PS-DSF where servers divide resources, and where they divide time.
 RDM, TDM = "psdsf-rdm", "psdsf-tdm"
@@ -66,7 +68,7 @@ def shares_3a(run: Run) -> Answer:
     """Levels x/γ of the allocation."""
     instance = examples.khamse_ashari_section_3a()
     totals, alone = allocate(instance, RDM).totals.to_numpy(), instance.gamma()
-    level = np.divide(totals[:, None], alone, out=np.zeros_like(alone), where=alone > 0)
+    level = quotients(totals[:, None], alone)
     printed = named("server 1, user", ["0.6", "0.6", "8/12", "12/12"]) | named("server 2, user", ["8/12", "8/12"])
     why = "user 4 could run 9 tasks alone on server 1, so that 8 are 8/9"
     return compare(pairs(printed, [*level[:, 0], *level[2:, 1]]), otherwise=why, witness=in_words(instance))
@@ -78,44 +80,35 @@ def _marks(run: Run, mechanism: str, promised: str, missing: str, differently: s
     numbers: list[Number] = []
     said: list[str] = []
     wrong: list[str] = []
-    shown = ""
+    witness, by_one = "", "broken by an instance"
     for letters in promised.split():
         name = LETTERS[letters]
         audited, broken, *_ = count_broken(mechanism, name, lies if letters == "SP" else instances, run.seed)
         known = _breaking(mechanism, name)
-        if known is not None and not shown:
-            shown = f"{letters}: {in_words(known)}"
+        if known is not None:
+            witness = witness or f"{letters}: {in_words(known)}"
         kept = not broken and known is None
         numbers.append(Number(letters, "yes", kept, kept))
-        found = (
-            f"{letters} broken on {broken} of {audited}"
-            if broken or known is None
-            else f"{letters} broken by an instance"
-        )
-        (wrong if broken or known is not None else said).append(found)
+        found = f"broken on {broken} of {audited}" if broken or kept else by_one
+        (said if kept else wrong).append(f"{letters} {found}")
     for letters in missing.split():
         known = _breaking(mechanism, LETTERS[letters])
         numbers.append(Number(letters, "no", known is None, known is not None))
-        (said if known is not None else wrong).append(
-            f"{letters} " + ("broken by an instance" if known else "not broken")
-        )
-    ours = "; ".join([*wrong, *said])
+        (wrong if known is None else said).append(f"{letters} {'not broken' if known is None else by_one}")
+    if not wrong:
+        differently = "each promise kept on random instances, each missing one broken by an instance that ships"
     return Answer(
         Verdict.DIFFERS if wrong else Verdict.EQUAL,
-        ours,
-        differently
-        if wrong
-        else "each promise kept on random instances, each missing one broken by an instance that ships",
+        "; ".join([*wrong, *said]),
+        differently,
         tuple(numbers),
         size=f"{instances} instances a property, {lies} with lies",
-        witness=shown,
+        witness=witness,
     )
 
 
 def _breaking(mechanism: str, name: str) -> Instance | None:
     """Return the instance that ships as one that breaks a property, if an audit finds that it does."""
-    from ..errors import UnknownNameError
-
     try:
         instance = counterexample(mechanism, name)
     except UnknownNameError:
@@ -169,10 +162,7 @@ def figure_3(run: Run) -> Answer:
     return picture(checks, "the tasks stand under §III-A, example")
 
 
-@entry("003", "Table II", "Algorithm I")
-def table_2(run: Run) -> Answer:
-    """An algorithm, which has an entry of its own."""
-    return not_checkable("the text of an algorithm; see the entry of Algorithm I")
+uncheckable("003", "Table II", "Algorithm I", "the text of an algorithm; see the entry of Algorithm I")
 
 
 @entry("003", "Figure 4", "Two users, three channels: 1.5 and 1 Mb/s; the second channel is shared equally")
@@ -189,10 +179,12 @@ def figure_4(run: Run) -> Answer:
     return Answer(Verdict.PICTURE, answer.ours, why, answer.numbers)
 
 
-@entry("003", "§IV, scenario 2", "With coprocessors γ may be given, and PS-DSF is defined all the same")
-def scenario_2(run: Run) -> Answer:
-    """The paper has no numbers and leaves it to future work."""
-    return not_checkable("no numbers, and left to future work; fairlp takes given rates (`rates=`)")
+uncheckable(
+    "003",
+    "§IV, scenario 2",
+    "With coprocessors γ may be given, and PS-DSF is defined all the same",
+    "no numbers, and left to future work; fairlp takes given rates (`rates=`)",
+)
 
 
 @entry("003", "Figure 5", "Four classes of 120 servers, weights 2, 2, 1, 1, users 3 and 4 on classes C and D only")

@@ -6,18 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 
+from .. import examples
 from ..api import allocate
 from ..auditing import audit
 from ..auditing.lying import nearby, own_use
 from ..errors import NotConvergedError
 from ..mechanisms.mechanism import Division
 from ..mechanisms.per_server import check
+from ..models.instances.alone import quotients
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT, SHRINKING_MARGIN
-from .checking import Broken, breaks, integers, kept, over
+from .checking import Told, audited, integers, kept, over, shipped, statement, uncheckable
 from .khamse_ashari import RDM, TDM
 from .registry import Run, entry
-from .verdicts import Answer, Verdict, in_words, not_checkable, on_instance, shown
+from .verdicts import Answer, Verdict, in_words, on_instance, shown
 
 
 def _clusters(rng: np.random.Generator, zeros: float = 0.2) -> Instance:
@@ -55,7 +57,7 @@ def _theorem_1(instance: Instance, tasks: np.ndarray) -> bool:
 def _theorem_2(instance: Instance, tasks: np.ndarray) -> bool:
     """Whether all time is used, by users of the lowest level on the server."""
     alone, level = instance.gamma(), _levels(instance, tasks)
-    time = np.divide(tasks, alone, out=np.zeros_like(alone), where=alone > 0)
+    time = quotients(tasks, alone)
     someone = alone.any(axis=0)
     full = time.sum(axis=0) >= 1 - AUDIT
     lowest = level.min(axis=0)
@@ -69,19 +71,17 @@ def _equivalent(run: Run, division: Division) -> Answer:
     """Return whether Definition 5 and the theorem's condition agree, on fixed points and on other allocations."""
     condition, name = (_theorem_1, RDM) if division == "rdm" else (_theorem_2, TDM)
 
-    def broken(instance: Instance) -> Broken:
+    def agree(instance: Instance) -> Told:
         fixed = allocate(instance, name).tasks_array
         half = 0.9 * fixed + 0.1 * allocate(instance, "naive-drf").tasks_array
         for tasks in (fixed, allocate(instance, RDM if division == "tdm" else "tsf").tasks_array, half):
             if division == "tdm":
-                alone = instance.gamma()
-                time = np.divide(tasks, alone, out=np.zeros_like(alone), where=alone > 0).sum(axis=0)
-                tasks = tasks / np.maximum(time, 1)[None, :]
+                tasks = tasks / np.maximum(quotients(tasks, instance.gamma()).sum(axis=0), 1)
             if condition(instance, tasks) != check.check(instance, tasks, division).holds:
                 return f"tasks {shown(tasks)}; {in_words(instance)}"
-        return None
+        return True
 
-    return over(run, _clusters, broken, why="on PS-DSF, on another mechanism's allocation, and on a mixture")
+    return over(run, _clusters, agree, why="on PS-DSF, on another mechanism's allocation, and on a mixture")
 
 
 @entry(
@@ -98,86 +98,88 @@ def theorem_2(run: Run) -> Answer:
     return _equivalent(run, "tdm")
 
 
-@entry("003", "Formula (11)", "Time division implies resource division")
-def formula_11(run: Run) -> Answer:
+@statement("003", "Formula (11)", "Time division implies resource division", _clusters)
+def formula_11(instance: Instance) -> Told:
     """Allocations under time division, audited for resources."""
-
-    def broken(instance: Instance) -> Broken:
-        found = audit(instance, allocate(instance, TDM), "feasible", division="rdm")
-        return None if found.holds.iloc[0] else in_words(instance)
-
-    return over(run, _clusters, broken)
+    found = audit(instance, allocate(instance, TDM), "feasible", division="rdm")
+    return found.holds.iloc[0]
 
 
-@entry(
+audited(
     "003",
     "Theorem 3, resources divided",
     "Single-resource and bottleneck fairness, envy-freeness and the sharing incentive",
+    RDM,
+    "single-resource",
+    "bottleneck",
+    "envy-free",
+    "sharing incentive",
+    why="results.md proves the sharing incentive anew",
 )
-def theorem_3_rdm(run: Run) -> Answer:
-    """Audited on random instances that meet the conditions of each."""
-    return kept(
-        run,
-        RDM,
-        "single-resource",
-        "bottleneck",
-        "envy-free",
-        "sharing incentive",
-        why="results.md proves the sharing incentive anew",
-    )
-
-
-@entry("003", "Theorem 3, time divided", "The same, and Pareto optimality")
-def theorem_3_tdm(run: Run) -> Answer:
-    """Audited likewise."""
-    return kept(run, TDM, "single-resource", "bottleneck", "envy-free", "sharing incentive", "Pareto-optimal")
-
-
-@entry("003", "Theorem 3, strategy-proofness", "Nobody gains by lying where time is divided")
-def theorem_3_lies(run: Run) -> Answer:
-    """A search for lies, about demands and servers."""
-    return kept(run, TDM, "strategy-proof", lies=True, why="no lie that was tried pays")
-
-
-@entry("003", "§III-B, Pareto optimality", "Where resources are divided PS-DSF is not Pareto-optimal")
-def not_pareto(run: Run) -> Answer:
-    """The instance that ships."""
-    return _missing(breaks(RDM, "Pareto-optimal"))
-
-
-@entry("003", "§III-B, strategy-proofness", "Where resources are divided PS-DSF is not strategy-proof in general")
-def not_strategy_proof(run: Run) -> Answer:
-    """The instance that ships."""
-    return _missing(breaks(RDM, "strategy-proof", tries=100))
+audited(
+    "003",
+    "Theorem 3, time divided",
+    "The same, and Pareto optimality",
+    TDM,
+    "single-resource",
+    "bottleneck",
+    "envy-free",
+    "sharing incentive",
+    "Pareto-optimal",
+)
+audited(
+    "003",
+    "Theorem 3, strategy-proofness",
+    "Nobody gains by lying where time is divided",
+    TDM,
+    "strategy-proof",
+    lies=True,
+    why="no lie that was tried pays",
+)
+shipped(
+    "003",
+    "§III-B, Pareto optimality",
+    "Where resources are divided PS-DSF is not Pareto-optimal",
+    RDM,
+    "Pareto-optimal",
+    missing=True,
+)
+shipped(
+    "003",
+    "§III-B, strategy-proofness",
+    "Where resources are divided PS-DSF is not strategy-proof in general",
+    RDM,
+    "strategy-proof",
+    missing=True,
+    tries=100,
+)
 
 
 @entry("003", "§II-B, bottleneck fairness", "C-DRFH and TSF do not satisfy it")
 def not_bottleneck(run: Run) -> Answer:
     """Fig. 1, audited."""
-    from .. import examples
-
     instance = examples.khamse_ashari_figure_1()
     found = [audit(instance, allocate(instance, name), "bottleneck").iloc[0] for name in ("c-drfh", "tsf")]
     broken = all(one["holds"] is False for one in found)
-    return _missing(on_instance(instance, broken, "; ".join(str(one["witness"]) for one in found)))
+    return on_instance(instance, broken, "; ".join(one["witness"] for one in found), missing=True)
 
 
-def _missing(found: Answer) -> Answer:
-    """Return the answer where the paper says that a property is missing: it holds if an instance breaks it."""
-    return replace(found, verdict=Verdict.HOLDS if found.verdict is Verdict.REFUTED else Verdict.DIFFERS)
-
-
-@entry("003", "§II-B, DRFH", "DRFH achieves bottleneck fairness")
-def drfh_bottleneck(run: Run) -> Answer:
-    """The instance that ships, by the definition of §III-B."""
-    why = "by §III-B's definition, on every server; by Wang et al.'s, of the pool, it does (002, Proposition 6)"
-    return breaks("drfh", "bottleneck", why)
-
-
-@entry("003", "§II-B, DRFH and sharing", "DRFH fails to provide the sharing incentive")
-def drfh_sharing(run: Run) -> Answer:
-    """The instance that ships."""
-    return _missing(breaks("drfh", "sharing incentive"))
+shipped(
+    "003",
+    "§II-B, DRFH",
+    "DRFH achieves bottleneck fairness",
+    "drfh",
+    "bottleneck",
+    "by §III-B's definition, on every server; by Wang et al.'s, of the pool, it does (002, Proposition 6)",
+)
+shipped(
+    "003",
+    "§II-B, DRFH and sharing",
+    "DRFH fails to provide the sharing incentive",
+    "drfh",
+    "sharing incentive",
+    missing=True,
+)
 
 
 @entry(
@@ -187,111 +189,110 @@ def cdrf(run: Run) -> Answer:
     """Audited on random clusters without placement constraints, and a search for lies."""
     asked = ["Pareto-optimal", "envy-free", "sharing incentive"]
 
-    def broken(instance: Instance) -> Broken:
+    def keeps(instance: Instance) -> Told:
         found = audit(instance, allocate(instance, "cdrf"), asked)
         wrong = found[found.holds.eq(False)]
-        return f"{wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else None
+        return f"{wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else True
 
     def draw(rng: np.random.Generator) -> Instance:
         return integers(rng, users=(2, 5), servers=(2, 3), resources=(2, 3), zeros=0.2)
 
-    found = over(run, draw, broken, few=12)
+    found = over(run, draw, keeps, few=12)
     lies = kept(run, "cdrf", "strategy-proof", lies=True)
     if lies.verdict is not Verdict.HOLDS:
         return lies
     return replace(found, why=f"no lie on {lies.count} more pays")
 
 
-@entry("003", "§I, one server", "On a single server PS-DSF is DRF")
-def one_server(run: Run) -> Answer:
+@statement(
+    "003",
+    "§I, one server",
+    "On a single server PS-DSF is DRF",
+    lambda rng: integers(rng, zeros=0.2),
+    why="where resources are divided",
+)
+def one_server(instance: Instance) -> Told:
     """PS-DSF where resources are divided, beside extended DRF, with zero demands too."""
-
-    def broken(instance: Instance) -> Broken:
-        same = np.allclose(allocate(instance, RDM).totals, allocate(instance, "edrf").totals, rtol=AUDIT)
-        return None if same else in_words(instance)
-
-    return over(run, lambda rng: integers(rng, zeros=0.2), broken, why="where resources are divided")
+    return np.allclose(allocate(instance, RDM).totals, allocate(instance, "edrf").totals, rtol=AUDIT)
 
 
-@entry("003", "Lemma 1", "All demands positive, resources divided: no lie takes from others without costing the liar")
-def lemma_1(run: Run) -> Answer:
+@statement(
+    "003",
+    "Lemma 1",
+    "All demands positive, resources divided: no lie takes from others without costing the liar",
+    lambda rng: (_clusters(rng, zeros=0.0), rng),
+    few=8,
+    many=300,
+)
+def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> Told:
     """Random lies about demands and servers: others with less, and the liar with no less."""
-
-    def broken(drawn: tuple[Instance, np.random.Generator]) -> Broken:
-        instance, rng = drawn
-        honest = allocate(instance, RDM).totals.to_numpy()
-        for user in range(len(instance.users)):
-            for _ in range(8):
-                claimed = nearby(instance.demands[user], rng)
-                demands = instance.demands.copy()
-                demands[user] = claimed
-                lie = allocate(instance.replace(demands=demands), RDM).totals.to_numpy()
-                own = lie[user] * own_use(instance.demands[user], claimed)
-                others = np.delete(lie / honest, user)
-                if own >= honest[user] * (1 - AUDIT) and others.min() < 1 - SHRINKING_MARGIN:
-                    return (
-                        f"user {user + 1} claims {shown(claimed)}, has {own:.6g} tasks, not {honest[user]:.6g}, and "
-                        f"another has {others.min():.4g} of what it had; {in_words(instance)}"
-                    )
-        return None
-
-    return over(run, lambda rng: (_clusters(rng, zeros=0.0), rng), broken, few=8, many=300)
+    instance, rng = drawn
+    honest = allocate(instance, RDM).totals.to_numpy()
+    for user in range(len(instance.users)):
+        for _ in range(8):
+            claimed = nearby(instance.demands[user], rng)
+            demands = instance.demands.copy()
+            demands[user] = claimed
+            lie = allocate(instance.replace(demands=demands), RDM).totals.to_numpy()
+            own = lie[user] * own_use(instance.demands[user], claimed)
+            others = np.delete(lie / honest, user)
+            if own >= honest[user] * (1 - AUDIT) and others.min() < 1 - SHRINKING_MARGIN:
+                return (
+                    f"user {user + 1} claims {shown(claimed)}, has {own:.6g} tasks, not {honest[user]:.6g}, and "
+                    f"another has {others.min():.4g} of what it had; {in_words(instance)}"
+                )
+    return True
 
 
-@entry(
+@statement(
     "003",
     "Corollary 1",
     "A saturated resource is a bottleneck of a user of the lowest level if those of higher levels hold none of it",
+    _clusters,
 )
-def corollary_1(run: Run) -> Answer:
+def corollary_1(instance: Instance) -> Told:
     """Wherever the corollary's conditions are met in a PS-DSF allocation."""
-
-    def broken(instance: Instance) -> Broken:
-        tasks = allocate(instance, RDM).tasks_array
-        level, alone = _levels(instance, tasks), instance.gamma()
-        full = np.einsum("ni,nr->ir", tasks, instance.demands) >= instance.capacities * (1 - AUDIT)
-        known, met = _bottlenecks(instance, tasks), False
-        for i, r in np.argwhere(full):
-            who = np.flatnonzero((alone[:, i] > 0) & (instance.demands[:, r] > 0))  # somebody: it is full of tasks
-            n = who[level[who, i].argmin()]
-            higher = who[level[who, i] > level[n, i] * (1 + AUDIT)]
-            if (tasks[higher, i] <= AUDIT * alone[higher, i]).all():
-                met = True
-                if not known[n, i, r]:
-                    return f"user {n + 1}, server {i + 1}, resource {r + 1}; {in_words(instance)}"
-        return None if met else False
-
-    return over(run, _clusters, broken)
+    tasks = allocate(instance, RDM).tasks_array
+    level, alone = _levels(instance, tasks), instance.gamma()
+    full = np.einsum("ni,nr->ir", tasks, instance.demands) >= instance.capacities * (1 - AUDIT)
+    known, met = _bottlenecks(instance, tasks), False
+    for i, r in np.argwhere(full):
+        who = np.flatnonzero((alone[:, i] > 0) & (instance.demands[:, r] > 0))  # somebody: it is full of tasks
+        n = who[level[who, i].argmin()]
+        higher = who[level[who, i] > level[n, i] * (1 + AUDIT)]
+        if (tasks[higher, i] <= AUDIT * alone[higher, i]).all():
+            met = True
+            if not known[n, i, r]:
+                return f"user {n + 1}, server {i + 1}, resource {r + 1}; {in_words(instance)}"
+    return True if met else None
 
 
-@entry("003", "Lemma 2", "Time divided: of two users who exchange tasks of two servers, one has fewer in all")
-def lemma_2(run: Run) -> Answer:
+@statement(
+    "003", "Lemma 2", "Time divided: of two users who exchange tasks of two servers, one has fewer in all", _clusters
+)
+def lemma_2(instance: Instance) -> Told:
     """Rates of exchange of all pairs who hold tasks: γ[m,i]/γ[n,i]·γ[n,j]/γ[m,j] ≤ 1 where n holds i and m holds j."""
-
-    def broken(instance: Instance) -> Broken:
-        tasks, alone = allocate(instance, TDM).tasks_array, instance.gamma()
-        holds = tasks > AUDIT * alone
-        for n, i in np.argwhere(holds):
-            for m, j in np.argwhere(holds):
-                rate = alone[m, i] * alone[n, j] / (alone[n, i] * alone[m, j])
-                if n != m and i != j and rate > 1 + AUDIT:
-                    return f"users {n + 1} and {m + 1}, servers {i + 1} and {j + 1}; {in_words(instance)}"
-        return None
-
-    return over(run, _clusters, broken)
+    tasks, alone = allocate(instance, TDM).tasks_array, instance.gamma()
+    holds = tasks > AUDIT * alone
+    for n, i in np.argwhere(holds):
+        for m, j in np.argwhere(holds):
+            rate = alone[m, i] * alone[n, j] / (alone[n, i] * alone[m, j])
+            if n != m and i != j and rate > 1 + AUDIT:
+                return f"users {n + 1} and {m + 1}, servers {i + 1} and {j + 1}; {in_words(instance)}"
+    return True
 
 
-def _reached(run: Run, method: str, few: int, why: str, **how: float) -> Answer:
+def _reached(run: Run, method: str, few: int, why: str) -> Answer:
     """Return whether a method ends at a fixed point."""
 
-    def broken(instance: Instance) -> Broken:
+    def reached(instance: Instance) -> Told:
         try:
-            found = allocate(instance, RDM, method=method, **how)
+            found = allocate(instance, RDM, method=method)
         except NotConvergedError as error:
             return f"{error}; {in_words(instance)}"
-        return None if check.check(instance, found).holds else in_words(instance)
+        return check.check(instance, found).holds
 
-    return over(run, _clusters, broken, few=few, many=300, why=why)
+    return over(run, _clusters, reached, few=few, many=300, why=why)
 
 
 @entry(
@@ -308,9 +309,9 @@ def distributed(run: Run) -> Answer:
     return _reached(run, "distributed", 10, "each server has a clock of its own; settling is not proved")
 
 
-@entry("003", "Definitions 1–6", "DRF, virtual dominant share, feasibility, PS-DSF, bottleneck")
-def definitions(run: Run) -> Answer:
-    """Definitions are used, not checked."""
-    return not_checkable(
-        "definitions; `fairlp.per_server.check` is Definition 5, the entry of Theorem 1 uses Definition 6"
-    )
+uncheckable(
+    "003",
+    "Definitions 1–6",
+    "DRF, virtual dominant share, feasibility, PS-DSF, bottleneck",
+    "definitions; `fairlp.per_server.check` is Definition 5, the entry of Theorem 1 uses Definition 6",
+)

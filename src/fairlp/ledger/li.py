@@ -9,12 +9,11 @@ import numpy as np
 
 from .. import examples
 from ..api import allocate
-from ..auditing import audit
 from ..mechanisms.arrivals.algorithms import linear, stack, water_filling
 from ..mechanisms.arrivals.result import DynamicAllocation
 from ..models.instances.instance import Instance
 from ..tolerances import AGREEMENT, AUDIT, VERIFIED
-from .checking import Broken, integers, kept, over
+from .checking import Told, audited, integers, shipped, statement
 from .registry import Run, entry
 from .verdicts import ROUNDED, Answer, Chart, Line, Number, Verdict, compare, in_words, on_instance, pairs, shown
 
@@ -41,100 +40,97 @@ def _limit(value: Fraction) -> str:
     return f"{ROUNDED}{float(value):.{DIGITS}f}"
 
 
-@entry("001", "Lemma 1", "x[i] at step k is max(M, x[i] at step k − 1) for the optimal M of LP (1)")
-def lemma_1(run: Run) -> Answer:
+@statement(
+    "001",
+    "Lemma 1",
+    "x[i] at step k is max(M, x[i] at step k − 1) for the optimal M of LP (1)",
+    _drawn,
+    few=15,
+    many=300,
+)
+def lemma_1(instance: Instance) -> Told:
     """Each step's linear program, solved afresh, beside the shares built from its M by the rule of the lemma."""
-
-    def broken(instance: Instance) -> Broken:
-        found = arrivals(instance, DYNAMIC, method="lp")
-        before = np.zeros(0)
-        for k in range(1, len(instance.users) + 1):
-            level = found.model(k).solve().objective
-            now = np.maximum(level, np.append(before, 0.0))
-            if not np.allclose(now, found.levels_at(k), rtol=VERIFIED):
-                return f"step {k} of {in_words(instance)}"
-            before = now
-        return None
-
-    return over(run, _drawn, broken, few=15, many=300)
+    found = arrivals(instance, DYNAMIC, method="lp")
+    before = np.zeros(0)
+    for k in range(1, len(instance.users) + 1):
+        level = found.model(k).solve().objective
+        now = np.maximum(level, np.append(before, 0.0))
+        if not np.allclose(now, found.levels_at(k), rtol=VERIFIED):
+            return f"step {k} of {in_words(instance)}"
+        before = now
+    return True
 
 
-@entry("001", "Lemma 2", "x[i] ≥ x[j] at every step for i < j")
-def lemma_2(run: Run) -> Answer:
+@statement("001", "Lemma 2", "x[i] ≥ x[j] at every step for i < j", _drawn)
+def lemma_2(instance: Instance) -> Told:
     """Shares of the linear programs, in order of arrival."""
-
-    def broken(instance: Instance) -> Broken:
-        steps = arrivals(instance, DYNAMIC, method="lp").steps.to_numpy()
-        rises = np.diff(np.nan_to_num(steps, nan=0.0), axis=1) > AUDIT
-        return in_words(instance) if rises.any() else None
-
-    return over(run, _drawn, broken)
+    steps = arrivals(instance, DYNAMIC, method="lp").steps.to_numpy()
+    rises = np.diff(np.nan_to_num(steps, nan=0.0), axis=1) > AUDIT
+    return not rises.any()
 
 
-@entry("001", "Lemma 3", "Whoever has more than another came before it, and has got nothing since it came")
-def lemma_3(run: Run) -> Answer:
+@statement("001", "Lemma 3", "Whoever has more than another came before it, and has got nothing since it came", _drawn)
+def lemma_3(instance: Instance) -> Told:
     """The same as dynamic envy-freeness, from the table of steps alone."""
-
-    def broken(instance: Instance) -> Broken:
-        steps = arrivals(instance, DYNAMIC).steps.to_numpy()
-        for k, row in enumerate(steps):
-            for i, j in np.argwhere(row[None, : k + 1] > row[: k + 1, None] + AUDIT):
-                if not (j < i and abs(row[j] - steps[i - 1][j]) <= AUDIT):
-                    return f"step {k + 1} of {in_words(instance)}"
-        return None
-
-    return over(run, _drawn, broken)
+    steps = arrivals(instance, DYNAMIC).steps.to_numpy()
+    for k, row in enumerate(steps):
+        for i, j in np.argwhere(row[None, : k + 1] > row[: k + 1, None] + AUDIT):
+            if not (j < i and abs(row[j] - steps[i - 1][j]) <= AUDIT):
+                return f"step {k + 1} of {in_words(instance)}"
+    return True
 
 
-@entry("001", "§2, sharing incentives", "Everybody has at least 1/n when it arrives, and later")
-def sharing(run: Run) -> Answer:
-    """Audited at every step."""
-    return kept(run, DYNAMIC, "dynamic sharing incentive")
+audited(
+    "001",
+    "§2, sharing incentives",
+    "Everybody has at least 1/n when it arrives, and later",
+    DYNAMIC,
+    "dynamic sharing incentive",
+)
+audited(
+    "001",
+    "§2, dynamic envy-freeness",
+    "Who is envied came before, and has been given nothing since",
+    DYNAMIC,
+    "dynamically envy-free",
+)
+audited(
+    "001",
+    "§2, dynamic Pareto optimality",
+    "At every step k/n of some resource is given out",
+    DYNAMIC,
+    "dynamically Pareto-optimal",
+)
+audited(  # results.md has a proof
+    "001",
+    "§2, strategy-proofness",
+    "Nobody gains at any step by lying about its demands",
+    DYNAMIC,
+    "strategy-proof at every step",
+    lies=True,
+    why="no lie that was tried pays",
+)
+audited("001", "§2, irrevocability", "Nobody loses anything at any step", DYNAMIC, "irrevocable")
 
 
-@entry("001", "§2, dynamic envy-freeness", "Who is envied came before, and has been given nothing since")
-def envy(run: Run) -> Answer:
-    """Audited at every step."""
-    return kept(run, DYNAMIC, "dynamically envy-free")
-
-
-@entry("001", "§2, dynamic Pareto optimality", "At every step k/n of some resource is given out")
-def pareto(run: Run) -> Answer:
-    """Audited at every step."""
-    return kept(run, DYNAMIC, "dynamically Pareto-optimal")
-
-
-@entry("001", "§2, strategy-proofness", "Nobody gains at any step by lying about its demands")
-def lies(run: Run) -> Answer:
-    """A search for lies that pay; results.md has a proof."""
-    return kept(run, DYNAMIC, "strategy-proof at every step", lies=True, why="no lie that was tried pays")
-
-
-@entry("001", "§2, irrevocability", "Nobody loses anything at any step")
-def irrevocable(run: Run) -> Answer:
-    """Audited at every step."""
-    return kept(run, DYNAMIC, "irrevocable")
-
-
-@entry("001", "Theorem 1", "Halving finds the dynamic DRF solution of each step (in O(k))")
-def theorem_1(run: Run) -> Answer:
+@statement(
+    "001",
+    "Theorem 1",
+    "Halving finds the dynamic DRF solution of each step (in O(k))",
+    _drawn,
+    few=15,
+    many=300,
+    why="with line 6 corrected; benchmarks/arrivals.py measures the time",
+)
+def theorem_1(instance: Instance) -> Told:
     """Algorithm 1, line 6 corrected, beside water-filling and the stack in rationals, and the linear programs."""
-
-    def broken(instance: Instance) -> Broken:
-        table = instance.demands / instance.pool
-        exact = np.array(
-            [[Fraction(float(d)) / Fraction(float(row.max())) for d in row] for row in table], dtype=object
-        )
-        parts = np.array([Fraction(k + 1) for k in range(len(exact))], dtype=object)
-        found = linear(exact, parts)
-        same = found == stack(exact, parts) == water_filling(exact, parts)
-        levels = arrivals(instance, DYNAMIC, method="lp").levels.to_numpy() * len(exact)
-        return (
-            None if same and np.allclose(np.array(found[0], dtype=float), levels, rtol=VERIFIED) else in_words(instance)
-        )
-
-    why = "with line 6 corrected; benchmarks/arrivals.py measures the time"
-    return over(run, _drawn, broken, few=15, many=300, why=why)
+    table = instance.demands / instance.pool
+    exact = np.array([[Fraction(float(d)) / Fraction(float(row.max())) for d in row] for row in table], dtype=object)
+    parts = np.array([Fraction(k + 1) for k in range(len(exact))], dtype=object)
+    found = linear(exact, parts)
+    same = found == stack(exact, parts) == water_filling(exact, parts)
+    levels = arrivals(instance, DYNAMIC, method="lp").levels.to_numpy() * len(exact)
+    return same and np.allclose(np.array(found[0], dtype=float), levels, rtol=VERIFIED)
 
 
 @entry("001", "Algorithm 1", "As printed, its line 6 tests Σ d̂[i,r]·x[i] ≤ k/n")
@@ -154,24 +150,25 @@ def algorithm_1(run: Run) -> Answer:
     )
 
 
-@entry("001", "Equation (2)", "From some τ on all have M, those before keep more, and M is a minimum over resources")
-def equation_2(run: Run) -> Answer:
+@statement(
+    "001",
+    "Equation (2)",
+    "From some τ on all have M, those before keep more, and M is a minimum over resources",
+    _drawn,
+)
+def equation_2(instance: Instance) -> Told:
     """The closed form at the τ that the answer names, beside the linear programs."""
-
-    def broken(instance: Instance) -> Broken:
-        found = arrivals(instance, DYNAMIC, method="lp")
-        n, d = len(instance.users), found.needs
-        before = np.zeros(0)
-        for k in range(1, n + 1):
-            now = found.levels_at(k)
-            first = int(np.flatnonzero(now <= now[-1] * (1 + AGREEMENT))[0])
-            level = ((k / n - before[:first] @ d[:first]) / d[first:k].sum(axis=0)).min()
-            if abs(level - now[-1]) > VERIFIED * level or (now[:first] < before[:first] - AUDIT).any():
-                return f"step {k} of {in_words(instance)}"
-            before = now
-        return None
-
-    return over(run, _drawn, broken)
+    found = arrivals(instance, DYNAMIC, method="lp")
+    n, d = len(instance.users), found.needs
+    before = np.zeros(0)
+    for k in range(1, n + 1):
+        now = found.levels_at(k)
+        first = int(np.flatnonzero(now <= now[-1] * (1 + AGREEMENT))[0])
+        level = ((k / n - before[:first] @ d[:first]) / d[first:k].sum(axis=0)).min()
+        if abs(level - now[-1]) > VERIFIED * level or (now[:first] < before[:first] - AUDIT).any():
+            return f"step {k} of {in_words(instance)}"
+        before = now
+    return True
 
 
 @entry(
@@ -196,20 +193,25 @@ def sums(run: Run) -> Answer:
     )
 
 
-@entry("001", "Theorem 2, bound", "The smallest share is at least ⌈k/m⌉/k ≥ 1/m of DRF's at every step")
-def theorem_2(run: Run) -> Answer:
+def _many_users(rng: np.random.Generator) -> Instance:
+    """Return up to 39 users of log-normal demands who arrive."""
+    m, n = rng.integers(2, 6), rng.integers(2, 40)
+    return Instance.from_arrays(rng.lognormal(0, 1.5, (n, m)), [np.full(m, 100.0 * n)])
+
+
+@statement(
+    "001",
+    "Theorem 2, bound",
+    "The smallest share is at least ⌈k/m⌉/k ≥ 1/m of DRF's at every step",
+    _many_users,
+    few=100,
+    many=3000,
+)
+def theorem_2(instance: Instance) -> Told:
     """The ratio at every step of random instances."""
-
-    def draw(rng: np.random.Generator) -> Instance:
-        m, n = int(rng.integers(2, 6)), int(rng.integers(2, 40))
-        return Instance.from_arrays(rng.lognormal(0, 1.5, (n, m)), [np.full(m, 100.0 * n)])
-
-    def broken(instance: Instance) -> Broken:
-        ratio = arrivals(instance, DYNAMIC).competitive()["cr2"].to_numpy()
-        k = np.arange(1, len(ratio) + 1)
-        return in_words(instance) if (ratio < np.ceil(k / len(instance.resources)) / k - AUDIT).any() else None
-
-    return over(run, draw, broken, few=100, many=3000)
+    ratio = arrivals(instance, DYNAMIC).competitive()["cr2"].to_numpy()
+    k = np.arange(1, len(ratio) + 1)
+    return (ratio >= np.ceil(k / len(instance.resources)) / k - AUDIT).all()
 
 
 @entry(
@@ -255,27 +257,28 @@ def any_mechanism(run: Run) -> Answer:
     )
 
 
-@entry("001", "§5, cautious LP at the last step", "Achieves a near optimal smallest share at the last step")
-def cautious_last(run: Run) -> Answer:
+@statement(
+    "001",
+    "§5, cautious LP at the last step",
+    "Achieves a near optimal smallest share at the last step",
+    _drawn,
+    why="by our reading of it, equal to that of static DRF",
+)
+def cautious_last(instance: Instance) -> Told:
     """Its last step beside static DRF (our reading of the cautious LP: docs/arrivals.md)."""
-
-    def broken(instance: Instance) -> Broken:
-        level = arrivals(instance, CAUTIOUS).levels.iloc[-1]
-        return None if np.isclose(level, allocate(instance, "drf").shares.min(), rtol=AGREEMENT) else in_words(instance)
-
-    return over(run, _drawn, broken, why="by our reading of it, equal to that of static DRF")
+    level = arrivals(instance, CAUTIOUS).levels.iloc[-1]
+    return np.isclose(level, allocate(instance, "drf").shares.min(), rtol=AGREEMENT)
 
 
-@entry("001", "§5, cautious LP and Pareto optimality", "Violates dynamic Pareto optimality")
-def cautious_pareto(run: Run) -> Answer:
-    """The instance that ships, audited."""
-    from ..auditing.promises import counterexample
-
-    instance = counterexample(CAUTIOUS, "dynamically Pareto-optimal")
-    assert instance is not None
-    found = audit(instance, allocate(instance, CAUTIOUS), "dynamically Pareto-optimal").iloc[0]
-    verdict = Verdict.HOLDS if found["holds"] is False else Verdict.DIFFERS
-    return Answer(verdict, str(found["witness"]), "by our reading of it", count=1, witness=in_words(instance))
+shipped(
+    "001",
+    "§5, cautious LP and Pareto optimality",
+    "Violates dynamic Pareto optimality",
+    CAUTIOUS,
+    "dynamically Pareto-optimal",
+    "by our reading of it",
+    missing=True,
+)
 
 
 @entry("001", "§5, cautious LP in the last steps", "Allocates too many resources at the last several steps")

@@ -7,13 +7,14 @@ import numpy as np
 from .. import examples
 from ..api import allocate
 from ..auditing import audit
+from ..mechanisms.complaints import check
 from ..mechanisms.whole_tasks import cycles, precomputed
 from ..mechanisms.whole_tasks.picking import pick_by_pick
 from ..mechanisms.whole_tasks.shares import Pool
 from ..models.instances.instance import Instance
 from ..study import generators
 from ..tolerances import AGREEMENT
-from .checking import Broken, integers, over
+from .checking import Told, integers, statement, uncheckable
 from .registry import Run, entry
 from .verdicts import (
     CONFIDENCE,
@@ -23,7 +24,6 @@ from .verdicts import (
     compare,
     in_words,
     named,
-    not_checkable,
     on_instance,
     pairs,
     shown,
@@ -54,30 +54,27 @@ def program(run: Run) -> Answer:
     return compare(pairs({"tasks of A": 3, "tasks of B": 2}, found.totals))
 
 
-@entry("000", "§3.2, closed form", "Without zero demands everybody has the share x = 1 / max_r Σ d̂[n,r]")
-def closed_form(run: Run) -> Answer:
+@statement("000", "§3.2, closed form", "Without zero demands everybody has the share x = 1 / max_r Σ d̂[n,r]", integers)
+def closed_form(instance: Instance) -> Told:
     """The formula beside the linear program."""
-
-    def broken(instance: Instance) -> Broken:
-        part = instance.demands / instance.pool
-        level = 1 / (part / part.max(axis=1, keepdims=True)).sum(axis=0).max()
-        found = allocate(instance, "edrf", method="lp").shares.to_numpy()
-        return None if np.allclose(found, level, rtol=AGREEMENT) else in_words(instance)
-
-    return over(run, lambda rng: integers(rng), broken)
+    part = instance.demands / instance.pool
+    level = 1 / (part / part.max(axis=1, keepdims=True)).sum(axis=0).max()
+    found = allocate(instance, "edrf", method="lp").shares.to_numpy()
+    return np.allclose(found, level, rtol=AGREEMENT)
 
 
-@entry("000", "§3.2, rounds", "With zero demands, rounds that each use up one resource are Pareto-efficient")
-def rounds(run: Run) -> Answer:
+@statement(
+    "000",
+    "§3.2, rounds",
+    "With zero demands, rounds that each use up one resource are Pareto-efficient",
+    lambda rng: integers(rng, zeros=0.4),
+)
+def rounds(instance: Instance) -> Told:
     """The rounds, audited, and beside the linear programs."""
-
-    def broken(instance: Instance) -> Broken:
-        found = allocate(instance, "edrf", method="rounds")
-        judged = audit(instance, found, "Pareto-optimal").holds.iloc[0]
-        same = np.allclose(found.totals, allocate(instance, "edrf", method="lp").totals, rtol=AGREEMENT)
-        return None if judged and same else in_words(instance)
-
-    return over(run, lambda rng: integers(rng, zeros=0.4), broken)
+    found = allocate(instance, "edrf", method="rounds")
+    judged = audit(instance, found, "Pareto-optimal").holds.iloc[0]
+    same = np.allclose(found.totals, allocate(instance, "edrf", method="lp").totals, rtol=AGREEMENT)
+    return judged and same
 
 
 @entry(
@@ -118,31 +115,25 @@ def subcycles(run: Run) -> Answer:
     return compare(numbers)
 
 
-@entry("000", "§3.4, formula", "Without the floor, k·ds*/ds[n] tasks are the (divisible) DRF allocation")
-def formula(run: Run) -> Answer:
+@statement("000", "§3.4, formula", "Without the floor, k·ds*/ds[n] tasks are the (divisible) DRF allocation", integers)
+def formula(instance: Instance) -> Told:
     """Precomputed DRF without its floor beside the linear program of DRF."""
-
-    def broken(instance: Instance) -> Broken:
-        found = allocate(instance, "pdrf", divisible=True).totals
-        return (
-            None
-            if np.allclose(found, allocate(instance, "drf", method="lp").totals, rtol=AGREEMENT)
-            else in_words(instance)
-        )
-
-    return over(run, lambda rng: integers(rng), broken)
+    found = allocate(instance, "pdrf", divisible=True).totals
+    return np.allclose(found, allocate(instance, "drf", method="lp").totals, rtol=AGREEMENT)
 
 
-@entry("000", "Algorithm 1", "Gives floor(k·ds*/ds[n]) tasks, an approximation of DRF")
-def algorithm_1(run: Run) -> Answer:
+@statement(
+    "000",
+    "Algorithm 1",
+    "Gives floor(k·ds*/ds[n]) tasks, an approximation of DRF",
+    integers,
+    why="rounding may cost one task, and never gives one",
+)
+def algorithm_1(instance: Instance) -> Told:
     """Algorithm 1 in floats beside the same formula in rationals."""
-
-    def broken(instance: Instance) -> Broken:
-        pool = Pool.of(instance)
-        exact, found = precomputed.precomputed(pool), precomputed.algorithm_1(pool)
-        return in_words(instance) if (found > exact).any() or (found < exact - 1).any() else None
-
-    return over(run, lambda rng: integers(rng), broken, why="rounding may cost one task, and never gives one")
+    pool = Pool.of(instance)
+    exact, found = precomputed.precomputed(pool), precomputed.algorithm_1(pool)
+    return not (found > exact).any() or (found < exact - 1).any()
 
 
 @entry("000", "§3.4, simplification", "Cancelling ds* leads to less accurate results")
@@ -180,16 +171,21 @@ def picks(run: Run) -> Answer:
     )
 
 
-@entry("000", "§5, repair", "One task each in ascending share leaves nothing that would fit")
-def repair(run: Run) -> Answer:
+@statement(
+    "000",
+    "§5, repair",
+    "One task each in ascending share leaves nothing that would fit",
+    lambda rng: integers(rng, users=(5, 20)),
+)
+def repair(instance: Instance) -> Told:
     """Precomputed DRF repaired, and what still fits."""
+    return _nothing_fits(instance, allocate(instance, "pdrf", repair="ascending").totals.to_numpy())
 
-    def broken(instance: Instance) -> Broken:
-        found = allocate(instance, "pdrf", repair="ascending")
-        left = instance.pool - found.totals.to_numpy() @ instance.demands
-        return in_words(instance) if (instance.demands <= left).all(axis=1).any() else None
 
-    return over(run, lambda rng: integers(rng, users=(5, 20)), broken)
+def _nothing_fits(instance: Instance, tasks: np.ndarray) -> bool:
+    """Whether no task of anybody fits into what these tasks leave."""
+    left = instance.pool - tasks @ instance.demands
+    return not (instance.demands <= left).all(axis=1).any()
 
 
 @entry("000", "§6.1, example", "Demands 2, 4 and 10 of 35: a cycle takes 26, 9 are left; a secondary cycle takes 8")
@@ -217,53 +213,51 @@ def stopping(run: Run) -> Answer:
     return compare(pairs(printed, [*stop.totals, *left, goes_on.totals["B"] - stop.totals["B"]]))
 
 
-@entry(
+@statement(
     "000",
     "§6.2, Pareto efficiency",
     "Excluding whom the resources left do not suffice makes progressive filling Pareto-efficient",
+    integers,
+    why="no task of anybody fits any more; with whole tasks another allocation may still be better for all",
 )
-def excluding(run: Run) -> Answer:
+def excluding(instance: Instance) -> Told:
     """What still fits at the end of filling."""
-
-    def broken(instance: Instance) -> Broken:
-        tasks = pick_by_pick(Pool.of(instance))
-        left = instance.pool - tasks @ instance.demands
-        return in_words(instance) if (instance.demands <= left).all(axis=1).any() else None
-
-    why = "no task of anybody fits any more; with whole tasks another allocation may still be better for all"
-    return over(run, lambda rng: integers(rng), broken, why=why)
+    return _nothing_fits(instance, pick_by_pick(Pool.of(instance)))
 
 
-@entry("000", "§6.3, weights", "Scaling demands by weights per resource (columns that sum to 1) gives weighted DRF")
-def weights(run: Run) -> Answer:
+def _weighted(rng: np.random.Generator) -> Instance:
+    """Return a random instance with weights per resource, each column of which sums to 1."""
+    plain = integers(rng, resources=(2, 3))
+    table = rng.integers(1, 6, plain.demands.shape)
+    return plain.replace(weights=table / table.sum(axis=0))
+
+
+@statement(
+    "000",
+    "§6.3, weights",
+    "Scaling demands by weights per resource (columns that sum to 1) gives weighted DRF",
+    _weighted,
+)
+def weights(instance: Instance) -> Told:
     """Precomputed DRF with weights per resource, without its floor, beside extended DRF."""
-
-    def draw(rng: np.random.Generator) -> Instance:
-        plain = integers(rng, resources=(2, 3))
-        table = rng.integers(1, 6, plain.demands.shape).astype(float)
-        return plain.replace(weights=table / table.sum(axis=0))
-
-    def broken(instance: Instance) -> Broken:
-        found = allocate(instance, "pdrf", divisible=True).totals
-        expected = allocate(instance, "edrf", method="lp").totals
-        return None if np.allclose(found, expected, rtol=AGREEMENT) else f"{in_words(instance)}: {shown(found)}"
-
-    return over(run, draw, broken)
+    found = allocate(instance, "pdrf", divisible=True).totals
+    expected = allocate(instance, "edrf", method="lp").totals
+    return np.allclose(found, expected, rtol=AGREEMENT) or f"{in_words(instance)}: {shown(found)}"
 
 
 @entry("000", "§3.1, remark", "DRF reduces to bottleneck-based fairness where all dominant resources are the same")
 def one_dominant(run: Run) -> Answer:
     """One resource, requests of 1, 1 and 0.1: an allocation without justified complaints that is not DRF's."""
-    from ..mechanisms.complaints import check
-
     instance = examples.requests([[1], [1], [0.1]], [1 / 3] * 3)
     other = np.array([1 / 3, 17 / 30, 1])
-    drf = allocate(instance, "drf").totals.to_numpy()
+    drf = allocate(instance, "drf").totals
     fair = bool(check.check(instance, other)) and not np.allclose(other, drf)
     return on_instance(instance, fair, f"DRF {shown(drf)}; {shown(other)} leaves no justified complaint either")
 
 
-@entry("000", "§6.1, inequality", "Σ floor(k·ds*/ds)·d ≤ Σ floor(k·ds*/ds)·d")
-def inequality(run: Run) -> Answer:
-    """Both sides are printed alike."""
-    return not_checkable("both sides are printed alike; without the floor on the right it is so by definition of floor")
+uncheckable(
+    "000",
+    "§6.1, inequality",
+    "Σ floor(k·ds*/ds)·d ≤ Σ floor(k·ds*/ds)·d",
+    "both sides are printed alike; without the floor on the right it is so by definition of floor",
+)

@@ -197,10 +197,16 @@ def holds(count: int, broken: Sequence[str] = (), why: str = "", **more: Any) ->
     return Answer(Verdict.HOLDS, f"never broken on {count} instances", why, count=count, **more)
 
 
-def on_instance(instance: Instance, breaks: bool, ours: str, why: str = "", **more: Any) -> Answer:
-    """Return *refuted* where an instance breaks what the paper says, else *holds* (on this one)."""
-    verdict = Verdict.REFUTED if breaks else Verdict.HOLDS
-    return Answer(verdict, ours, why, count=1, witness=in_words(instance), **more)
+def on_instance(instance: Instance, breaks: bool, ours: str, why: str = "", *, missing: bool = False) -> Answer:
+    """Return *refuted* where an instance breaks what the paper says, else *holds* (on this one).
+
+    Where the paper says that a property is ``missing``, it *holds* if the instance breaks the property, else *differs*.
+    """
+    if missing:
+        verdict = Verdict.HOLDS if breaks else Verdict.DIFFERS
+    else:
+        verdict = Verdict.REFUTED if breaks else Verdict.HOLDS
+    return Answer(verdict, ours, why, count=1, witness=in_words(instance))
 
 
 def picture(checks: Mapping[str, bool], why: str = "", **more: Any) -> Answer:

@@ -10,9 +10,9 @@ from ..auditing import audit
 from ..models.instances.instance import Instance
 from ..models.notation.model import Model
 from ..tolerances import AGREEMENT, AUDIT, VERIFIED
-from .checking import Broken, breaks, integers, kept, over
+from .checking import Told, audited, breaks, integers, over, shipped, statement, uncheckable
 from .registry import Run, entry
-from .verdicts import Answer, Number, Verdict, compare, in_words, named, not_checkable, on_instance, pairs, shown
+from .verdicts import Answer, Number, Verdict, compare, in_words, named, on_instance, pairs, shown
 
 #: Audits of what is proved of DRFH (positive demands, any weights and placement of servers).
 DRFH = "drfh"
@@ -89,31 +89,38 @@ def exclusive(run: Run) -> Answer:
     return compare(pairs(named("tasks of user", [10, 10]), np.diag(alone)))
 
 
-@entry("002", "Definition 1", "Non-wasteful: less of anything would run fewer tasks")
-def definition_1(run: Run) -> Answer:
-    """Used, not checked."""
-    return not_checkable("a definition; the entry of Lemma 1 uses it")
+uncheckable(
+    "002",
+    "Definition 1",
+    "Non-wasteful: less of anything would run fewer tasks",
+    "a definition; the entry of Lemma 1 uses it",
+)
 
 
-@entry("002", "Lemma 1", "An allocation wastes nothing if and only if it is g·d̂; g is the global dominant share")
-def lemma_1(run: Run) -> Answer:
+def _bundles(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return the demand of a task, and a bundle in proportion to it or not."""
+    need = rng.uniform(0.01, 0.2, rng.integers(2, 5))
+    return need, need * rng.integers(1, 5) * (1 if rng.random() < 0.5 else rng.uniform(1, 2, len(need)))
+
+
+@statement(
+    "002",
+    "Lemma 1",
+    "An allocation wastes nothing if and only if it is g·d̂; g is the global dominant share",
+    _bundles,
+    few=200,
+    many=5000,
+)
+def lemma_1(drawn: tuple[np.ndarray, np.ndarray]) -> Told:
     """Random bundles, in proportion and not: whether less of something would run as many tasks."""
-
-    def broken(drawn: tuple[np.ndarray, np.ndarray]) -> Broken:
-        need, bundle = drawn
-        normal = need / need.max()
-        tasks = (bundle / need).min()
-        less = bundle * (1 - np.eye(len(need)) * A_LITTLE)
-        wasteless = bool(((less / need).min(axis=1) < tasks * (1 - AGREEMENT)).all())
-        proportional = bool(np.ptp(bundle / normal) <= AGREEMENT * (bundle / normal).max())
-        share = np.isclose((bundle / normal).min(), tasks * need.max(), rtol=AGREEMENT)
-        return None if wasteless == proportional and share else f"D {shown(need)}, bundle {shown(bundle)}"
-
-    def draw(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        need = rng.uniform(0.01, 0.2, int(rng.integers(2, 5)))
-        return need, need * rng.integers(1, 5) * (1 if rng.random() < 0.5 else rng.uniform(1, 2, len(need)))
-
-    return over(run, draw, broken, few=200, many=5000)
+    need, bundle = drawn
+    normal = need / need.max()
+    tasks = (bundle / need).min()
+    less = bundle * (1 - np.eye(len(need)) * A_LITTLE)
+    wasteless = ((less / need).min(axis=1) < tasks * (1 - AGREEMENT)).all()
+    proportional = np.ptp(bundle / normal) <= AGREEMENT * (bundle / normal).max()
+    share = np.isclose((bundle / normal).min(), tasks * need.max(), rtol=AGREEMENT)
+    return (wasteless == proportional and share) or f"D {shown(need)}, bundle {shown(bundle)}"
 
 
 @entry("002", "Lemma 1, proof", "N = min_r A[r]/D[r] = g·D[r*] tasks")
@@ -150,13 +157,12 @@ def _program_7(instance: Instance, counted: list[int]) -> float:
 def program_7(run: Run) -> Answer:
     """The program with the sum over servers, beside DRFH on random clusters."""
 
-    def broken(instance: Instance) -> Broken:
+    def same(instance: Instance) -> Told:
         optimum = _program_7(instance, [1] * len(instance.servers))
-        return None if np.isclose(optimum, allocate(instance, DRFH).levels.min(), rtol=VERIFIED) else in_words(instance)
+        return np.isclose(optimum, allocate(instance, DRFH).levels.min(), rtol=VERIFIED)
 
     fig = pairs({"g": "5/7"}, [_program_7(examples.wang_figure_1(), [1, 1])])
-    found = over(run, _clusters, broken, few=15, many=300)
-    return compare(fig) if not fig[0].agrees else found
+    return over(run, _clusters, same, few=15, many=300) if fig[0].agrees else compare(fig)
 
 
 @entry("002", "Program (7), as printed", "Σ over users U of g[n,l] = g")
@@ -169,58 +175,46 @@ def program_7_printed(run: Run) -> Answer:
     return on_instance(instance, right > printed * (1 + AUDIT), ours, "the sum runs over servers S, not users U")
 
 
-@entry("002", "Proposition 1", "DRFH is envy-free")
-def proposition_1(run: Run) -> Answer:
-    """Audited."""
-    return kept(run, DRFH, "envy-free")
+audited("002", "Proposition 1", "DRFH is envy-free", DRFH, "envy-free")
+audited("002", "Proposition 2", "DRFH is Pareto-optimal", DRFH, "Pareto-optimal")
+audited(
+    "002",
+    "Proposition 3",
+    "DRFH is truthful",
+    DRFH,
+    "strategy-proof",
+    lies=True,
+    why="no lie that was tried pays",
+)
 
 
-@entry("002", "Proposition 2", "DRFH is Pareto-optimal")
-def proposition_2(run: Run) -> Answer:
-    """Audited."""
-    return kept(run, DRFH, "Pareto-optimal")
-
-
-@entry("002", "Proposition 3", "DRFH is truthful")
-def proposition_3(run: Run) -> Answer:
-    """A search for lies that pay."""
-    return kept(run, DRFH, "strategy-proof", lies=True, why="no lie that was tried pays")
-
-
-@entry("002", "Proposition 4", "On one server DRFH is DRF")
-def proposition_4(run: Run) -> Answer:
+@statement("002", "Proposition 4", "On one server DRFH is DRF", integers)
+def proposition_4(instance: Instance) -> Told:
     """Both on one server."""
-
-    def broken(instance: Instance) -> Broken:
-        same = np.allclose(allocate(instance, DRFH).totals, allocate(instance, "drf").totals, rtol=AGREEMENT)
-        return None if same else in_words(instance)
-
-    return over(run, lambda rng: integers(rng), broken)
+    return np.allclose(allocate(instance, DRFH).totals, allocate(instance, "drf").totals, rtol=AGREEMENT)
 
 
-@entry("002", "Proposition 5", "Single-resource fairness")
-def proposition_5(run: Run) -> Answer:
-    """Audited on instances of one resource."""
-    return kept(run, DRFH, "single-resource")
-
-
-@entry("002", "Proposition 6", "Bottleneck fairness: one global dominant resource of all is shared max-min fairly")
-def proposition_6(run: Run) -> Answer:
-    """Audited on instances with one global dominant resource."""
-    return kept(run, DRFH, "global bottleneck")
+audited("002", "Proposition 5", "Single-resource fairness", DRFH, "single-resource")
+audited(
+    "002",
+    "Proposition 6",
+    "Bottleneck fairness: one global dominant resource of all is shared max-min fairly",
+    DRFH,
+    "global bottleneck",
+)
 
 
 @entry("002", "Proposition 7", "Population monotonicity")
 def proposition_7(run: Run) -> Answer:
     """DRFH without each user in turn, with positive demands as the paper assumes."""
 
-    def broken(instance: Instance) -> Broken:
-        found = audit(instance, allocate(instance, DRFH), "population-monotonic")
-        return str(found.witness.iloc[0]) if found.holds.iloc[0] is False else None
+    def monotonic(instance: Instance) -> Told:
+        found = audit(instance, allocate(instance, DRFH), "population-monotonic").iloc[0]
+        return found["witness"] if found["holds"] is False else True
 
     excluded = breaks(DRFH, "population-monotonic")
     why = "with zero demands, which §III-A excludes, it fails" if excluded.verdict is Verdict.REFUTED else ""
-    return over(run, _clusters, broken, few=20, many=300, why=why)
+    return over(run, _clusters, monotonic, many=300, why=why)
 
 
 @entry(
@@ -240,35 +234,37 @@ def equal_divisions(run: Run) -> Answer:
     return compare(numbers, f"user 1 runs {tasks['(a)']:g} tasks in (a), {tasks['(b)']:g} in (b)")
 
 
-@entry("002", "§IV-D, sharing incentive", "Is not defined for several servers, and not promised")
-def sharing(run: Run) -> Answer:
-    """With an equal part of every server as the measure, an instance breaks it."""
-    found = breaks(DRFH, "sharing incentive", "measured by an equal part of every server")
-    return Answer(
-        Verdict.HOLDS if found.verdict is Verdict.REFUTED else Verdict.DIFFERS,
-        found.ours,
-        found.why,
-        count=1,
-        witness=found.witness,
-    )
+shipped(
+    "002",
+    "§IV-D, sharing incentive",
+    "Is not defined for several servers, and not promised",
+    DRFH,
+    "sharing incentive",
+    "measured by an equal part of every server",
+    missing=True,
+)
 
 
-@entry("002", "§V-A, weights and finite tasks", "The analysis extends to weighted users with a finite number of tasks")
-def finite(run: Run) -> Answer:
+def _finite_clusters(rng: np.random.Generator) -> Instance:
+    """Return such a cluster with weights and task limits."""
+    plain = _clusters(rng)
+    n = len(plain.users)
+    return plain.replace(weights=rng.integers(1, 5, n), task_limits=rng.integers(1, 12, n))
+
+
+@statement(
+    "002",
+    "§V-A, weights and finite tasks",
+    "The analysis extends to weighted users with a finite number of tasks",
+    _finite_clusters,
+    many=300,
+)
+def finite(instance: Instance) -> Told:
     """Envy-freeness, Pareto optimality and population monotonicity with weights and task limits."""
     asked = ["envy-free", "Pareto-optimal", "population-monotonic"]
-
-    def draw(rng: np.random.Generator) -> Instance:
-        plain = _clusters(rng)
-        n = len(plain.users)
-        return plain.replace(weights=rng.integers(1, 5, n), task_limits=rng.integers(1, 12, n))
-
-    def broken(instance: Instance) -> Broken:
-        found = audit(instance, allocate(instance, DRFH), asked)
-        wrong = found[found.holds.eq(False)]
-        return f"{wrong.index[0]}: {wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else None
-
-    return over(run, draw, broken, few=20, many=300)
+    found = audit(instance, allocate(instance, DRFH), asked)
+    wrong = found[found.holds.eq(False)]
+    return f"{wrong.index[0]}: {wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else True
 
 
 @entry("002", "§V-B, formula (9)", "Best-Fit takes the server whose free capacity is most like the demand")

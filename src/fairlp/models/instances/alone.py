@@ -39,7 +39,13 @@ def effort(instance: Instance, servers: slice = slice(None)) -> np.ndarray | Non
     if instance.rates is None:
         return None
     alone, rates = tasks_alone(instance.demands, instance.capacities[servers]), instance.rates[:, servers]
-    return np.asarray(np.divide(alone, rates, out=np.zeros_like(alone), where=rates > 0))
+    return quotients(alone, rates)
+
+
+def quotients(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return part / whole, 0 where the whole is 0."""
+    shape = np.broadcast_shapes(part.shape, whole.shape)
+    return np.asarray(np.divide(part, whole, out=np.zeros(shape), where=whole > 0))
 
 
 def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
