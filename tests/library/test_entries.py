@@ -16,7 +16,7 @@ from fairlp.library.registry import REGISTRY, SIZES, Made, generator
 from fairlp.library.shapes import SHAPES, shaped
 
 library = fairlp.library
-GENERATED = [name for name in library.names() if not REGISTRY[name].data]
+GENERATED = [name for name in library.names() if not REGISTRY[name].files]
 
 
 def test_the_same_seed_gives_the_same_numbers_whatever_else_is_drawn():
@@ -190,17 +190,15 @@ def test_sets_asked_for_wrongly_are_told(tmp_path):
 
 
 def test_a_generator_that_is_declared_wrongly_is_refused():
-    sizes = {size: {"users": 1} for size in SIZES}
-
     def make(rng, *, users) -> Made:
         raise AssertionError
 
     with pytest.raises(ValueError, match="there already"):
-        generator("ties", "degenerate", "drfh", "why", sizes)(make)
-    with pytest.raises(ValueError, match="other sizes"):
-        generator("new", "degenerate", "drfh", "why", {"small": {"users": 1}})(make)
-    with pytest.raises(ValueError, match="each size must give users"):
-        generator("new", "degenerate", "drfh", "why", {**sizes, "large": {}})(make)
+        generator("ties", "degenerate", "drfh", "why", users=(1, 1, 1))(make)
+    with pytest.raises(ValueError, match="'new': expected users, each small, medium, large"):
+        generator("new", "degenerate", "drfh", "why", users=(1,))(make)
+    with pytest.raises(ValueError, match="'new': expected users, each small, medium, large"):
+        generator("new", "degenerate", "drfh", "why", servers=(1, 1, 1))(make)
     assert "new" not in REGISTRY
 
 

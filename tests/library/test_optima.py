@@ -36,7 +36,7 @@ CLOSED = {
 
 def test_every_entry_is_proved_here():
     assert set(fairlp.library.names()) == set(TINY) | CLOSED | {"alibaba-gpu", "pai-2020"}
-    assert {name for name in fairlp.library.names() if REGISTRY[name].data} == {"alibaba-gpu", "pai-2020"}
+    assert {name for name in fairlp.library.names() if REGISTRY[name].files} == {"alibaba-gpu", "pai-2020"}
     for name in CLOSED:
         entry = load(name)
         assert entry.known is not None and entry.known.value is not None and entry.optimum is entry.known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from ..api import formulate
 from ..errors import FileFormatError, InstanceError, SolverError, UnknownNameError
 from ..models.instances.instance import Instance
 from . import inventories, markets, numerics, random, trees, whole  # noqa: F401  (they register entries)
-from .registry import REGISTRY, SIZES, Generator, Made, Optimum, find, ordered
+from .registry import REGISTRY, Made, Optimum, find, ordered
 
 if TYPE_CHECKING:
     from ..models.notation.model import Model
@@ -210,13 +210,12 @@ def load(name: str, size: str = "small", seed: int = 0, **parameters: Any) -> En
     row = find(name)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InstanceError(f"seed is {seed!r}; expected a whole number of at least 0")
-    return _entry(row, row.parameters(size, parameters), size.lower(), int(seed))
-
-
-def _entry(row: Generator, parameters: dict[str, Any], size: str, seed: int) -> Entry:
-    made = row.make(np.random.default_rng(seed), **parameters)
-    made = Made(made.instance.replace(name=row.name), made.optimum, made.options, made.model, made.more)
-    return Entry(row.name, row.family, size, seed, parameters, row.why, row.mechanism, made.options, made)
+    chosen_parameters = row.parameters(size, parameters)
+    made = row.make(np.random.default_rng(seed), **chosen_parameters)
+    made = replace(made, instance=made.instance.replace(name=row.name))
+    return Entry(
+        row.name, row.family, size.lower(), int(seed), chosen_parameters, row.why, row.mechanism, made.options, made
+    )
 
 
 def chosen(
@@ -232,8 +231,9 @@ def chosen(
         )
     folders = {find(name).name: str(folder) for name, folder in (data or {}).items()}
     for name in folders:
-        if not REGISTRY[name].data:
-            raise InstanceError(f"{name!r} is generated and needs no data; {_needy()} do")
+        if not REGISTRY[name].files:
+            needy = ", ".join(repr(name) for name, row in REGISTRY.items() if row.files)
+            raise InstanceError(f"{name!r} is generated and needs no data; {needy} do")
     wanted = ordered() if entries is None else [one if isinstance(one, Entry) else find(one).name for one in entries]
     found: dict[str, Entry] = {}
     missing = {}
@@ -249,10 +249,6 @@ def chosen(
                 raise
             missing[name] = str(error)
     return list(found.values()), missing
-
-
-def _needy() -> str:
-    return ", ".join(repr(name) for name, row in REGISTRY.items() if row.data)
 
 
 def table(size: str = "small", seed: int = 0, *, data: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -276,28 +272,31 @@ def table(size: str = "small", seed: int = 0, *, data: Mapping[str, str] | None 
     for name in missing:
         row = REGISTRY[name]
         rows[name] = {"family": row.family, "size": size, "mechanism": row.mechanism, "why hard": row.why}
-    frame = pd.DataFrame([rows[name] for name in ordered()], index=pd.Index(ordered(), name="name"))
-    counts = ["users", "servers", "resources", "variables", "rows"]
-    frame[counts] = frame[counts].astype("Int64")
-    return frame
+    frame = pd.DataFrame.from_dict(rows, orient="index").reindex(ordered()).rename_axis("name")
+    return frame.astype(dict.fromkeys(dimensions(entries[0]), "Int64"))
 
 
-def _row(entry: Entry) -> dict[str, Any]:
-    instance, program, known = entry.instance, entry.program(), entry.known
+def dimensions(entry: Entry) -> dict[str, int]:
+    """Return how many users, servers and resources an entry has, and how many variables and rows its program."""
+    instance, program = entry.instance, entry.program()
     return {
-        "family": entry.family,
-        "size": entry.size,
-        "mechanism": entry.mechanism,
-        "kind": entry.kind,
         "users": len(instance.users),
         "servers": len(instance.servers),
         "resources": len(instance.resources),
         "variables": program.n_columns,
         "rows": program.n_rows,
+    }
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    known = entry.known
+    return {
+        "family": entry.family,
+        "size": entry.size,
+        "mechanism": entry.mechanism,
+        "kind": entry.kind,
+        **dimensions(entry),
         "why hard": entry.why,
         "known optimum": np.nan if known is None or known.value is None else float(known.value),
         "known by": known.words.partition(":")[0] if known else "rationals, when asked for",
     }
-
-
-__all__ = ["SIZES", "Entry", "Optimum", "load", "names", "table"]

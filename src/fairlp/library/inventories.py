@@ -25,11 +25,7 @@ _PAI = ("pai2020_machine_spec.csv",)
     "inventories",
     "drfh",
     "ten kinds of servers, from 1 to 6,732 of each: capacities of very different sizes",
-    sizes={
-        "small": {"users": 60},
-        "medium": {"users": 500},
-        "large": {"users": 5000},
-    },
+    users=(60, 500, 5000),
 )
 def google_cluster(rng: np.random.Generator, *, users: int) -> Made:
     """Google's 12,583 servers of 2011 in ten rows; random users."""
@@ -41,12 +37,8 @@ def google_cluster(rng: np.random.Generator, *, users: int) -> Made:
     "inventories",
     "c-drfh",
     "a real mix: classes of tasks that need no GPU, a part of one or several, conditions on models, all limited",
-    data=_ALIBABA,
-    sizes={
-        "small": {"users": 60, "data": ""},
-        "medium": {"users": 200, "data": ""},
-        "large": {"users": 457, "data": ""},
-    },
+    files=_ALIBABA,
+    users=(60, 200, 457),
 )
 def alibaba_gpu(rng: np.random.Generator, *, users: int, data: str) -> Made:
     """Alibaba's GPU cluster of 2023, equal servers in one row; so many of its classes of tasks, at random."""
@@ -64,12 +56,8 @@ def alibaba_gpu(rng: np.random.Generator, *, users: int, data: str) -> Made:
     "inventories",
     "drfh",
     "real machines with and without GPUs; a part of the users needs GPUs, which are scarce",
-    data=_PAI,
-    sizes={
-        "small": {"users": 40, "data": ""},
-        "medium": {"users": 400, "data": ""},
-        "large": {"users": 4000, "data": ""},
-    },
+    files=_PAI,
+    users=(40, 400, 4000),
 )
 def pai_2020(rng: np.random.Generator, *, users: int, data: str) -> Made:
     """Alibaba's PAI machines of 2020, equal ones in one row; users with random demands."""

@@ -13,12 +13,6 @@ from ..formulations.alpha_fair import reference
 from ..models.instances.instance import Instance
 from .registry import Made, Optimum, generator
 
-_CIRCLE = {
-    "small": {"users": 16, "width": 9},
-    "medium": {"users": 120, "width": 77},
-    "large": {"users": 600, "width": 301},
-}
-
 
 def _circle(users: int, width: int) -> Instance:
     """Return users around a circle, each asking for all of the next ``width`` resources, entitled alike."""
@@ -33,7 +27,8 @@ def _circle(users: int, width: int) -> Instance:
     "complaints",
     "njc",
     "logarithms, as many bottlenecks as users, and a continuum of other allocations without complaints around it",
-    sizes=_CIRCLE,
+    users=(16, 120, 600),
+    width=(9, 77, 301),
 )
 def njc_circle(rng: np.random.Generator, *, users: int, width: int) -> Made:
     """The circle of Dolev et al., §5.5 (4 users of width 3), at any size; by symmetry everybody gets 1/width."""
@@ -47,23 +42,13 @@ def njc_circle(rng: np.random.Generator, *, users: int, width: int) -> Made:
     "complaints",
     "njc",
     "the best among a continuum of allocations without complaints: a binary for each resource, all of them symmetric",
-    sizes={
-        "small": {"users": 16, "width": 9},
-        "medium": {"users": 40, "width": 23},
-        "large": {"users": 120, "width": 77},
-    },
+    users=(16, 40, 120),
+    width=(9, 23, 77),
 )
 def njc_selection(rng: np.random.Generator, *, users: int, width: int) -> Made:
     """The same circle: the fair allocation that uses most; that of equal fractions uses all there is."""
     known = Optimum(Fraction(1), "closed form: equal fractions use all of every resource")
     return Made(_circle(users, width), known, {"criterion": "utilization"})
-
-
-_MARKET = {
-    "small": {"users": 20, "servers": 8},
-    "medium": {"users": 150, "servers": 40},
-    "large": {"users": 1500, "servers": 200},
-}
 
 
 def _market(rng: np.random.Generator, users: int, servers: int) -> tuple[Instance, np.ndarray, np.ndarray]:
@@ -93,7 +78,8 @@ def _market(rng: np.random.Generator, users: int, servers: int) -> tuple[Instanc
     "fixed points",
     "psdsf-tdm",
     "a market of server time: logarithms of users who hang together in one long chain of servers",
-    sizes=_MARKET,
+    users=(20, 150, 1500),
+    servers=(8, 40, 200),
 )
 def psdsf_time(rng: np.random.Generator, *, users: int, servers: int) -> Made:
     """PS-DSF under time division as the program of its market; totals are unique, and planted."""
@@ -108,11 +94,8 @@ def psdsf_time(rng: np.random.Generator, *, users: int, servers: int) -> Made:
     "fixed points",
     "psdsf-tdm",
     "the conditions of a fixed point as an integer program: a binary for each pair, and one feasible support",
-    sizes={
-        "small": {"users": 6, "servers": 3},
-        "medium": {"users": 20, "servers": 8},
-        "large": {"users": 80, "servers": 20},
-    },
+    users=(6, 20, 80),
+    servers=(3, 8, 20),
 )
 def psdsf_theorem_2(rng: np.random.Generator, *, users: int, servers: int) -> Made:
     """Theorem 2 of Khamse-Ashari et al. with binaries; all time of every server is used, so the optimum is K."""
@@ -126,11 +109,8 @@ def psdsf_theorem_2(rng: np.random.Generator, *, users: int, servers: int) -> Ma
     "fixed points",
     "psdsf-rdm",
     "a fixed point of divided resources as an integer program: binaries for supports, bottlenecks and saturation",
-    sizes={
-        "small": {"users": 6, "servers": 3},
-        "medium": {"users": 20, "servers": 8},
-        "large": {"users": 80, "servers": 20},
-    },
+    users=(6, 20, 80),
+    servers=(3, 8, 20),
 )
 def psdsf_theorem_1(rng: np.random.Generator, *, users: int, servers: int) -> Made:
     """Theorem 1 of Khamse-Ashari et al. with binaries.
@@ -148,11 +128,9 @@ def psdsf_theorem_1(rng: np.random.Generator, *, users: int, servers: int) -> Ma
     "powers",
     "alpha-fair",
     "a concave objective of steep powers: users of very different weights on proportional servers",
-    sizes={
-        "small": {"triples": 8, "servers": 10, "alpha": 2.0},
-        "medium": {"triples": 40, "servers": 60, "alpha": 2.0},
-        "large": {"triples": 160, "servers": 300, "alpha": 2.0},
-    },
+    triples=(8, 40, 160),
+    servers=(10, 60, 300),
+    alpha=(2.0, 2.0, 2.0),
 )
 def alpha_fair(rng: np.random.Generator, *, triples: int, servers: int, alpha: float) -> Made:
     """Shares g and prices p are planted: weights g·(p·d̂)^(1/α) make them the optimum.

@@ -19,11 +19,8 @@ from .registry import Made, Optimum, generator
     "degenerate",
     "drfh",
     "users in three equal groups on equal servers: every vertex is hugely degenerate, and all levels tie",
-    sizes={
-        "small": {"triples": 12, "doublings": 4},
-        "medium": {"triples": 50, "doublings": 7},
-        "large": {"triples": 170, "doublings": 9},
-    },
+    triples=(12, 50, 170),
+    doublings=(4, 7, 9),
 )
 def ties(rng: np.random.Generator, *, triples: int, doublings: int) -> Made:
     """3·triples users who demand (1, ½, ¼) in turn on 2^doublings equal servers; shuffled, and the answer is not.
@@ -43,11 +40,7 @@ def ties(rng: np.random.Generator, *, triples: int, doublings: int) -> Made:
     "degenerate",
     "drfh",
     "a leximin of as many levels as users, each decided by what the one before leaves: a round a user",
-    sizes={
-        "small": {"users": 24},
-        "medium": {"users": 100},
-        "large": {"users": 400},
-    },
+    users=(24, 100, 400),
 )
 def many_rounds(rng: np.random.Generator, *, users: int) -> Made:
     """User k may run on servers 1 to k, server k has k units (the last what makes the sum a power of two).
@@ -76,11 +69,8 @@ def many_rounds(rng: np.random.Generator, *, users: int) -> Made:
     "numerics",
     "tsf",
     "demands, units and servers each over twelve orders of magnitude, and an optimum that does not depend on any",
-    sizes={
-        "small": {"users": 12, "servers": 42},
-        "medium": {"users": 60, "servers": 42},
-        "large": {"users": 400, "servers": 48},
-    },
+    users=(12, 60, 400),
+    servers=(42, 42, 48),
 )
 def magnitudes(rng: np.random.Generator, *, users: int, servers: int) -> Made:
     """Servers of sizes 1, 1, 2, 4, …, all of one form; demands in 64ths times powers of two, one of them dominant.

@@ -48,7 +48,7 @@ class SolverProcess:
         try:
             if self._child is None and not self._start():
                 return {"status": "failed", "message": "it could not be started in a process of its own"}
-            self._tell(asked)
+            self._tell(pickle.dumps(asked))
             if self._hear(PREPARING) != "made":
                 return self._ended("while the program was made")
             answer = self._hear(limit * asked["repeat"])
@@ -60,17 +60,17 @@ class SolverProcess:
             return {"status": "time limit", "message": f"ended after {limit:g} s"}
         return answer if isinstance(answer, dict) else self._ended("while it solved")
 
-    def end(self) -> None:
-        """End the process, and what it started."""
+    def end(self) -> int | None:
+        """End the process, and what it started; return its exit code."""
         child, self._child = self._child, None
         if child is None:
-            return
+            return None
         with suppress(OSError):
             _kill(child)
-        child.wait()
         for stream in filter(None, (child.stdin, child.stdout)):
             with suppress(OSError):
                 stream.close()
+        return child.wait()
 
     def _start(self) -> bool:
         """Start the process, and return whether it is ready."""
@@ -83,16 +83,13 @@ class SolverProcess:
             env=environment,
             start_new_session=True,
         )
-        self._write(self._first)
+        self._tell(self._first)
         if self._hear(PREPARING) == "ready":
             return True
         self.end()
         return False
 
-    def _tell(self, asked: dict[str, Any]) -> None:
-        self._write(pickle.dumps(asked))
-
-    def _write(self, packed: bytes) -> None:
+    def _tell(self, packed: bytes) -> None:
         assert self._child is not None and self._child.stdin is not None
         with suppress(BrokenPipeError):  # it died; hearing nothing will say so
             self._child.stdin.write(packed)
@@ -120,13 +117,7 @@ class SolverProcess:
             timer.cancel()
 
     def _ended(self, when: str) -> dict[str, Any]:
-        assert self._child is not None
-        child = self._child
-        with suppress(OSError):
-            _kill(child)
-        code = child.wait()
-        self.end()
-        return {"status": "died", "message": f"its process ended {when} (exit code {code})"}
+        return {"status": "died", "message": f"its process ended {when} (exit code {self.end()})"}
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
@@ -139,12 +130,8 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 
 def _packed(value: Any) -> bytes:
     """Pickle what a solver needs; classes of scripts as they are, where cloudpickle is here."""
-    return bytes(_pickler().dumps(value))
-
-
-def _pickler() -> Any:
-    """Return the best module that pickles: joblib, which studies need, requires cloudpickle or brings a copy of it."""
+    # the best module that pickles: joblib, which studies need, requires cloudpickle or brings a copy of it
     for name in ("cloudpickle", "joblib.externals.cloudpickle"):
         with suppress(ImportError):
-            return import_module(name)
-    return pickle
+            return bytes(import_module(name).dumps(value))
+    return pickle.dumps(value)

@@ -9,13 +9,6 @@ import numpy as np
 from .registry import Made, generator
 from .shapes import SHAPES, Shape, scattered
 
-#: Users and servers of a size.
-_SIZES = {
-    "small": {"users": 40, "servers": 30},
-    "medium": {"users": 150, "servers": 120},
-    "large": {"users": 500, "servers": 500},
-}
-
 #: Why a shape is hard for a solver.
 _WHY = {
     "zeros": "sets of demanded resources differ, so several rounds, whose floors leave no interior",
@@ -45,7 +38,7 @@ def _drawn(shape: Shape) -> Callable[..., Made]:
 
 
 for _name, (_, _each) in SHAPES.items():
-    generator(_name, "shapes", "drfh", _WHY[_name], _SIZES)(_drawn(_each))
+    generator(_name, "shapes", "drfh", _WHY[_name], users=(40, 150, 500), servers=(30, 120, 500))(_drawn(_each))
 
 
 @generator(
@@ -53,11 +46,8 @@ for _name, (_, _each) in SHAPES.items():
     "numerics",
     "c-drfh",
     "users on about two servers each: levels hang together in chains, and rounding of the first multiplies in the last",
-    sizes={
-        "small": {"users": 30, "near": 2.0},
-        "medium": {"users": 100, "near": 2.0},
-        "large": {"users": 300, "near": 2.0},
-    },
+    users=(30, 100, 300),
+    near=(2.0, 2.0, 2.0),
 )
 def growing_errors(rng: np.random.Generator, *, users: int, near: float) -> Made:
     """As many servers as users; each user may run on about ``near`` of them."""

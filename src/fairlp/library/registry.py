@@ -73,7 +73,7 @@ class Generator:
         Size → parameters.
     make : callable
         ``(rng, **parameters)`` → :class:`Made`.
-    data : tuple of str
+    files : tuple of str
         Files that the parameter ``data``, a folder, must have; none where everything is generated.
     """
 
@@ -83,7 +83,7 @@ class Generator:
     mechanism: str
     sizes: Mapping[str, Mapping[str, Any]]
     make: Callable[..., Made]
-    data: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
     def parameters(self, size: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of a size, those that were given put in their places.
@@ -121,22 +121,25 @@ REGISTRY: dict[str, Generator] = {}
 
 
 def generator(
-    name: str,
-    family: str,
-    mechanism: str,
-    why: str,
-    sizes: Mapping[str, Mapping[str, Any]],
-    data: tuple[str, ...] = (),
+    name: str, family: str, mechanism: str, why: str, files: tuple[str, ...] = (), **parameters: tuple[Any, Any, Any]
 ) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
-    """Return what registers a function ``(rng, **parameters)`` under a name, with the parameters of each size."""
+    """Return what registers a function ``(rng, **parameters)`` under a name, with each parameter at each size.
+
+    What is made from ``files`` has besides the parameter ``data``, the folder that has them.
+    """
+    if files:
+        parameters["data"] = ("", "", "")
 
     def registered(make: Callable[..., Made]) -> Callable[..., Made]:
-        if name in REGISTRY or tuple(sizes) != SIZES:
-            raise ValueError(f"{name!r} is there already, or has other sizes than {', '.join(SIZES)}")
-        wanted = set(list(inspect.signature(make).parameters)[1:])
-        if any(set(parameters) != wanted for parameters in sizes.values()):
-            raise ValueError(f"{name!r}: each size must give {', '.join(sorted(wanted))}")
-        REGISTRY[name] = Generator(name, family, why, mechanism, sizes, make, data)
+        if name in REGISTRY:
+            raise ValueError(f"{name!r} is there already")
+        wanted = list(inspect.signature(make).parameters)[1:]
+        if set(parameters) != set(wanted) or any(len(values) != len(SIZES) for values in parameters.values()):
+            raise ValueError(f"{name!r}: expected {', '.join(wanted)}, each {', '.join(SIZES)}")
+        sizes = {
+            size: {parameter: values[k] for parameter, values in parameters.items()} for k, size in enumerate(SIZES)
+        }
+        REGISTRY[name] = Generator(name, family, why, mechanism, sizes, make, files)
         return make
 
     return registered

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,7 +187,7 @@ class Results:
         if target.suffix.lower() == ".json":
             text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         elif target.suffix.lower() == ".csv":
-            text = str(self.table().to_csv(lineterminator="\n"))
+            text = self.table().to_csv(lineterminator="\n")
         else:
             raise FileFormatError(f"cannot tell the format of {target.name!r}; expected .json or .csv")
         return write_text(target, text)
@@ -256,8 +256,10 @@ def run(
     try:
         with _processes(own, most) as ready, progress_bar("library", len(found) * len(own), 0, progress) as done:
             for entry in found:
+                asked = {"name": entry.name, "size": entry.size, "seed": entry.seed, "repeat": repeat}
+                asked["parameters"] = dict(entry.parameters)
                 for name, process in ready.items():
-                    rows.append(judged(entry, str(name), process.ask(_asked(entry, repeat), time_limit)))
+                    rows.append(judged(entry, str(name), process.ask(asked, time_limit)))
                     if entry.program().A.nnz > MOST_KEPT:
                         process.end()
                     done()
@@ -268,29 +270,29 @@ def run(
 
 def judged(entry: Entry, solver: str, told: Mapping[str, Any]) -> Result:
     """Return the verdict on what a process told of a solver's answer to an entry."""
-    status, message = told["status"], told.get("message", "")
     numbers = ("objective", "primal_residual", "dual_residual", "gap")
     seen = {key: told[key] for key in numbers if told.get(key) is not None}
-    base: dict[str, Any] = {"entry": entry.name, "kind": entry.kind, "solver": solver, "status": status, **seen}
+    status = told["status"]
+    found = Result(entry.name, entry.kind, solver, False, status, status, message=told.get("message", ""), **seen)
     if status != "optimal" or "objective" not in told:
-        return Result(**base, accepted=False, verdict=status, message=message)
+        return found
     if not told["feasible"]:
-        return Result(**base, accepted=False, verdict="not feasible", message=message)
+        return replace(found, verdict="not feasible")
     needed = told["gap"] is None  # without duals, what is known of the optimum must do
     known = entry.optimum if needed else entry.known
     apart = float("nan")
     if known is not None and known.value is not None:
-        size = max(abs(float(known.value)), told["terms"])
-        apart = abs(told["objective"] - float(known.value)) / size if size > 0 else 0.0
+        optimum = float(known.value)
+        size = max(abs(optimum), told["terms"])
+        apart = abs(told["objective"] - optimum) / size if size > 0 else 0.0
         if not apart <= VERIFIED:
-            words = f"{told['objective']:.12g} is not the optimum, {float(known.value):.12g}"
-            return Result(**base, accepted=False, verdict="not the optimum", message=words)
+            words = f"{told['objective']:.12g} is not the optimum, {optimum:.12g}"
+            return replace(found, verdict="not the optimum", message=words)
     if told["optimal"]:
-        return Result(**base, accepted=True, verdict="certified", seconds=told["seconds"], message=message)
+        return replace(found, accepted=True, verdict="certified", seconds=told["seconds"])
     if needed and apart <= VERIFIED:
-        base["gap"] = apart
-        return Result(**base, accepted=True, verdict="known optimum", seconds=told["seconds"], message=message)
-    return Result(**base, accepted=False, verdict="not proved", message=message)
+        return replace(found, accepted=True, verdict="known optimum", seconds=told["seconds"], gap=apart)
+    return replace(found, verdict="not proved")
 
 
 def _carried(solvers: Sequence[AnySolver]) -> list[str]:
@@ -317,11 +319,6 @@ def _processes(solvers: Sequence[str], memory: float | None) -> Iterator[dict[st
     finally:
         for process in found.values():
             process.end()
-
-
-def _asked(entry: Entry, repeat: int) -> dict[str, Any]:
-    parameters = dict(entry.parameters)
-    return {"name": entry.name, "size": entry.size, "seed": entry.seed, "parameters": parameters, "repeat": repeat}
 
 
 def _half_of_memory() -> float | None:

@@ -13,11 +13,10 @@ from .registry import Made, generator
     "queues",
     "h-drf",
     "a tree whose guarantees are floors and whose caps are rows over many users: levels differ from queue to queue",
-    sizes={
-        "small": {"branches": 3, "depth": 2, "leaves": 3, "servers": 4},
-        "medium": {"branches": 4, "depth": 3, "leaves": 3, "servers": 20},
-        "large": {"branches": 5, "depth": 3, "leaves": 6, "servers": 100},
-    },
+    branches=(3, 4, 5),
+    depth=(2, 3, 3),
+    leaves=(3, 3, 6),
+    servers=(4, 20, 100),
 )
 def queue_tree(rng: np.random.Generator, *, branches: int, depth: int, leaves: int, servers: int) -> Made:
     """Every queue has so many below it, those at the bottom so many users; every third a cap, every fourth a promise.

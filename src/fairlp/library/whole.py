@@ -17,11 +17,9 @@ from .registry import Made, Optimum, generator
     "whole tasks",
     "drf-milp",
     "capacities that a planted allocation uses to the last unit: the best whole level is far from the divisible one",
-    sizes={
-        "small": {"users": 12, "resources": 3, "tasks": 6},
-        "medium": {"users": 60, "resources": 6, "tasks": 8},
-        "large": {"users": 300, "resources": 12, "tasks": 10},
-    },
+    users=(12, 60, 300),
+    resources=(3, 6, 12),
+    tasks=(6, 8, 10),
 )
 def whole_pool(rng: np.random.Generator, *, users: int, resources: int, tasks: int) -> Made:
     """One pool as large as random whole tasks (1 to ``tasks`` a user) of random whole demands need."""
@@ -57,11 +55,9 @@ def best_whole_level(demands: list[list[int]], capacity: list[int]) -> tuple[Fra
     "drfh",
     "servers that planted whole tasks fill to the last unit: the relaxation has the optimum, and no point near it is "
     "whole",
-    sizes={
-        "small": {"users": 4, "servers": 3, "tasks": 3},
-        "medium": {"users": 10, "servers": 8, "tasks": 4},
-        "large": {"users": 40, "servers": 30, "tasks": 6},
-    },
+    users=(4, 10, 40),
+    servers=(3, 8, 30),
+    tasks=(3, 4, 6),
 )
 def whole_packing(rng: np.random.Generator, *, users: int, servers: int, tasks: int) -> Made:
     """DRFH with whole tasks: 0 to ``tasks`` of each user on each server are planted; weights make their level 1.

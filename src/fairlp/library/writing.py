@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +14,7 @@ from .._version import __version__
 from ..errors import FileFormatError, named
 from ..models.files.whole_files import home, write_text
 from ..progress import progress_bar
-from .entry import Entry, chosen
+from .entry import Entry, chosen, dimensions
 
 #: Kinds of compression of the files.
 SUFFIXES = (".mps", ".mps.gz")
@@ -74,14 +75,16 @@ def write_all(
     rows += [{"name": name, "note": f"left out: {why}"} for name, why in missing.items()]
     index = pd.DataFrame(rows).set_index("name")
     plain = [{key: value for key, value in row.items() if value is not None} for row in rows]
-    write_text(place / "index.json", _json({"library": "fairlp", "version": __version__, "entries": plain}))
-    write_text(place / "index.csv", str(index.to_csv(lineterminator="\n")))
+    document = {"library": "fairlp", "version": __version__, "entries": plain}
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    write_text(place / "index.json", f"{text}\n")
+    write_text(place / "index.csv", index.to_csv(lineterminator="\n"))
     return index
 
 
 def _written(entry: Entry, folder: Path, suffix: str) -> dict[str, Any]:
     """Write a program, and return its line of the index."""
-    program, instance, optimum = entry.program(), entry.instance, entry.optimum
+    program, optimum = entry.program(), entry.optimum
     file, note = _file(entry, folder, suffix)
     return {
         "name": entry.name,
@@ -93,11 +96,7 @@ def _written(entry: Entry, folder: Path, suffix: str) -> dict[str, Any]:
         "size": entry.size,
         "seed": entry.seed,
         "parameters": "; ".join(f"{key}={value}" for key, value in entry.parameters.items() if key != "data"),
-        "users": len(instance.users),
-        "servers": len(instance.servers),
-        "resources": len(instance.resources),
-        "variables": program.n_columns,
-        "rows": program.n_rows,
+        **dimensions(entry),
         "nonzeros": int(program.A.nnz),
         "optimum": None if optimum.value is None else float(optimum.value),
         "exact": str(optimum.value) if isinstance(optimum.value, Fraction) else None,
@@ -118,9 +117,3 @@ def _file(entry: Entry, folder: Path, suffix: str) -> tuple[str | None, str | No
     except ImportError as error:
         return None, f"{entry.name}: no file; MPS has no place for logarithms and powers, and .nl needs Pyomo ({error})"
     return written[0].name, "AMPL's format: MPS has no place for logarithms and powers"
-
-
-def _json(data: Any) -> str:
-    import json
-
-    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
