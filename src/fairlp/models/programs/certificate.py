@@ -158,14 +158,19 @@ def certify(
         return Certificate(np.inf, np.inf)
     magnitude = abs(program.A)
     rhs = _finite_size(program.row_lower, program.row_upper)
-    reach = np.maximum(abs(x), reach_of(program))
-    activity, size = program.A @ x, np.maximum(magnitude @ np.maximum(abs(x), NEGLIGIBLE * reach), rhs)
+    activity, size = program.A @ x, np.maximum(magnitude @ abs(x), rhs)
     primal = max(
         _violation(activity, size, program.row_lower, program.row_upper),
-        _violation(
-            x, np.maximum(reach, _tightest(program.A, size[program.A.indices])), program.col_lower, program.col_upper
-        ),
+        _violation(x, abs(x), program.col_lower, program.col_upper),
     )
+    if primal > VERIFIED:  # beside what the numbers could be it may be rounding
+        reach = np.maximum(abs(x), reach_of(program))
+        size = np.maximum(magnitude @ np.maximum(abs(x), NEGLIGIBLE * reach), rhs)
+        unit = np.maximum(reach, _tightest(program.A, size[program.A.indices]))
+        primal = max(
+            _violation(activity, size, program.row_lower, program.row_upper),
+            _violation(x, unit, program.col_lower, program.col_upper),
+        )
     whole = program.integrality > 0
     point = primal, float(abs(x[whole] - np.round(x[whole])).max(initial=0.0))
     if row_duals is None and bound is None:
