@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from cli_runner import python, run
-from fairlp.cli.late import HEAVY, import_late
+from fairlp.cli.app import HEAVY, import_late
 from fairlp.mechanisms.table import listed
 
 #: of each package what is only there when it was really imported, and not something that stands for it
@@ -53,7 +53,7 @@ def test_a_command_imports_nothing_that_it_does_not_use(command, needless):
 def test_what_is_imported_late_is_the_package():
     script = (
         "import sys\n"
-        "from fairlp.cli.late import HEAVY, import_late\n"
+        "from fairlp.cli.app import HEAVY, import_late\n"
         "import_late()\n"
         "assert all(name in sys.modules for name in HEAVY)\n"
         "import pandas as pd, scipy.sparse as sp\n"

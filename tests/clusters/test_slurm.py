@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fairlp
 from fairlp.clusters.notes import Odd
-from fairlp.clusters.slurm_features import wanted
+from fairlp.clusters.slurm import wanted
 from fairlp.clusters.slurm_text import array_tasks, gres, hosts, number, tres
 from kubernetes_dumps import said
 from profiles import many

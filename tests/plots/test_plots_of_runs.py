@@ -12,7 +12,7 @@ import fairlp
 from fairlp import plots
 from fairlp.errors import InstanceError, UnknownNameError
 from fairlp.plots import style
-from fairlp.plots.labels import server_classes, server_rows
+from fairlp.plots.allocations import server_classes, server_rows
 
 pytest.importorskip("matplotlib")
 

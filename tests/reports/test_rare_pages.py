@@ -11,7 +11,8 @@ import pytest
 import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, UnknownNameError
-from fairlp.reports import classes, prices
+from fairlp.reports import classes
+from fairlp.reports import facts as prices
 from fairlp.reports.edits import edited
 from fairlp.reports.standing import Standing
 from fairlp.reports.subject import is_dump, subject_of

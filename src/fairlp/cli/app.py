@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from functools import wraps
+from importlib import import_module
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -21,7 +24,32 @@ from typer.core import TyperGroup
 from .._version import __version__
 from ..errors import FairlpError, FairlpWarning, FileFormatError, SolverError
 from ..models.files.whole_files import home
-from .late import import_late
+
+# Packages that take long to import, imported when something of them is first used, if ever.
+
+#: What only some commands need and much of what they import asks for.
+HEAVY = ("pandas", "scipy.linalg", "scipy.sparse")
+
+
+class _Late(ModuleType):
+    """Stands for a package until it is asked for a name, and then hands on to it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__spec__ = ModuleSpec(name, None)
+
+    def __getattr__(self, attribute: str) -> Any:
+        name = self.__name__
+        if sys.modules.get(name) is self:
+            del sys.modules[name]
+        return getattr(import_module(name), attribute)
+
+
+def import_late(names: tuple[str, ...] = HEAVY) -> None:
+    """Let packages that are not imported yet be so when they are first used: for a process of our own only."""
+    for name in names:
+        sys.modules.setdefault(name, _Late(name))
+
 
 #: Longest message that is printed, in characters; a longer one is cut in its middle.
 MOST_LETTERS = 2000

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,10 +14,69 @@ from ..errors import InstanceError, TooLargeError
 from ..mechanisms.allocation import Allocation
 from ..models.instances.alone import tasks_alone
 from ..models.instances.instance import Instance
-from ..models.instances.queues import SLASH
-from .cluster import Cluster, Group, Leaf, Node
-from .queue_rows import queues_of
+from ..models.instances.queues import ROOT, lineage, parent_of
+from .cluster import Cluster, Group, Leaf, Node, add_amounts
 from .result import Snapshot
+
+# What is known of queues, as an instance takes it: all that are used are listed, and odd limits are noted.
+
+
+def queues_of(
+    cluster: Cluster, used: Iterable[str], resources: list[str], pool: np.ndarray, below: Mapping[str, dict[str, float]]
+) -> dict[str, dict[str, Any]]:
+    """Return weight, guarantee and cap of each queue by path, with those that nobody says anything of.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Its ``queues``; a resource that is none of the instance's is noted and left out.
+    used : iterable of str
+        The queue of each user.
+    resources : list of str
+    pool : ndarray, shape (R,)
+        What there is of each.
+    below : mapping
+        By queue and resource, what of its guarantee and cap is in use already.
+    """
+    known = set(resources)
+    found: dict[str, dict[str, Any]] = {}
+    for path in [*cluster.queues, *used]:
+        for here in lineage(path):
+            found.setdefault(here, {})
+    for path, given in cluster.queues.items():
+        row: dict[str, Any] = {"weight": given.get("weight", 1.0)}
+        for what in ("guarantee", "cap"):
+            amounts = {r: amount for r, amount in given.get(what, {}).items() if math.isfinite(amount)}
+            for resource in sorted(set(amounts) - known):
+                place = f"queue {path!r}"
+                cluster.notes.add("", place, f"{what} of {resource!r}, which is no resource here", "left out")
+            taken = below.get(path, {})
+            row[what] = {r: max(amount - taken.get(r, 0.0), 0.0) for r, amount in amounts.items() if r in known}
+        for resource, amount in row["guarantee"].items():
+            cap = row["cap"].get(resource, math.inf)
+            if amount > cap:
+                what = f"guarantee of {resource!r}, {amount:g}, above its cap, {cap:g}"
+                cluster.notes.add("", f"queue {path!r}", what, "lowered to the cap")
+                row["guarantee"][resource] = cap
+        found[path] = row
+    _note_too_much(cluster, found, dict(zip(resources, pool.tolist(), strict=True)))
+    return found
+
+
+def _note_too_much(cluster: Cluster, rows: dict[str, dict[str, Any]], pool: dict[str, float]) -> None:
+    """Note guarantees of children that add up to more than their parent's, or than there is."""
+    children: dict[str, list[str]] = {}
+    for path in rows:
+        if path != ROOT:
+            children.setdefault(parent_of(path), []).append(path)
+    for parent, paths in children.items():
+        for resource, there in pool.items():
+            asked = sum(rows[path].get("guarantee", {}).get(resource, 0.0) for path in paths)
+            most = rows[parent].get("cap", {}).get(resource, there)
+            if asked > most and not math.isclose(asked, most):
+                what = f"guarantees of {resource!r} below it add up to {asked:g}, and there are {most:g}"
+                cluster.notes.add("", f"queue {parent!r}" if parent else "the root", what, "kept as they are")
+
 
 #: What says, of a place, on which nodes (by position) it may be; None: everywhere.
 Allowed = Callable[[Hashable], np.ndarray | None]
@@ -179,12 +239,8 @@ def _resources(cluster: Cluster, nodes: list[Node], rows: list[Row]) -> tuple[li
 
 
 def _demands(rows: list[Row], resources: list[str]) -> np.ndarray:
-    place = {resource: r for r, resource in enumerate(resources)}
-    demands = np.zeros((len(rows), len(resources)))
-    for n, row in enumerate(rows):
-        for resource, amount in row.leaf.demand:
-            demands[n, place[resource]] = amount
-    return demands
+    demands = [dict(row.leaf.demand) for row in rows]
+    return np.array([[demand.get(resource, 0.0) for resource in resources] for demand in demands])
 
 
 def _used(rows: list[Row], count: int, resources: list[str]) -> np.ndarray:
@@ -223,11 +279,8 @@ def _in_queues(rows: list[Row]) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         tasks = sum(row.running.values())
-        steps = row.leaf.queue.split(SLASH) if row.leaf.queue else []
-        for depth in range(len(steps) + 1):
-            here = found.setdefault(SLASH.join(steps[:depth]), {})
-            for resource, amount in row.leaf.demand:
-                here[resource] = here.get(resource, 0.0) + tasks * amount
+        for path in lineage(row.leaf.queue):
+            add_amounts(found.setdefault(path, {}), dict(row.leaf.demand), tasks)
     return found
 
 
@@ -240,12 +293,10 @@ def _instance(
 ) -> Instance:
     """Return the instance of what is offered; ``below`` is what queues use where that is what is free."""
     resources, capacities = offer
-    eligible = None
-    if any(row.allowed is not None for row in rows):
-        eligible = np.ones((len(rows), len(nodes)), dtype=bool)
-        for n, row in enumerate(rows):
-            if row.allowed is not None:
-                eligible[n] = row.allowed
+    eligible = np.ones((len(rows), len(nodes)), dtype=bool)
+    for n, row in enumerate(rows):
+        if row.allowed is not None:
+            eligible[n] = row.allowed
     limits = [row.group.waiting + (sum(row.running.values()) if below is None else 0) for row in rows]
     keys = dict.fromkeys(key for node in nodes for key in node.attributes)
     attributes = {key: pd.Series([node.attributes.get(key) for node in nodes], dtype=object) for key in keys}

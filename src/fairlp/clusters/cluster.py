@@ -46,8 +46,7 @@ class Group:
 
     def add(self, other: Group) -> None:
         """Take in the tasks of another one."""
-        for node, count in other.running.items():
-            self.running[node] = self.running.get(node, 0) + count
+        add_amounts(self.running, other.running)
         self.wait(other.waiting, other.since)
 
     def wait(self, count: int, since: str | None) -> None:
@@ -99,6 +98,26 @@ class Cluster:
     def queue(self, path: str) -> dict[str, Any]:
         """Return what is known of a queue, to be added to."""
         return self.queues.setdefault(path, {})
+
+
+def add_amounts(total: dict[str, Any], more: Mapping[str, Any], times: int = 1) -> None:
+    """Add amounts, so many times, to what there is of each resource.
+
+    >>> total = {"cpu": 1}
+    >>> add_amounts(total, {"cpu": 2, "gpu": 1}, 3)
+    >>> total
+    {'cpu': 7, 'gpu': 3}
+    """
+    for resource, amount in more.items():
+        total[resource] = total.get(resource, 0) + times * amount
+
+
+def positive(weight: float, where: tuple[str, str], notes: Notes, what: str = "weight") -> float:
+    """Return a weight, `LEAST_WEIGHT` in place of one of 0 or below, which is noted."""
+    if weight > 0:
+        return weight
+    notes.add(*where, f"a {what} of {weight:g}", f"taken as {LEAST_WEIGHT:g}")
+    return LEAST_WEIGHT
 
 
 def name_in_path(name: str) -> str:

@@ -11,25 +11,56 @@ from ..models.files.whole_files import read_text
 from .assembly import Allowed
 from .cluster import Cluster, Leaf, Node, name_in_path
 from .kueue import Kueue
-from .notes import Odd, part
+from .notes import Notes, Odd, list_at, mapping_at, part, text_at
 from .placement import NAME, Nodes, taints_of
-from .pods import Pod, pod_of
+from .pods import Pod, namespace_of, pod_of
 from .quantities import amount, quantity, unit_of
-from .quotas import Quotas
 from .sources import END, is_json, members
 from .volcano import Volcano
+
+# ResourceQuotas of namespaces: what is requested there has a cap.
+
+_REQUESTS: Final = "requests."
+#: Resources whose quota may be named without ``requests.``.
+_PLAIN: Final = ("cpu", "memory", "ephemeral-storage", "pods")
+
+
+class Quotas:
+    """The caps of namespaces."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._caps: dict[str, dict[str, float]] = {}
+
+    def add(self, given: dict[str, Any], file: str) -> None:
+        """Take in a ResourceQuota; of several for one namespace the least holds."""
+        namespace = namespace_of(given)
+        where = file, f"ResourceQuota '{namespace}/{text_at(given, 'metadata', 'name')}'"
+        if part(given, "spec", "scopes", kind=list) or part(given, "spec", "scopeSelector"):
+            self._notes.add(*where, "it is of some pods only (scopes)", "left out")
+            return
+        caps = self._caps.setdefault(namespace, {})
+        for name, value in mapping_at(given, "spec", "hard").items():
+            resource = name.removeprefix(_REQUESTS)
+            if resource == "storage" or not (name.startswith(_REQUESTS) or name in _PLAIN):
+                if name != "count/pods":
+                    self._notes.add(*where, f"hard limit of {name!r}", "left out: it is none of what pods request")
+                    continue
+                resource = "pods"
+            caps[resource] = min(caps.get(resource, float("inf")), amount(resource, quantity(value)))
+
+    def fill(self, cluster: Cluster, above: str) -> None:
+        """Put the caps on the queues of namespaces, which lie below ``above``."""
+        for namespace, caps in self._caps.items():
+            if above:
+                what = "its quota also binds pods that are in queues"
+                self._notes.add("", f"namespace {namespace!r}", what, "it holds for those in no queue only")
+            cluster.queue(above + name_in_path(namespace))["cap"] = caps
+
 
 #: The queue above the namespaces of pods that are in none, where there are queues of Kueue or Volcano.
 WITHOUT: Final = "(no queue)"
 _UNITS: Final = {resource: unit_of(resource) for resource in ("cpu", "memory", "ephemeral-storage")}
-
-
-def read(files: list[Path]) -> tuple[Cluster, Allowed]:
-    """Return the cluster of files that ``kubectl`` wrote."""
-    reader = _Reader()
-    for file in files:
-        reader.read(file)
-    return reader.finish()
 
 
 def objects(file: Path) -> Iterator[dict[str, Any]]:
@@ -52,7 +83,7 @@ def objects(file: Path) -> Iterator[dict[str, Any]]:
             rest[key] = value
 
 
-class _Reader:
+class Reader:
     """Gathers objects, and then puts pods where queues and nodes are known."""
 
     def __init__(self) -> None:
@@ -78,11 +109,11 @@ class _Reader:
             where = "an entry of items"
             try:
                 kind, version = (
-                    part(given, "kind", kind=str, default=""),
-                    part(given, "apiVersion", kind=str, default=""),
+                    text_at(given, "kind"),
+                    text_at(given, "apiVersion"),
                 )
                 group = version.rpartition("/")[0]
-                where = f"{kind} {part(given, 'metadata', 'name', kind=str, default='')!r}"
+                where = f"{kind} {text_at(given, 'metadata', 'name')!r}"
                 take = self._kinds.get((group, kind))
                 if take is None:
                     self.cluster.notes.add(
@@ -94,19 +125,19 @@ class _Reader:
                 self.cluster.notes.add(file, where, str(error), "left out")
 
     def _node(self, given: dict[str, Any], file: str) -> None:
-        name = part(given, "metadata", "name", kind=str, default="")
+        name = text_at(given, "metadata", "name")
         if not name:
             raise Odd("it has no name")
-        taints = taints_of(part(given, "spec", default={}))
+        taints = taints_of(mapping_at(given, "spec"))
         closed = "cordoned" if part(given, "spec", "unschedulable", kind=bool) else ""
-        for condition in part(given, "status", "conditions", kind=list, default=[]):
+        for condition in list_at(given, "status", "conditions"):
             if part(condition, "type", kind=str) == "Ready" and part(condition, "status", kind=str) != "True":
                 closed = closed or "not ready"
-        offered = part(given, "status", "allocatable", default=part(given, "status", "capacity", default={}))
+        offered = part(given, "status", "allocatable", default=mapping_at(given, "status", "capacity"))
         amounts = {resource: amount(resource, quantity(value)) for resource, value in offered.items()}
         if not amounts:
             raise Odd("it has no status.allocatable")
-        labels = part(given, "metadata", "labels", default={})
+        labels = mapping_at(given, "metadata", "labels")
         if name not in self.cluster.nodes:
             self.taints[name] = taints
         attributes = {key: value if isinstance(value, str) else str(value) for key, value in labels.items()}

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from .cluster import LEAST_WEIGHT, Cluster, name_in_path
-from .notes import Notes, Odd, part
+from .cluster import Cluster, name_in_path, positive
+from .notes import Notes, Odd, list_at, mapping_at, part, text_at
 from .pods import Pod, asked, namespace_of, owner_of
 from .quantities import amount, quantity
 
@@ -68,29 +68,26 @@ class Kueue:
             self._notes.add(file, f"ResourceFlavor {self._name(given)!r}", what, "quotas of all flavors are added up")
 
     def _name(self, given: dict[str, Any]) -> str:
-        return str(part(given, "metadata", "name", kind=str, default=""))
+        return text_at(given, "metadata", "name")
 
     def _quota(self, given: dict[str, Any], file: str, parents: tuple[str, str]) -> _Quota:
         where = file, f"{given['kind']} {self._name(given)!r}"
-        spec = part(given, "spec", default={})
+        spec = mapping_at(given, "spec")
         for key, value in spec.items():
             if key not in _READ and value not in ({}, [], None, "None", ""):
                 self._notes.add(*where, f"spec.{key}", "left out")
         parent = next((name for key in parents if (name := part(spec, key, kind=str))), "")
         weight = float(quantity(part(spec, "fairSharing", "weight", kind=(str, int, float), default="1")))
-        if weight == 0:
-            self._notes.add(*where, "a weight of 0", f"taken as {LEAST_WEIGHT:g}")
-            weight = LEAST_WEIGHT
         nominal: Amounts = {}
         borrowing: dict[str, Fraction | None] = {}
-        for group in part(spec, "resourceGroups", kind=list, default=[]):
-            for flavor in part(group, "flavors", kind=list, default=[]):
-                for entry in part(flavor, "resources", kind=list, default=[]):
+        for group in list_at(spec, "resourceGroups"):
+            for flavor in list_at(group, "flavors"):
+                for entry in list_at(flavor, "resources"):
                     self._add(entry, nominal, borrowing, where)
-        return _Quota(parent, weight, nominal, borrowing, where)
+        return _Quota(parent, positive(weight, where, self._notes), nominal, borrowing, where)
 
     def _add(self, entry: Any, nominal: Amounts, borrowing: dict[str, Fraction | None], where: tuple[str, str]) -> None:
-        resource = part(entry, "name", kind=str, default="")
+        resource = text_at(entry, "name")
         if resource in nominal:
             self._notes.add(*where, f"several flavors of {resource!r}", "their quotas are added up")
         own = quantity(part(entry, "nominalQuota", kind=(str, int, float), default="0"))
@@ -104,19 +101,19 @@ class Kueue:
     def _workload(self, given: dict[str, Any], file: str) -> None:
         namespace, (kind, owner) = namespace_of(given), owner_of(given)
         where = file, f"Workload '{namespace}/{self._name(given)}'"
-        queue = part(given, "spec", "queueName", kind=str, default="")
+        queue = text_at(given, "spec", "queueName")
         self._of_owner[namespace, f"{kind}/{owner}"] = queue
         done = any(
             part(entry, "type", kind=str) == "Finished" and part(entry, "status", kind=str) == "True"
-            for entry in part(given, "status", "conditions", kind=list, default=[])
+            for entry in list_at(given, "status", "conditions")
         )
         if done or kind == "Pod" or part(given, "status", "admission"):
             return  # its pods are there, or it has no need of any
         if part(given, "spec", "active", kind=bool, default=True) is False:
             self._notes.add(*where, "it is not active", "left out of what waits")
             return
-        for one in part(given, "spec", "podSets", kind=list, default=[]):
-            demand, place = asked(part(one, "template", "spec", default={}), False, where, self._notes)
+        for one in list_at(given, "spec", "podSets"):
+            demand, place = asked(mapping_at(one, "template", "spec"), False, where, self._notes)
             since = part(given, "metadata", "creationTimestamp", kind=str)
             labels = {_QUEUE_NAMES[0]: queue}
             count = part(one, "count", kind=int, default=1)

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..models.files.whole_files import read_text
 from .assembly import Allowed
-from .cluster import LEAST_WEIGHT, Cluster, Leaf, Node, name_in_path
-from .notes import Odd, part, shown
+from .cluster import Cluster, Leaf, Node, add_amounts, name_in_path, positive
+from .notes import Odd, list_at, mapping_at, part, shown, text_at
 from .sources import END, members
 
 _UNITS: Final = {"cpus": "1/1000 core", "mem": "MiB", "disk": "MiB", "gpus": "", "ports": ""}
@@ -25,14 +25,6 @@ _NUMBER = (int, float)
 _THOUSAND: Final = 1000
 #: Of a framework: what has tasks that hold nothing any more, or that nobody can reach.
 _GONE: Final = ("completed_tasks", "unreachable_tasks")
-
-
-def read(files: list[Path]) -> tuple[Cluster, Allowed]:
-    """Return the cluster of files that a Mesos master wrote."""
-    reader = _Reader()
-    for file in files:
-        reader.read(file)
-    return reader.finish()
 
 
 def amounts_of(given: Mapping[str, Any]) -> dict[str, float]:
@@ -61,7 +53,7 @@ def path_of(role: str) -> str:
     return "/".join(name_in_path(step) for step in role.split("/"))
 
 
-class _Reader:
+class Reader:
     """Gathers agents, frameworks and roles, and then puts tasks where agents are known."""
 
     def __init__(self) -> None:
@@ -81,23 +73,23 @@ class _Reader:
                 continue
             for entry in value if isinstance(value, list) else [value]:
                 try:
-                    take(part(entry, default={}), path.name)
+                    take(mapping_at(entry), path.name)
                 except Odd as error:
                     named = entry if isinstance(entry, dict) else {}
                     where = f"{key or 'weights'}: {named.get('name', named.get('id', named.get('role', '?')))!r}"
                     self.cluster.notes.add(path.name, where, str(error), "left out")
 
     def _agent(self, given: dict[str, Any], file: str) -> None:
-        name = part(given, "id", kind=str, default="")
+        name = text_at(given, "id")
         if not name:
             raise Odd("it has no id")
         if name in self.agents:
             self.cluster.notes.add(file, f"agent {name!r}", "there is an earlier agent of this id", "left out")
             return
         for key in ("resources", "used_resources"):  # what is wrong with an agent is told before it is taken
-            amounts_of(part(given, key, default={}))
+            amounts_of(mapping_at(given, key))
         part(given, "active", kind=bool), part(given, "attributes")
-        for role in part(given, "reserved_resources", default={}):
+        for role in mapping_at(given, "reserved_resources"):
             what = f"what is reserved for role {role!r}"
             self.cluster.notes.add(file, f"agent {name!r}", what, "open to all: it is not told who may use it")
         self.agents[name] = given, file
@@ -106,31 +98,29 @@ class _Reader:
         self.frameworks.append((given, file))
 
     def _role(self, given: dict[str, Any], file: str) -> None:
-        name = part(given, "name", kind=str, default="")
+        name = text_at(given, "name")
         self._weight({"role": name, "weight": given.get("weight")}, file)
-        quota = part(given, "quota", default={})
+        quota = mapping_at(given, "quota")
         if quota:
             row = self.cluster.queue(path_of(name))
-            row["guarantee"] = amounts_of(part(quota, "guarantee", default={}))
-            row["cap"] = amounts_of(part(quota, "limit", default={}))
+            row["guarantee"] = amounts_of(mapping_at(quota, "guarantee"))
+            row["cap"] = amounts_of(mapping_at(quota, "limit"))
 
     def _quota(self, given: dict[str, Any], file: str) -> None:
-        role = part(given, "role", kind=str, default="")
+        role = text_at(given, "role")
         amounts = {
-            part(one, "name", kind=str, default=""): part(one, "scalar", "value", kind=_NUMBER, default=0)
-            for one in part(given, "guarantee", kind=list, default=[])
+            text_at(one, "name"): part(one, "scalar", "value", kind=_NUMBER, default=0)
+            for one in list_at(given, "guarantee")
         }
         self.cluster.queue(path_of(role))["guarantee"] = amounts_of(amounts)
         what = "a guarantee without a limit (before Mesos 1.9 it is both)"
         self.cluster.notes.add(file, f"quota of {role!r}", what, "taken as a guarantee only")
 
     def _weight(self, given: dict[str, Any], file: str) -> None:
-        role, weight = part(given, "role", kind=str, default=""), part(given, "weight", kind=_NUMBER, default=1)
+        role, weight = text_at(given, "role"), part(given, "weight", kind=_NUMBER, default=1)
         if not role:
             raise Odd("it names no role")
-        if weight <= 0:
-            self.cluster.notes.add(file, f"role {role!r}", f"a weight of {weight:g}", f"taken as {LEAST_WEIGHT:g}")
-            weight = LEAST_WEIGHT
+        weight = positive(weight, (file, f"role {role!r}"), self.cluster.notes)
         self.cluster.queue(path_of(role))["weight"] = float(weight)
 
     def finish(self) -> tuple[Cluster, Allowed]:
@@ -144,9 +134,9 @@ class _Reader:
             closed = "" if part(given, "active", kind=bool, default=True) else "not active"
             attributes = {
                 key: value if isinstance(value, (str, int, float)) else shown(value)
-                for key, value in part(given, "attributes", default={}).items()
+                for key, value in mapping_at(given, "attributes").items()
             }
-            amounts = amounts_of(part(given, "resources", default={}))
+            amounts = amounts_of(mapping_at(given, "resources"))
             cluster.add(Node(names[agent], amounts, attributes, closed, file))
         if self.frameworks:
             what = "the master does not know what frameworks wait for"
@@ -166,7 +156,7 @@ class _Reader:
         """Yield the tasks and executors of a framework that hold something."""
         for key, kind in (("tasks", "task"), ("executors", "executor")):
             try:
-                for one in part(given, key, kind=list, default=[]):
+                for one in list_at(given, key):
                     yield kind, one
             except Odd as error:
                 self.cluster.notes.add(file, f"framework {given.get('name')!r}", str(error), "left out")
@@ -188,8 +178,8 @@ class _Reader:
         named = one if isinstance(one, dict) else {}
         where = file, f"{kind} {named.get('id', named.get('executor_id', '?'))!r}"
         try:
-            identity = part(one, "id" if kind == "task" else "executor_id", kind=str, default="")
-            agent = part(one, "slave_id", kind=str, default="")
+            identity = text_at(one, "id" if kind == "task" else "executor_id")
+            agent = text_at(one, "slave_id")
             key = f"{kind} of {given.get('id', framework)}", f"{identity} {agent if kind == 'executor' else ''}"
             if key in seen:
                 self.cluster.notes.add(*where, f"there is an earlier {kind} of this id", "left out")
@@ -199,11 +189,11 @@ class _Reader:
             if state not in _HOLDS:
                 self.cluster.notes.add(*where, f"it has finished ({state})", "left out: it holds nothing")
                 return
-            roles = part(given, "roles", kind=list, default=[])
+            roles = list_at(given, "roles")
             role = part(one, "role", kind=str) or part(given, "role", kind=str) or (str(roles[0]) if roles else "*")
             if len(roles) > 1 and not part(one, "role", kind=str):
                 self.cluster.notes.add(*where, f"its framework has {len(roles)} roles", f"taken as one of {role!r}")
-            amounts = amounts_of(part(one, "resources", default={}))
+            amounts = amounts_of(mapping_at(one, "resources"))
         except Odd as error:
             self.cluster.notes.add(*where, str(error), "left out")
             return
@@ -221,9 +211,7 @@ class _Reader:
         used: dict[str, dict[str, float]] = {}
         for leaf, group in self.cluster.groups.items():
             for node, count in group.running.items():
-                here = used.setdefault(node, {})
-                for resource, amount in leaf.demand:
-                    here[resource] = here.get(resource, 0.0) + count * amount
+                add_amounts(used.setdefault(node, {}), dict(leaf.demand), count)
         for agent, (given, file) in self.agents.items():
             if not part(given, "used_resources"):
                 continue

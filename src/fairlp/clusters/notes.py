@@ -63,6 +63,23 @@ def part(value: Any, *path: str, kind: type | tuple[type, ...] = dict, default: 
     return value
 
 
+def text_at(value: Any, *path: str) -> str:
+    """Return the text at a path, empty where there is none; see `part`."""
+    return str(part(value, *path, kind=str, default=""))
+
+
+def list_at(value: Any, *path: str) -> list[Any]:
+    """Return the list at a path, empty where there is none; see `part`."""
+    found: list[Any] = part(value, *path, kind=list, default=[])
+    return found
+
+
+def mapping_at(value: Any, *path: str) -> dict[str, Any]:
+    """Return the mapping at a path, empty where there is none; see `part`."""
+    found: dict[str, Any] = part(value, *path, default={})
+    return found
+
+
 _WORDS: Final = {dict: "a mapping", list: "a list", str: "text", int: "a whole number", float: "a number"}
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from .notes import Notes, Odd, part, shown
+from .notes import Notes, Odd, list_at, mapping_at, part, shown, text_at
 
 #: A node's own name, which fields of an affinity select by.
 NAME: Final = "\0name"
@@ -53,14 +53,12 @@ def place_of(spec: Mapping[str, Any], pinned: bool, where: tuple[str, str], note
         File and pod.
     notes : Notes
     """
-    selector = part(spec, "nodeSelector", default={})
+    selector = mapping_at(spec, "nodeSelector")
     simple = tuple(Requirement(key, "In", (str(value),)) for key, value in sorted(selector.items()))
     required = part(spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     terms = None
     if required is not None:
-        found = [
-            _term(entry, pinned, where, notes) for entry in part(required, "nodeSelectorTerms", kind=list, default=[])
-        ]
+        found = [_term(entry, pinned, where, notes) for entry in list_at(required, "nodeSelectorTerms")]
         terms = None if () in found else tuple(term for term in found if term is not None)
     if part(spec, "affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution", kind=list):
         notes.add(*where, "affinity.nodeAffinity.preferred…", "left out: a wish, and no rule")
@@ -74,15 +72,15 @@ def _term(entry: Any, pinned: bool, where: tuple[str, str], notes: Notes) -> tup
     """Return the lines of a term; None where it has none, which selects no node."""
     found, empty = [], True
     for kind in ("matchExpressions", "matchFields"):
-        for line in part(entry, kind, kind=list, default=[]):
+        for line in list_at(entry, kind):
             empty = False
-            key, operator = part(line, "key", kind=str, default=""), part(line, "operator", kind=str, default="")
+            key, operator = text_at(line, "key"), text_at(line, "operator")
             if kind == "matchFields":
                 if pinned:
                     notes.add(*where, "a DaemonSet's pod is bound to its node by name", "left out: all are one user")
                     continue
                 key = NAME if key == "metadata.name" else f"\0{key}"
-            values = tuple(map(str, part(line, "values", kind=list, default=[])))
+            values = tuple(map(str, list_at(line, "values")))
             if operator not in _OPERATORS or (operator in ("Gt", "Lt") and not _whole(values)):
                 notes.add(*where, f"operator {shown(operator)} of {values!r} in node affinity", "this line is left out")
                 continue
@@ -97,12 +95,12 @@ def _whole(values: Sequence[str]) -> bool:
 def _tolerations(spec: Mapping[str, Any]) -> tuple[Toleration, ...]:
     found = {
         Toleration(
-            part(line, "key", kind=str, default=""),
+            text_at(line, "key"),
             part(line, "operator", kind=str, default="Equal"),
-            part(line, "value", kind=str, default=""),
-            part(line, "effect", kind=str, default=""),
+            text_at(line, "value"),
+            text_at(line, "effect"),
         )
-        for line in part(spec, "tolerations", kind=list, default=[])
+        for line in list_at(spec, "tolerations")
     }
     return tuple(sorted(found))
 
@@ -110,13 +108,13 @@ def _tolerations(spec: Mapping[str, Any]) -> tuple[Toleration, ...]:
 def taints_of(spec: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
     """Return key, value and effect of the taints of a node that keep pods away (``PreferNoSchedule`` does not)."""
     found = []
-    for taint in part(spec, "taints", kind=list, default=[]):
-        effect = part(taint, "effect", kind=str, default="")
+    for taint in list_at(spec, "taints"):
+        effect = text_at(taint, "effect")
         if effect in _BINDING:
             key = part(taint, "key", kind=str)
             if key is None:
                 raise Odd("a taint has no key")
-            found.append((key, part(taint, "value", kind=str, default=""), effect))
+            found.append((key, text_at(taint, "value"), effect))
     return tuple(sorted(found))
 
 
@@ -134,7 +132,7 @@ class Nodes:
         """Return where pods of a place may be: bool by node."""
         assert isinstance(place, Place)
         borne = np.array([all(_borne(taint, place.tolerations) for taint in kind) for kind in self._kinds], dtype=bool)
-        mask = np.array(borne[self._kind]) if len(self._kind) else np.ones(0, dtype=bool)
+        mask: np.ndarray = borne[self._kind]
         for line in place.selector:
             mask &= self._line(line)
         if place.terms is not None:

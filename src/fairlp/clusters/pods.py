@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from .notes import Notes, part
+from .cluster import add_amounts
+from .notes import Notes, list_at, mapping_at, part, text_at
 from .placement import Place, place_of
 from .quantities import amount, quantity
 
@@ -51,9 +52,9 @@ class Pod(NamedTuple):
 
 def pod_of(given: Mapping[str, Any], file: str, notes: Notes) -> Pod | None:
     """Return a pod, None where it has finished."""
-    name, namespace = part(given, "metadata", "name", kind=str, default=""), namespace_of(given)
+    name, namespace = text_at(given, "metadata", "name"), namespace_of(given)
     where = file, f"pod '{namespace}/{name}'"
-    phase = part(given, "status", "phase", kind=str, default="")
+    phase = text_at(given, "status", "phase")
     if phase in _FINISHED:
         notes.add(*where, f"it has finished ({phase})", "left out: it holds nothing")
         return None
@@ -66,8 +67,8 @@ def pod_of(given: Mapping[str, Any], file: str, notes: Notes) -> Pod | None:
         kind, owner = "CronJob", made[1]
     elif kind == "Node":
         kind, owner = "static", name.removesuffix(f"-{owner}")
-    node = part(given, "spec", "nodeName", kind=str, default="")
-    demand, place = asked(part(given, "spec", default={}), kind == "DaemonSet", where, notes)
+    node = text_at(given, "spec", "nodeName")
+    demand, place = asked(mapping_at(given, "spec"), kind == "DaemonSet", where, notes)
     return Pod(
         file,
         name,
@@ -77,9 +78,9 @@ def pod_of(given: Mapping[str, Any], file: str, notes: Notes) -> Pod | None:
         place,
         node,
         part(given, "metadata", "creationTimestamp", kind=str),
-        part(given, "metadata", "labels", default={}),
-        part(given, "metadata", "annotations", default={}),
-        part(given, "spec", "schedulerName", kind=str, default=""),
+        mapping_at(given, "metadata", "labels"),
+        mapping_at(given, "metadata", "annotations"),
+        text_at(given, "spec", "schedulerName"),
     )
 
 
@@ -103,39 +104,34 @@ def asked(
 def requests_of(spec: Mapping[str, Any]) -> dict[str, Fraction]:
     """Return what a pod requests: its containers and sidecars together, or the most while it starts, and overhead."""
     total: dict[str, Fraction] = {}
-    for container in part(spec, "containers", kind=list, default=[]):
-        _add(total, _container(container))
+    for container in list_at(spec, "containers"):
+        add_amounts(total, _container(container))
     beside: dict[str, Fraction] = {}
     most: dict[str, Fraction] = {}
-    for container in part(spec, "initContainers", kind=list, default=[]):
+    for container in list_at(spec, "initContainers"):
         own = _container(container)
         if part(container, "restartPolicy", kind=str) == "Always":  # a sidecar starts, and stays
-            _add(beside, own)
-            _add(total, own)
+            add_amounts(beside, own)
+            add_amounts(total, own)
             own = {}
         starting = dict(beside)
-        _add(starting, own)
+        add_amounts(starting, own)
         for resource, value in starting.items():
             most[resource] = max(most.get(resource, Fraction(0)), value)
     found = {key: max(total.get(key, Fraction(0)), most.get(key, Fraction(0))) for key in {**total, **most}}
-    found.update(_quantities(part(spec, "resources", "requests", default={})))  # of the pod as a whole
-    _add(found, _quantities(part(spec, "overhead", default={})))
+    found.update(_quantities(mapping_at(spec, "resources", "requests")))  # of the pod as a whole
+    add_amounts(found, _quantities(mapping_at(spec, "overhead")))
     return found
 
 
 def _container(container: Any) -> dict[str, Fraction]:
     """Return what a container requests; what it is only limited to is requested, too."""
-    limits = part(container, "resources", "limits", default={})
-    return _quantities({**limits, **part(container, "resources", "requests", default={})})
+    limits = mapping_at(container, "resources", "limits")
+    return _quantities({**limits, **mapping_at(container, "resources", "requests")})
 
 
 def _quantities(given: Mapping[str, Any]) -> dict[str, Fraction]:
     return {resource: quantity(value) for resource, value in given.items()}
-
-
-def _add(total: dict[str, Fraction], more: Mapping[str, Fraction]) -> None:
-    for resource, value in more.items():
-        total[resource] = total.get(resource, Fraction(0)) + value
 
 
 def namespace_of(given: Mapping[str, Any]) -> str:
@@ -145,9 +141,9 @@ def namespace_of(given: Mapping[str, Any]) -> str:
 
 def owner_of(given: Mapping[str, Any]) -> tuple[str, str]:
     """Return kind and name of what controls an object, itself where nothing does."""
-    owners = part(given, "metadata", "ownerReferences", kind=list, default=[])
+    owners = list_at(given, "metadata", "ownerReferences")
     for owner in sorted(owners, key=lambda one: part(one, "controller", kind=bool) is not True):
         kind, name = part(owner, "kind", kind=str), part(owner, "name", kind=str)
         if kind and name:
             return kind, name
-    return "Pod", str(part(given, "metadata", "name", kind=str, default=""))
+    return "Pod", text_at(given, "metadata", "name")

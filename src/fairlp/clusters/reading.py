@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..errors import FileFormatError, UnknownNameError, nearest
-from .assembly import Allowed, assemble
-from .cluster import Cluster
+from .assembly import assemble
 from .result import Snapshot
 from .sources import files_of, scheduler_of
 
@@ -69,7 +68,11 @@ def snapshot(
         scheduler = found[0]
     elif not found:  # nothing in them tells, and we are told
         kinds = dict.fromkeys(files, scheduler)
-    cluster, allowed = readers[scheduler]([file for file in files if kinds[file] == scheduler])
+    reader = readers[scheduler]()
+    for file, kind in kinds.items():
+        if kind == scheduler:
+            reader.read(file)
+    cluster, allowed = reader.finish()
     for file, kind in kinds.items():
         if kind != scheduler:
             what = f"it is of {kind}" if kind else "nothing in it tells what it is"
@@ -77,7 +80,8 @@ def snapshot(
     return assemble(cluster, allowed, str(path), capacity, by)
 
 
-def _readers() -> dict[str, Callable[[list[Path]], tuple[Cluster, Allowed]]]:
+def _readers() -> dict[str, Callable[[], Any]]:
+    """Return the reader of each scheduler: it reads file after file, and then has a cluster and who may run where."""
     from . import kubernetes, mesos, slurm, yarn
 
-    return {"kubernetes": kubernetes.read, "slurm": slurm.read, "yarn": yarn.read, "mesos": mesos.read}
+    return {"kubernetes": kubernetes.Reader, "slurm": slurm.Reader, "yarn": yarn.Reader, "mesos": mesos.Reader}

@@ -35,7 +35,7 @@ class Snapshot:
     scheduler: str
 
     def __repr__(self) -> str:
-        running, waiting = float(self.observed.tasks_array.sum()), int(self.waiting["tasks"].sum())
+        running, waiting = self.observed.tasks_array.sum(), self.waiting["tasks"].sum()
         return (
             f"<Snapshot of {self.scheduler}: {len(self.instance.users)} users, {len(self.instance.servers)} servers, "
             f"{running:g} tasks run, {waiting} wait, {len(self.not_understood)} lines not understood>"

@@ -2,20 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from ..models.files.whole_files import read_text
 from .assembly import Allowed
 from .cluster import Cluster, Leaf, Node
-from .notes import Odd, part
+from .notes import Odd, list_at, mapping_at, part, shown, text_at
 from .slurm_accounts import Accounts
-from .slurm_features import Features, Place, wanted
 from .slurm_text import UNCOUNTED, array_tasks, gres, hosts, number, tres
 from .sources import END, is_json, members
+
+# Where a job of Slurm may run: its partitions, the features it asks of nodes, nodes it names or excludes.
+
+_TOKEN = re.compile(r"[&|()]|[^&|()\s]+")
+#: A disjunction of conjunctions of features.
+Wanted = frozenset[frozenset[str]]
+_MOST_TERMS = 1000
+
+
+class Place(NamedTuple):
+    """Partitions (none: any), what it wants of features (None: nothing), and nodes that it must not use."""
+
+    partitions: tuple[str, ...]
+    wanted: Wanted | None
+    excluded: tuple[str, ...] = ()
+
+
+class Features:
+    """Partitions and features of all nodes, by which places become masks."""
+
+    def __init__(self, nodes: Sequence[tuple[str, Collection[str], Collection[str]]]) -> None:
+        self._nodes = nodes
+
+    def allowed(self, place: Hashable) -> np.ndarray | None:
+        """Return where jobs of a place may be: bool by node."""
+        assert isinstance(place, Place)
+        found = np.ones(len(self._nodes), dtype=bool)
+        partitions, excluded = set(place.partitions), set(place.excluded)
+        for k, (name, own, features) in enumerate(self._nodes):
+            there = set(features)
+            found[k] = (
+                (not partitions or not own or not partitions.isdisjoint(own))
+                and (place.wanted is None or any(term <= there for term in place.wanted))
+                and name not in excluded
+            )
+        return found
+
+
+def wanted(text: str) -> Wanted | None:
+    """Return what a constraint wants; ``&`` binds more than ``|``; `Odd` for counts and ``[…]``.
+
+    >>> sorted(sorted(term) for term in wanted("a100&(nvme|ssd)"))
+    [['a100', 'nvme'], ['a100', 'ssd']]
+    """
+    if not text.strip():
+        return None
+    if any(letter in text for letter in "[]*,!"):
+        raise Odd(f"constraint {shown(text)} counts nodes or asks that all have the same")
+    tokens = [*_TOKEN.findall(text), ""]
+    found, at = _either(tokens, 0, text)
+    if tokens[at]:
+        raise Odd(f"constraint {shown(text)} is not understood at {shown(tokens[at])}")
+    return found
+
+
+def _either(tokens: list[str], at: int, text: str) -> tuple[Wanted, int]:
+    found, at = _both(tokens, at, text)
+    while tokens[at] == "|":
+        more, at = _both(tokens, at + 1, text)
+        found |= more
+    return found, at
+
+
+def _both(tokens: list[str], at: int, text: str) -> tuple[Wanted, int]:
+    found, at = _one(tokens, at, text)
+    while tokens[at] == "&":
+        more, at = _one(tokens, at + 1, text)
+        if len(found) * len(more) > _MOST_TERMS:
+            raise Odd(f"constraint {shown(text)} stands for more than {_MOST_TERMS} alternatives")
+        found = frozenset(one | other for one in found for other in more)
+    return found, at
+
+
+def _one(tokens: list[str], at: int, text: str) -> tuple[Wanted, int]:
+    if tokens[at] == "(":
+        found, at = _either(tokens, at + 1, text)
+        if tokens[at] != ")":
+            raise Odd(f"constraint {shown(text)}: a parenthesis is not closed")
+        return found, at + 1
+    if tokens[at] in ("", "&", "|", ")"):
+        raise Odd(f"constraint {shown(text)} is not understood at {shown(tokens[at] or 'its end')}")
+    return frozenset({frozenset({tokens[at]})}), at + 1
+
 
 _UNITS: Final = {"cpu": "cores", "memory": "MiB", "gpu": ""}
 _CLOSED: Final = frozenset(
@@ -40,15 +125,7 @@ class _Job(NamedTuple):
     where: tuple[str, str]
 
 
-def read(files: list[Path]) -> tuple[Cluster, Allowed]:
-    """Return the cluster of files that Slurm's tools wrote."""
-    reader = _Reader()
-    for file in files:
-        reader.read(file)
-    return reader.finish()
-
-
-class _Reader:
+class Reader:
     """Gathers nodes, jobs and accounts, and then puts jobs where accounts and nodes are known."""
 
     def __init__(self) -> None:
@@ -78,12 +155,12 @@ class _Reader:
                 named = entry if isinstance(entry, dict) else {}
                 where = f"{key}: {named.get('name', named.get('job_id', named.get('account', '?')))!r}"
                 try:
-                    take[key](part(entry, default={}), path.name)
+                    take[key](mapping_at(entry), path.name)
                 except Odd as error:
                     self.cluster.notes.add(path.name, where, str(error), "left out")
 
     def _node(self, given: dict[str, Any], file: str) -> None:
-        name = part(given, "name", kind=str, default="")
+        name = text_at(given, "name")
         if not name:
             raise Odd("it has no name")
         states = _words(given, "state") + _words(given, "state_flags")
@@ -94,7 +171,7 @@ class _Reader:
             raise Odd("it has no cpus and real_memory")
         memory -= number(given.get("specialized_memory")) or 0.0
         amounts = {"cpu": cpus, "memory": max(memory, 0.0)}
-        amounts |= {r: float(a) for r, a in gres(part(given, "gres", kind=str, default="")).items()}
+        amounts |= {r: float(a) for r, a in gres(text_at(given, "gres")).items()}
         features = _words(given, "active_features") or _words(given, "features")
         partitions = _words(given, "partitions")
         if any(state.upper() == "RESERVED" for state in states):
@@ -120,9 +197,7 @@ class _Reader:
             self.cluster.notes.add(*where, "it is suspended", "it counts as one that runs")
         if not runs and str(given.get("state_reason")) in ("JobHeldUser", "JobHeldAdmin", "Dependency", "BeginTime"):
             self.cluster.notes.add(*where, f"it may not start yet ({given['state_reason']})", "it counts as waiting")
-        texts = (
-            part(given, key, kind=str, default="") for key in (["tres_alloc_str"] if runs else []) + ["tres_req_str"]
-        )
+        texts = (text_at(given, key) for key in (["tres_alloc_str"] if runs else []) + ["tres_req_str"])
         total = tres(next(filter(None, texts), ""))
         count = int(total.get("node", 0) or number(given.get("node_count")) or 1)
         for resource in sorted(UNCOUNTED & set(total)):
@@ -133,11 +208,11 @@ class _Reader:
         if runs:
             parts = self._on_nodes(given, total, where)
         else:
-            waiting = count * array_tasks(part(given, "array_task_string", kind=str, default=""))
+            waiting = count * array_tasks(text_at(given, "array_task_string"))
             parts = [("", self._share(total, count, where))]
         self.jobs[name] = _Job(
-            part(given, "account", kind=str, default=""),
-            part(given, "user_name", kind=str, default="") or str(given.get("user_id", "")),
+            text_at(given, "account"),
+            text_at(given, "user_name") or str(given.get("user_id", "")),
             self._place(given, where),
             parts,
             waiting,
@@ -154,12 +229,12 @@ class _Reader:
     def _on_nodes(self, given: dict[str, Any], total: Amounts, where: tuple[str, str]) -> list[tuple[str, Amounts]]:
         """Return what a job has on each of its nodes: as it is told, if that adds up, and else in even parts."""
         told = dict(_allocation(given))
-        names = hosts(part(given, "nodes", kind=str, default="")) or list(told)
+        names = hosts(text_at(given, "nodes")) or list(told)
         if not names:
             raise Odd("it runs, but nothing tells on which nodes")
         even = self._share(total, len(names), where) if set(told) != set(names) else {}
         found = [(name, dict(told.get(name, even))) for name in names]
-        details = part(given, "gres_detail", kind=list, default=[])
+        details = list_at(given, "gres_detail")
         by_node = [gres(str(text)) for text in details] if len(details) == len(names) else []
         for resource, amount in total.items():
             sums = sum((own.get(resource, Fraction(0)) for _, own in found), Fraction(0))
@@ -174,10 +249,10 @@ class _Reader:
     def _place(self, given: dict[str, Any], where: tuple[str, str]) -> Place:
         features = None
         try:
-            features = wanted(part(given, "features", kind=str, default=""))
+            features = wanted(text_at(given, "features"))
         except Odd as error:
             self.cluster.notes.add(*where, str(error), "left out: any node of its partitions may take it")
-        excluded = hosts(part(given, "excluded_nodes", kind=str, default=""))
+        excluded = hosts(text_at(given, "excluded_nodes"))
         if part(given, "required_nodes", kind=str):
             self.cluster.notes.add(*where, "it names nodes that it needs (required_nodes)", "left out")
         return Place(tuple(_words(given, "partition")), features, tuple(excluded))
@@ -208,11 +283,11 @@ def _words(given: dict[str, Any], key: str) -> list[str]:
 
 def _allocation(given: dict[str, Any]) -> Iterator[tuple[str, Amounts]]:
     """Yield the nodes of a job with the CPUs and memory that it has there, of old and new versions of Slurm."""
-    resources = part(given, "job_resources", default={})
+    resources = mapping_at(given, "job_resources")
     nodes = resources.get("nodes")
     entries = nodes.get("allocation") if isinstance(nodes, dict) else resources.get("allocated_nodes")
     for entry in entries if isinstance(entries, list) else []:
-        entry = part(entry, default={})
+        entry = mapping_at(entry)
         name = part(entry, "name", kind=str) or part(entry, "nodename", kind=str)
         cpus = entry.get("cpus_used", entry.get("cpus"))
         memory = entry.get("memory_allocated", entry.get("memory"))

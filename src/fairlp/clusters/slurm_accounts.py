@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .cluster import LEAST_WEIGHT, Cluster, name_in_path
-from .notes import Notes, Odd, part
+from .cluster import Cluster, name_in_path, positive
+from .notes import Notes, Odd, list_at, part, text_at
 from .slurm_text import UNCOUNTED, number, tres
 
 _ROOT: Final = "root"
@@ -74,26 +74,26 @@ class Accounts:
 
     def read_association(self, given: Any, file: str) -> None:
         """Take in an association as ``sacctmgr --json`` prints it."""
-        account, user = part(given, "account", kind=str, default=""), part(given, "user", kind=str, default="")
+        account, user = text_at(given, "account"), text_at(given, "user")
         where = file, f"association of {user or account!r}"
 
         def cap() -> dict[str, Any]:
-            entries = part(given, "max", "tres", "total", kind=list, default=[])
+            entries = list_at(given, "max", "tres", "total")
             texts = []
             for entry in entries:
-                kind, name = part(entry, "type", kind=str, default=""), part(entry, "name", kind=str, default="")
+                kind, name = text_at(entry, "type"), text_at(entry, "name")
                 unit = "M" if kind == "mem" else ""
                 texts.append(f"{kind}{'/' + name if name else ''}={part(entry, 'count', kind=int, default=0)}{unit}")
             return tres(",".join(texts))
 
         share = number(given.get("shares_raw"))
-        parent = part(given, "parent_account", kind=str, default="")
+        parent = text_at(given, "parent_account")
         self._take(where, (account, user, parent), "1" if share is None else f"{share:.0f}", cap)
 
     def read_share(self, given: Any, file: str) -> None:
         """Take in an entry of ``sshare --json``."""
-        name, parent = part(given, "name", kind=str, default=""), part(given, "parent", kind=str, default="")
-        user = "USER" in part(given, "type", kind=list, default=[])
+        name, parent = text_at(given, "name"), text_at(given, "parent")
+        user = "USER" in list_at(given, "type")
         share = number(given.get("shares"))
         names = (parent, name, "") if user else (name, "", parent)
         self._take((file, f"share of {name!r}"), names, "1" if share is None else f"{share:.0f}", dict)
@@ -128,10 +128,7 @@ class Accounts:
         if not share.isdecimal() or len(share) > 18:
             self._notes.add(*where, f"share {share!r} is no whole number", "taken as 1")
             return 1.0
-        if int(share) == 0:
-            self._notes.add(*where, "a share of 0", f"taken as {LEAST_WEIGHT:g}")
-            return LEAST_WEIGHT
-        return float(share)
+        return positive(float(share), where, self._notes, "share")
 
     def path(self, account: str, user: str) -> str:
         """Return the path of a user's queue: the accounts from below the root down, and the user."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from .cluster import Cluster, name_in_path
-from .notes import Notes, Odd, part
+from .notes import Notes, Odd, mapping_at, part, text_at
 from .pods import Pod, namespace_of
 from .quantities import amount, quantity
 
@@ -42,22 +42,22 @@ class Volcano:
         return bool(self._queues)
 
     def _queue(self, given: dict[str, Any], file: str) -> None:
-        name = part(given, "metadata", "name", kind=str, default="")
+        name = text_at(given, "metadata", "name")
         where = file, f"Queue {name!r}"
-        spec = part(given, "spec", default={})
+        spec = mapping_at(given, "spec")
         for key, value in spec.items():
             if key not in _READ and value not in ({}, [], None, "", True):
                 self._notes.add(*where, f"spec.{key}", "left out")
         weight = float(part(spec, "weight", kind=int, default=1) or 1)
         if weight < 0:
             raise Odd(f"its weight is {weight:g}; expected a whole number > 0")
-        names, weights = self._hierarchy(part(given, "metadata", "annotations", default={}), where)
+        names, weights = self._hierarchy(mapping_at(given, "metadata", "annotations"), where)
         self._queues[name] = _Queue(
             names or (name,),
             weights or (weight,),
-            "" if names else part(spec, "parent", kind=str, default=""),
-            {r: amount(r, quantity(value)) for r, value in part(spec, "guarantee", "resource", default={}).items()},
-            {r: amount(r, quantity(value)) for r, value in part(spec, "capability", default={}).items()},
+            "" if names else text_at(spec, "parent"),
+            {r: amount(r, quantity(value)) for r, value in mapping_at(spec, "guarantee", "resource").items()},
+            {r: amount(r, quantity(value)) for r, value in mapping_at(spec, "capability").items()},
             where,
         )
 
@@ -65,11 +65,11 @@ class Volcano:
         self, annotations: Mapping[str, Any], where: tuple[str, str]
     ) -> tuple[tuple[str, ...], tuple[float, ...]]:
         """Return the names from below the root down, and the weight of each; nothing where none are given."""
-        path = part(annotations, _HIERARCHY, kind=str, default="")
+        path = text_at(annotations, _HIERARCHY)
         if not path:
             return (), ()
         names = path.strip("/").split("/")
-        texts = part(annotations, _WEIGHTS, kind=str, default="").strip("/").split("/")
+        texts = text_at(annotations, _WEIGHTS).strip("/").split("/")
         if texts[0] == _ROOT:  # instead of a weight, which would say nothing
             texts[0] = "1"
         try:
@@ -85,7 +85,7 @@ class Volcano:
         return tuple(names[start:]), tuple(weights[start:])
 
     def _group(self, given: dict[str, Any], file: str) -> None:
-        name = part(given, "metadata", "name", kind=str, default="")
+        name = text_at(given, "metadata", "name")
         self._groups[namespace_of(given), name] = part(given, "spec", "queue", kind=str, default="default")
 
     def annotations_of(self, pod: Pod) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ import pandas as pd
 from ...errors import InstanceError, nearest
 from ..notation.expressions import Index
 from ..notation.labels import aligned, floats
-from .queues import ROOT, cleaned
+from .queues import ROOT, cleaned, lineage
 
 #: Weight, guarantee and cap of a queue.
 Row = tuple[float, np.ndarray, np.ndarray]
@@ -50,7 +50,7 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
     if len(given) != len(users):
         raise InstanceError(f"{len(given)} queues for {len(users)} users; expected the path of each user's queue")
     paths = [cleaned(path) for path in given]
-    used = {path[:end] for path in paths for end in _ends(path)}
+    used = {above for path in paths for above in lineage(path)}
     idle = [path for path in rows if path not in used]
     for user, path in zip(users, paths, strict=True):
         if path not in rows and idle and not any(known.startswith(path + "/") for known in rows):
@@ -58,10 +58,6 @@ def stood_in(queue: Any, users: Index, rows: Mapping[str, Row]) -> list[str]:
             if meant.startswith("did you mean"):
                 raise InstanceError(f"user {user!r} stands in queue {path!r}, which is not in queues; {meant}")
     return paths
-
-
-def _ends(path: str) -> Iterable[int]:
-    return [k for k, letter in enumerate(path) if letter == "/"] + [len(path)]
 
 
 def _row(path: str, given: Any, resources: Index) -> Row:

@@ -183,6 +183,16 @@ def parent_of(path: str) -> str:
     return path.rpartition(SLASH)[0]
 
 
+def lineage(path: str) -> list[str]:
+    """Return a path and all that lead to it, the root first.
+
+    >>> lineage("org/team")
+    ['', 'org', 'org/team']
+    """
+    steps = path.split(SLASH) if path else []
+    return [SLASH.join(steps[:depth]) for depth in range(len(steps) + 1)]
+
+
 def cleaned(path: Any) -> str:
     """Return a path without a slash at either end; None is the root.
 
@@ -234,9 +244,7 @@ def _preorder(paths: Iterable[str]) -> list[str]:
     """Return the paths and all that lead to them, parents before their children, siblings in order of appearance."""
     children: dict[str, dict[str, None]] = {ROOT: {}}
     for path in paths:
-        names = path.split(SLASH) if path else []
-        for depth in range(1, len(names) + 1):
-            here = SLASH.join(names[:depth])
+        for here in lineage(path)[1:]:
             children.setdefault(here, {})
             children[parent_of(here)][here] = None
     found, stack = [], [ROOT]
