@@ -181,7 +181,7 @@ def test_the_gap_of_a_program_that_is_no_round_counts_too():
 
     program = max_min.drf(instance()).compile()
     rows = program.row_block("fairness").slice
-    floored = Floored(LyingBackend(off, lambda count: count == 1).session(program, Options()), np.r_[rows], True)
+    floored = Floored(LyingBackend(off, lambda count: count == 1).session(program, Options()), np.r_[rows], 0, True)
     for _ in range(2):
         floored.solve()
         assert 1e-9 < floored.gap <= 1e-7

@@ -290,3 +290,13 @@ def test_an_upper_bound_of_t_holds_for_levels_that_cancel():
     model.leximin(model.constraint("above", x - 100 >= t), t)
     answer = fairlp.leximin(model)
     assert answer.levels.to_dict() == pytest.approx({"a": 0.0, "b": 4.0}, abs=AGREEMENT)
+
+
+def test_a_small_level_that_rises_without_a_price_is_not_taken_for_one_that_is_stuck():
+    """SCIP gives no duals, so that programs decide who rises: gains are of any size, here 1e-6 beside 1e6."""
+    i = Index("i", ["small", "large", "stuck"])
+    model = Model("gains", indices=(i,))
+    x = model.variable("x", i, upper=[2e-6, 2e6, 1e-6])
+    model.constraint("sum", x.sum(i) <= 3e6)
+    answer = fairlp.leximin(model, x + 0, solver="scip")
+    np.testing.assert_allclose(answer.levels, [2e-6, 2e6, 1e-6], rtol=1e-5)

@@ -82,8 +82,8 @@ class Climb(Floored):
     """The rounds: ``stretch.has`` is what everybody has at the end, ``last`` a point of the program that gives it."""
 
     def __init__(self, session: Session, program: Program, rates: Rates, first: Stretch, has_duals: bool) -> None:
-        fairness, self.t = program.leximin()
-        super().__init__(session, np.arange(fairness.start, fairness.stop), has_duals)
+        fairness, t = program.leximin()
+        super().__init__(session, np.arange(fairness.start, fairness.stop), t, has_duals)
         self.users = np.arange(len(fairness)) if fairness.positions is None else fairness.positions
         self.rates, self.stretch = rates, first
         column = program.A[:, [self.t]].toarray()[self.rows, 0]
@@ -208,27 +208,9 @@ class Climb(Floored):
         return np.asarray(everyone & active)
 
     def _stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:
-        """Return the candidates that no program raises: each maximises the sum of those that are left."""
-        program, n, stuck = self.session.program, self.users, np.zeros(len(self.users), dtype=bool)
-        waiting = np.flatnonzero(candidates)
-        if not waiting.size:
-            return stuck
-        kept = self.stretch.asked(level)
-        self._hold(kept)
-        rows = program.A[self.rows].tocsr()
-        speed = self.unit * self.stretch.rate[n]
-        while waiting.size:
-            weight = np.zeros(len(n))
-            weight[waiting] = 1.0 / speed[waiting]
-            cost = rows.T @ weight
-            cost[self.t] = 0.0
-            self.session.change(costs=cost)
-            gain = (rows @ self._solved()[0] - self.floor)[waiting] / speed[waiting]
-            has = self.floor[waiting] / speed[waiting]
-            raised = gain > self.same * np.maximum(has, float(gain.max()))
-            if not raised.any():
-                break
-            waiting = waiting[~raised]
-        self.session.change(costs=program.c)
-        stuck[waiting] = True
+        """Return the candidates that cannot be raised above a level while nobody falls below it."""
+        stuck = np.zeros(len(self.users), dtype=bool)
+        if candidates.any():
+            self._hold(self.stretch.asked(level))
+            stuck[self.not_raised(np.flatnonzero(candidates), self.unit * self.stretch.rate[self.users])] = True
         return stuck

@@ -28,8 +28,9 @@ class Floored:
         Levels that differ by less than this part are one.
     """
 
-    def __init__(self, session: Session, rows: np.ndarray, has_duals: bool) -> None:
+    def __init__(self, session: Session, rows: np.ndarray, t: int, has_duals: bool) -> None:
         self.session, self.name, self.rows, self.has_duals = session, session.program.name, rows, has_duals
+        self.t = t  # the column that is maximised
         self.history: list[Any] = []
         self.gap, self.programs, self.seconds = 0.0, 0, 0.0
         self.proved = 0.0  # the gap of the last program
@@ -68,6 +69,29 @@ class Floored:
         assert solution is not None
         self.way = self.relaxed
         return solution
+
+    def not_raised(self, waiting: np.ndarray, speed: np.ndarray) -> np.ndarray:
+        """Return the positions of rows, of those ``waiting``, that no program raises above their floors.
+
+        Each program maximises the sum of what the rows that are left have, over ``speed``; those that gain leave.
+        """
+        program = self.session.program
+        rows = program.A[self.rows].tocsr()
+        held = rows.copy()
+        held.data[held.indices == self.t] = 0.0
+        while waiting.size:
+            weight = np.zeros(len(self.rows))
+            weight[waiting] = 1.0 / speed[waiting]
+            self.session.change(costs=held.T @ weight)
+            x = self.solve().require_point()
+            gain = rows @ x - self.session.program.row_lower[self.rows]
+            # a gain is told from rounding by what its own row is made of: others may be of any size
+            raised = (gain > self.same * (abs(rows) @ abs(x)))[waiting]
+            if not raised.any():
+                break
+            waiting = waiting[~raised]
+        self.session.change(costs=program.c)
+        return waiting
 
     def _attempt(self) -> tuple[Solution | None, SolverError | None]:
         """Solve what is loaded; return the certified answer, or what was wrong. A limit that is reached is raised."""

@@ -177,9 +177,9 @@ class Rounds(Floored):
         weights: np.ndarray,
         has_duals: bool,
     ) -> None:
-        super().__init__(session, rows, has_duals)
+        super().__init__(session, rows, t, has_duals)
         program = session.program
-        self.members, self.due, self.t = members, members.due, t
+        self.members, self.due = members, members.due
         self.cap = members.limit / members.due  # the level at which a member has all its tasks
         self.level = np.zeros(len(members.due))
         self.active = np.ones(len(members.due), dtype=bool)
@@ -302,27 +302,11 @@ class Rounds(Floored):
         Maximise the sum of the candidates' levels with t fixed: those that end above are improvable; repeat for the
         rest until none of them gains.
         """
-        program = self.session.program
         at = np.array([self.t])
         reached = level if self.has_duals else level * (1 - FIRST_ORDER)  # a solver's tolerance below
         self.session.change(columns=(at, np.array([reached]), np.array([reached])))
-        rows = program.A[self.rows].tocsr()
-        waiting = np.unique(self.members.of[candidates])
-        while waiting.size:
-            weight = np.zeros(len(self.rows))
-            weight[waiting] = 1.0 / self.full[waiting]
-            cost = rows.T @ weight
-            cost[self.t] = 0.0
-            self.session.change(costs=cost)
-            solution = self.solve()
-            assert solution.x is not None
-            gain = (rows @ solution.x - self.session.program.row_lower[self.rows]) / self.full
-            # a gain is told from rounding by what its own row is made of: others may be of any size
-            raised = (gain > self.same * (abs(rows) @ abs(solution.x)) / self.full)[waiting]
-            if not raised.any():
-                break
-            waiting = waiting[~raised]
-        self.session.change(costs=program.c, columns=(at, *self.bounds))
+        waiting = self.not_raised(np.unique(self.members.of[candidates]), self.full)
+        self.session.change(columns=(at, *self.bounds))
         return candidates & np.isin(self.members.of, waiting)
 
 
