@@ -138,7 +138,7 @@ def test_capacity_is_kept_and_work_is_conserved_at_every_event(seed, policy):
             break
     assert np.isfinite(run.finish[came]).all() and not run.rates.any()
     assert run.completed().sum() == pytest.approx(workload.total_tasks - run.tasks[run.refused].sum())
-    assert np.array([sample.used for sample in run.log.samples]).max() <= 1 + FEASIBILITY
+    assert np.array([sample.used for sample in run.samples]).max() <= 1 + FEASIBILITY
 
 
 @pytest.mark.parametrize("policy", ["drfh", "tsf", "c-drfh", "psdsf-rdm", "psdsf-tdm", *DISTRIBUTED])

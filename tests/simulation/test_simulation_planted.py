@@ -120,8 +120,8 @@ def test_weights_that_are_no_weights_are_refused(weight):
 def test_samples_are_at_multiples_of_their_interval():
     run = engine(workload(("a", 0.25, 1, 5, 1), ("a", 0.7, 1, 3.3, 1)), 4.0, every=1.5)
     run.run(6.0)
-    assert run.log.times == [0, 1.5, 3, 4.5, 6]
-    assert [int(sample.running[0]) for sample in run.log.samples] == [0, 2, 2, 1, 0]
+    assert run.times == [0, 1.5, 3, 4.5, 6]
+    assert [int(sample.running[0]) for sample in run.samples] == [0, 2, 2, 1, 0]
 
 
 def test_half_the_work_of_a_job_is_half_its_tasks():

@@ -7,7 +7,8 @@ moment is the requests that are open, with a limit on the tasks of each, and a w
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -32,22 +33,6 @@ def fluid_policies() -> tuple[str, ...]:
     """Return the policies for divisible tasks: the table's static mechanisms, one's own, and distributed PS-DSF."""
     solved = [name for name, row in TABLE.items() if (row.compared or name in OWN) and not row.whole_tasks]
     return (*solved, *DISTRIBUTED)
-
-
-class Allocator(Protocol):
-    """Who gets how much: of all requests of ``instance``, those that are open now."""
-
-    def allocate(self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the tasks of these requests (rising numbers) on each row of servers, within these limits."""
-
-    def next_change(self, now: float) -> float:
-        """Return when the allocation may change though the open requests stay what they are."""
-
-    def state(self) -> tuple[dict[str, np.ndarray], Any]:
-        """Return what it remembers, as arrays by name, and the state of its random numbers, if it has any."""
-
-    def restore(self, kept: Arrays, prefix: str) -> None:
-        """Go on from a state that was kept in a file."""
 
 
 class Solved:
@@ -102,13 +87,12 @@ class Solved:
 
     def state(self) -> tuple[dict[str, np.ndarray], Any]:
         """Return the allocations that may be used again, one after the other."""
-        limits = [limits for limits, _ in self.kept.values()]
-        tasks = [tasks for _, tasks in self.kept.values()]
+        kept = self.kept.values()
         arrays = {
-            "sizes": np.array([len(each) for each in limits], dtype=np.int64),
+            "sizes": np.array([len(limits) for limits, _ in kept], dtype=np.int64),
             "requests": np.frombuffer(b"".join(self.kept), dtype=np.int64),
-            "limits": np.concatenate([np.zeros(0), *limits]),
-            "tasks": np.concatenate([np.zeros((0, len(self.instance.servers))), *tasks]),
+            "limits": np.concatenate([np.zeros(0), *(limits for limits, _ in kept)]),
+            "tasks": np.concatenate([np.zeros((0, len(self.instance.servers))), *(tasks for _, tasks in kept)]),
             "solved": np.array(self.solved),
         }
         return arrays, None
@@ -121,9 +105,8 @@ class Solved:
         limits = kept.floats(f"{prefix}limits", size)
         tasks = kept.floats(f"{prefix}tasks", size, len(self.instance.servers))
         self.solved = kept.whole(f"{prefix}solved")
-        for start, end in zip([0, *ends], ends, strict=False):
-            part = slice(start, end)
-            self.kept[requests[part].tobytes()] = limits[part].copy(), tasks[part].copy()
+        for start, end in pairwise([0, *ends]):
+            self.kept[requests[start:end].tobytes()] = limits[start:end], tasks[start:end]
 
 
 class Distributed:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..errors import InstanceError, UnknownNameError, nearest
 from ..mechanisms.whole_tasks.placement import Servers
 from ..models.files.arrays import Arrays
+from ..models.instances.alone import quotients
 from ..models.instances.conditions import Columns, evaluate, is_missing
 from ..models.instances.instance import Instance
 from ..models.instances.whole_numbers import whole_table
@@ -41,14 +44,6 @@ class Sample:
     shares: np.ndarray
     waiting: np.ndarray
     running: np.ndarray
-
-
-@dataclass
-class Log:
-    """What is written down while a simulation runs."""
-
-    times: list[float] = field(default_factory=list)
-    samples: list[Sample] = field(default_factory=list)
 
 
 class Simulation(ABC):
@@ -89,20 +84,16 @@ class Simulation(ABC):
         if not every > 0:
             raise InstanceError(f"every={every!r}; expected the seconds between two samples, above 0")
         jobs = workload.jobs
-        demands = np.zeros((len(jobs), len(cluster.resources)))
-        for k, resource in enumerate(cluster.resources):
-            if resource in workload.resources:
-                demands[:, k] = jobs[resource]
+        demands = jobs[list(workload.resources)].reindex(columns=list(cluster.resources), fill_value=0.0).to_numpy()
         self.policy, self.every = policy, every
         self.kinds, kind = np.unique(demands, axis=0, return_inverse=True)  # jobs of one demand share its arrays
         self.kind = kind.reshape(-1)
-        self.part = np.divide(self.kinds, cluster.pool, out=np.zeros_like(self.kinds), where=cluster.pool > 0)
+        self.part = quotients(self.kinds, cluster.pool)
         self.table, self.capacities = whole_table(self.kinds, cluster.capacities)
         self.counts = cluster.counts
         self.vacant = Servers.empty(self.table, self.capacities, cluster.counts, slots=slots)
         self.eligible = _eligible(workload, cluster)
-        number = {user: u for u, user in enumerate(workload.users)}
-        self.user = np.array([number[user] for user in jobs["user"]])
+        self.user = pd.Index(workload.users).get_indexer(jobs["user"])
         self.arrival, self.duration = jobs["arrival"].to_numpy(), jobs["duration"].to_numpy()
         self.tasks = jobs["tasks"].to_numpy()
         self.weights = _weights(weights or {}, workload)
@@ -111,9 +102,18 @@ class Simulation(ABC):
         self.refused: list[int] = []
         self.next_job = 0
         self.now = 0.0
-        self.next_sample = 0.0
         self.decisions = 0
-        self.log = Log()
+        self.samples: list[Sample] = []
+
+    @property
+    def next_sample(self) -> float:
+        """When the next sample is taken."""
+        return len(self.samples) * self.every if self.samples else 0.0
+
+    @property
+    def times(self) -> list[float]:
+        """When the samples were taken."""
+        return [k * self.every if k else 0.0 for k in range(len(self.samples))]
 
     @abstractmethod
     def completed(self) -> np.ndarray:
@@ -140,7 +140,7 @@ class Simulation(ABC):
         users, resources = len(self.weights), self.kinds.shape[1]
         shapes = {"used": (resources,), "usage": (users, resources), **dict.fromkeys(_BY_USER, (users,))}
         samples = {
-            f"sample.{name}": np.array([getattr(sample, name) for sample in self.log.samples]).reshape(-1, *shape)
+            f"sample.{name}": np.array([getattr(sample, name) for sample in self.samples]).reshape(-1, *shape)
             for name, shape in shapes.items()
         }
         arrays = {
@@ -161,17 +161,13 @@ class Simulation(ABC):
         self.refused = kept.wholes("refused", None, below=max(self.next_job, 1)).tolist()
         self.decisions, self.now = kept.whole("decisions"), kept.number("now")
         used = kept.floats("sample.used", None, resources)
-        count = len(used)
-        usage = kept.floats("sample.usage", count, users, resources)
-        others = [kept.numbers(f"sample.{name}", count, users) for name in _BY_USER]
-        self.log.samples = [Sample(*parts) for parts in zip(used, usage, *others, strict=True)]
-        self.log.times = [k * self.every if k else 0.0 for k in range(count)]
-        self.next_sample = count * self.every if count else 0.0
+        usage = kept.floats("sample.usage", len(used), users, resources)
+        others = [kept.numbers(f"sample.{name}", len(used), users) for name in _BY_USER]
+        self.samples = [Sample(*parts) for parts in zip(used, usage, *others, strict=True)]
 
     def run(self, until: float, most_events: int | None = None) -> bool:
         """Go on until that time (or for that many events); return whether the end was reached."""
-        left = math.inf if most_events is None else most_events
-        while left > 0:
+        for _ in count() if most_events is None else range(most_events):
             coming = float(self.arrival[self.next_job]) if self.next_job < len(self.arrival) else math.inf
             following = min(self.next_change(), coming)
             end = following > until or following == math.inf
@@ -182,7 +178,6 @@ class Simulation(ABC):
             if end:
                 return True
             self.happen()
-            left -= 1
         return False
 
     def arrivals(self) -> Iterator[int]:
@@ -218,10 +213,8 @@ class Simulation(ABC):
         """Write down what goes on at every sample time before ``until`` (and at it): nothing changed since."""
         seen: Sample | None = None
         while self.next_sample < until or (closed and self.next_sample <= until):
-            seen = self.observe() if seen is None else seen
-            self.log.times.append(self.next_sample)
-            self.log.samples.append(seen)
-            self.next_sample = len(self.log.times) * self.every
+            seen = seen or self.observe()
+            self.samples.append(seen)
 
 
 def _weights(given: Mapping[Any, float], workload: Workload) -> np.ndarray:

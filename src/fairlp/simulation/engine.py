@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import InstanceError
 from ..mechanisms.whole_tasks.placement import SLOTS, Servers
 from ..models.files.arrays import Arrays
+from ..models.instances.alone import quotients
 from ..models.instances.instance import Instance
 from ..models.instances.whole_numbers import integers, whole
 from .base import Sample, Simulation
@@ -106,7 +107,7 @@ class Engine(Simulation):
         shares = np.array([max(held) / self.unit for held in self.held])
         arrived = slice(self.next_job)
         return Sample(
-            used=np.divide(used, self.pool, out=np.zeros(len(used)), where=self.pool > 0),
+            used=quotients(used, self.pool),
             usage=self.usage(self.open[arrived] - self.left[arrived], arrived),
             shares=shares,
             waiting=self.queued.copy(),
@@ -119,10 +120,9 @@ class Engine(Simulation):
         own = {
             "left": self.left,
             "blocked": np.array(sorted(self.blocked), dtype=np.int64),
-            "event.time": np.array([event[0] for event in self.events], dtype=float),
             **{
-                f"event.{name}": np.array([event[k] for event in self.events], dtype=np.int64)
-                for k, name in enumerate(("number", "server", "job"), 1)
+                f"event.{name}": np.array([event[k] for event in self.events], dtype=float if k == 0 else np.int64)
+                for k, name in enumerate(("time", "number", "server", "job"))
             },
             "sequence": np.array(self.sequence),
         }

@@ -17,7 +17,7 @@ import numpy as np
 from ..models.files.arrays import Arrays
 from ..models.instances.instance import Instance
 from ..tolerances import WORK_DONE
-from .allocators import DISTRIBUTED, Allocator, Distributed, Solved
+from .allocators import DISTRIBUTED, Distributed, Solved
 from .base import Sample, Simulation
 from .workload import Workload
 
@@ -70,7 +70,7 @@ class Fluid(Simulation):
         self.serving = np.zeros(0, dtype=np.int64)
         self.rates = np.zeros(0)
         self.ends = np.zeros(0)
-        self.allocator: Allocator | None = None
+        self.allocator: Solved | Distributed | None = None
         if (self.request >= 0).any():
             instance = self._instance(cluster, workload)
             kind = Distributed if policy in DISTRIBUTED else Solved

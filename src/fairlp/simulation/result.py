@@ -73,21 +73,13 @@ class SimulationResult:
         -------
         SimulationResult
         """
-        times = pd.Index(simulation.log.times, name="time")
+        times = pd.Index(simulation.times, name="time")
         people = pd.Index(workload.users, name="user")
-        columns = {
-            "used": pd.Index(resources, name="resource"),
-            "usage": pd.MultiIndex.from_product([people, resources], names=["user", "resource"]),
-            **dict.fromkeys(("shares", "waiting", "running"), people),
-        }
-        series = {
-            name: pd.DataFrame(
-                np.array([getattr(sample, name) for sample in simulation.log.samples]).reshape(len(times), -1),
-                index=times,
-                columns=labels,
-            )
-            for name, labels in columns.items()
-        }
+
+        def series(name: str, columns: pd.Index) -> pd.DataFrame:
+            values = np.array([getattr(sample, name) for sample in simulation.samples]).reshape(len(times), -1)
+            return pd.DataFrame(values, index=times, columns=columns)
+
         came = slice(simulation.next_job)
         jobs = workload.jobs[["user", "arrival", "tasks"]].iloc[came].copy()
         jobs["start"], jobs["finish"] = simulation.start[came], simulation.finish[came]
@@ -99,11 +91,11 @@ class SimulationResult:
         return cls(
             policy=simulation.policy,
             workload=workload,
-            utilization=series["used"],
-            usage=series["usage"],
-            shares=series["shares"],
-            queued=series["waiting"],
-            running=series["running"],
+            utilization=series("used", pd.Index(resources, name="resource")),
+            usage=series("usage", pd.MultiIndex.from_product([people, resources], names=["user", "resource"])),
+            shares=series("shares", people),
+            queued=series("waiting", people),
+            running=series("running", people),
             jobs=jobs,
             users=users,
             decisions=simulation.decisions,
@@ -134,12 +126,7 @@ class SimulationResult:
         """
         folder = home(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        written = []
-        for name in TABLES:
-            table = getattr(self, name)
-            text = csv_text(table.to_frame() if isinstance(table, pd.Series) else table)
-            written.append(write_text(folder / f"{name}.csv", text))
-        return written
+        return [write_text(folder / f"{name}.csv", csv_text(getattr(self, name))) for name in TABLES]
 
     def __repr__(self) -> str:
         used = ", ".join(f"{r} {u:.1%}" for r, u in self.mean_utilization().items())

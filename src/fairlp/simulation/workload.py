@@ -72,16 +72,16 @@ class Workload:
         if table.index.has_duplicates:
             raise InstanceError(f"job {table.index[table.index.duplicated()][0]!r} is there twice")
         for name in ("arrival", "tasks", "duration", *resources):
-            values = as_numbers(table[name])
-            bad = np.flatnonzero(~np.isfinite(values.to_numpy(dtype=float)) | (values.to_numpy(dtype=float) < 0))
+            values = as_numbers(table[name]).to_numpy(dtype=float)
+            bad = np.flatnonzero(~np.isfinite(values) | (values < 0))
             if bad.size:
                 job, value = table.index[bad[0]], str(table[name].iloc[bad[0]])[:80]
                 raise InstanceError(f"job {job!r} has {name} {value}; expected a number, not negative")
-            table[name] = values.astype(float)
-        whole = table["tasks"].to_numpy()
-        if (whole != np.floor(whole)).any():
-            job = table.index[int((whole != np.floor(whole)).argmax())]
-            raise InstanceError(f"job {job!r} has {table['tasks'][job]} tasks; expected a whole number")
+            table[name] = values
+        parts = table["tasks"] % 1 != 0
+        if parts.any():
+            k = int(parts.to_numpy().argmax())
+            raise InstanceError(f"job {table.index[k]!r} has {table['tasks'].iloc[k]} tasks; expected a whole number")
         nothing = ~(table[list(resources)].to_numpy() > 0).any(axis=1)
         if nothing.any():
             raise InstanceError(f"tasks of job {table.index[int(nothing.argmax())]!r} demand nothing")
