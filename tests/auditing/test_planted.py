@@ -9,7 +9,7 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.auditing import basics, blocking, fairness, one_task, reports, search
+from fairlp.auditing import basics, blocking, fairness, reports, search
 from fairlp.auditing.findings import Case, Finding
 
 INF = np.inf
@@ -203,7 +203,7 @@ def test_up_to_one_task_is_one_and_of_whole_tasks():
     def found(audit, *tasks, whole=True):
         return audit(case(instance, [[tasks[0]], [tasks[1]]], whole=whole)).holds
 
-    for audit in (one_task.up_to_one_own_task, one_task.up_to_one_task_of_the_other):
+    for audit in (basics.up_to_one_own_task, basics.up_to_one_task_of_the_other):
         assert found(audit, 5, 5) and found(audit, 5, 6) and found(audit, 5, 7) is False
         assert found(audit, 5, 5, whole=False) is None
 

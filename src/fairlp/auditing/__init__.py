@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,7 +15,7 @@ from ..mechanisms.table import TABLE
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
 from .findings import Case, Finding
-from .properties import DYNAMIC, PROPERTIES, Property, find, known, table
+from .properties import DYNAMIC, PROPERTIES, find, known, table
 from .tables import AuditTable
 
 if TYPE_CHECKING:
@@ -80,59 +81,49 @@ def audit(
     """
     require_instance(instance)
     asked = [properties] if isinstance(properties, str) else properties
-    names = asked = None if asked is None else [known(name) for name in asked]
+    names = None if asked is None else [known(name) for name in asked]
+    few = len(instance.users) <= MOST_RERUN_USERS
     rows: dict[str, Finding] = {}
-    last: Any = allocation
-    if isinstance(allocation, DynamicAllocation):
+    last, mechanism = allocation, None
+    if isinstance(allocation, DynamicAllocation):  # its order of arrival is part of its mechanism
         last = allocation.last
-        few = len(instance.users) <= MOST_RERUN_USERS
-        steps = [name for name in DYNAMIC if name in names] if names is not None else list(DYNAMIC)
-        rows |= _by_step(allocation, [n for n in steps if names or few or not DYNAMIC[n].reruns], tries, seed)
-        names = None if names is None else [name for name in names if name not in DYNAMIC]
-    mechanism = last.mechanism if isinstance(last, Allocation) and last.mechanism in TABLE else ""
-    if isinstance(allocation, DynamicAllocation):
-        mechanism = ""  # its order of arrival is part of it
-    given = TABLE[mechanism].whole_tasks if mechanism else False
+        for name, step in DYNAMIC.items():
+            if name in names if names is not None else few or not step.reruns:
+                rows[name] = step.audit(allocation, tries, seed)
+    elif isinstance(allocation, Allocation):
+        mechanism = TABLE.get(allocation.mechanism)
+    if options is None:
+        options = last.parameters if isinstance(last, Allocation) else {}
+    if whole_tasks is None:
+        whole_tasks = mechanism is not None and mechanism.whole_tasks
     case = Case(
         instance,
         tasks_of(instance, last),
-        mechanism,
-        division or (TABLE[mechanism].division if mechanism else "rdm"),
-        given if whole_tasks is None else whole_tasks,
-        dict(options if options is not None else last.parameters if isinstance(last, Allocation) else {}),
+        mechanism.name if mechanism else "",
+        division or (mechanism.division if mechanism else "rdm"),
+        whole_tasks,
+        dict(options),
         tries,
         seed,
     )
-    few = len(instance.users) <= MOST_RERUN_USERS
-    chosen = [find(name) for name in names] if names is not None else list(PROPERTIES.values())
-    for one in chosen:
+    for name in PROPERTIES if names is None else names:
+        if name in rows:
+            continue
+        one = find(name)
         if names is None and ((one.reruns and not few) or (one.tree and instance.queues is None)):
             continue
-        rows[one.name] = _judged(one, case)
-    order = list(rows) if asked is None else [name for name in asked if name in rows]
+        try:
+            rows[name] = one.audit(case)
+        except SolverError as error:
+            rows[name] = Finding.undefined(f"it could not be judged: {error}")
+    order = list(rows) if names is None else names
+    columns = [part.name for part in fields(Finding)]
     frame = AuditTable(
-        [
-            (rows[name].holds, rows[name].margin, rows[name].witness, rows[name].better, rows[name].misreport)
-            for name in order
-        ],
-        columns=["holds", "margin", "witness", "better", "misreport"],
+        [[getattr(rows[name], column) for column in columns] for name in order],
+        columns=columns,
         index=pd.Index(order, name="property"),
     )
-    frame["holds"] = frame["holds"].astype(object)
-    return frame
-
-
-def _judged(one: Property, case: Case) -> Finding:
-    """Return the finding; where a program that it needs has no answer, what it says instead of one."""
-    try:
-        return one.audit(case)
-    except SolverError as error:
-        return Finding.undefined(f"it could not be judged: {error}")
-
-
-def _by_step(allocation: DynamicAllocation, names: Sequence[str], tries: int, seed: int) -> dict[str, Finding]:
-    """Return the finding of each property of every step."""
-    return {name: DYNAMIC[name].audit(allocation, tries, seed) for name in names}
+    return frame.astype({"holds": object})
 
 
 __all__ = ["PROPERTIES", "Finding", "audit", "table"]

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..api import allocate
 from ..errors import FairlpError
 from ..tolerances import AUDIT
 from .findings import Finding, amount
-from .lying import FACTORS, in_words, nearby, none_found, own_use
+from .lying import FACTORS, changed, in_words, nearby, none_found, own_use
 
 if TYPE_CHECKING:
     from ..mechanisms.arrivals.result import DynamicAllocation
@@ -47,7 +48,7 @@ def worst_step(result: DynamicAllocation, tries: int, seed: int, *, name: str, f
     found = result.properties().reset_index()
     own = found[found["property"] == name]
     worst = own.iloc[int(own["margin"].to_numpy(dtype=float).argmin())]
-    holds = bool(np.all(own["holds"].astype(bool)))
+    holds = bool(own["holds"].all())
     witness = "at every step" if holds else f"step {worst['step']}: {worst['witness']}"
     return Finding(holds, float(worst["margin"]), witness)
 
@@ -64,7 +65,7 @@ def lies(result: DynamicAllocation, tries: int, seed: int) -> Finding:
     found = [_tried(result, user, user, demand) for user, demand in _demands(result, rng, users, tries)]
     for _ in range(tries - len(found)):
         found.sort(key=lambda one: -one.gain)
-        best = found[int(rng.integers(0, min(5, len(found))))]
+        best = found[rng.integers(0, min(5, len(found)))]
         found.append(_tried(result, best.user, best.user, nearby(best.demand, rng)))
     return _judged(result, found)
 
@@ -104,49 +105,36 @@ class _Lie:
 def _demands(
     result: DynamicAllocation, rng: np.random.Generator, users: list[int], most: int
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield lies about demands, half of ``most`` at most: one resource scaled, another user's demand, random ones."""
+    """Return lies about demands, half of ``most`` at most: one resource scaled, another user's demand, random ones."""
     true = result.instance.demands[result.schedule.order]
-    resources = true.shape[1]
-    rounds: list[Callable[[int], np.ndarray]] = [
-        lambda n, r=r, f=f: true[n] * np.where(np.arange(resources) == r, f, 1.0)  # type: ignore[misc]
-        for f in FACTORS
-        for r in range(resources)
-    ]
-    rounds += [lambda n, m=m: true[m] for m in range(len(true))]  # type: ignore[misc]
-    rounds += [lambda n: true.max(axis=0) * rng.uniform(0.05, 1.0, resources)] * 20
-    told = 0
-    for claim in rounds:
-        for user in users:
-            if told >= (most + 1) // 2:
-                return
-            told += 1
-            yield user, np.asarray(claim(user))
+    count = true.shape[1]
+    lies = chain(
+        ((n, changed(true[n], r, true[n, r] * f)) for f in FACTORS for r in range(count) for n in users),
+        ((n, other) for other in true for n in users),
+        ((n, true.max(axis=0) * rng.uniform(0.05, 1.0, count)) for _ in range(20) for n in users),
+    )
+    return islice(lies, (most + 1) // 2)
 
 
 def _tried(result: DynamicAllocation, user: int, place: int, demand: np.ndarray) -> _Lie:
     """Return what comes of a lie; user and place are positions in order of arrival."""
     instance = result.instance.select_users(result.schedule.order)
     true = instance.demands[user]
-    demands = instance.demands.copy()
-    demands[user] = demand
-    others = [n for n in range(len(demands)) if n != user]
-    order = np.array([*others[:place], user, *others[place:]])
+    order = np.insert(np.delete(np.arange(len(instance.users)), user), place, user)
     attributes = instance.user_attributes.drop(columns="arrival", errors="ignore")
-    told = instance.derived(demands=demands, user_attributes=attributes).select_users(order)
+    claimed = changed(instance.demands, user, demand)
+    told = instance.derived(demands=claimed, user_attributes=attributes).select_users(order)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             answer = cast("DynamicAllocation", allocate(told, result.mechanism, horizon=result.schedule.horizon))
     except FairlpError:
         return _Lie(-np.inf, 0, user, place, demand, told)
-    use = own_use(true, demand)
-    alone = float(instance.gamma()[user].sum())
     # from the step on at which it is there either way
-    lying = answer.tasks.to_numpy()[place:, place] * use
+    lying = answer.tasks.to_numpy()[place:, place] * own_use(true, demand)
     honest = result.tasks.to_numpy()[place:, user]
-    gain = (lying - honest) / alone
+    gain = (lying - honest) / instance.gamma()[user].sum()
     at = int(gain.argmax())
-    return _Lie(float(gain[at]), place + at + 1, user, place, demand, told)
+    return _Lie(gain[at], place + at + 1, user, place, demand, told)
 
 
 def _judged(result: DynamicAllocation, found: list[_Lie]) -> Finding:
@@ -161,7 +149,7 @@ def _judged(result: DynamicAllocation, found: list[_Lie]) -> Finding:
         ways.append(f"by coming at step {best.place + 1} instead of {best.user + 1}")
     if not np.array_equal(best.demand, true):
         ways.append(in_words(instance, best.demand))
-    more = amount(best.gain * float(instance.gamma()[best.user].sum()))
+    more = amount(best.gain * instance.gamma()[best.user].sum())
     witness = f"step {best.step}: {name} would run {more} more tasks of its own {' and '.join(ways)}"
     return Finding(False, -best.gain, witness, misreport=best.instance)
 

@@ -10,7 +10,7 @@ from ..formulations.audits import pareto
 from ..mechanisms.allocation import Allocation
 from ..mechanisms.per_server.market import Market
 from ..mechanisms.table import TABLE
-from ..models.instances.alone import tasks_alone
+from ..models.instances.alone import quotients, tasks_alone
 from ..models.instances.instance import Instance
 from ..models.instances.whole_numbers import beyond, exact_room, integers, usable, whole_table
 from ..models.notation.model import Model
@@ -26,40 +26,29 @@ def plain(instance: Instance) -> Instance:
 def feasible(case: Case) -> Finding:
     """No server is over capacity (or time), nobody over its limit or where it may not run. Margin: −(violation)."""
     instance, market = case.instance, Market.of(plain(case.instance), case.division)
-    worst, witness = 0.0, ""
+    found = [(0.0, "")]
     what = list(instance.resources) if case.division == "rdm" else ["time"]
     for i, who in enumerate(market.users):
-        used = case.tasks[who, i] @ market.demands[i] if who.size else np.zeros(len(market.capacity[i]))
         capacity = market.capacity[i]
-        over = (used - capacity) / np.where(capacity > 0, capacity, 1.0)
+        over = (case.tasks[who, i] @ market.demands[i] - capacity) / np.where(capacity > 0, capacity, 1.0)
         r = int(over.argmax())
-        if over[r] > worst:
-            worst = float(over[r])
-            witness = f"{instance.servers[i]!r} is over its {what[r]} by {amount(over[r])} of it"
-    limits = instance.task_limits
+        found.append((over[r], f"{instance.servers[i]!r} is over its {what[r]} by {amount(over[r])} of it"))
+    limits, totals = instance.task_limits, case.totals
     with np.errstate(invalid="ignore"):
-        beyond = np.where(np.isfinite(limits), (case.totals - limits) / np.where(limits > 0, limits, 1.0), 0.0)
+        beyond = np.where(np.isfinite(limits), (totals - limits) / np.where(limits > 0, limits, 1.0), 0.0)
     n = int(beyond.argmax())
-    if beyond[n] > worst:
-        worst, witness = (
-            float(beyond[n]),
-            f"{case.name(n)} runs {amount(case.totals[n])} tasks and has {amount(limits[n])}",
-        )
-    scale = np.where(case.alone > 0, case.alone, 1.0)[:, None]
+    found.append((beyond[n], f"{case.name(n)} runs {amount(totals[n])} tasks and has {amount(limits[n])}"))
     for wrong, says in (
         (market.gamma == 0, "may or can run nothing on"),
         (case.tasks < 0, "has fewer than no tasks on"),
     ):
-        off = np.where(wrong, abs(case.tasks) / scale, 0.0)
-        if off.max(initial=0.0) > worst:
-            n, i = divmod(int(off.argmax()), off.shape[1])
-            worst = float(off[n, i])
-            witness = (
-                f"{case.name(n)} {says} {instance.servers[i]!r}, and is given {amount(case.tasks[n, i])} tasks there"
-            )
-    beyond_region = _beyond_region(case)
-    if beyond_region > worst:
-        worst, witness = beyond_region, f"it is {amount(beyond_region)} beyond the region of {case.mechanism!r}"
+        off = np.where(wrong, abs(case.tasks) / case.scale[:, None], 0.0)
+        n, i = divmod(int(off.argmax()), off.shape[1])
+        there = f"is given {amount(case.tasks[n, i])} tasks there"
+        found.append((off[n, i], f"{case.name(n)} {says} {instance.servers[i]!r}, and {there}"))
+    outside = _beyond_region(case)
+    found.append((outside, f"it is {amount(outside)} beyond the region of {case.mechanism!r}"))
+    worst, witness = max(found, key=lambda one: one[0])
     return Finding.of_margin(-worst, witness, "everything fits")
 
 
@@ -92,7 +81,7 @@ def non_wasteful(case: Case) -> Finding:
     market = Market.of(plain(case.instance), case.division)
     limits = np.floor(market.limits) if case.whole else market.limits
     room = np.maximum(limits - case.totals, 0.0)
-    worst, witness = 0.0, ""
+    found = [(0.0, "")]
     for i, who in enumerate(market.users):
         if not who.size:
             continue
@@ -104,12 +93,11 @@ def non_wasteful(case: Case) -> Finding:
             gain = _whole_gain(case, i, who, gain)
         ratio = gain / case.alone[who]
         k = int(ratio.argmax())
-        if ratio[k] > worst:
-            worst = float(ratio[k])
-            server = case.instance.servers[i]
-            witness = (
-                f"{case.name(who[k])} could run {amount(gain[k])} more tasks on {server!r} with what is free there"
-            )
+        more, server = amount(gain[k]), case.instance.servers[i]
+        found.append(
+            (ratio[k], f"{case.name(who[k])} could run {more} more tasks on {server!r} with what is free there")
+        )
+    worst, witness = max(found, key=lambda one: one[0])
     return Finding.of_margin(-worst, witness, "nothing that is free is of use to anyone")
 
 
@@ -122,10 +110,10 @@ def _wasted_in_region(case: Case) -> Finding:
     model.constraint("kept", y >= model.parameter("has", (n, i), kept), where=case.instance.runnable())
     x = model.solve().require_optimal().require_point()
     gain = (np.asarray(model.evaluate("tasks", x)).reshape(case.tasks.shape).sum(axis=1) - case.totals).clip(min=0.0)
-    relative = np.divide(gain, case.alone, out=np.zeros(len(gain)), where=case.alone > 0)
+    relative = quotients(gain, case.alone)
     best = int(relative.argmax())
     witness = f"{case.name(best)} could run {amount(gain[best])} more tasks with what is free"
-    return Finding.of_margin(-float(relative[best]), witness, "nothing that is free is of use to anyone")
+    return Finding.of_margin(-relative[best], witness, "nothing that is free is of use to anyone")
 
 
 def _whole_gain(case: Case, i: int, who: np.ndarray, gain: np.ndarray) -> np.ndarray:
@@ -154,13 +142,14 @@ def pareto_optimal(case: Case) -> Finding:
     if found is None:
         return Finding.undefined(_BY_ROUNDING)
     gain = found.sum(axis=1) - totals
-    relative = np.divide(gain, case.alone, out=np.zeros(len(gain)), where=case.alone > 0)
+    relative = quotients(gain, case.alone)
     best = int(relative.argmax())
     others = int((relative > AUDIT).sum()) - 1
     more = f" ({others} other user{'s' if others > 1 else ''} more, too)" if others > 0 else ""
     witness = f"{case.name(best)} could run {amount(gain[best])} more tasks{more}, and nobody would run fewer"
-    worst = float(np.maximum(relative, 0.0).sum())
-    return Finding.of_margin(-worst, witness, "nobody can gain without another's loss", better=_better(case, found))
+    better = as_allocation(case.instance, found, "better")
+    worst = np.maximum(relative, 0.0).sum()
+    return Finding.of_margin(-worst, witness, "nobody can gain without another's loss", better=better)
 
 
 def _most_gained(instance: Instance, totals: np.ndarray, case: Case, held: np.ndarray | None) -> np.ndarray | None:
@@ -196,30 +185,78 @@ def envy_free(case: Case) -> Finding:
     U_n(m) is what n could run with φ[n]/φ[m] times what m has, server by server, on servers where n may run, and no
     more than it has tasks. Under time division m's time is what n would have. O(N²(K + R)).
     """
-    weights = _weights(case.instance)
-    if weights is None:
-        return Finding.undefined("weights are given per resource; envy compares users by one weight each")
-    if case.added_up:
-        return Finding.undefined(NOT_TOLD_APART)
-    if len(weights) < 2:
-        return Finding.vacuous("there is nobody to envy")
-    worth = worth_of_bundles(case, weights, case.tasks)
-    alone = np.where(case.alone > 0, case.alone, 1.0)
-    slack = (case.totals[:, None] - worth) / alone[:, None]
-    np.fill_diagonal(slack, np.inf)
-    n, m = np.unravel_index(int(slack.argmin()), slack.shape)
-    more = worth[n, m] - case.totals[n]
+    if reason := _incomparable(case):
+        return reason
+    slack, n, m, worth = most_envious(case)
+    weights = case.instance.weights
     what = (
         "bundle" if weights[n] == weights[m] else f"bundle times {amount(weights[n] / weights[m])}, its weight's part"
     )
-    witness = f"{case.name(int(n))} would run {amount(float(more))} more tasks with {case.name(int(m))}'s {what}"
-    return Finding.of_margin(float(slack[n, m]), witness, "nobody would rather have another's bundle")
+    witness = f"{case.name(n)} would run {amount(worth - case.totals[n])} more tasks with {case.name(m)}'s {what}"
+    return Finding.of_margin(slack, witness, "nobody would rather have another's bundle")
+
+
+def up_to_one_own_task(case: Case) -> Finding:
+    """With another's bundle nobody could run more than *one of its own* tasks more: U_n(A_m) ≤ x[n] + 1.
+
+    Margin: min over pairs of (x[n] + 1 − U_n(A_m))/Γ[n].
+    """
+    return _up_to_one(case, own=1, others=0)
+
+
+def up_to_one_task_of_the_other(case: Case) -> Finding:
+    """With another's bundle less *one of the other's* tasks nobody could run more: U_n(A_m − d_m) ≤ x[n].
+
+    Margin: min over pairs of (x[n] − U_n(A_m − d_m))/Γ[n].
+    """
+    return _up_to_one(case, own=0, others=1)
+
+
+def _up_to_one(case: Case, own: int, others: int) -> Finding:
+    if not case.whole:
+        return Finding.undefined("tasks may be divided here, and this is about whole ones")
+    if reason := _incomparable(case):
+        return reason
+    if others and case.tasks.shape[1] > 1:
+        return Finding.undefined("taking away one task of a bundle on several servers is not one bundle but many")
+    slack, n, m, worth = most_envious(case, own=own, others=others)
+    less = f" less one of {case.name(m)}'s tasks" if others else ""
+    witness = (
+        f"{case.name(n)} runs {amount(case.totals[n])} tasks and would run {amount(worth)} with "
+        f"{case.name(m)}'s bundle{less}"
+    )
+    return Finding.of_margin(slack, witness, "nobody envies another by more than one task")
+
+
+def _incomparable(case: Case) -> Finding | None:
+    """Return why bundles of users cannot be compared, None where they can."""
+    if case.instance.weights.ndim == 2:
+        return Finding.undefined("weights are given per resource; envy compares users by one weight each")
+    if case.added_up:
+        return Finding.undefined(NOT_TOLD_APART)
+    if len(case.tasks) < 2:
+        return Finding.vacuous("there is nobody to envy")
+    return None
+
+
+def most_envious(
+    case: Case, among: np.ndarray | None = None, *, own: int = 0, others: int = 0
+) -> tuple[float, int, int, float]:
+    """Return the least (x[n] + own − U_n(m))/Γ[n], its n and m, and its U_n(m).
+
+    ``among`` says which pairs are compared, by default all. Bundles are counted less ``others`` tasks of theirs.
+    """
+    worth = _worth_of_bundles(case, np.maximum(case.tasks - others, 0.0) if others else case.tasks)
+    slack = (case.totals[:, None] + own - worth) / case.scale[:, None]
+    slack = np.where(~np.eye(len(slack), dtype=bool) if among is None else among, slack, np.inf)
+    n, m = divmod(int(slack.argmin()), len(slack))
+    return slack[n, m], n, m, worth[n, m]
 
 
 def sharing_incentive(case: Case) -> Finding:
     """Everyone runs as much as with φ[n]/Σφ of every server. Margin: min_n of (x[n] − that)/Γ[n]."""
-    weights = _weights(case.instance)
-    if weights is None:
+    weights = case.instance.weights
+    if weights.ndim == 2:
         return Finding.undefined("weights are given per resource; an equal part is by one weight a user")
     part = weights / weights.sum()
     gamma, counts = case.instance.gamma(), case.instance.counts
@@ -229,13 +266,13 @@ def sharing_incentive(case: Case) -> Finding:
     able = case.alone > 0
     if not able.any():
         return Finding.vacuous("nobody could run anything")
-    slack = np.where(able, (case.totals - due) / np.where(able, case.alone, 1.0), np.inf)
+    slack = np.where(able, (case.totals - due) / case.scale, np.inf)
     worst = int(slack.argmin())
     witness = (
         f"{case.name(worst)} runs {amount(case.totals[worst])} tasks and would run {amount(due[worst])} with "
         f"{amount(part[worst])} of every server to itself"
     )
-    return Finding.of_margin(float(slack[worst]), witness, "everyone runs at least what its part of every server would")
+    return Finding.of_margin(slack[worst], witness, "everyone runs at least what its part of every server would")
 
 
 NOT_TOLD_APART = (
@@ -245,16 +282,12 @@ NOT_TOLD_APART = (
 _BY_ROUNDING = "whole tasks that would be a gain need more than there is by rounding only; scale the data"
 
 
-def _weights(instance: Instance) -> np.ndarray | None:
-    return instance.weights if instance.weights.ndim == 1 else None
-
-
-def worth_of_bundles(case: Case, weights: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+def _worth_of_bundles(case: Case, tasks: np.ndarray) -> np.ndarray:
     """Return how many of its tasks n could run with φ[n]/φ[m] times what ``tasks`` of m take, for all n, m; (N, N).
 
     Whole tasks are counted on each server by itself.
     """
-    here, held, factor = _exchanged(case, weights, tasks)
+    here, held, factor = _exchanged(case, tasks)
     if not case.whole:
         return np.asarray(np.minimum(here @ held.T * factor, case.instance.task_limits[:, None]))
     worth = np.zeros(factor.shape)
@@ -263,30 +296,22 @@ def worth_of_bundles(case: Case, weights: np.ndarray, tasks: np.ndarray) -> np.n
     return np.asarray(np.minimum(worth, np.floor(case.instance.task_limits)[:, None]))
 
 
-def _exchanged(case: Case, weights: np.ndarray, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _exchanged(case: Case, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return three factors: on server i, what m has is worth [n,i]·[m,i]·[n,m] tasks of n."""
-    instance, gamma = case.instance, case.instance.gamma()
+    instance, gamma, weights = case.instance, case.instance.gamma(), case.instance.user_weights
     ratio = weights[:, None] / weights[None, :]
     if case.division == "tdm":
-        time = np.divide(tasks, gamma, out=np.zeros_like(gamma), where=gamma > 0)
-        return gamma, time, ratio
-    exchange = np.full((len(weights), len(weights)), np.inf)  # tasks of n in one task's bundle of m
+        return gamma, quotients(tasks, gamma), ratio
+    exchange = np.full(ratio.shape, np.inf)  # tasks of n in one task's bundle of m
     for r in range(instance.demands.shape[1]):
         need = instance.demands[:, r]
         some = need > 0
         exchange[some] = np.minimum(exchange[some], need[None, :] / need[some, None])
-    where, scaled = (gamma > 0).astype(float), tasks
-    if instance.rates is not None:  # a task is lighter or heavier by server
-        usual = tasks_alone(instance.demands, instance.capacities * instance.counts[:, None])
-        scale = np.divide(usual, gamma, out=np.zeros_like(gamma), where=gamma > 0)
-        where = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-        scaled = tasks * scale
-    return where, scaled, exchange * ratio
-
-
-def _better(case: Case, tasks: np.ndarray) -> Allocation:
-    """Return tasks as an Allocation, to be looked at."""
-    return as_allocation(case.instance, tasks, "better")
+    if instance.rates is None:
+        return (gamma > 0).astype(float), tasks, exchange * ratio
+    # a task is lighter or heavier by server
+    scale = quotients(tasks_alone(instance.demands, instance.capacities * instance.counts[:, None]), gamma)
+    return quotients(np.ones(1), scale), tasks * scale, exchange * ratio
 
 
 def as_allocation(instance: Instance, tasks: np.ndarray, name: str, method: str = "audit") -> Allocation:

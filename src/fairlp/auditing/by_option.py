@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -52,8 +53,6 @@ def entries() -> dict[tuple[str, str], dict[str, Any]]:
     The first in words; options with which audits find it kept, under ``conditions``; options and instances on which it
     is broken.
     """
-    import json
-
     text = files(__package__).joinpath("by_option.json").read_text(encoding="utf-8")
     return {(entry["mechanism"], entry["property"]): entry for entry in json.loads(text)}
 

@@ -13,6 +13,7 @@ from ..mechanisms.complaints.check import check
 from ..mechanisms.mechanism import Division, run
 from ..mechanisms.per_server.fixed_point import fixed_point
 from ..mechanisms.table import find
+from ..models.instances.alone import quotients
 from ..models.instances.instance import Instance
 from ..models.trees.climbing import begin
 from ..models.trees.guarantees import floors
@@ -84,7 +85,7 @@ def common_dominant(instance: Instance) -> int | None:
     if instance.rates is not None:
         return None
     asks = (instance.gamma() > 0).any(axis=1) & (instance.task_limits > 0)
-    share = np.divide(instance.demands, instance.pool, out=np.zeros(instance.demands.shape), where=instance.demands > 0)
+    share = quotients(instance.demands, instance.pool)
     largest = share.max(axis=1) * (1 - QUOTIENT_ROUNDING)
     common = np.flatnonzero((share >= largest[:, None])[asks].all(axis=0))
     return int(common[0]) if asks.any() and common.size else None
@@ -143,15 +144,15 @@ def _max_min_of_resource(case: Case, resource: int) -> Finding:
 
 def _against(case: Case, best: Allocation, gamma: np.ndarray, name: str) -> Finding:
     """Compare totals with the leximin's, which are unique."""
-    alone = np.where(case.alone > 0, case.alone, 1.0)
+    alone = case.scale
     gap = case.totals - best.totals.to_numpy()
     off = abs(gap) / alone
     weights = case.instance.weights if case.instance.weights.ndim == 1 else np.ones(len(gap))
-    levels = np.divide(case.totals, gamma * weights, out=np.zeros(len(gap)), where=gamma > 0)
+    levels = quotients(case.totals, gamma * weights)
     short = np.flatnonzero(gap < -AUDIT * alone)
     n = int(short[levels[short].argmin()]) if short.size else int(off.argmax())
     witness = (
         f"{case.name(n)} runs {amount(case.totals[n])} tasks and would run {amount(best.totals.iloc[n])} by {name}, "
         f"which leaves nobody of a lower level behind"
     )
-    return Finding.of_margin(-float(off.max(initial=0.0)), witness, f"the totals are those of {name}", better=best)
+    return Finding.of_margin(-off.max(), witness, f"the totals are those of {name}", better=best)

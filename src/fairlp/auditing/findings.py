@@ -46,7 +46,7 @@ class Finding:
     @classmethod
     def of_margin(cls, margin: float, witness: str, well: str, **more: Any) -> Finding:
         """Return a finding that holds when the margin is not negative beyond the tolerance ``AUDIT``."""
-        holds = margin >= -AUDIT
+        holds = bool(margin >= -AUDIT)
         return cls(holds, float(margin), well if holds else witness, **({} if holds else more))
 
     @classmethod
@@ -104,14 +104,19 @@ class Case:
         """Tasks that each user could run with the whole cluster to itself, Σ_i γ[n,i]."""
         return np.asarray(self.instance.gamma().sum(axis=1))
 
+    @property
+    def scale(self) -> np.ndarray:
+        """What differences of tasks are measured by: Γ[n], and 1 for a user who can run nothing."""
+        alone = self.alone
+        return np.where(alone > 0, alone, 1.0)
+
     def name(self, user: int) -> str:
         """Return a user's label for a witness."""
-        return repr(self.instance.users[int(user)])
+        return repr(self.instance.users[user])
 
     def again(self, instance: Instance) -> Allocation:
         """Return what the mechanism does with another instance."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             return allocate(instance, self.mechanism, **(self.options or {}))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..models.instances.alone import tasks_alone
+from ..models.instances.alone import quotients, tasks_alone
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
@@ -13,6 +15,13 @@ from .findings import Case, Finding, amount
 FACTORS = (2.0, 0.5, 1.1, 0.9, 4.0, 0.25, 10.0)
 #: Times the largest demand, of a resource that is not needed.
 PADS = (0.5, 1.0, 2.0)
+
+
+def changed(values: np.ndarray, place: Any, value: Any) -> np.ndarray:
+    """Return the values with another one at a place."""
+    made = values.copy()
+    made[place] = value
+    return made
 
 
 def nearby(demand: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -44,8 +53,7 @@ def own_tasks(case: Case, user: int, claimed: np.ndarray, given: np.ndarray) -> 
     use = np.full(len(given), own_use(true, claimed))
     if instance.rates is not None:
         alone = tasks_alone(np.stack([true, claimed]), instance.capacities)
-        heavier = np.divide(alone[1], alone[0], out=np.zeros(len(given)), where=alone[0] > 0)
-        use = np.ones(len(given)) if case.division == "tdm" else use * heavier
+        use = np.ones(len(given)) if case.division == "tdm" else use * quotients(alone[1], alone[0])
     if case.added_up:  # what one claimed task is given holds as many on any of the servers of a row
         use = np.floor(use * (1 + AUDIT))
     own = np.where(instance.gamma()[user] > 0, given * use, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -118,14 +119,17 @@ def promises(
             broken_by = _loaded(name, wanted)
             if claim is None and broken_by is None:
                 continue
-            tally = count_broken(name, wanted, audits, seed, search, done) if claim else Tally()
-            fewer += bool(claim) and tally.audited < audits
-            listed = claim.standing(broken_by) if claim else "not promised"
+            standing, tally = "not promised", Tally()
+            if claim is not None:
+                tally = count_broken(name, wanted, audits, seed, search, done)
+                fewer += tally.audited < audits
+                standing = claim.standing(broken_by)
+                standing = tally.standing(standing) if audits else standing
             rows[name, wanted] = (
                 claim is not None,
                 claim.source if claim else "",
                 claim.condition if claim else "",
-                tally.standing(listed) if claim and audits else listed,
+                standing,
                 tally.audited,
                 tally.broken,
                 broken_by.name if broken_by else "",
@@ -141,11 +145,10 @@ def promises(
 def _fits(mechanism: str, wanted: str) -> bool:
     """Whether the property is asked of such a mechanism at all."""
     row = TABLE[mechanism]
-    if wanted in PROPERTIES and PROPERTIES[wanted].tree and not row.along_tree:
-        return False
-    if (wanted in DYNAMIC) != row.arrivals:
-        return False
-    return row.arrivals or row.whole_tasks or not PROPERTIES[wanted].whole_only
+    if wanted in DYNAMIC or row.arrivals:
+        return wanted in DYNAMIC and row.arrivals
+    asked = PROPERTIES[wanted]
+    return (row.along_tree or not asked.tree) and (row.whole_tasks or not asked.whole_only)
 
 
 def _claim(mechanism: str, wanted: str) -> Claim | None:
@@ -193,11 +196,11 @@ def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = 
     mechanism = find_mechanism(mechanism).name
     if search:
         return Search.of(how).violation(mechanism, property)
-    key = (mechanism, known(property))
+    wanted = known(property)
     if set(how) == {"options"}:
-        return with_options(*key, how["options"])
-    shipped = _shipped()
-    if key not in shipped:
+        return with_options(mechanism, wanted, how["options"])
+    found = _loaded(mechanism, wanted)
+    if found is None:
         raise UnknownNameError(
             f"no instance is known on which {mechanism!r} breaks {property!r}; "
             f"fairlp.counterexample({mechanism!r}, {property!r}, search=True) searches for one, --search on the "
@@ -205,9 +208,7 @@ def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = 
         )
     if how:
         raise UnknownNameError(f"option {next(iter(how))!r} is one of the search; give search=True")
-    loaded = _loaded(*key)
-    assert loaded is not None
-    return loaded
+    return found
 
 
 def _loaded(mechanism: str, wanted: str) -> Instance | None:
@@ -216,17 +217,14 @@ def _loaded(mechanism: str, wanted: str) -> Instance | None:
         return None
     given = dict(_shipped()[mechanism, wanted])
     given.pop("claimed", None)
-    limits = given.pop("task_limits", None)
-    if limits is not None:
-        given["task_limits"] = [np.inf if value is None else value for value in limits]
+    if "task_limits" in given:
+        given["task_limits"] = [np.inf if value is None else value for value in given["task_limits"]]
     users = [chr(ord("A") + n) for n in range(len(given["demands"]))]
     return Instance.from_arrays(**given, users=users, name=f"{mechanism} breaks {wanted}")
 
 
 @cache
 def _shipped() -> dict[tuple[str, str], dict[str, Any]]:
-    import json
-
     text = files(__package__).joinpath("counterexamples.json").read_text(encoding="utf-8")
     return {(entry.pop("mechanism"), entry.pop("property")): entry for entry in json.loads(text)}
 
@@ -292,18 +290,17 @@ def count_broken(
     which the mechanism is not defined, do not count.
     """
     rng = np.random.default_rng(seed)
-    row, claim = find_mechanism(mechanism), _claim(mechanism, wanted)
+    row, claim = find_mechanism(mechanism), _claim(mechanism, wanted) or Claim(wanted)
     search = search or Search()
     audited = broken = fit = drawn = 0
     while drawn < MOST_DRAWN * audits and audited < audits and not search.time_is_up:
         instance = search.draw(rng, row, wanted)
         drawn += 1
-        if row.undefined(instance) or (claim is not None and not claim.covers(instance)):
+        if row.undefined(instance) or not claim.covers(instance):
             continue
         fit += 1
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 found = audit(instance, allocate(instance, mechanism), [wanted], tries=30).iloc[0]
         except FairlpError:
             continue

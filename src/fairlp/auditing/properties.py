@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import UnknownNameError, named
-from . import basics, fairness, one_task, queues, reports
+from . import basics, fairness, queues, reports
 from .arrivals import DYNAMIC as DYNAMIC
 from .arrivals import StepProperty
 from .findings import Case, Finding
@@ -66,14 +66,14 @@ _ROWS = (
         "envy-free up to one own task",
         "with another's bundle nobody could run more than one task more (whole tasks)",
         _PARKES,
-        one_task.up_to_one_own_task,
+        basics.up_to_one_own_task,
         whole_only=True,
     ),
     Property(
         "envy-free up to one task of the other",
         "with another's bundle less one of the other's tasks nobody could run more (whole tasks)",
         _PARKES,
-        one_task.up_to_one_task_of_the_other,
+        basics.up_to_one_task_of_the_other,
         whole_only=True,
     ),
     Property(
@@ -177,16 +177,16 @@ PROPERTIES: dict[str, Property] = {row.name: row for row in _ROWS}
 def find(name: str) -> Property:
     """Return the property of that name."""
     wanted = known(name)
-    return PROPERTIES[wanted] if wanted in PROPERTIES else _no_step(wanted)
+    if wanted not in PROPERTIES:
+        raise UnknownNameError(
+            f"{wanted!r} is asked of every step, and this is one allocation; audit a DynamicAllocation"
+        )
+    return PROPERTIES[wanted]
 
 
 def known(name: str) -> str:
     """Return the name as the table has it, if it is one of a property, of one allocation or of every step."""
     return named(name, [*PROPERTIES, *DYNAMIC], "property")
-
-
-def _no_step(name: str) -> Property:
-    raise UnknownNameError(f"{name!r} is asked of every step, and this is one allocation; audit a DynamicAllocation")
 
 
 def table() -> pd.DataFrame:

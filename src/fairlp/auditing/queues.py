@@ -11,13 +11,14 @@ from ..errors import FairlpError
 from ..formulations.hierarchical import collapsed, parts_of_queues
 from ..formulations.normalisers import dominant
 from ..formulations.region import able_users
+from ..models.instances.alone import quotients
 from ..models.instances.queues import Queues
 from ..models.trees.guarantees import floors
 from ..tolerances import AUDIT
-from .basics import NOT_TOLD_APART, worth_of_bundles
+from .basics import NOT_TOLD_APART, most_envious
 from .findings import Case, Finding, amount
 from .lying import in_words, may_claim, nearby, none_found, own_tasks
-from .reports import strategy_proof
+from .reports import NEEDS_MECHANISM, strategy_proof
 
 #: Most users of one queue who lie together.
 COALITION = 3
@@ -65,10 +66,8 @@ def guarantees_kept(case: Case, queues: Queues) -> Finding:
         return Finding.vacuous("no queue has a guarantee")
     which, amounts = queues.guaranteed, case.instance.demands
     kept = floors(case.instance)
-    given = queues.guarantees[which]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inverse = np.where(given > 0, 1.0 / given, 0.0)
-    below = queues.below[which]
+    given, below = queues.guarantees[which], queues.below[which]
+    inverse = quotients(np.ones(1), given)
     due = (below @ (kept[:, None] * amounts)) * inverse
     has = (below @ (np.maximum(case.totals, 0.0)[:, None] * amounts)) * inverse
     slack = has.max(axis=1) - due.max(axis=1)
@@ -79,7 +78,7 @@ def guarantees_kept(case: Case, queues: Queues) -> Finding:
         f"queue {queues.paths[which[k]]!r} has {amount(has[k, r] * given[k, r])} {resource!r} and could have "
         f"{amount(due[k, r] * given[k, r])} of the {amount(given[k, r])} that it is guaranteed"
     )
-    return Finding.of_margin(float(slack[k]), witness, "each queue has what its guarantee comes to")
+    return Finding.of_margin(slack[k], witness, "each queue has what its guarantee comes to")
 
 
 @_on_tree
@@ -102,7 +101,7 @@ def leaf_shares(case: Case, queues: Queues) -> Finding:
         f"{case.name(n)} of queue {queues.paths[queues.of[n]]!r} has a dominant share of {amount(share[n])}, and the "
         f"weights on its way up promise {amount(part[n])}"
     )
-    return Finding.of_margin(float(slack[n]), witness, "each user has at least what the weights on its way up promise")
+    return Finding.of_margin(slack[n], witness, "each user has at least what the weights on its way up promise")
 
 
 @_on_tree
@@ -120,7 +119,7 @@ def queue_shares(case: Case, queues: Queues) -> Finding:
         f"queue {queues.paths[v]!r} has a dominant share of {amount(share[v])} together, and its weights promise "
         f"{amount(parts[v])}"
     )
-    return Finding.of_margin(float(slack[v]), witness, "each queue has at least what the weights on its way up promise")
+    return Finding.of_margin(slack[v], witness, "each queue has at least what the weights on its way up promise")
 
 
 @_on_tree
@@ -132,16 +131,13 @@ def envy_free_within(case: Case, queues: Queues) -> Finding:
         return Finding.vacuous("no queue has two users")
     if case.added_up:
         return Finding.undefined(NOT_TOLD_APART)
-    worth = worth_of_bundles(case, case.instance.user_weights, case.tasks)
-    alone = np.where(case.alone > 0, case.alone, 1.0)
-    slack = np.where(same, (case.totals[:, None] - worth) / alone[:, None], np.inf)
-    n, m = divmod(int(slack.argmin()), len(worth))
-    more = amount(float(worth[n, m] - case.totals[n]))
+    slack, n, m, worth = most_envious(case, same)
+    more = amount(worth - case.totals[n])
     witness = (
         f"{case.name(n)} would run {more} more tasks with what {case.name(m)} of the same queue "
         f"{queues.paths[queues.of[n]]!r} has, per weight"
     )
-    return Finding.of_margin(float(slack[n, m]), witness, "nobody would rather have what another of its queue has")
+    return Finding.of_margin(slack, witness, "nobody would rather have what another of its queue has")
 
 
 @_on_tree
@@ -151,7 +147,7 @@ def group_strategy_proof(case: Case, queues: Queues) -> Finding:
     Margin: −(smallest gain / Γ[n]).
     """
     if not case.mechanism:
-        return Finding.undefined("it takes the mechanism that made the allocation, to run it again; none is known")
+        return Finding.undefined(NEEDS_MECHANISM)
     rng = np.random.default_rng(case.seed)
     demands, totals = case.instance.demands, case.totals
     groups = [np.flatnonzero(np.asarray(queues.below[[v]].todense()).ravel() > 0) for v in range(len(queues))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice, zip_longest
 
 import numpy as np
 
@@ -10,15 +11,15 @@ from ..errors import FairlpError
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT
 from .findings import Case, Finding, amount
-from .lying import FACTORS, PADS, in_words, may_claim, nearby, none_found, own_tasks
+from .lying import FACTORS, PADS, changed, in_words, may_claim, nearby, none_found, own_tasks
 
-_NEEDS_MECHANISM = "it takes the mechanism that made the allocation, to run it again; none is known"
+NEEDS_MECHANISM = "it takes the mechanism that made the allocation, to run it again; none is known"
 
 
 def population_monotonic(case: Case) -> Finding:
     """When a user leaves, nobody is worse off. Margin: min of (tasks without it − tasks with it)/Γ[n]."""
     if not case.mechanism:
-        return Finding.undefined(_NEEDS_MECHANISM)
+        return Finding.undefined(NEEDS_MECHANISM)
     count = len(case.instance.users)
     if count < 2:
         return Finding.vacuous("there is nobody whom one user's leaving could hurt")
@@ -30,11 +31,10 @@ def population_monotonic(case: Case) -> Finding:
             after = case.again(rest).totals.to_numpy()
         except FairlpError:
             continue
-        alone = np.where(case.alone[stay] > 0, case.alone[stay], 1.0)
-        change = (after - case.totals[stay]) / alone
+        change = (after - case.totals[stay]) / case.scale[stay]
         n = int(change.argmin())
         if change[n] < worst:
-            worst = float(change[n])
+            worst = change[n]
             witness = (
                 f"without {case.name(leaver)}, {case.name(stay[n])} would run {amount(after[n])} tasks instead of "
                 f"{amount(case.totals[stay[n]])}"
@@ -53,28 +53,19 @@ def strategy_proof(case: Case) -> Finding:
     tasks with them where it can. Margin: −(largest gain in tasks that are of use, over Γ[n]), 0 when none is found.
     """
     if not case.mechanism:
-        return Finding.undefined(_NEEDS_MECHANISM)
+        return Finding.undefined(NEEDS_MECHANISM)
     rng = np.random.default_rng(case.seed)
-    tried = 0
-    pool: list[tuple[float, int, np.ndarray, np.ndarray]] = []
-    for user, demand, eligible in _structured(case.instance, rng, case.tries):
-        if tried >= case.tries // 2:
-            break
-        tried += 1
-        gain = _gain(case, user, demand, eligible)
-        pool.append((gain, user, demand, eligible))
-    while tried < case.tries and pool:
-        pool.sort(key=lambda lie: -lie[0])
-        _, user, demand, eligible = pool[int(rng.integers(0, min(5, len(pool))))]
-        changed = nearby(demand, rng)
-        tried += 1
-        gain = _gain(case, user, changed, eligible)
-        pool.append((gain, user, changed, eligible))
-    if not pool:
+    tried = [(_gain(case, *lie), *lie) for lie in islice(_structured(case.instance, rng), case.tries // 2)]
+    if not tried:
         return Finding.vacuous("there is no other demand or server to claim")
-    if max(pool, key=lambda lie: lie[0])[0] <= AUDIT:
-        return none_found(tried, case.instance)
-    best_gain, user, demand, eligible = max(pool, key=lambda lie: lie[0])
+    for _ in range(case.tries - len(tried)):
+        tried.sort(key=lambda lie: -lie[0])
+        _, user, demand, eligible = tried[rng.integers(0, min(5, len(tried)))]
+        claimed = nearby(demand, rng)
+        tried.append((_gain(case, user, claimed, eligible), user, claimed, eligible))
+    best_gain, user, demand, eligible = max(tried, key=lambda lie: lie[0])
+    if best_gain <= AUDIT:
+        return none_found(len(tried), case.instance)
     lie = _lying(case.instance, user, demand, eligible)
     where = "" if (eligible == case.instance.eligible[user]).all() else " and of where it may run"
     more = amount(best_gain * case.alone[user])
@@ -82,51 +73,30 @@ def strategy_proof(case: Case) -> Finding:
     return Finding(False, -best_gain, witness, misreport=lie)
 
 
-def _structured(
-    instance: Instance, rng: np.random.Generator, most: int
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+def _structured(instance: Instance, rng: np.random.Generator) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
     """Yield lies that have paid somewhere: one resource scaled, another user's demand, fewer servers."""
     users = rng.permutation(len(instance.users)).tolist()
-    eligible = instance.eligible
     per_user: list[list[tuple[np.ndarray, np.ndarray]]] = []
     for n in users:
-        true, where = instance.demands[n], eligible[n]
-        lies: list[tuple[np.ndarray, np.ndarray]] = []
-        for factor in PADS:
-            for r in np.flatnonzero(true == 0).tolist():
-                demand = true.copy()
-                demand[r] = true.max() * factor
-                lies.append((demand, where))
-        for factor in FACTORS:
-            for r in range(len(true)):
-                if true[r] > 0:
-                    demand = true.copy()
-                    demand[r] *= factor
-                    lies.append((demand, where))
-        lies += [(instance.demands[m].copy(), where) for m in range(len(instance.users)) if m != n]
-        for i in np.flatnonzero(where):
-            if where.sum() > 1:
-                fewer = where.copy()
-                fewer[i] = False
-                lies.append((true.copy(), fewer))
-                only = np.zeros_like(where)
-                only[i] = True
-                lies.append((true.copy(), only))
+        true, where = instance.demands[n], instance.eligible[n]
+        demands = [changed(true, r, true.max() * factor) for factor in PADS for r in np.flatnonzero(true == 0)]
+        demands += [changed(true, r, true[r] * factor) for factor in FACTORS for r in np.flatnonzero(true > 0)]
+        demands += [*np.delete(instance.demands, n, axis=0)]
+        lies = [(demand, where) for demand in demands]
+        if where.sum() > 1:
+            for i in np.flatnonzero(where):
+                lies += [(true, changed(where, i, False)), (true, np.arange(len(where)) == i)]
         per_user.append(lies)
-    for k in range(max(map(len, per_user), default=0)):
-        for n, lies in zip(users, per_user, strict=True):
-            if k < len(lies):
-                yield n, *lies[k]
+    for kth in zip_longest(*per_user):
+        for n, lie in zip(users, kth, strict=True):
+            if lie is not None:
+                yield n, *lie
 
 
 def _lying(instance: Instance, user: int, demand: np.ndarray, eligible: np.ndarray) -> Instance:
-    demands = instance.demands.copy()
-    demands[user] = demand
-    changes: dict[str, object] = {"demands": demands}
+    changes: dict[str, object] = {"demands": changed(instance.demands, user, demand)}
     if not (eligible == instance.eligible[user]).all():
-        claimed = instance.eligible.copy()
-        claimed[user] = eligible
-        changes |= {"eligible": claimed, "conditions": ()}
+        changes |= {"eligible": changed(instance.eligible, user, eligible), "conditions": ()}
     return instance.derived(**changes)
 
 
@@ -134,10 +104,8 @@ def _gain(case: Case, user: int, demand: np.ndarray, eligible: np.ndarray) -> fl
     """Return what the lie wins the user in tasks of its own, over Γ[n]; −∞ when the mechanism fails on the lie."""
     if case.alone[user] <= 0 or not may_claim(case.instance, user, demand):
         return -np.inf
-    lie = _lying(case.instance, user, demand, eligible)
     try:
-        given = case.again(lie).tasks_array[user]
+        given = case.again(_lying(case.instance, user, demand, eligible)).tasks_array[user]
     except FairlpError:
         return -np.inf
-    own = own_tasks(case, user, demand, given)
-    return (own - float(case.totals[user])) / float(case.alone[user])
+    return float((own_tasks(case, user, demand, given) - case.totals[user]) / case.alone[user])

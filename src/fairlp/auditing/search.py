@@ -16,6 +16,7 @@ from ..errors import FairlpError, FairlpWarning, InstanceError, UnknownNameError
 from ..mechanisms.domains import NO_CONSTRAINTS
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import find as find_mechanism
+from ..models.instances.alone import quotients
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
 from ..models.instances.queues import Queues
@@ -23,6 +24,7 @@ from ..models.notation.expressions import Index
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
 from . import audit
+from .lying import changed
 from .properties import PROPERTIES, known
 
 #: Of instances with a tree, the part in which many leaves are blocked: one server, all resources, zero demands.
@@ -127,17 +129,16 @@ class Search:
 
     def _shrunk(self, instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) -> Instance:
         """Return the simplest instance that single steps of simplification reach in time."""
-        changed = True
-        while changed:
-            changed = False
+        while True:
             for simpler in _simpler(instance):
                 if self.time_is_up:
                     self.warn("what was found could be simpler")
                     return instance
                 if _breaks(simpler, row, name, how):
-                    instance, changed = simpler, True
+                    instance = simpler
                     break
-        return instance
+            else:
+                return instance
 
 
 def _breaks(instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) -> bool:
@@ -145,8 +146,7 @@ def _breaks(instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) 
     if row.undefined(instance):
         return False
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             allocation = allocate(instance, row.name, **how["options"])
             found = audit(instance, allocation, [name], **how)
     except FairlpError:
@@ -188,7 +188,7 @@ def random_instance(
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
     if asked and asked.pool_resource:
         pool = capacities.sum(axis=0)
-        needed = np.divide(demands * pool[0], pool, out=np.zeros((n, r)), where=pool > 0).max(axis=1)
+        needed = quotients(demands * pool[0], pool).max(axis=1)
         demands[:, 0] = np.maximum(np.ceil(needed), 1)
     return Instance.from_arrays(demands, capacities, **options)
 
@@ -220,13 +220,11 @@ def _dominating(demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarra
 
 def _simpler(instance: Instance) -> Iterator[Instance]:
     """Yield instances one step simpler: the largest steps first."""
-    n, k, r = len(instance.users), len(instance.servers), len(instance.resources)
-    for user in range(n if n > 1 else 0):
-        yield from _made(instance, users=np.delete(np.arange(n), user))
-    for server in range(k if k > 1 else 0):
-        yield from _made(instance, servers=np.delete(np.arange(k), server))
-    for resource in range(r if r > 1 else 0):
-        yield from _made(instance, resources=np.delete(np.arange(r), resource))
+    n = len(instance.users)
+    for what in ("users", "servers", "resources"):
+        count = len(getattr(instance, what))
+        for k in range(count if count > 1 else 0):
+            yield from _made(instance, **{what: np.delete(np.arange(count), k)})
     if np.isfinite(instance.task_limits).any():
         yield from _made(instance, task_limits=np.full(n, np.inf))
     if instance.queues is not None and instance.queues.has_limits:
@@ -238,17 +236,13 @@ def _simpler(instance: Instance) -> Iterator[Instance]:
     if instance.has_constraints:
         yield from _made(instance, eligible=None)
         for user, server in np.argwhere(~instance.eligible):
-            wider = instance.eligible.copy()
-            wider[user, server] = True
-            yield from _made(instance, eligible=wider)
+            yield from _made(instance, eligible=changed(instance.eligible, (user, server), True))
     for what in ("demands", "capacities"):
         values = getattr(instance, what)
         for place in zip(*np.nonzero(values), strict=True):
             for smaller in dict.fromkeys((0.0, 1.0, values[place] // 2, values[place] - 1)):
                 if 0 <= smaller < values[place]:
-                    changed = values.copy()
-                    changed[place] = smaller
-                    yield from _made(instance, **{what: changed})
+                    yield from _made(instance, **{what: changed(values, place, smaller)})
 
 
 def _made(instance: Instance, **changes: Any) -> Iterator[Instance]:
