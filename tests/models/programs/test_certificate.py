@@ -223,3 +223,22 @@ def test_a_direction_proves_unboundedness_only_if_it_does(direction, proves):
     assert not proves_unbounded(endless(1.0), -found)
     capped = endless(1.0).replace(col_upper=np.array([1.0, INF, 5.0]))
     assert not proves_unbounded(capped, found)
+
+
+@pytest.mark.parametrize("noise", [1e-33, 1e-14])
+def test_noise_in_a_program_that_has_no_unit_is_noise(noise):
+    """min y: y >= x, y >= −x, x = 0: all sides are 0, and an interior point ends beside it."""
+    p = program(
+        sense="min",
+        c=np.array([0.0, 1.0]),
+        A=sp.csc_array(np.array([[-1.0, 1.0], [1.0, 1.0], [1.0, 0.0]])),
+        row_lower=np.zeros(3),
+        row_upper=np.array([INF, INF, 0.0]),
+        col_lower=np.array([-INF, 0.0]),
+        col_upper=np.full(2, INF),
+        rows=(Block("row", (), 0, 3),),
+    )
+    assert certify(p, np.array([noise, -noise]), np.array([0.5, 0.5, 0.0])).is_optimal
+    assert not certify(p, np.array([1e-3, -1e-3]), np.array([0.5, 0.5, 0.0])).is_feasible
+    endless = p.replace(c=np.array([0.0, -1.0]))
+    assert not certify(endless, np.zeros(2), np.zeros(3)).is_optimal

@@ -159,17 +159,20 @@ def certify(
     magnitude = abs(program.A)
     rhs = _finite_size(program.row_lower, program.row_upper)
     activity, size = program.A @ x, np.maximum(magnitude @ abs(x), rhs)
+    # a program in which no side and no bound has a size is measured beside its point, and 1
+    sized = rhs.any() or _finite_size(program.col_lower, program.col_upper).any()
+    unit = 0.0 if sized else max(1.0, float(abs(x).max(initial=0.0)))
     primal = max(
         _violation(activity, size, program.row_lower, program.row_upper),
         _violation(x, abs(x), program.col_lower, program.col_upper),
     )
     if primal > VERIFIED:  # beside what the numbers could be it may be rounding
-        reach = np.maximum(abs(x), reach_of(program))
+        reach = np.maximum(abs(x), reach_of(program) if sized else unit)
         size = np.maximum(magnitude @ np.maximum(abs(x), NEGLIGIBLE * reach), rhs)
-        unit = np.maximum(reach, _tightest(program.A, size[program.A.indices]))
+        beside = np.maximum(reach, _tightest(program.A, size[program.A.indices]))
         primal = max(
             _violation(activity, size, program.row_lower, program.row_upper),
-            _violation(x, unit, program.col_lower, program.col_upper),
+            _violation(x, beside, program.col_lower, program.col_upper),
         )
     whole = program.integrality > 0
     point = primal, float(abs(x[whole] - np.round(x[whole])).max(initial=0.0))
@@ -181,7 +184,7 @@ def certify(
         slope = program.logs.slopes(program.logs.arguments(x))
         cost = cost + program.logs.A.T @ slope
         size_of_cost = size_of_cost + abs(program.logs.A).T @ abs(slope)
-    total = float(size_of_cost @ abs(x))
+    total = max(float(size_of_cost @ abs(x)), unit * float(size_of_cost.max(initial=0.0)))
     if bound is not None:
         apart = abs(program.objective_value(x) - bound)
         return Certificate(*point, gap=apart / total if apart else 0.0, bound=bound)
@@ -198,7 +201,7 @@ def certify(
     column_part = reduced * _bound_for(reduced, program.col_lower, program.col_upper)
     terms = size_of_cost + magnitude.T @ abs(y)
     dual = max(
-        _dual_residual(program, x, reduced, terms, total),
+        _dual_residual(program, x, reduced, terms, size_of_cost, total),
         # a dual matters by what it is worth at the row's size
         float((wrong * size).max(initial=0.0) / total) if total > 0 else 0.0,
     )
@@ -215,7 +218,9 @@ def certify(
     return Certificate(*point, dual, complementarity / total, apart / total, alone)
 
 
-def _dual_residual(program: Program, x: np.ndarray, reduced: np.ndarray, terms: np.ndarray, total: float) -> float:
+def _dual_residual(
+    program: Program, x: np.ndarray, reduced: np.ndarray, terms: np.ndarray, size_of_cost: np.ndarray, total: float
+) -> float:
     """Return the largest reduced cost (minimisation sense) that would need a bound that is not there, relative.
 
     It is relative to its own terms. Where the rows bound the column, it is also worth no more than the column's reach,
@@ -224,6 +229,10 @@ def _dual_residual(program: Program, x: np.ndarray, reduced: np.ndarray, terms: 
     wrong = _wrong_sign(reduced, program.col_lower, program.col_upper)
     residual = wrong / np.where(terms > 0, terms, 1.0)
     if (residual > VERIFIED).any() and total > 0:
+        # beside the prices that costs allow it may be rounding
+        by_row = program.A.T.tocsc()
+        prices = _tightest(by_row, size_of_cost[by_row.indices])
+        residual = wrong / np.maximum(terms, NEGLIGIBLE * (abs(program.A).T @ prices) + np.finfo(float).tiny)
         reach = np.maximum(abs(x), _implied_reach(program))
         residual = np.minimum(residual, np.where(wrong > 0, wrong * np.where(wrong > 0, reach, 0.0) / total, 0.0))
     return float(residual.max(initial=0.0))
