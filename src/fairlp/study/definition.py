@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from ..errors import FileFormatError, StudyError, UnknownNameError, nearest
 from ..mechanisms.own import OwnMechanism
 from ..mechanisms.references import located
+from ..models.files.whole_files import home, write_text
 from ..models.programs.backends import carried
 from . import functions
 from .checks import Named, mechanisms_of, named, points_of, statistics_of, whole
@@ -162,8 +164,9 @@ class Study:
         -------
         Instance
         """
-        found: Instance = self.work.instance(self._point(point), run)
-        return found
+        if not 0 <= point < len(self.points):
+            raise StudyError(f"there is no point {point}; study {self.name!r} has {len(self.points)}, from 0 on")
+        return self.work.instance(self.points[point], run)
 
     def allocations(self, point: int = 0, run: int = 0) -> dict[str, Allocation]:
         """Return what each mechanism gives in one run, by label.
@@ -189,14 +192,14 @@ class Study:
         """What a worker needs to do any run of any point."""
         from .work import Work
 
-        found = [
-            (entry["label"], functions.find(entry["name"], STATISTICS, "statistic"), _arguments(entry))
-            for entry in self._entries
-        ]
+        found = []
+        for entry in self._entries:
+            arguments = dict(entry)
+            name, label = arguments.pop("name"), arguments.pop("label")
+            found.append((label, functions.find(name, STATISTICS, "statistic"), arguments))
         generator = functions.find(self.generator, GENERATORS, "generator")
-        return Work(
-            generator, {label: self._ready(how) for label, how in self._labelled.items()}, tuple(found), self.seed
-        )
+        mechanisms = {label: self._ready(how) for label, how in self._labelled.items()}
+        return Work(generator, mechanisms, tuple(found), self.seed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the study as plain data; :meth:`from_dict` gives it back.
@@ -252,11 +255,12 @@ class Study:
     @staticmethod
     def _ready(how: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of ``allocate``, with what is one's own as itself, so that it travels."""
-        row = located(how["mechanism"])
-        own: dict[str, Any] = {"mechanism": row} if isinstance(row, OwnMechanism) else {}
+        ready, row = dict(how), located(how["mechanism"])
+        if isinstance(row, OwnMechanism):
+            ready["mechanism"] = row
         if "solver" in how:
-            own["solver"] = carried(how["solver"])
-        return {**how, **own}
+            ready["solver"] = carried(how["solver"])
+        return ready
 
     @staticmethod
     def _recognised(how: Mapping[str, Any], recognised: bool) -> dict[str, Any]:
@@ -327,15 +331,12 @@ class Study:
             As of :meth:`from_dict`, with the file's name.
         """
         from ..models.files.instances import read_document
-        from ..models.files.whole_files import home
 
         document = read_document(home(path))
         try:
             return cls.from_dict(document, allow_code=allow_code)
-        except UnknownNameError as error:
-            raise UnknownNameError(f"{path}: {error}") from None
-        except StudyError as error:
-            raise StudyError(f"{path}: {error}") from None
+        except (UnknownNameError, StudyError) as error:
+            raise type(error)(f"{path}: {error}") from None
 
     def write(self, path: str | Path) -> Path:
         """Write the study as ``.json`` or ``.yaml``; :meth:`read` gives it back.
@@ -356,10 +357,7 @@ class Study:
         StudyError
             As of :meth:`to_dict`.
         """
-        import json
-
         from ..models.files.instances import yaml_text
-        from ..models.files.whole_files import home, write_text
 
         target, document = home(path), self.to_dict()
         kind = target.suffix.lower()
@@ -374,11 +372,6 @@ class Study:
     def _entries(self) -> tuple[dict[str, Any], ...]:
         return cast("tuple[dict[str, Any], ...]", self.statistics)
 
-    def _point(self, point: int) -> dict[str, Any]:
-        if not 0 <= point < len(self.points):
-            raise StudyError(f"there is no point {point}; study {self.name!r} has {len(self.points)}, from 0 on")
-        return self.points[point]
-
 
 def _brief(entry: dict[str, Any]) -> str | dict[str, Any]:
     """Return a statistic as one would write it: without the label that it has by itself."""
@@ -386,7 +379,3 @@ def _brief(entry: dict[str, Any]) -> str | dict[str, Any]:
         return entry
     brief = {key: value for key, value in entry.items() if key != "label"}
     return brief if len(brief) > 1 else str(entry["name"])
-
-
-def _arguments(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in entry.items() if key not in ("name", "label")}

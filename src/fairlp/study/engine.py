@@ -182,8 +182,7 @@ class _Runs:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Say once in the documentation, not in every run, what fairlp warns of; and nothing of runs that were stopped."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FairlpWarning)
+    with warnings.catch_warnings(action="ignore", category=FairlpWarning):
         warnings.filterwarnings("ignore", ".*tasks (have been successfully executed|which were still)", UserWarning)
         yield
 

@@ -17,6 +17,7 @@ from .. import examples
 from ..callable_module import make_callable
 from ..errors import InstanceError
 from ..models.instances.instance import Instance
+from .functions import listing
 
 Interval = Sequence[float]
 
@@ -154,10 +155,7 @@ def google_cluster(
     Instance
     """
     made = examples.google_cluster(users, int(rng.integers(2**32)), one_by_one)
-    return made.replace(
-        weights=made.weights if weights is None else _integers(rng, weights, users, "weights", least=1),
-        task_limits=made.task_limits if task_limits is None else _integers(rng, task_limits, users, "task_limits"),
-    )
+    return made.replace(**_of_users(rng, users, weights, task_limits))
 
 
 def _made(
@@ -169,15 +167,21 @@ def _made(
     task_limits: Interval | None,
     **more: Any,
 ) -> Instance:
-    users = len(demands)
     return Instance.from_arrays(
-        demands,
-        capacities,
-        weights=None if weights is None else _integers(rng, weights, users, "weights", least=1),
-        task_limits=None if task_limits is None else _integers(rng, task_limits, users, "task_limits"),
-        name=name,
-        **more,
+        demands, capacities, name=name, **_of_users(rng, len(demands), weights, task_limits), **more
     )
+
+
+def _of_users(
+    rng: np.random.Generator, users: int, weights: Interval | None, task_limits: Interval | None
+) -> dict[str, Any]:
+    """Return the weights and task limits that are asked for."""
+    found = {}
+    if weights is not None:
+        found["weights"] = _integers(rng, weights, users, "weights", least=1)
+    if task_limits is not None:
+        found["task_limits"] = _integers(rng, task_limits, users, "task_limits")
+    return found
 
 
 def _integers(
@@ -212,8 +216,6 @@ def table() -> pd.DataFrame:
     DataFrame
         Indexed by generator.
     """
-    from .functions import listing
-
     return listing(REGISTRY, "generator")
 
 

@@ -102,8 +102,7 @@ class Result:
     @property
     def statistics(self) -> list[str]:
         """Columns of the statistics."""
-        columns = list(self.frame.columns)
-        return [name for name in columns[columns.index("key") + 1 :] if name != "error"]
+        return storage.statistics_in(list(self.frame.columns))
 
     @property
     def failed(self) -> pd.DataFrame:
@@ -155,10 +154,7 @@ class Result:
         [('summary.drf.tasks', 'mean'), ('summary.drf.tasks', 'sd'), ('summary.drf.used_resource1', 'max')]
         """
         known = self.statistics
-        if columns is None:
-            columns = known
-        if isinstance(columns, str):
-            columns = [columns]
+        columns = known if columns is None else [columns] if isinstance(columns, str) else columns
         wanted = columns if isinstance(columns, Mapping) else dict.fromkeys(columns, ("mean", "sd"))
         found = {}
         for statistic, figures in wanted.items():
@@ -174,14 +170,13 @@ class Result:
 
     def _figure(self, name: str) -> pd.DataFrame:
         """Return one figure of all statistics, points × statistics."""
-        names = storage.parameters(points_of(self.definition["grid"])) or ["point"]
         with np.errstate(invalid="ignore", over="ignore"):  # infinite numbers have no standard deviation
             groups: DataFrameGroupBy[Any, Any] = self.frame.groupby("point")[self.statistics]
             made = groups.std() if name == "sd" else groups.agg(name)
-        first = self.frame.groupby("point")[[name for name in names if name != "point"]].first()
-        made = made.reindex(first.index)  # no statistic, no rows: every run has failed
-        if first.shape[1]:
-            made.index = pd.MultiIndex.from_frame(first) if first.shape[1] > 1 else pd.Index(first.iloc[:, 0])
+        points = self.points
+        made = made.reindex(points.index)  # no statistic, no rows: every run has failed
+        if points.shape[1]:
+            made.index = pd.MultiIndex.from_frame(points) if points.shape[1] > 1 else pd.Index(points.iloc[:, 0])
         return made
 
     def __repr__(self) -> str:

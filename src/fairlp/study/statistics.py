@@ -16,6 +16,7 @@ import pandas as pd
 from ..callable_module import make_callable
 from ..models.instances.instance import Instance
 from ..tolerances import WHOLE_TASK
+from .functions import listing
 
 if TYPE_CHECKING:
     from ..mechanisms.allocation import Allocation
@@ -99,10 +100,10 @@ def jain(instance: Instance, allocations: Allocations, *, of: str | Sequence[str
     -------
     dict of str to float
     """
-    found: Numbers = {}
-    for label in _labels(allocations, of):
-        found[label] = jains_index(_shares(instance, allocations[label]) / instance.user_weights)
-    return found
+    return {
+        label: jains_index(_shares(instance, allocations[label]) / instance.user_weights)
+        for label in _labels(allocations, of)
+    }
 
 
 def jains_index(levels: np.ndarray) -> float:
@@ -161,8 +162,6 @@ def table() -> pd.DataFrame:
     DataFrame
         Indexed by statistic.
     """
-    from .functions import listing
-
     return listing(REGISTRY, "statistic")
 
 

@@ -116,8 +116,8 @@ class Journal:
 def _is_outcome(ran: Ran) -> bool:
     """Whether what a file says of a run can be what came of it."""
     return (
-        type(ran.run) is int
-        and 0 <= ran.run <= LARGEST_WHOLE
+        _is_whole(ran.run)
+        and ran.run >= 0
         and isinstance(ran.values, dict)
         and all(type(value) is float or _is_whole(value) for value in ran.values.values())
         and (ran.error is None or isinstance(ran.error, str))
@@ -174,6 +174,11 @@ def table(definition: Mapping[str, Any], finished: Iterable[Ran]) -> Any:
 def parameters(points: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the names of all parameters, in the order of first appearance."""
     return list(dict.fromkeys(name for point in points for name in point))
+
+
+def statistics_in(columns: list[str]) -> list[str]:
+    """Return the columns of the statistics, which come after the others."""
+    return [name for name in columns[columns.index("key") + 1 :] if name not in RESERVED]
 
 
 def write(path: Path, made: Any) -> None:
@@ -236,7 +241,7 @@ def _check(made: Any, definition: Mapping[str, Any]) -> None:
 
 def finished(made: Any, points: Mapping[str, int]) -> Finished:
     """Return the runs of an Arrow table by point and number."""
-    names = [name for name in made.column_names[made.column_names.index("key") + 1 :] if name not in RESERVED]
+    names = statistics_in(made.column_names)
     columns = {name: made.column(name).to_pylist() for name in (*names, "key", "run")}
     errors = made.column("error").to_pylist() if "error" in made.column_names else [None] * made.num_rows
     found: Finished = {}

@@ -7,6 +7,7 @@ import os
 import traceback
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,7 +60,7 @@ class Work:
     version: str = __version__
     process: int = 0
 
-    def instance(self, point: Mapping[str, Any], run: int) -> Any:
+    def instance(self, point: Mapping[str, Any], run: int) -> Instance:
         """Return the instance of a run; its random numbers depend on the seed, the point and the run alone."""
         seed = np.random.SeedSequence(self.seed, spawn_key=(*words(point), run))
         made = self.generator(np.random.default_rng(seed), **keywords(point))
@@ -94,18 +95,12 @@ def do(work: Work, index: int, point: Mapping[str, Any], run: int) -> Ran:
     try:
         if work.version != __version__:
             raise StudyError(f"this worker has fairlp {__version__}, the study was begun with {work.version}")
-        if work.process == os.getpid():
-            return Ran(index, run, _values(work, point, run))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FairlpWarning)
-            return Ran(index, run, _values(work, point, run))
+        quiet = warnings.catch_warnings(action="ignore", category=FairlpWarning)
+        with nullcontext() if work.process == os.getpid() else quiet:
+            instance = work.instance(point, run)
+            return Ran(index, run, work.values(instance, work.allocations(instance)))
     except Exception as error:
         return Ran(index, run, {}, f"{type(error).__name__}: {error}", traceback.format_exc())
-
-
-def _values(work: Work, point: Mapping[str, Any], run: int) -> dict[str, float]:
-    instance = work.instance(point, run)
-    return work.values(instance, work.allocations(instance))
 
 
 class _Allocations(dict[str, Any]):
