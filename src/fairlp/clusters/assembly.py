@@ -16,6 +16,7 @@ from ..models.instances.alone import tasks_alone
 from ..models.instances.instance import Instance
 from ..models.instances.queues import ROOT, lineage, parent_of
 from .cluster import Cluster, Group, Leaf, Node, add_amounts
+from .notes import Record
 from .result import Snapshot
 
 # What is known of queues, as an instance takes it: all that are used are listed, and odd limits are noted.
@@ -23,7 +24,7 @@ from .result import Snapshot
 
 def queues_of(
     cluster: Cluster, used: Iterable[str], resources: list[str], pool: np.ndarray, below: Mapping[str, dict[str, float]]
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Record]:
     """Return weight, guarantee and cap of each queue by path, with those that nobody says anything of.
 
     Parameters
@@ -39,12 +40,12 @@ def queues_of(
         By queue and resource, what of its guarantee and cap is in use already.
     """
     known = set(resources)
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Record] = {}
     for path in [*cluster.queues, *used]:
         for here in lineage(path):
             found.setdefault(here, {})
     for path, given in cluster.queues.items():
-        row: dict[str, Any] = {"weight": given.get("weight", 1.0)}
+        row: Record = {"weight": given.get("weight", 1.0)}
         for what in ("guarantee", "cap"):
             amounts = {r: amount for r, amount in given.get(what, {}).items() if math.isfinite(amount)}
             for resource in sorted(set(amounts) - known):
@@ -63,7 +64,7 @@ def queues_of(
     return found
 
 
-def _note_too_much(cluster: Cluster, rows: dict[str, dict[str, Any]], pool: dict[str, float]) -> None:
+def _note_too_much(cluster: Cluster, rows: dict[str, Record], pool: dict[str, float]) -> None:
     """Note guarantees of children that add up to more than their parent's, or than there is."""
     children: dict[str, list[str]] = {}
     for path in rows:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from .notes import Notes
+from .notes import Notes, Record, Where
 
 #: Stands for a weight of 0: such a queue has only what nobody else wants, which no weight says.
 LEAST_WEIGHT: Final = 1 / 1000
@@ -74,7 +74,7 @@ class Cluster:
         self.notes = Notes()
         self.nodes: dict[str, Node] = {}
         self.groups: dict[Leaf, Group] = {}
-        self.queues: dict[str, dict[str, Any]] = {}
+        self.queues: dict[str, Record] = {}
 
     def add(self, node: Node) -> None:
         """Add a node; the second of a name is left out."""
@@ -83,7 +83,7 @@ class Cluster:
         else:
             self.nodes[node.name] = node
 
-    def run(self, leaf: Leaf, node: str, where: tuple[str, str], count: int = 1) -> None:
+    def run(self, leaf: Leaf, node: str, where: Where, count: int = 1) -> None:
         """Count tasks that run on a node; ``where`` is the file and what is there, for a note that it is unknown."""
         if node not in self.nodes:
             self.notes.add(*where, f"it runs on {node!r}, a node that is not there", "left out of what runs")
@@ -95,12 +95,12 @@ class Cluster:
         """Count tasks that wait."""
         self.groups.setdefault(leaf, Group()).wait(count, since)
 
-    def queue(self, path: str) -> dict[str, Any]:
+    def queue(self, path: str) -> Record:
         """Return what is known of a queue, to be added to."""
         return self.queues.setdefault(path, {})
 
 
-def add_amounts(total: dict[str, Any], more: Mapping[str, Any], times: int = 1) -> None:
+def add_amounts(total: Record, more: Mapping[str, Any], times: int = 1) -> None:
     """Add amounts, so many times, to what there is of each resource.
 
     >>> total = {"cpu": 1}
@@ -112,7 +112,7 @@ def add_amounts(total: dict[str, Any], more: Mapping[str, Any], times: int = 1) 
         total[resource] = total.get(resource, 0) + times * amount
 
 
-def positive(weight: float, where: tuple[str, str], notes: Notes, what: str = "weight") -> float:
+def positive(weight: float, where: Where, notes: Notes, what: str = "weight") -> float:
     """Return a weight, `LEAST_WEIGHT` in place of one of 0 or below, which is noted."""
     if weight > 0:
         return weight

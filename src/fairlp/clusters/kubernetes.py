@@ -11,7 +11,7 @@ from ..models.files.whole_files import read_text
 from .assembly import Allowed
 from .cluster import Cluster, Leaf, Node, name_in_path
 from .kueue import Kueue
-from .notes import Notes, Odd, list_at, mapping_at, part, text_at
+from .notes import Notes, Odd, Record, list_at, mapping_at, part, text_at
 from .placement import NAME, Nodes, taints_of
 from .pods import Pod, namespace_of, pod_of
 from .quantities import amount, quantity, unit_of
@@ -32,7 +32,7 @@ class Quotas:
         self._notes = notes
         self._caps: dict[str, dict[str, float]] = {}
 
-    def add(self, given: dict[str, Any], file: str) -> None:
+    def add(self, given: Record, file: str) -> None:
         """Take in a ResourceQuota; of several for one namespace the least holds."""
         namespace = namespace_of(given)
         where = file, f"ResourceQuota '{namespace}/{text_at(given, 'metadata', 'name')}'"
@@ -63,12 +63,12 @@ WITHOUT: Final = "(no queue)"
 _UNITS: Final = {resource: unit_of(resource) for resource in ("cpu", "memory", "ephemeral-storage")}
 
 
-def objects(file: Path) -> Iterator[dict[str, Any]]:
+def objects(file: Path) -> Iterator[Record]:
     """Yield the objects of a file: of a list, or one by itself; lists of one kind give it to their entries."""
     text = read_text(file)
     if not is_json(text):
         raise FileFormatError(f"{file} is not JSON; print it with kubectl get … -o json")
-    rest: dict[str, Any] = {}
+    rest: Record = {}
     for key, value in members(text, file):
         if key == "items":
             if isinstance(value, dict) and "kind" not in value and str(rest.get("kind", "")).endswith("List"):
@@ -94,7 +94,7 @@ class Reader:
         self.taints: dict[str, tuple[tuple[str, str, str], ...]] = {}
         notes = self.cluster.notes
         self.quotas, self.kueue, self.volcano = Quotas(notes), Kueue(notes), Volcano(notes)
-        self._kinds: dict[tuple[str, str], Callable[[dict[str, Any], str], None]] = {
+        self._kinds: dict[tuple[str, str], Callable[[Record, str], None]] = {
             ("", "Node"): self._node,
             ("", "Pod"): self._pod,
             ("", "ResourceQuota"): self.quotas.add,
@@ -124,7 +124,7 @@ class Reader:
             except Odd as error:
                 self.cluster.notes.add(file, where, str(error), "left out")
 
-    def _node(self, given: dict[str, Any], file: str) -> None:
+    def _node(self, given: Record, file: str) -> None:
         name = text_at(given, "metadata", "name")
         if not name:
             raise Odd("it has no name")
@@ -143,7 +143,7 @@ class Reader:
         attributes = {key: value if isinstance(value, str) else str(value) for key, value in labels.items()}
         self.cluster.add(Node(name, amounts, attributes, closed, file))
 
-    def _pod(self, given: dict[str, Any], file: str) -> None:
+    def _pod(self, given: Record, file: str) -> None:
         pod = pod_of(given, file, self.cluster.notes)
         if pod is None:
             return

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
 from .cluster import Cluster, name_in_path, positive
-from .notes import Notes, Odd, list_at, mapping_at, part, text_at
+from .notes import Notes, Odd, Record, Where, list_at, mapping_at, part, text_at
 from .pods import Pod, asked, namespace_of, owner_of
 from .quantities import amount, quantity
 
@@ -25,7 +25,7 @@ class _Quota(NamedTuple):
     weight: float
     nominal: Amounts
     borrowing: dict[str, Fraction | None]
-    where: tuple[str, str]
+    where: Where
 
 
 class Kueue:
@@ -39,7 +39,7 @@ class Kueue:
         self._of_owner: dict[tuple[str, str], str] = {}
         self._waiting: list[Pod] = []
         self._paths: dict[str, str] = {}
-        self.kinds: dict[str, Callable[[dict[str, Any], str], None]] = {
+        self.kinds: dict[str, Callable[[Record, str], None]] = {
             "ClusterQueue": self._cluster_queue,
             "Cohort": self._cohort,
             "LocalQueue": self._local_queue,
@@ -50,27 +50,27 @@ class Kueue:
     def __bool__(self) -> bool:
         return bool(self._queues)
 
-    def _cluster_queue(self, given: dict[str, Any], file: str) -> None:
+    def _cluster_queue(self, given: Record, file: str) -> None:
         self._queues[self._name(given)] = self._quota(given, file, ("cohort", "cohortName"))
 
-    def _cohort(self, given: dict[str, Any], file: str) -> None:
+    def _cohort(self, given: Record, file: str) -> None:
         self._cohorts[self._name(given)] = self._quota(given, file, ("parent", "parentName"))
 
-    def _local_queue(self, given: dict[str, Any], file: str) -> None:
+    def _local_queue(self, given: Record, file: str) -> None:
         queue = part(given, "spec", "clusterQueue", kind=str)
         if not queue:
             raise Odd("it names no ClusterQueue")
         self._local[namespace_of(given), self._name(given)] = queue
 
-    def _flavor(self, given: dict[str, Any], file: str) -> None:
+    def _flavor(self, given: Record, file: str) -> None:
         if part(given, "spec", "nodeLabels") or part(given, "spec", "nodeTaints", kind=list):
             what = "a flavor is of some nodes only"
             self._notes.add(file, f"ResourceFlavor {self._name(given)!r}", what, "quotas of all flavors are added up")
 
-    def _name(self, given: dict[str, Any]) -> str:
+    def _name(self, given: Record) -> str:
         return text_at(given, "metadata", "name")
 
-    def _quota(self, given: dict[str, Any], file: str, parents: tuple[str, str]) -> _Quota:
+    def _quota(self, given: Record, file: str, parents: tuple[str, str]) -> _Quota:
         where = file, f"{given['kind']} {self._name(given)!r}"
         spec = mapping_at(given, "spec")
         for key, value in spec.items():
@@ -86,7 +86,7 @@ class Kueue:
                     self._add(entry, nominal, borrowing, where)
         return _Quota(parent, positive(weight, where, self._notes), nominal, borrowing, where)
 
-    def _add(self, entry: Any, nominal: Amounts, borrowing: dict[str, Fraction | None], where: tuple[str, str]) -> None:
+    def _add(self, entry: Any, nominal: Amounts, borrowing: dict[str, Fraction | None], where: Where) -> None:
         resource = text_at(entry, "name")
         if resource in nominal:
             self._notes.add(*where, f"several flavors of {resource!r}", "their quotas are added up")
@@ -98,7 +98,7 @@ class Kueue:
         if part(entry, "lendingLimit", kind=(str, int, float)) is not None:
             self._notes.add(*where, f"lendingLimit of {resource!r}", "left out: what is not used is lent to all")
 
-    def _workload(self, given: dict[str, Any], file: str) -> None:
+    def _workload(self, given: Record, file: str) -> None:
         namespace, (kind, owner) = namespace_of(given), owner_of(given)
         where = file, f"Workload '{namespace}/{self._name(given)}'"
         queue = text_at(given, "spec", "queueName")

@@ -14,7 +14,7 @@ import numpy as np
 from ..models.files.whole_files import read_text
 from .assembly import Allowed
 from .cluster import Cluster, Leaf, Node, add_amounts, name_in_path, positive
-from .notes import Odd, list_at, mapping_at, part, shown, text_at
+from .notes import Odd, Record, list_at, mapping_at, part, shown, text_at
 from .sources import END, members
 
 _UNITS: Final = {"cpus": "1/1000 core", "mem": "MiB", "disk": "MiB", "gpus": "", "ports": ""}
@@ -58,8 +58,8 @@ class Reader:
 
     def __init__(self) -> None:
         self.cluster = Cluster("mesos", _UNITS, limited=False)
-        self.agents: dict[str, tuple[dict[str, Any], str]] = {}
-        self.frameworks: list[tuple[dict[str, Any], str]] = []
+        self.agents: dict[str, tuple[Record, str]] = {}
+        self.frameworks: list[tuple[Record, str]] = []
 
     def read(self, path: Path) -> None:
         """Take in a file; what the master says of itself is passed over."""
@@ -79,7 +79,7 @@ class Reader:
                     where = f"{key or 'weights'}: {named.get('name', named.get('id', named.get('role', '?')))!r}"
                     self.cluster.notes.add(path.name, where, str(error), "left out")
 
-    def _agent(self, given: dict[str, Any], file: str) -> None:
+    def _agent(self, given: Record, file: str) -> None:
         name = text_at(given, "id")
         if not name:
             raise Odd("it has no id")
@@ -94,10 +94,10 @@ class Reader:
             self.cluster.notes.add(file, f"agent {name!r}", what, "open to all: it is not told who may use it")
         self.agents[name] = given, file
 
-    def _framework(self, given: dict[str, Any], file: str) -> None:
+    def _framework(self, given: Record, file: str) -> None:
         self.frameworks.append((given, file))
 
-    def _role(self, given: dict[str, Any], file: str) -> None:
+    def _role(self, given: Record, file: str) -> None:
         name = text_at(given, "name")
         self._weight({"role": name, "weight": given.get("weight")}, file)
         quota = mapping_at(given, "quota")
@@ -106,7 +106,7 @@ class Reader:
             row["guarantee"] = amounts_of(mapping_at(quota, "guarantee"))
             row["cap"] = amounts_of(mapping_at(quota, "limit"))
 
-    def _quota(self, given: dict[str, Any], file: str) -> None:
+    def _quota(self, given: Record, file: str) -> None:
         role = text_at(given, "role")
         amounts = {
             text_at(one, "name"): part(one, "scalar", "value", kind=_NUMBER, default=0)
@@ -116,7 +116,7 @@ class Reader:
         what = "a guarantee without a limit (before Mesos 1.9 it is both)"
         self.cluster.notes.add(file, f"quota of {role!r}", what, "taken as a guarantee only")
 
-    def _weight(self, given: dict[str, Any], file: str) -> None:
+    def _weight(self, given: Record, file: str) -> None:
         role, weight = text_at(given, "role"), part(given, "weight", kind=_NUMBER, default=1)
         if not role:
             raise Odd("it names no role")
@@ -152,7 +152,7 @@ class Reader:
 
         return cluster, allowed
 
-    def _holders(self, given: dict[str, Any], file: str) -> Iterator[tuple[str, Any]]:
+    def _holders(self, given: Record, file: str) -> Iterator[tuple[str, Any]]:
         """Yield the tasks and executors of a framework that hold something."""
         for key, kind in (("tasks", "task"), ("executors", "executor")):
             try:
@@ -167,7 +167,7 @@ class Reader:
 
     def _run(
         self,
-        given: dict[str, Any],
+        given: Record,
         file: str,
         holder: tuple[str, Any],
         names: dict[str, str],

@@ -11,6 +11,12 @@ _SHOWN: Final = 20
 COLUMNS: Final = ("file", "where", "what", "done")
 
 
+#: A mapping of a dump, as JSON has it.
+Record = dict[str, Any]
+#: The file, and what in it, that a note is about.
+Where = tuple[str, str]
+
+
 class Odd(Exception):
     """A part of a dump that is not as documented; who reads the whole makes a note of it, and goes on."""
 
@@ -74,9 +80,9 @@ def list_at(value: Any, *path: str) -> list[Any]:
     return found
 
 
-def mapping_at(value: Any, *path: str) -> dict[str, Any]:
+def mapping_at(value: Any, *path: str) -> Record:
     """Return the mapping at a path, empty where there is none; see `part`."""
-    found: dict[str, Any] = part(value, *path, default={})
+    found: Record = part(value, *path, default={})
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from .notes import Notes, Odd, list_at, mapping_at, part, shown, text_at
+from .notes import Notes, Odd, Where, list_at, mapping_at, part, shown, text_at
 
 #: A node's own name, which fields of an affinity select by.
 NAME: Final = "\0name"
@@ -40,7 +40,7 @@ class Place(NamedTuple):
     tolerations: tuple[Toleration, ...]
 
 
-def place_of(spec: Mapping[str, Any], pinned: bool, where: tuple[str, str], notes: Notes) -> Place:
+def place_of(spec: Mapping[str, Any], pinned: bool, where: Where, notes: Notes) -> Place:
     """Return what a pod asks of its node; what cannot be said so is noted.
 
     Parameters
@@ -68,7 +68,7 @@ def place_of(spec: Mapping[str, Any], pinned: bool, where: tuple[str, str], note
     return Place(simple, terms, _tolerations(spec))
 
 
-def _term(entry: Any, pinned: bool, where: tuple[str, str], notes: Notes) -> tuple[Requirement, ...] | None:
+def _term(entry: Any, pinned: bool, where: Where, notes: Notes) -> tuple[Requirement, ...] | None:
     """Return the lines of a term; None where it has none, which selects no node."""
     found, empty = [], True
     for kind in ("matchExpressions", "matchFields"):

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
 from .cluster import add_amounts
-from .notes import Notes, list_at, mapping_at, part, text_at
+from .notes import Notes, Where, list_at, mapping_at, part, text_at
 from .placement import Place, place_of
 from .quantities import amount, quantity
 
@@ -85,7 +85,7 @@ def pod_of(given: Mapping[str, Any], file: str, notes: Notes) -> Pod | None:
 
 
 def asked(
-    spec: Mapping[str, Any], pinned: bool, where: tuple[str, str], notes: Notes
+    spec: Mapping[str, Any], pinned: bool, where: Where, notes: Notes
 ) -> tuple[tuple[tuple[str, float], ...], Place]:
     """Return what one pod of a spec asks for, a place among pods included, and where it may be."""
     for key in spec:

@@ -14,7 +14,7 @@ import numpy as np
 from ..models.files.whole_files import read_text
 from .assembly import Allowed
 from .cluster import Cluster, Leaf, Node
-from .notes import Odd, list_at, mapping_at, part, shown, text_at
+from .notes import Odd, Record, Where, list_at, mapping_at, part, shown, text_at
 from .slurm_accounts import Accounts
 from .slurm_text import UNCOUNTED, array_tasks, gres, hosts, number, tres
 from .sources import END, is_json, members
@@ -122,7 +122,7 @@ class _Job(NamedTuple):
     parts: list[tuple[str, Amounts]]
     waiting: int
     since: str | None
-    where: tuple[str, str]
+    where: Where
 
 
 class Reader:
@@ -159,7 +159,7 @@ class Reader:
                 except Odd as error:
                     self.cluster.notes.add(path.name, where, str(error), "left out")
 
-    def _node(self, given: dict[str, Any], file: str) -> None:
+    def _node(self, given: Record, file: str) -> None:
         name = text_at(given, "name")
         if not name:
             raise Odd("it has no name")
@@ -181,7 +181,7 @@ class Reader:
         described = {"partitions": ",".join(partitions), "features": ",".join(features)}
         self.cluster.add(Node(name, amounts, described, "+".join(closed), file))
 
-    def _job(self, given: dict[str, Any], file: str) -> None:
+    def _job(self, given: Record, file: str) -> None:
         name = str(given.get("job_id", "?"))
         where = file, f"job {name}"
         states = {state.upper() for state in _words(given, "job_state")}
@@ -220,13 +220,13 @@ class Reader:
             where,
         )
 
-    def _share(self, total: Amounts, count: int, where: tuple[str, str]) -> Amounts:
+    def _share(self, total: Amounts, count: int, where: Where) -> Amounts:
         """Return the part of a job on one of its nodes, where nothing tells more."""
         if any((amount / count).denominator != 1 for amount in total.values()):
             self.cluster.notes.add(*where, f"what it has does not divide by its {count} nodes", "divided evenly")
         return {resource: amount / count for resource, amount in total.items()}
 
-    def _on_nodes(self, given: dict[str, Any], total: Amounts, where: tuple[str, str]) -> list[tuple[str, Amounts]]:
+    def _on_nodes(self, given: Record, total: Amounts, where: Where) -> list[tuple[str, Amounts]]:
         """Return what a job has on each of its nodes: as it is told, if that adds up, and else in even parts."""
         told = dict(_allocation(given))
         names = hosts(text_at(given, "nodes")) or list(told)
@@ -246,7 +246,7 @@ class Reader:
                         own[resource] = amount / len(names)
         return found
 
-    def _place(self, given: dict[str, Any], where: tuple[str, str]) -> Place:
+    def _place(self, given: Record, where: Where) -> Place:
         features = None
         try:
             features = wanted(text_at(given, "features"))
@@ -273,7 +273,7 @@ class Reader:
         return cluster, Features([(name, *self.places[name]) for name in cluster.nodes]).allowed
 
 
-def _words(given: dict[str, Any], key: str) -> list[str]:
+def _words(given: Record, key: str) -> list[str]:
     """Return words that are a list, or text with commas or pluses between."""
     value = part(given, key, kind=(str, list), default=[])
     if isinstance(value, str):
@@ -281,7 +281,7 @@ def _words(given: dict[str, Any], key: str) -> list[str]:
     return [str(word).strip() for word in value if str(word).strip()]
 
 
-def _allocation(given: dict[str, Any]) -> Iterator[tuple[str, Amounts]]:
+def _allocation(given: Record) -> Iterator[tuple[str, Amounts]]:
     """Yield the nodes of a job with the CPUs and memory that it has there, of old and new versions of Slurm."""
     resources = mapping_at(given, "job_resources")
     nodes = resources.get("nodes")

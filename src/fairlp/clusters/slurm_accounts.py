@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from .cluster import Cluster, name_in_path, positive
-from .notes import Notes, Odd, list_at, part, text_at
+from .notes import Notes, Odd, Record, Where, list_at, part, text_at
 from .slurm_text import UNCOUNTED, number, tres
 
 _ROOT: Final = "root"
@@ -77,7 +77,7 @@ class Accounts:
         account, user = text_at(given, "account"), text_at(given, "user")
         where = file, f"association of {user or account!r}"
 
-        def cap() -> dict[str, Any]:
+        def cap() -> Record:
             entries = list_at(given, "max", "tres", "total")
             texts = []
             for entry in entries:
@@ -98,9 +98,7 @@ class Accounts:
         names = (parent, name, "") if user else (name, "", parent)
         self._take((file, f"share of {name!r}"), names, "1" if share is None else f"{share:.0f}", dict)
 
-    def _take(
-        self, where: tuple[str, str], names: tuple[str, str, str], share: str, cap: Callable[[], dict[str, Any]]
-    ) -> None:
+    def _take(self, where: Where, names: tuple[str, str, str], share: str, cap: Callable[[], Record]) -> None:
         account, user, parent = names
         if not account:
             self._notes.add(*where, "it has no account", "left out")
@@ -121,7 +119,7 @@ class Accounts:
         else:
             known[key] = Account(parent or None, weight, limits)
 
-    def _weight(self, share: str, where: tuple[str, str]) -> float:
+    def _weight(self, share: str, where: Where) -> float:
         if share == "parent":
             self._notes.add(*where, "its share is that of its parent", "taken as 1")
             return 1.0

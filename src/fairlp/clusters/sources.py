@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ..errors import FileFormatError
 from ..models.files.whole_files import home, not_found, read_text
+from .notes import Record
 
 #: Lists that are read entry by entry.
 STREAMED: Final = frozenset({"items", "jobs", "nodes", "associations", "slaves", "frameworks"})
@@ -146,7 +147,7 @@ def _entries(text: str, at: int, key: str) -> Generator[tuple[str, Any], None, i
         at = _skip(text, at + 1)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, Any]]) -> Record:
     found = dict(pairs)
     if len(found) < len(pairs):
         if {key for key, _ in pairs} == {_LISTED}:

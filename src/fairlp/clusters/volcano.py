@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from .cluster import Cluster, name_in_path
-from .notes import Notes, Odd, mapping_at, part, text_at
+from .notes import Notes, Odd, Record, Where, mapping_at, part, text_at
 from .pods import Pod, namespace_of
 from .quantities import amount, quantity
 
@@ -25,7 +25,7 @@ class _Queue(NamedTuple):
     parent: str
     guarantee: dict[str, float]
     cap: dict[str, float]
-    where: tuple[str, str]
+    where: Where
 
 
 class Volcano:
@@ -36,12 +36,12 @@ class Volcano:
         self._queues: dict[str, _Queue] = {}
         self._groups: dict[tuple[str, str], str] = {}
         self._paths: dict[str, str] = {}
-        self.kinds: dict[str, Callable[[dict[str, Any], str], None]] = {"Queue": self._queue, "PodGroup": self._group}
+        self.kinds: dict[str, Callable[[Record, str], None]] = {"Queue": self._queue, "PodGroup": self._group}
 
     def __bool__(self) -> bool:
         return bool(self._queues)
 
-    def _queue(self, given: dict[str, Any], file: str) -> None:
+    def _queue(self, given: Record, file: str) -> None:
         name = text_at(given, "metadata", "name")
         where = file, f"Queue {name!r}"
         spec = mapping_at(given, "spec")
@@ -61,9 +61,7 @@ class Volcano:
             where,
         )
 
-    def _hierarchy(
-        self, annotations: Mapping[str, Any], where: tuple[str, str]
-    ) -> tuple[tuple[str, ...], tuple[float, ...]]:
+    def _hierarchy(self, annotations: Mapping[str, Any], where: Where) -> tuple[tuple[str, ...], tuple[float, ...]]:
         """Return the names from below the root down, and the weight of each; nothing where none are given."""
         path = text_at(annotations, _HIERARCHY)
         if not path:
@@ -84,7 +82,7 @@ class Volcano:
         start = 1 if names[0] == _ROOT else 0
         return tuple(names[start:]), tuple(weights[start:])
 
-    def _group(self, given: dict[str, Any], file: str) -> None:
+    def _group(self, given: Record, file: str) -> None:
         name = text_at(given, "metadata", "name")
         self._groups[namespace_of(given), name] = part(given, "spec", "queue", kind=str, default="default")
 

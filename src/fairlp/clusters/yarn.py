@@ -18,7 +18,7 @@ import numpy as np
 from ..models.files.whole_files import read_text
 from .assembly import Allowed
 from .cluster import LEAST_WEIGHT, Cluster, Leaf, Node, add_amounts, name_in_path, positive
-from .notes import Notes, Odd, list_at, mapping_at, part, text_at
+from .notes import Notes, Odd, Record, Where, list_at, mapping_at, part, text_at
 from .sources import END, members
 
 # YARN's queues, of the capacity scheduler (shares of the parent, in percent) and of the fair scheduler.
@@ -68,10 +68,10 @@ class YarnQueues:
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
-        self._rows: dict[str, dict[str, Any]] = {}
+        self._rows: dict[str, Record] = {}
         self._leaves: dict[str, list[str]] = {}
 
-    def read(self, info: dict[str, Any], file: str) -> None:
+    def read(self, info: Record, file: str) -> None:
         """Take in a scheduler."""
         kind = text_at(info, "type")
         if kind == "capacityScheduler":
@@ -118,7 +118,7 @@ class YarnQueues:
             self._add(below, weight=weight, guarantee=least, cap=most)
             self._capacity(one, below, (least, most), file)
 
-    def _fair(self, info: dict[str, Any], above: str, file: str) -> None:
+    def _fair(self, info: Record, above: str, file: str) -> None:
         """Take in a queue of the fair scheduler, and those below it."""
         name = text_at(info, "queueName")
         names = [name_in_path(step) for step in name.split(".")[1:]] if name.startswith(f"{_ROOT}.") else []
@@ -133,7 +133,7 @@ class YarnQueues:
         for one in entries(part(info, "childQueues", kind=(dict, list)), "queue"):
             self._fair(mapping_at(one), path, file)
 
-    def path(self, queue: str, where: tuple[str, str]) -> str:
+    def path(self, queue: str, where: Where) -> str:
         """Return the path of the queue that an application names: by its whole path, or by its last name."""
         steps = [name_in_path(step) for step in queue.split(".")]
         path = "/".join(steps[1:] if steps[0] == _ROOT else steps)
@@ -186,7 +186,7 @@ class Reader:
         self.queues = YarnQueues(self.cluster.notes)
         self.offered: dict[str, Resources] = {}  # by partition
         self.used: Resources = {}
-        self.apps: dict[str, tuple[dict[str, Any], str]] = {}
+        self.apps: dict[str, tuple[Record, str]] = {}
         self.nodes: set[str] = set()
 
     def read(self, path: Path) -> None:
@@ -212,7 +212,7 @@ class Reader:
             which = entry.get("id", "?") if isinstance(entry, dict) else "?"
             self.cluster.notes.add(file, f"{name} {which!r}", str(error), "left out")
 
-    def _node(self, given: dict[str, Any], file: str) -> None:
+    def _node(self, given: Record, file: str) -> None:
         name, state = text_at(given, "id"), text_at(given, "state")
         where = file, f"node {name!r}"
         if not name:
@@ -241,7 +241,7 @@ class Reader:
         for total, amounts in ((here, used), (here, left), (self.used, used)):
             add_amounts(total, amounts)
 
-    def _app(self, given: dict[str, Any], file: str) -> None:
+    def _app(self, given: Record, file: str) -> None:
         name, state = text_at(given, "id"), text_at(given, "state")
         where = file, f"application {name!r}"
         if state not in _WAITS:
@@ -281,7 +281,7 @@ class Reader:
 
         return cluster, allowed
 
-    def _place(self, given: dict[str, Any], where: tuple[str, str], held: Resources) -> None:
+    def _place(self, given: Record, where: Where, held: Resources) -> None:
         queue = self.queues.path(text_at(given, "queue"), where)
         user = text_at(given, "user")
         label = f"{queue}/{user}" if queue else user
@@ -306,7 +306,7 @@ class Reader:
         if not asked and given["state"] != "RUNNING":
             self.cluster.notes.add(*where, f"it is {given['state']}, and nothing tells what it asks for", "left out")
 
-    def _has(self, given: dict[str, Any]) -> Iterator[tuple[str, Resources]]:
+    def _has(self, given: Record) -> Iterator[tuple[str, Resources]]:
         """Yield the partitions in which an application has something, and what."""
         usages = part(given, "resourceInfo", "resourceUsagesByPartition", kind=(list, dict), default=[])
         whole = resources_of(None, given, "allocatedMB", "allocatedVCores")
@@ -317,7 +317,7 @@ class Reader:
                 break
         yield from ((_label(partition), amounts) for partition, amounts in found)
 
-    def _asks(self, given: dict[str, Any]) -> Iterator[tuple[int, tuple[tuple[str, float], ...], str]]:
+    def _asks(self, given: Record) -> Iterator[tuple[int, tuple[tuple[str, float], ...], str]]:
         """Yield count, shape and partition of the containers that an application waits for, on any node."""
         for one in entries(part(given, "resourceRequests", kind=(list, dict), default=[]), ""):
             count = part(one, "numContainers", kind=int, default=0)

@@ -11,7 +11,6 @@ import pytest
 from fairlp import Instance
 from fairlp.errors import InstanceError
 from fairlp.models.instances.conditions import condition_text
-from fairlp.models.instances.equality import equal
 from fairlp.models.instances.requests import Requests
 from fairlp.models.instances.whole_numbers import product, quotient, same_quotient, whole, whole_tasks_alone
 
@@ -124,7 +123,7 @@ def test_instances_that_differ_in_one_thing_are_not_equal(changes):
     def made(**more):
         return Instance.from_arrays([[1.0], [2.0]], [[4.0], [5.0]], **more)
 
-    assert equal(made(), made()) and not equal(made(), made(**changes))
+    assert made().equals(made()) and not made().equals(made(**changes))
 
 
 @pytest.mark.parametrize("off", [1e-6, 0.1, -1e-6, -0.1])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,24 +11,11 @@ import pandas as pd
 from ...errors import InstanceError
 from ...tolerances import ENTITLEMENT_SUM
 from ..notation.expressions import Index
-from ..notation.labels import aligned, floats, order
+from ..notation.labels import aligned, few, floats, order
 from .whole_numbers import LARGEST_WHOLE
 
 #: What Python and NumPy raise for what is no number of floating point.
 _NO_NUMBERS = (TypeError, ValueError, OverflowError)
-
-
-class Names(Protocol):
-    """Labels in order: an Index of the model, a list."""
-
-    def __len__(self) -> int:
-        """Return the number of labels."""
-
-    def __iter__(self) -> Iterator[Any]:
-        """Iterate over the labels."""
-
-    def __getitem__(self, position: int, /) -> Any:
-        """Return one label."""
 
 
 def labels(given: Any, count: int, what: str) -> pd.Index[Any]:
@@ -127,7 +114,7 @@ def _several(given: Any) -> bool:
     )
 
 
-def amounts(array: np.ndarray, what: str, rows: Names, columns: Names, row: str, column: str) -> None:
+def amounts(array: np.ndarray, what: str, rows: Index, columns: Index, row: str, column: str) -> None:
     """Require finite numbers >= 0; the first wrong one is named."""
     wrong = ~(np.isfinite(array) & (array >= 0))
     if wrong.any():
@@ -148,14 +135,19 @@ def _what_to_do(value: float) -> str:
 
 def vector(given: Any, size: int, what: str, names: Index) -> np.ndarray:
     """Return one float for each label."""
-    given = _in_order(given, f"{what}s", names)
-    try:
-        array = floats(given)
-    except _NO_NUMBERS as error:
-        raise InstanceError(f"{what}s are not all numbers ({_no_number(given, names) or error})") from None
+    array = _numbers(f"{what}s", given, names)
     if array.shape != (size,):
-        raise InstanceError(f"{what}s have shape {array.shape}; expected ({size},), one for each of {_few(names)}")
+        raise InstanceError(f"{what}s have shape {array.shape}; expected ({size},), one for each of {few(names)}")
     return array
+
+
+def _numbers(what: str, given: Any, *axes: Index) -> np.ndarray:
+    """Return floats in the order of the labels."""
+    given = _in_order(given, what, *axes)
+    try:
+        return floats(given)
+    except _NO_NUMBERS as error:
+        raise InstanceError(f"{what} are not all numbers ({_no_number(given, axes[0]) or error})") from None
 
 
 def _in_order(given: Any, what: str, *axes: Index) -> Any:
@@ -167,11 +159,7 @@ def weights(given: Any, demands: np.ndarray, users: Index, resources: Index) -> 
     """Return weights N or N×R: finite and > 0 (0 only on a resource that the user does not demand)."""
     if given is None:
         return np.ones(len(users))
-    given = _in_order(given, "weights", users, resources)
-    try:
-        array = floats(given)
-    except _NO_NUMBERS as error:
-        raise InstanceError(f"weights are not all numbers ({_no_number(given, users) or error})") from None
+    array = _numbers("weights", given, users, resources)
     if array.shape not in ((len(users),), demands.shape):
         raise InstanceError(
             f"weights have shape {array.shape}; expected ({len(users)},), one for each user, or {demands.shape}, "
@@ -198,12 +186,8 @@ def task_limits(given: Any, users: Index) -> np.ndarray:
     if np.ndim(found) == 1:
         found = [np.inf if item is None else item for item in found]
     array = vector(found, len(users), "task limit", users)
-    wrong = np.isnan(array) | (array < 0)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise InstanceError(
-            f"task limit of user {users[at]!r} is {array[at]:g}; expected a number >= 0 (infinity or None: no limit)"
-        )
+    problem = "task limit of user {0!r} is {1:g}; expected a number >= 0 (infinity or None: no limit)"
+    _refuse(~(array >= 0), users, problem, array)
     return array
 
 
@@ -218,16 +202,16 @@ def rates(given: Any, users: Index, servers: Index) -> np.ndarray | None:
     return array
 
 
-def counts(given: Any, servers: Index, capacities: np.ndarray, resources: Names) -> np.ndarray:
+def counts(given: Any, servers: Index, capacities: np.ndarray, resources: Index) -> np.ndarray:
     """Return the numbers of identical servers, whole and >= 1; all that they have together is finite."""
     found = np.ones(len(servers), dtype=np.int64) if given is None else _counts(given, servers)
     with np.errstate(over="ignore"):
         endless = np.isinf(found @ capacities)
-    if endless.any():
-        raise InstanceError(
-            f"all servers together have more of resource {resources[int(np.argmax(endless))]!r} than a float holds; "
-            "give demands and capacities of it in a larger unit"
-        )
+    problem = (
+        "all servers together have more of resource {0!r} than a float holds; give demands and capacities of it in a "
+        "larger unit"
+    )
+    _refuse(endless, resources, problem)
     return found
 
 
@@ -247,9 +231,7 @@ def entitlements(given: Any, users: Index) -> np.ndarray | None:
         return None
     array = vector(given, len(users), "entitlement", users)
     wrong = ~(np.isfinite(array) & (array >= 0))
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise InstanceError(f"entitlement of user {users[at]!r} is {array[at]:g}; expected a number >= 0")
+    _refuse(wrong, users, "entitlement of user {0!r} is {1:g}; expected a number >= 0", array)
     total = float(array.sum())
     if abs(total - 1) > ENTITLEMENT_SUM:
         raise InstanceError(
@@ -258,7 +240,7 @@ def entitlements(given: Any, users: Index) -> np.ndarray | None:
     return array
 
 
-def units(given: Mapping[str, str] | None, resources: Names) -> dict[str, str]:
+def units(given: Mapping[str, str] | None, resources: Index) -> dict[str, str]:
     """Return the units of resources as text."""
     known = list(resources)
     unknown = [resource for resource in given or {} if resource not in known]
@@ -298,41 +280,35 @@ def rates_fit(given: np.ndarray | None, d: np.ndarray, c: np.ndarray, indices: t
             )
 
 
-def demands_something(demands: np.ndarray, users: Names) -> None:
+def demands_something(demands: np.ndarray, users: Index) -> None:
     """Require that each user demands something."""
-    nothing = ~demands.any(axis=1)
-    if nothing.any():
-        at = int(np.argmax(nothing))
-        raise InstanceError(
-            f"user {users[at]!r} demands nothing, so it could run without end; expected a positive demand for at least "
-            "one resource (leave the user out, or give the demand)"
-        )
+    problem = (
+        "user {0!r} demands nothing, so it could run without end; expected a positive demand for at least one resource "
+        "(leave the user out, or give the demand)"
+    )
+    _refuse(~demands.any(axis=1), users, problem)
 
 
-def offered_somewhere(capacities: np.ndarray, resources: Names) -> None:
+def offered_somewhere(capacities: np.ndarray, resources: Index) -> None:
     """Require that each resource is in some server."""
-    missing = ~capacities.any(axis=0)
-    if missing.any():
-        at = int(np.argmax(missing))
-        raise InstanceError(
-            f"resource {resources[at]!r} is in no server: its capacity is 0 everywhere; expected a positive capacity "
-            "somewhere (leave the resource out and the users who need it)"
-        )
+    problem = (
+        "resource {0!r} is in no server: its capacity is 0 everywhere; expected a positive capacity somewhere (leave "
+        "the resource out and the users who need it)"
+    )
+    _refuse(~capacities.any(axis=0), resources, problem)
 
 
-def eligible_somewhere(eligible: np.ndarray, users: Names) -> None:
+def eligible_somewhere(eligible: np.ndarray, users: Index) -> None:
     """Require that each user may run on some server."""
-    nowhere = ~eligible.any(axis=1)
-    if nowhere.any():
-        at = int(np.argmax(nowhere))
-        raise InstanceError(
-            f"user {users[at]!r} has no eligible server; expected at least one (relax its condition, or leave it out)"
-        )
+    problem = "user {0!r} has no eligible server; expected at least one (relax its condition, or leave it out)"
+    _refuse(~eligible.any(axis=1), users, problem)
 
 
-def _few(names: Names) -> str:
-    shown = ", ".join(repr(name) for name in list(names)[:4])
-    return shown + (", …" if len(names) > 4 else "")
+def _refuse(wrong: Any, names: Index, problem: str, values: Any = None) -> None:
+    """Raise for the first that is wrong: the problem, with its name at ``{0}`` and its value at ``{1}``."""
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise InstanceError(problem.format(names[at], None if values is None else values[at]))
 
 
 def require_instance(instance: object) -> None:

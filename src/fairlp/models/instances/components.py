@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..notation.expressions import Index
-from .instance import EVERYWHERE, Instance
+from .instance import Instance, of_servers
 
 
 def components(instance: Instance) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -53,14 +53,9 @@ def select(instance: Instance, users: np.ndarray, servers: np.ndarray) -> Instan
     """Return the instance of these users and servers, and of the resources that those have."""
     some = instance.select_users(users)
     there = np.flatnonzero(some.capacities[servers].any(axis=0))
-    return some.derived(
-        servers=Index("i", instance.servers.labels[servers], "server"),
+    return of_servers(some, servers).derived(
         resources=Index("r", instance.resources.labels[there], "resource"),
         demands=some.demands[:, there],
         capacities=some.capacities[np.ix_(servers, there)],
-        counts=some.counts[servers],
-        eligible=some.eligible[:, servers] if some.has_constraints else EVERYWHERE,
-        rates=None if some.rates is None else some.rates[:, servers],
         queues=None if some.queues is None else some.queues.of_resources(there),
-        server_attributes=some.server_attributes.iloc[servers],
     )

@@ -64,7 +64,7 @@ def resolve(
         mask = _mask_of_table(table, n, i)
     else:
         mask, conditions = _mask_of_entries(_entries(eligible, n), n, i, Columns(attributes, c, r))
-    checks.eligible_somewhere(mask, list(n))
+    checks.eligible_somewhere(mask, n)
     return (None if mask.all() else mask), conditions
 
 

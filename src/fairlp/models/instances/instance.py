@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from ...errors import InstanceError, TooLargeError, UnknownNameError, nearest
 from ..notation.expressions import Index
+from ..notation.labels import arranged, labels_on
+from ..programs.displays import table
 from . import checks
 from .alone import able, tasks_alone_there
-from .displays import html_of, text_of
+from .eligibility import resolve
 from .problem import AllocationProblem
+from .tables import indices_and_tables, named_axes
 
 if TYPE_CHECKING:
     from .queues import Queues
 
 #: Stands for a mask that is True everywhere, and takes no memory.
 EVERYWHERE = np.array(True)
+#: More pairs of user and server than this are not written one by one.
+MOST_PAIRS = 2**28
+_ARRAYS = ("demands", "capacities", "counts", "weights", "task_limits", "eligible", "rates", "entitlements")
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,9 +163,7 @@ class Instance(AllocationProblem):
         >>> instance
         <Instance: 2 users, 1 server, resources cpu, memory>
         """
-        from .eligibility import resolve
         from .queues import resolve as tree_of
-        from .tables import indices_and_tables
 
         n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
         given_rates = checks.rates(rates, n, i)
@@ -283,9 +290,19 @@ class Instance(AllocationProblem):
         DataFrame
             Indexed by user: ``server`` that comes nearest, ``fraction`` of a task that fits there, ``resource`` short.
         """
-        from .oversized import users_without_a_server
+        from .merging import merge_servers
 
-        return users_without_a_server(self)
+        merged, groups = merge_servers(self)
+        alone = merged.gamma() / merged.counts
+        where, best = alone.argmax(axis=1).tolist(), alone.max(axis=1)
+        rows = []
+        for user in np.flatnonzero(best < 1).tolist():
+            demand, capacity = self.demands[user], merged.capacities[where[user]]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(demand > 0, capacity / demand, np.inf)
+            server = self.servers[int(groups.first[where[user]])]
+            rows.append((self.users[user], server, best[user], self.resources[int(ratio.argmin())]))
+        return pd.DataFrame(rows, columns=["user", "server", "fraction", "resource"]).set_index("user")
 
     def pooled(self) -> Instance:
         """Return the same users with all servers summed into one (placement constraints and rates are dropped).
@@ -294,9 +311,15 @@ class Instance(AllocationProblem):
         -------
         Instance
         """
-        from .changes import pooled
-
-        return pooled(self)
+        return self.derived(
+            servers=Index("i", pd.Index(["pool"], dtype=object), "server"),
+            capacities=self.pool[None, :],
+            counts=np.ones(1, dtype=np.int64),
+            eligible=EVERYWHERE,
+            rates=None,
+            server_attributes=pd.DataFrame(index=pd.Index(["pool"], dtype=object)),
+            conditions=(),
+        )
 
     def expanded(self) -> Instance:
         """Return the same with a row for every server: of a row "big" of 2, rows "big #1" and "big #2".
@@ -310,9 +333,28 @@ class Instance(AllocationProblem):
         TooLargeError
             When that would be too many pairs of user and server.
         """
-        from .expanding import expanded
-
-        return expanded(self)
+        if (self.counts == 1).all():
+            return self
+        servers, users = float(self.counts.sum(dtype=float)), len(self.users)
+        if servers * users > MOST_PAIRS:
+            raise TooLargeError(
+                f"{servers:,.0f} servers one by one are {servers * users:,.0f} pairs with {users:,} users; expected at "
+                f"most {MOST_PAIRS:,} (counts of identical servers cost nothing)"
+            )
+        row = np.repeat(np.arange(len(self.counts)), self.counts)
+        labels = [
+            name if count == 1 else f"{name} #{k + 1}"
+            for name, count in zip(self.servers, self.counts.tolist(), strict=True)
+            for k in range(count)
+        ]
+        if len(set(labels)) < len(labels):
+            twice = next(label for at, label in enumerate(labels) if label in labels[:at])
+            raise InstanceError(f"two servers would be called {twice!r}; give rows of identical servers other labels")
+        return of_servers(self, row).derived(
+            servers=Index("i", labels, "server"),
+            counts=np.ones(len(row), dtype=np.int64),
+            server_attributes=self.server_attributes.iloc[row].set_axis(labels, axis=0),
+        )
 
     def select_users(self, positions: np.ndarray) -> Instance:
         """Return the instance with these users only, by position (entitlements no longer sum to 1 and are dropped).
@@ -325,9 +367,18 @@ class Instance(AllocationProblem):
         -------
         Instance
         """
-        from .changes import selected
-
-        return selected(self, positions)
+        return self.derived(
+            users=Index("n", self.users.labels[positions], "user"),
+            demands=self.demands[positions],
+            weights=self.weights[positions],
+            task_limits=self.task_limits[positions],
+            eligible=self.eligible[positions] if self.has_constraints else EVERYWHERE,
+            rates=None if self.rates is None else self.rates[positions],
+            entitlements=None,
+            queues=None if self.queues is None else self.queues.select(positions),
+            user_attributes=self.user_attributes.iloc[positions],
+            conditions=tuple(self.conditions[k] for k in positions) if self.conditions else (),
+        )
 
     def replace(self, **changes: Any) -> Instance:
         """Return a copy with other data, checked as much as by :meth:`from_arrays`, whose arguments it takes.
@@ -350,9 +401,15 @@ class Instance(AllocationProblem):
         InstanceError
             For what does not fit.
         """
-        from .changes import replaced
-
-        return replaced(self, changes)
+        given = {name: getattr(self, name) for name in inspect.signature(Instance.from_arrays).parameters}
+        for name in changes:
+            if name not in given:
+                raise UnknownNameError(f"an instance has no {name!r} to replace; {nearest(name, given)}")
+        if changes.get("queues", 0) is None:
+            given["queue"] = None  # no tree, nowhere to stand
+        made = Instance.from_arrays(**(given | _attributes_of(self, changes) | changes))
+        kept = "eligible" not in changes and len(made.users) == len(self.users)
+        return made.derived(conditions=self.conditions) if kept else made
 
     def derived(self, **changes: Any) -> Instance:
         """Return a copy with other arrays that are known to be right and belong to nobody else: nothing is checked.
@@ -378,9 +435,20 @@ class Instance(AllocationProblem):
         -------
         bool
         """
-        from .equality import equal
-
-        return isinstance(other, Instance) and equal(self, other)
+        if not isinstance(other, Instance):
+            return False
+        indices, frames = ("users", "servers", "resources"), ("server_attributes", "user_attributes")
+        if any(list(getattr(self, name)) != list(getattr(other, name)) for name in indices):
+            return False
+        if not all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS):
+            return False
+        if self.queues is None or other.queues is None:
+            same_queues = self.queues is other.queues
+        else:
+            same_queues = self.queues.equals(other.queues)
+        said = [(one.units, one.conditions, one.name) for one in (self, other)]
+        same_frames = all(_same_frame(getattr(self, name), getattr(other, name)) for name in frames)
+        return same_queues and same_frames and said[0] == said[1]
 
     def __post_init__(self) -> None:
         if self.eligible is EVERYWHERE:
@@ -388,12 +456,80 @@ class Instance(AllocationProblem):
             object.__setattr__(self, "eligible", everywhere)
 
     def _frozen(self) -> Instance:
-        arrays = ("demands", "capacities", "counts", "weights", "task_limits", "eligible", "rates", "entitlements")
-        for name in arrays:
+        for name in _ARRAYS:
             array = getattr(self, name)
             if array is not None:
                 array.setflags(write=False)
         return self
 
-    __repr__ = text_of
-    _repr_html_ = html_of
+    def __repr__(self) -> str:
+        servers = self.n_servers
+        rows = f" in {len(self.servers)} rows" if servers != len(self.servers) else ""
+        constrained = ", placement constraints" if self.has_constraints else ""
+        queued = "" if self.queues is None else f", {_plural(len(self.queues) - 1, 'queue')}"
+        return (
+            f"<Instance{' ' + repr(self.name) if self.name else ''}: {_plural(len(self.users), 'user')}, "
+            f"{_plural(servers, 'server')}{rows}, resources {', '.join(map(str, self.resources))}{constrained}{queued}>"
+        )
+
+    def _repr_html_(self) -> str:
+        users = pd.DataFrame(self.demands, index=list(self.users), columns=list(self.resources))
+        if self.weights.ndim == 1 and (self.weights != 1).any():
+            users["weight"] = self.weights
+        if np.isfinite(self.task_limits).any():
+            users["task limit"] = np.where(np.isfinite(self.task_limits), self.task_limits, np.nan)
+        queues = ""
+        if self.queues is not None:
+            users["queue"] = self.queue
+            queues = f"<p>queues</p>{table(self.queues.table(self.resources))}"
+        servers = pd.DataFrame(self.capacities, index=list(self.servers), columns=list(self.resources))
+        if (self.counts != 1).any():
+            servers["count"] = self.counts
+        return (
+            f"<p>{escape(repr(self))}</p><p>demands of one task</p>{table(users)}"
+            f"<p>capacities of one server</p>{table(servers)}{queues}"
+        )
+
+
+def of_servers(instance: Instance, positions: np.ndarray) -> Instance:
+    """Return the instance with these rows of servers only, by position."""
+    return instance.derived(
+        servers=Index("i", instance.servers.labels[positions], "server"),
+        capacities=instance.capacities[positions],
+        counts=instance.counts[positions],
+        eligible=instance.eligible[:, positions] if instance.has_constraints else EVERYWHERE,
+        rates=None if instance.rates is None else instance.rates[:, positions],
+        server_attributes=instance.server_attributes.iloc[positions],
+    )
+
+
+def _attributes_of(instance: Instance, changes: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    """Return the attributes of users and servers who are given other labels, under these."""
+    found = {}
+    for noun, what in (("user", "demands"), ("server", "capacities")):
+        if f"{noun}s" in changes:
+            frame: pd.DataFrame = getattr(instance, f"{noun}_attributes")
+            carried = changes[f"{noun}s"]
+            if carried is None:
+                given = arranged(changes.get(what), named_axes(what), f"the table of {what}", InstanceError)
+                carried = labels_on(given, 0)
+            if carried is None or len(carried) == len(frame):
+                found[f"{noun}_attributes"] = frame.set_axis(checks.labels(carried, len(frame), noun), axis=0)
+    return found
+
+
+def _same_frame(a: pd.DataFrame, b: pd.DataFrame) -> bool:
+    """Whether two tables hold the same, whatever the types of their columns."""
+    return (
+        list(a.columns) == list(b.columns)
+        and len(a) == len(b)
+        and all(
+            left == right or (pd.isna(left) and pd.isna(right))
+            for column in a.columns
+            for left, right in zip(a[column].tolist(), b[column].tolist(), strict=True)
+        )
+    )
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")

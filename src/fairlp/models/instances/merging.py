@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...tolerances import PROPORTIONAL_BITS
-from ..notation.expressions import Index
-from .instance import EVERYWHERE, Instance
+from .instance import Instance, of_servers
 
 #: Powers of two that demands of one group are apart at most.
 _FAR = 900
@@ -64,17 +63,7 @@ def merge_servers(instance: Instance) -> tuple[Instance, Groups]:
     groups = replace(groups, factor=instance.counts / counts[groups.of])
     if not groups.merges:
         return instance, groups
-    keep = groups.first
-    merged = replace(
-        instance,
-        servers=Index("i", instance.servers.labels[keep], "server"),
-        capacities=instance.capacities[keep],
-        counts=counts,
-        eligible=instance.eligible[:, keep] if instance.has_constraints else EVERYWHERE,
-        rates=None if instance.rates is None else instance.rates[:, keep],
-        server_attributes=instance.server_attributes.iloc[keep],
-    )
-    return merged, groups
+    return of_servers(instance, groups.first).derived(counts=counts), groups
 
 
 def merge_users(instance: Instance) -> tuple[Instance, Groups]:
@@ -92,21 +81,9 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
         parts += _canonical(instance.rates, largest, 1)
     groups = _groups(parts)
     groups = replace(groups, factor=largest / largest[groups.first][groups.of])
-    keep = groups.first
-    merged = replace(
-        instance,
-        users=Index("n", instance.users.labels[keep], "user"),
-        demands=instance.demands[keep],
-        weights=np.ones(len(keep)),
-        task_limits=np.full(len(keep), np.inf),
-        eligible=instance.eligible[keep] if instance.has_constraints else EVERYWHERE,
-        rates=None if instance.rates is None else instance.rates[keep],
-        entitlements=None,
-        queues=None if instance.queues is None else instance.queues.select(keep),
-        user_attributes=instance.user_attributes.iloc[keep],
-        conditions=(),
-    )
-    return merged, groups
+    merged = instance.select_users(groups.first)
+    ones = np.ones(len(groups))
+    return merged.derived(weights=ones, task_limits=ones * np.inf, conditions=()), groups
 
 
 def _canonical(values: np.ndarray, unit: np.ndarray, power: int) -> list[np.ndarray]:

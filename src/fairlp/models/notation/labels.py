@@ -58,8 +58,9 @@ def aligned(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any:
     """
     given = arranged(given, axes, what, error)
     first, rest = (axes[0] if axes else None), axes[1:]
-    if is_table(given) and isinstance(given, pd.Series) and given.index.nlevels == len(axes) and None not in axes:
-        return _of_levels(given, [axis for axis in axes if axis is not None], what, error)
+    known = [axis for axis in axes if axis is not None]
+    if is_table(given) and isinstance(given, pd.Series) and given.index.nlevels == len(axes) == len(known):
+        return _of_levels(given, known, what, error)
     if carries_labels(given) and not isinstance(given, Mapping):
         places = []
         for depth, size in enumerate(given.shape):
@@ -150,7 +151,7 @@ def order(labels: Iterable[Any], axis: Index | None, what: str, error: type[Fair
         places[label] = place
     missing = [label for label in axis if label not in places]
     if missing:
-        raise error(f"{what} has no {axis.name} {missing[0]!r}; expected every {axis.name}: {_few(axis)}")
+        raise error(f"{what} has no {axis.name} {missing[0]!r}; expected every {axis.name}: {few(axis)}")
     return np.array([places[label] for label in axis], dtype=np.intp)
 
 
@@ -226,8 +227,7 @@ def _of_levels(given: pd.Series[Any], axes: Sequence[Index], what: str, error: t
     for level, axis in enumerate(axes):
         labels = given.index.get_level_values(level)
         order(pd.unique(labels), axis, what, error)
-        position = {label: place for place, label in enumerate(axis)}
-        places.append(np.array([position[label] for label in labels], dtype=np.intp))
+        places.append(axis.labels.get_indexer(labels))
     shape = tuple(len(axis) for axis in axes)
     flat = np.ravel_multi_index(tuple(places), shape)
     times = np.bincount(flat, minlength=int(np.prod(shape)))
@@ -235,13 +235,14 @@ def _of_levels(given: pd.Series[Any], axes: Sequence[Index], what: str, error: t
         wrong = int((times != 1).argmax())
         at = tuple(axis[int(k)] for axis, k in zip(axes, np.unravel_index(wrong, shape), strict=True))
         raise error(f"{what} has {at!r} {'twice' if times[wrong] else 'nowhere'}; expected each combination once")
-    return np.asarray(given.to_numpy()[np.argsort(flat)]).reshape(shape)
+    return given.to_numpy()[np.argsort(flat)].reshape(shape)
 
 
 def _remedy(found: Any) -> str:
     return " (to give numbers by position, hand over .to_numpy())" if isinstance(found, pd.Index) else ""
 
 
-def _few(names: Index) -> str:
+def few(names: Index) -> str:
+    """Return the first names of an index, in quotes."""
     shown = ", ".join(repr(name) for name in list(names)[:4])
     return shown + (", …" if len(names) > 4 else "")
