@@ -242,3 +242,13 @@ def test_noise_in_a_program_that_has_no_unit_is_noise(noise):
     assert not certify(p, np.array([1e-3, -1e-3]), np.array([0.5, 0.5, 0.0])).is_feasible
     endless = p.replace(c=np.array([0.0, -1.0]))
     assert not certify(endless, np.zeros(2), np.zeros(3)).is_optimal
+
+
+def test_an_optimum_of_zero_is_known_to_a_solvers_tolerance_of_what_the_objective_could_be():
+    near = program(sense="min", c=np.array([2.0, 2.0]), col_lower=np.zeros(2), row_lower=np.full(2, -INF))
+    assert certify(near, np.array([1e-11, 0.0]), np.zeros(2)).is_optimal
+    assert not certify(near, np.array([1e-6, 0.0]), np.zeros(2)).is_optimal
+    # a dual of 1e-12 beside costs of 3 is as good as none, one of 1e-6 is not
+    one = near.replace(c=np.array([3.0, 0.0]), col_lower=np.array([0.0, -INF]), row_lower=np.array([-6.0, -INF]))
+    assert certify(one, np.zeros(2), np.array([-1e-12, 0.0])).is_optimal
+    assert not certify(one, np.zeros(2), np.array([-1e-3, 0.0])).is_optimal

@@ -201,3 +201,28 @@ def test_binary_keeps_the_bounds_that_are_tighter():
     assert model.solve().x.tolist() == [0.0, 1.0]
     with pytest.raises(fairlp.errors.ModelError, match="lower bound is above"):
         model.variable("z", binary=True, lower=2)
+
+
+def test_an_empty_row_that_cannot_hold_proves_itself():
+    model = Model("empty row")
+    n = fairlp.Index("n", ["a"])
+    x = model.variable("x", n)
+    model.constraint("row", (model.parameter("d", n, [0.0]) * x).sum(n) >= 2)
+    model.maximize(-x.sum(n))
+    solution = model.solve()
+    assert solution.status.termination is Termination.INFEASIBLE and solution.infeasibility_certificate["row"] == 1
+
+
+def test_rows_without_sides_or_entries_do_not_scale_a_program():
+    from fairlp.solvers.backends.scaling import equilibrate
+
+    model = Model("free row")
+    x = model.variable("x", upper=2e4)
+    for name, factor, side in (("row", 1.0, 3e4), ("free", 1e15, 7.0), ("nothing", 0.0, 1e12)):
+        model.constraint(name, model.parameter(f"a_{name}", (), factor) * x <= side)
+    model.maximize(x)
+    program = model.compile()
+    free = program.replace(row_upper=np.array([3e4, np.inf, 1e12]))
+    without = program.replace(row_upper=np.array([3e4, np.inf, np.inf]))
+    both, alone = equilibrate(free)[0], equilibrate(without)[0]
+    assert both.columns == alone.columns and both.rhs == alone.rhs and 0.1 < both.columns[0] < 10

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...tolerances import NEGLIGIBLE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
+from ...tolerances import FIRST_ORDER, NEGLIGIBLE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
 from .program import Program
 from .proof import NO_PROOF, Proof
 
@@ -214,6 +214,8 @@ def certify(
     total = max(total, abs(dual_value))  # not the dual's own terms: those can cancel each other and be of any size
     if apart <= noise and total <= noise:  # nothing but the rounding of reduced costs, at an optimum of 0
         return Certificate(*point, dual, complementarity, 0.0)
+    if apart > VERIFIED * total:  # beside what the objective could be, an optimum of 0 is known to a solver's tolerance
+        total = max(total, _NEAR_ZERO * float(size_of_cost @ reach_of(program)))
     alone = apart / abs(primal_value) if primal_value else None
     return Certificate(*point, dual, complementarity / total, apart / total, alone)
 
@@ -228,11 +230,12 @@ def _dual_residual(
     """
     wrong = _wrong_sign(reduced, program.col_lower, program.col_upper)
     residual = wrong / np.where(terms > 0, terms, 1.0)
-    if (residual > VERIFIED).any() and total > 0:
-        # beside the prices that costs allow it may be rounding
+    if (residual > VERIFIED).any():
+        # beside the prices that costs allow it may be a solver's tolerance
         by_row = program.A.T.tocsc()
         prices = _tightest(by_row, size_of_cost[by_row.indices])
-        residual = wrong / np.maximum(terms, NEGLIGIBLE * (abs(program.A).T @ prices) + np.finfo(float).tiny)
+        residual = wrong / np.maximum(terms, _NEAR_ZERO * (abs(program.A).T @ prices) + np.finfo(float).tiny)
+    if (residual > VERIFIED).any() and total > 0:
         reach = np.maximum(abs(x), _implied_reach(program))
         residual = np.minimum(residual, np.where(wrong > 0, wrong * np.where(wrong > 0, reach, 0.0) / total, 0.0))
     return float(residual.max(initial=0.0))
@@ -299,9 +302,12 @@ def reach_of(program: Program) -> np.ndarray:
 
     0 where nothing says so.
     """
-    A = program.A
+    A, lower, upper = program.A, program.row_lower[program.A.indices], program.row_upper[program.A.indices]
     # the side that an entry runs into: it makes the measure of rounding independent of the units of rows and columns
-    by_rows = _tightest(A, np.where(A.data > 0, program.row_upper[A.indices], program.row_lower[A.indices]))
+    by_rows = _tightest(A, np.where(A.data > 0, upper, lower))
+    below = program.col_lower < 0
+    if below.any():
+        by_rows = np.where(below, np.maximum(by_rows, _tightest(A, np.where(A.data > 0, lower, upper))), by_rows)
     by_bounds = _finite_size(program.col_lower, program.col_upper)
     both = (by_rows > 0) & (by_bounds > 0)
     return np.asarray(np.where(both, np.minimum(by_rows, by_bounds), np.maximum(by_rows, by_bounds)))
@@ -348,6 +354,8 @@ def _implied_reach(program: Program) -> np.ndarray:
     return np.asarray(np.maximum(abs(low), abs(high)))
 
 
+#: The part of what an objective or a price could be, of which one that is 0 is known to a solver's tolerance.
+_NEAR_ZERO = FIRST_ORDER / VERIFIED
 #: Passes of bounds through rows: shares bound a level, which bounds what is made of it.
 _REACH_PASSES = 4
 

@@ -7,6 +7,7 @@ do not fit, the set is found by a deletion filter. Unbounded: a direction in whi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,8 @@ def settled(solution: Solution, options: Options) -> Solution:
         return solution if known else _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, words)
     relaxed, ask = _relaxed(program), Options(method="simplex", time_limit=options.time_limit)
     found = Highs().solve(relaxed.replace(c=np.zeros(program.n_columns)), ask)
-    multipliers = solution.row_ray if solution.row_ray is not None else found.row_ray
+    rays = (solution.row_ray, found.row_ray, *_rows_that_cannot_hold(relaxed))
+    multipliers = next((ray for ray in rays if ray is not None), None)
     if multipliers is not None:
         return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=multipliers)
     direction = _direction(relaxed, ask)
@@ -143,6 +145,15 @@ def settled(solution: Solution, options: Options) -> Solution:
             solution, Termination.UNKNOWN, "refuted: a point is feasible, and no direction improves without end"
         )
     return _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, "neither is proved")
+
+
+def _rows_that_cannot_hold(program: Program) -> Iterator[np.ndarray]:
+    """Yield row multipliers that are 0 but for one row without entries, whose sides exclude 0."""
+    empty = np.bincount(program.A.indices, program.A.data != 0, program.n_rows) == 0
+    for side in (program.row_lower > 0, -1.0 * (program.row_upper < 0)):
+        at = np.flatnonzero(empty * side)
+        if at.size:
+            yield side * (np.arange(program.n_rows) == at[0])
 
 
 def _ended(solution: Solution, termination: Termination, words: str, **parts: Any) -> Solution:

@@ -62,8 +62,9 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
         When an entry would still be dropped, or a bound be taken as infinite, by the solver; named.
     """
     A = program.A
-    magnitude = abs(A.data)
-    bounds = _row_size(program)
+    bound = np.isfinite(program.row_lower) | np.isfinite(program.row_upper)
+    magnitude = np.where(bound[A.indices], abs(A.data), 0.0)  # a row without sides is nobody's measure
+    bounds = _row_size(program) * (_largest(magnitude, A.indices, program.n_rows) > 0)
     if _is_moderate(magnitude, bounds, program):
         scaling = Scaling(np.ones(program.n_rows), np.ones(program.n_columns), 1.0, 1.0)
         return scaling, A.data
