@@ -6,7 +6,7 @@ from ..api import allocate
 from ..models.instances.instance import Instance
 from .checking import audited, shipped
 from .registry import Run, entry
-from .verdicts import Answer, compare, named, pairs
+from .verdicts import Answer, beside, named
 
 PAPER, H_DRF = "005", "h-drf"
 _CPU, _GPU = [1, 0], [0, 1]
@@ -20,7 +20,7 @@ _LIES = (
 def starvation(run: Run) -> Answer:
     """The tree on which a naive one starves b."""
     instance = Instance.from_arrays([_GPU, _CPU, _GPU], [[1, 1]], queue=["", "n2", "n2"])
-    return compare(pairs(named("share of", ["1/2", "1", "1/2"]), allocate(instance, H_DRF).shares))
+    return beside(named("share of", ["1/2", "1", "1/2"]), allocate(instance, H_DRF).shares)
 
 
 @entry(PAPER, "example, blocked leaves", "n1, n2 (CPUs), n3 with both, n4 (GPUs): ⅓, ⅓, n3 ⅓ and ½, n4 ½")
@@ -28,7 +28,7 @@ def blocked_leaves(run: Run) -> Answer:
     """What a blocked leaf leaves goes to its siblings."""
     queue = ["", "", "n3", "n3", ""]
     instance = Instance.from_arrays([_CPU, _CPU, _CPU, _GPU, _GPU], [[1, 1]], queue=queue)
-    return compare(pairs(named("share of", ["1/3", "1/3", "1/3", "1/2", "1/2"]), allocate(instance, H_DRF).shares))
+    return beside(named("share of", ["1/3", "1/3", "1/3", "1/2", "1/2"]), allocate(instance, H_DRF).shares)
 
 
 audited(

@@ -116,7 +116,7 @@ def integers(
     **how: Any,
 ) -> Instance:
     """Return a small random instance of whole numbers, of which some demands may be 0."""
-    n, k, r = (int(rng.integers(low, high + 1)) for low, high in (users, servers, resources))
+    n, k, r = (rng.integers(low, high + 1) for low, high in (users, servers, resources))
     demands = rng.integers(1, 10, (n, r)).astype(float)
     if zeros:
         absent = rng.random((n, r)) < zeros

@@ -14,7 +14,7 @@ from ..models.instances.instance import Instance
 from ..tolerances import AUDIT, COMPLAINT
 from .checking import Told, shipped, statement, uncheckable
 from .registry import Run, entry
-from .verdicts import Answer, Chart, Line, compare, named, on_instance, pairs, picture, shown
+from .verdicts import Answer, Chart, Line, beside, named, on_instance, picture, shown
 
 #: The mechanism of the paper.
 NJC = "njc"
@@ -22,7 +22,7 @@ NJC = "njc"
 
 def requests(rng: np.random.Generator) -> Instance:
     """Return random requests of two to five users and entitlements."""
-    n, m = int(rng.integers(2, 6)), int(rng.integers(1, 5))
+    n, m = rng.integers(2, 6), rng.integers(1, 5)
     table = rng.integers(0, 11, (n, m)) / 10
     table[~table.any(axis=1), 0] = 1
     entitled = rng.integers(1, 5, n).astype(float)
@@ -34,28 +34,33 @@ def granted(instance: Instance) -> np.ndarray:
     return np.asarray(allocate(instance, NJC).totals.to_numpy() / instance.task_limits)
 
 
+def with_dummies(instance: Instance) -> np.ndarray:
+    """Return requests of all resources and, for each user, of a resource of its own: x ≤ 1 as in §5.1."""
+    return np.hstack([instance.demands, np.eye(len(instance.users))])
+
+
 @entry("004", "Figure 1", "A request profile cut back to 50 % of resource 4 shrinks on all resources alike")
 def figure_1(run: Run) -> Answer:
     """A user whose share of one resource is halved."""
     instance = examples.requests([[0.3, 0.5, 0.2, 1.0]], [1.0])
     used = 0.5 * instance.demands[0]
     whole = instance.demands[0]
-    return picture({"all resources shrink by the same factor": bool(np.allclose(used / whole, used[3] / whole[3]))})
+    return picture({"all resources shrink by the same factor": np.allclose(used / whole, used[3] / whole[3])})
 
 
 @entry("004", "§3, greedy", "(1, ⅔, 0): user 2 has a justified complaint; (¾, 1, 0): neither user 1 nor user 2 has")
 def greedy(run: Run) -> Answer:
     """Who of the first two may complain."""
     instance = examples.dolev_section_3()
-    first = check.check(instance, np.array([1, 2 / 3, 0])).table["complains"].to_numpy()
-    second = check.check(instance, np.array([3 / 4, 1, 0])).table["complains"].to_numpy()
+    first = check.check(instance, np.array([1, 2 / 3, 0])).table["complains"]
+    second = check.check(instance, np.array([3 / 4, 1, 0])).table["complains"]
     printed = {
         "(1, ⅔, 0): user 1 complains": "no",
         "(1, ⅔, 0): user 2 complains": "yes",
         "(¾, 1, 0): user 1 complains": "no",
         "(¾, 1, 0): user 2 complains": "no",
     }
-    return compare(pairs(printed, [*first[:2], *second[:2]]))
+    return beside(printed, [*first[:2], *second[:2]])
 
 
 @entry("004", "§3, existence in the example", "Three users can be satisfied at once")
@@ -63,8 +68,8 @@ def three(run: Run) -> Answer:
     """The Eisenberg–Gale optimum of the example."""
     instance = examples.dolev_section_3()
     found = granted(instance)
-    fair = bool(check.check(instance, found * instance.task_limits))
-    return compare(pairs({"no justified complaint": "yes"}, [fair]), f"x = {shown(found)}")
+    fair = check.check(instance, found * instance.task_limits)
+    return beside({"no justified complaint": "yes"}, [fair], f"x = {shown(found)}")
 
 
 @statement(
@@ -115,7 +120,7 @@ def envy(run: Run) -> Answer:
     found = audit(instance, _tasks(instance, np.array([1 / 3, 17 / 30, 1])), ["no justified complaints", "envy-free"])
     envious = found.holds["no justified complaints"] is True and found.holds["envy-free"] is False
     why = "the Eisenberg–Gale optimum is envy-free; not every fair allocation is"
-    return on_instance(instance, bool(envious), f"x = 1/3, 17/30, 1 is fair: {found.witness['envy-free']}", why)
+    return on_instance(instance, envious, f"x = 1/3, 17/30, 1 is fair: {found.witness['envy-free']}", why)
 
 
 @statement("004", "§4, envy-freeness of the trajectory's end", "No user prefers another user's allocation", requests)
@@ -144,9 +149,8 @@ def counting(run: Run) -> Answer:
     dominant = 1 / allocate(instance, "drf").gamma[0]
     others = examples.requests([used, [0.8, 0, 0]], [0.2, 0.8])
     told = check.check(others, np.ones(2))
-    numbers = pairs({"assets": "64/300", "dominant": "37/100"}, [asset, dominant])
-    numbers += pairs({"of the bottleneck": "20/100"}, [float(told.table["fraction"].iloc[0])])
-    return compare(numbers)
+    printed = {"assets": "64/300", "dominant": "37/100", "of the bottleneck": "20/100"}
+    return beside(printed, [asset, dominant, told.table["fraction"].iloc[0]])
 
 
 @entry("004", "Figure 2", "Entitled alike: (1/3, 2/30) twice and (1/3, 2/3); DRF (0.4, 0.08) twice and (0.2, 0.4)")
@@ -157,7 +161,7 @@ def figure_2(run: Run) -> Answer:
     drf = check.against_drf(instance).users["drf"].to_numpy()[:, None] * instance.demands
     printed = named("fair", ["1/3", "2/30", "1/3", "2/30", "1/3", "2/3"])
     printed |= named("DRF", ["0.4", "0.08", "0.4", "0.08", "0.2", "0.4"])
-    return compare(pairs(printed, [*fair.flat, *drf.flat]))
+    return beside(printed, [*fair.flat, *drf.flat])
 
 
 @statement(
@@ -181,7 +185,7 @@ def one_dominant(run: Run) -> Answer:
     instance = _one_resource()
     other = np.array([1 / 3, 17 / 30, 1])
     drf = check.against_drf(instance).users["drf"].to_numpy()
-    breaks_it = bool(check.check(instance, other)) and not np.allclose(other, drf)
+    breaks_it = check.check(instance, other) and not np.allclose(other, drf)
     why = "it is so where nobody asks for less than its entitlement (results.md)"
     return on_instance(instance, breaks_it, f"DRF {shown(drf)}; {shown(other)} is fair too", why)
 
@@ -193,7 +197,7 @@ def utilisation(run: Run) -> Answer:
     printed = named("fair, user", ["1", "1/2"]) | named("DRF, user", ["2/3", "2/3"])
     printed |= {"middle, fair": "1/2", "middle, DRF": "2/3"}
     middle = found.resources.loc["resource2"]
-    return compare(pairs(printed, [*found.users["njc"], *found.users["drf"], middle["njc"], middle["drf"]]))
+    return beside(printed, [*found.users["njc"], *found.users["drf"], middle["njc"], middle["drf"]])
 
 
 @entry("004", "Figure 3", "r = (¼, ⅔, 1), (1, ⅔, 0): the point (⅔, 11/12) would need 13/12 of resource 1")
@@ -203,7 +207,7 @@ def figure_3(run: Run) -> Answer:
     point = np.array([2 / 3, 11 / 12])
     used = point @ instance.demands
     feasible = audit(instance, _tasks(instance, point), "feasible").holds.iloc[0]
-    return compare(pairs({"of resource 1": "13/12", "feasible": "no"}, [used[0], feasible]))
+    return beside({"of resource 1": "13/12", "feasible": "no"}, [used[0], feasible])
 
 
 @entry("004", "Figure 4", "Smooth curves inside the region that come ever closer to its boundary")
@@ -212,7 +216,7 @@ def figure_4(run: Run) -> Answer:
     instance = _figure_3()
     angles = np.linspace(0.05, np.pi / 2 - 0.05, 40)
     directions = np.column_stack([np.cos(angles), np.sin(angles)])
-    rows = np.hstack([instance.demands, np.eye(2)])
+    rows = with_dummies(instance)
     edge = 1 / (directions @ rows).max(axis=1)
     fractions = np.linspace(0, 1, 4001)[1:-1]
     reach = []
@@ -223,9 +227,9 @@ def figure_4(run: Run) -> Answer:
             inside.append(fractions[min(int(np.searchsorted(f, level)), len(fractions) - 1)])
         reach.append(np.array(inside))
     checks = {
-        "all inside": bool(all((one < 1).all() for one in reach)),
-        "growing with t": bool(all((a <= b).all() for a, b in pairwise(reach))),
-        "close to the boundary at t = 16": bool(reach[-1].min() > 0.99),
+        "all inside": all((one < 1).all() for one in reach),
+        "growing with t": all((a <= b).all() for a, b in pairwise(reach)),
+        "close to the boundary at t = 16": reach[-1].min() > 0.99,
     }
     return picture(checks)
 
@@ -239,18 +243,17 @@ def figure_5(run: Run) -> Answer:
     """Points for several entitlements."""
     x = {e: granted(examples.requests([[2 / 3], [2 / 3]], [e, 1 - e])) for e in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)}
     printed = named("0.4 and 0.6: user", ["0.6", "0.9"]) | {"0.3 and 0.7: user 2": 1, "0.7 and 0.3: user 1": 1}
-    numbers = pairs(printed, [*x[0.4], x[0.3][1], x[0.7][0]])
     lines = (
         Line("the resource is used up", (0.5, 1.0), (1.0, 0.5)),
         Line(
             "ours, e1 = 0.2 … 0.8",
-            tuple(float(one[0]) for one in x.values()),
-            tuple(float(one[1]) for one in x.values()),
+            tuple(one[0] for one in x.values()),
+            tuple(one[1] for one in x.values()),
         ),
         Line("paper, e = (0.4, 0.6)", (0.6,), (0.9,), printed=True),
     )
     chart = Chart("Dolev et al., Fig. 5: both ask for ⅔", "x1 [fraction of the request]", "x2", lines)
-    return compare(numbers, chart=chart)
+    return beside(printed, [*x[0.4], x[0.3][1], x[0.7][0]], chart=chart)
 
 
 @entry("004", "Figure 6", "Level sets of f from 0 to ∞")
@@ -259,9 +262,7 @@ def figure_6(run: Run) -> Answer:
     path = check.trajectory(_figure_3(), points=60)
     level = path.level.to_numpy()
     inside = path.usage.to_numpy() <= 1
-    return picture(
-        {"f grows along the curve": bool((np.diff(level) > 0).all()), "the curve stays inside": bool(inside.all())}
-    )
+    return picture({"f grows along the curve": (np.diff(level) > 0).all(), "the curve stays inside": inside.all()})
 
 
 uncheckable(

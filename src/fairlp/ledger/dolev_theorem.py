@@ -13,9 +13,9 @@ from ..mechanisms.complaints import check
 from ..models.instances.instance import Instance
 from ..tolerances import AUDIT, PATH_LIMIT, VERIFIED
 from .checking import Told, over, statement, uncheckable
-from .dolev import NJC, granted, requests
+from .dolev import NJC, granted, requests, with_dummies
 from .registry import Run, entry
-from .verdicts import Answer, Verdict, compare, in_words, named, on_instance, pairs, shown
+from .verdicts import Answer, Verdict, beside, in_words, named, on_instance, shown
 
 
 def _wanting(rng: np.random.Generator) -> Instance:
@@ -103,7 +103,7 @@ def lemma_3(instance: Instance) -> Told:
 def lemma_4(instance: Instance) -> Told:
     """Both sides at points of the integrated curve."""
     path = check.trajectory(instance, points=20, until=100)
-    rows = np.hstack([instance.demands, np.eye(len(instance.users))])
+    rows = with_dummies(instance)
     for x in path.granted.to_numpy():
         sides = x * (rows / (1 - x @ rows)).sum(axis=1) / instance.entitlements
         if np.ptp(sides) > 10 * PATH_LIMIT * sides.max():
@@ -116,13 +116,13 @@ def derivative(run: Run) -> Answer:
     """Differences along the curve, for each resource and summed."""
     instance = examples.dolev_section_3()
     path = check.trajectory(instance, points=400, until=1e3)
-    rows = np.hstack([instance.demands, np.eye(3)])
+    rows = with_dummies(instance)
     x, f = path.granted.to_numpy(), path.level.to_numpy()
     k = len(f) // 2
     speed = (x[k + 1] - x[k - 1]) / (f[k + 1] - f[k - 1])
     each = speed @ rows / (1 - x[k] @ rows)
     ours = f"at one point {shown(each[:3])} for the three resources, {each.sum():.6g} summed over all and dummies"
-    breaks = bool(abs(each - 1).max() > 1 / 10 and abs(each.sum() - 1) < 1 / 100)
+    breaks = abs(each - 1).max() > 1 / 10 and abs(each.sum() - 1) < 1 / 100
     return on_instance(instance, breaks, ours, "the sum over j is lacking")
 
 
@@ -132,13 +132,13 @@ def derivative(run: Run) -> Answer:
 def last_display(run: Run) -> Answer:
     """The matrix at a point of the curve, as printed and with its rows divided by x."""
     instance = examples.dolev_section_3()
-    rows = np.hstack([instance.demands, np.eye(3)])
+    rows = with_dummies(instance)
     x = check.trajectory(instance, points=40, until=10).granted.iloc[-1].to_numpy()
     b = rows / (1 - x @ rows)
     matrix = np.diag(b.sum(axis=1)) + x[:, None] * (b @ b.T)
-    lacking = float(abs(matrix - matrix.T).max() / abs(matrix).max())
+    lacking = abs(matrix - matrix.T).max() / abs(matrix).max()
     divided = matrix / x[:, None]
-    right = bool(np.allclose(divided, divided.T)) and float(np.linalg.eigvalsh(divided).min()) > 0
+    right = np.allclose(divided, divided.T) and np.linalg.eigvalsh(divided).min() > 0
     ours = f"entries that face each other differ by {lacking:.2g} of the largest"
     why = "it is so once row i is divided by x_i, which is all that the proof needs" if right else ""
     return on_instance(instance, lacking > AUDIT, ours, why)
@@ -147,7 +147,7 @@ def last_display(run: Run) -> Answer:
 @statement("004", "Remark 1", "f is positive in the interior, and diverges towards the boundary", _wanting)
 def remark_1(instance: Instance) -> Told:
     """Values of f on a ray to the boundary."""
-    rows = np.hstack([instance.demands, np.eye(len(instance.users))])
+    rows = with_dummies(instance)
     edge = 1 / rows.sum(axis=0).max()
     f = [-np.log1p(-edge * part * rows.sum(axis=0)).sum() for part in (1 / 10, 1 / 2, 1 - AUDIT, 1 - AUDIT**2)]
     return 0 < f[0] < f[1] < f[2] < f[3] and f[3] - f[2] > -np.log(AUDIT) / 2
@@ -178,7 +178,7 @@ def remark_4(instance: Instance) -> Told:
 )
 def remark_5(instance: Instance) -> Told:
     """Both parts of the sum at points of the curve."""
-    rows = np.hstack([instance.demands, np.eye(len(instance.users))])
+    rows = with_dummies(instance)
     for x in check.trajectory(instance, points=20, until=100).granted.to_numpy():
         used = x @ rows
         parts = (x[:, None] * rows - np.outer(np.asarray(instance.entitlements), used)) / (1 - used)
@@ -209,7 +209,7 @@ def family(run: Run) -> Answer:
     ranges = fair.ranges
     printed = {"least z": "1/2", "most z": "7/10", "least of user 2": "3/10", "most of user 2": "1/2", "dimension": 1}
     values = [*ranges.loc["user1", ["least", "most"]], *ranges.loc["user2", ["least", "most"]], fair.dimension]
-    return compare(pairs(printed, values))
+    return beside(printed, values)
 
 
 @entry(
@@ -223,7 +223,7 @@ def weighting(run: Run) -> Answer:
     rng = run.rng
     weights = [rng.permutation(np.resize([1.0, 100.0, 1e4], 5)) for _ in range(run.of(4, 50))]
     ends = [_weighted_end(instance, one) for one in weights]
-    apart = float(np.ptp(np.array(ends), axis=0).max())
+    apart = np.ptp(ends, axis=0).max()
     ours = f"{len(ends)} weightings all end at {shown(ends[0])}, within {apart:.1g}"
     verdict = Verdict.REFUTED if apart < 1 / 1000 else Verdict.HOLDS
     why = "other trajectories, but not other solutions: all end at the Eisenberg–Gale optimum (results.md)"
@@ -232,7 +232,7 @@ def weighting(run: Run) -> Answer:
 
 def _weighted_end(instance: Instance, weights: np.ndarray) -> np.ndarray:
     """Return where the curve of f = −Σ w·log(slack) is at a large c: damped Newton steps, from one c to the next."""
-    rows, e = np.hstack([instance.demands, np.eye(len(instance.users))]), np.asarray(instance.entitlements)
+    rows, e = with_dummies(instance), np.asarray(instance.entitlements)
     x = np.full(len(e), 1 / (2 * rows.sum(axis=0).max()))
     for c in np.geomspace(1, 2.0**40, 80):
         for _ in range(50):
@@ -253,7 +253,7 @@ def symmetric(run: Run) -> Answer:
     instance = examples.dolev_circle()
     found = check.check(instance, allocate(instance, NJC))
     printed = named("x", ["1/3"] * 4) | {"bottlenecks": 4}
-    return compare(pairs(printed, [*granted(instance), len(found.bottlenecks)]))
+    return beside(printed, [*granted(instance), len(found.bottlenecks)])
 
 
 @entry("004", "§5.5, circle of four", "There are 6 additional solutions: two users 0.25, two 0.375")
@@ -265,7 +265,7 @@ def circle(run: Run) -> Answer:
     among = sum(bool(check.check(instance, np.array(x))) for x in six)
     whole = [one for one in fair if one.within is None]
     ours = f"{among} of the six are fair, among {len(whole)} sets of dimension {max(one.dimension for one in whole)}"
-    other = bool(check.check(instance, np.array([0.3, 0.45, 0.25, 0.25])))
+    other = check.check(instance, np.array([0.3, 0.45, 0.25, 0.25]))
     why = "a continuum: (0.3, 0.45, 0.25, 0.25) is fair too" if other else ""
     return on_instance(instance, other or fair.dimension > 0, ours, why)
 
@@ -282,7 +282,7 @@ def selection(run: Run) -> Answer:
     six = np.array([0.25, 0.25, 0.375, 0.375])
     printed = {"largest utilisation": 1, "of the symmetric one": 1, "of one of the six": "15/16"}
     values = [check.best_value(instance, one) for one in (best, np.full(4, 1 / 3), six)]
-    return compare(pairs(printed, values), "usage of one of the six as printed: 1, 1, 0.875, 0.875")
+    return beside(printed, values, "usage of one of the six as printed: 1, 1, 0.875, 0.875")
 
 
 @entry("004", "§6, polynomial time", "Whether a polynomial method exists is an open question")

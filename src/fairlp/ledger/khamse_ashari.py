@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from .. import examples
 from ..api import allocate
@@ -17,7 +16,7 @@ from ..models.instances.instance import Instance
 from ..simulation import experiments
 from .checking import FEW, FEW_LIES, MANY, MANY_LIES, uncheckable
 from .registry import Run, entry
-from .verdicts import Answer, Chart, Line, Number, Verdict, compare, in_words, named, pairs, picture
+from .verdicts import Answer, Chart, Line, Number, Verdict, beside, compare, in_words, named, pairs, picture
 
 #: PS-DSF where servers divide resources, and where they divide time.
 RDM, TDM = "psdsf-rdm", "psdsf-tdm"
@@ -50,7 +49,7 @@ def figure_1_alone(run: Run) -> Answer:
     instance = examples.khamse_ashari_figure_1()
     alone = allocate(instance, "tsf").gamma
     on_second = allocate(instance, RDM).tasks_array[2, 1]
-    return compare(pairs({**named("γ", [6, 6, 12]), "user 3 on server 2": 6}, [*alone, on_second]))
+    return beside({**named("γ", [6, 6, 12]), "user 3 on server 2": 6}, [*alone, on_second])
 
 
 @entry("003", "§III-A, example", "PS-DSF 3.6, 3.6, 8, 8; users 3 and 4 only on server 2")
@@ -58,7 +57,7 @@ def section_3a(run: Run) -> Answer:
     """Figs. 2 and 3."""
     found = allocate(examples.khamse_ashari_section_3a(), RDM)
     printed = named("user", ["3.6", "3.6", 8, 8]) | named("on server 1, user", ["3.6", "3.6", 0, 0])
-    return compare(pairs(printed, [*found.totals, *found.tasks_array[:, 0]]))
+    return beside(printed, [*found.totals, *found.tasks_array[:, 0]])
 
 
 @entry(
@@ -71,7 +70,7 @@ def shares_3a(run: Run) -> Answer:
     level = quotients(totals[:, None], alone)
     printed = named("server 1, user", ["0.6", "0.6", "8/12", "12/12"]) | named("server 2, user", ["8/12", "8/12"])
     why = "user 4 could run 9 tasks alone on server 1, so that 8 are 8/9"
-    return compare(pairs(printed, [*level[:, 0], *level[2:, 1]]), otherwise=why, witness=in_words(instance))
+    return beside(printed, [*level[:, 0], *level[2:, 1]], otherwise=why, witness=in_words(instance))
 
 
 def _marks(run: Run, mechanism: str, promised: str, missing: str, differently: str = "") -> Answer:
@@ -147,7 +146,7 @@ def table_1_time(run: Run) -> Answer:
 def figure_2(run: Run) -> Answer:
     """Users 1 and 2 need the network, which server 2 has not."""
     alone = examples.khamse_ashari_section_3a().gamma()
-    checks = {"users 1 and 2 run on server 1 only": bool((alone[:2, 1] == 0).all() and (alone[:, 0] > 0).all())}
+    checks = {"users 1 and 2 run on server 1 only": (alone[:2, 1] == 0).all() and (alone[:, 0] > 0).all()}
     return picture(checks, "the data of the example; its numbers stand under §III-A")
 
 
@@ -156,8 +155,8 @@ def figure_3(run: Run) -> Answer:
     """Memory of server 1, and CPUs and memory of server 2 are used up."""
     used = allocate(examples.khamse_ashari_section_3a(), RDM).utilization
     checks = {
-        "CPUs and memory of server 2 used up": bool(np.allclose(used.loc["server2", ["cpu", "memory"]], 1)),
-        "a resource of server 1 used up": bool(np.isclose(used.loc["server1"].max(), 1)),
+        "CPUs and memory of server 2 used up": np.allclose(used.loc["server2", ["cpu", "memory"]], 1),
+        "a resource of server 1 used up": np.isclose(used.loc["server1"].max(), 1),
     }
     return picture(checks, "the tasks stand under §III-A, example")
 
@@ -172,7 +171,7 @@ def figure_4(run: Run) -> Answer:
     time = found.tasks_array / examples.khamse_ashari_figure_4().gamma()
     printed = named("rate of user", [1500, 1000]) | named("part of channel 2, user", ["1/2", "1/2"])
     printed |= {"channel 1 to user 1": 1, "channel 3 to user 2": 1}
-    answer = compare(pairs(printed, [*found.totals, *time[:, 1], time[0, 0], time[1, 2]]))
+    answer = beside(printed, [*found.totals, *time[:, 1], time[0, 0], time[1, 2]])
     if answer.verdict is Verdict.DIFFERS:
         return answer
     why = "the rates are printed in the picture only; ours were chosen to give what the text says, so it is no test"
@@ -193,7 +192,7 @@ def figure_5(run: Run) -> Answer:
     instance = examples.khamse_ashari_table_3()
     printed = {"servers": 120, **named("weight", [2, 2, 1, 1])}
     printed |= named("CPUs of", [1, "1/2", "1/2", "1/2"]) | named("memory of", [1, "1/2", "1/4", "3/4"])
-    values = [float(instance.counts.sum()), *instance.weights, *instance.capacities[:, 0], *instance.capacities[:, 1]]
+    values = [instance.counts.sum(), *instance.weights, *instance.capacities[:, 0], *instance.capacities[:, 1]]
     return compare(
         pairs(printed, values), "how many servers a class has stands in the picture: 8, 68, 33 and 11 fit Table III"
     )
@@ -212,7 +211,7 @@ def table_3(run: Run) -> Answer:
     printed = {
         f"user {n} on {name}": value for n, row in enumerate(rows, 1) for name, value in zip("ABCD", row, strict=True)
     }
-    return compare(pairs(printed, alone.flat), "the demands are not printed; these, not the only ones, give it")
+    return beside(printed, alone.flat, "the demands are not printed; these, not the only ones, give it")
 
 
 @entry("003", "Table IV, PS-DSF", "40, 170, 0, 0; 20, 85, 0, 0; 0, 0, 82.5, 0; 0, 0, 0, 27.5")
@@ -221,17 +220,16 @@ def table_4(run: Run) -> Answer:
     found = allocate(examples.khamse_ashari_table_3(), RDM).tasks_array
     rows: list[list[Any]] = [[40, 170, 0, 0], [20, 85, 0, 0], [0, 0, "82.5", 0], [0, 0, 0, "27.5"]]
     printed = {f"user {n} on {name}": v for n, row in enumerate(rows, 1) for name, v in zip("ABCD", row, strict=True)}
-    return compare(pairs(printed, found.flat))
+    return beside(printed, found.flat)
 
 
 @entry("003", "Table IV, TSF", "Totals 35 + 170, 22.5 + 85, 58.33 and 8.05 + 27.5")
 def table_4_tsf(run: Run) -> Answer:
     """Totals of TSF; where tasks run is not unique."""
     totals = allocate(examples.khamse_ashari_table_3(), "tsf").totals
-    numbers = pairs(named("user", ["≈205", "≈107.5", "≈58.33", "≈35.55"]), totals)
-    largest = float((totals / [205, 107.5, 58.33, 35.55] - 1).abs().max())
+    largest = (totals / [205, 107.5, 58.33, 35.55] - 1).abs().max()
     why = f"by {100 * largest:.1g} % at most; levels of the printed totals are not quite equal, as those of TSF are"
-    return compare(numbers, otherwise=why)
+    return beside(named("user", ["≈205", "≈107.5", "≈58.33", "≈35.55"]), totals, otherwise=why)
 
 
 @entry(
@@ -239,20 +237,17 @@ def table_4_tsf(run: Run) -> Answer:
     "§V, full resources",
     "The CPUs of classes A and B and the memory of all classes are fully utilised under all three mechanisms",
 )
-def full(run: Run) -> Answer:
+def fully_utilised(run: Run) -> Answer:
     """The smallest utilisation of what is said to be full."""
     instance = examples.khamse_ashari_table_3()
     used = {name: allocate(instance, name).utilization for name in (RDM, "tsf", "c-drfh")}
-    cpu = {name: float(table.loc[["A", "B"], "cpu"].min()) for name, table in used.items()}
-    numbers = pairs(dict.fromkeys([f"CPUs of A and B, {name}" for name in cpu], 1), cpu.values())
-    numbers += pairs(
-        dict.fromkeys([f"memory, {name}" for name in used], 1), [float(t["memory"].min()) for t in used.values()]
-    )
+    full = {f"CPUs of A and B, {name}": table.loc[["A", "B"], "cpu"].min() for name, table in used.items()}
+    full |= {f"memory, {name}": table["memory"].min() for name, table in used.items()}
     demands = instance.demands.copy()
     demands[1, 0] = 2 / 15  # the most that Table III leaves open
     most = allocate(instance.replace(demands=demands), RDM).utilization.loc[["A", "B"], "cpu"].max()
     why = f"user 2's CPU is not printed; with the most that Table III allows {most:.3g} of the CPUs are in use"
-    return compare(numbers, otherwise=why, witness=in_words(instance))
+    return beside(dict.fromkeys(full, 1), full.values(), otherwise=why, witness=in_words(instance))
 
 
 @entry(
@@ -263,28 +258,24 @@ def full(run: Run) -> Answer:
 def figure_6(run: Run) -> Answer:
     """The distributed procedure for 300 s, and what is in use while user 4 is there and while it is away."""
     tracked = experiments.leaving_user()
-    there, away = tracked.average(10, 100), tracked.average(110, 250)
-
-    def more(table: pd.DataFrame, server: str) -> bool:
-        row = dict(zip(table.columns, table.loc[[(server, "cpu")]].to_numpy()[0], strict=True))
-        return bool(row[RDM] >= max(row["tsf"], row["c-drfh"]))
-
-    checks = {
-        f"more on {server}, {when}": more(table, server)
+    windows = {"all four": tracked.average(10, 100), "without user 4": tracked.average(110, 250)}
+    used: dict[tuple[str, str, str], Any] = {
+        (server, when, name): table.loc[(server, "cpu"), name]
         for server in "CD"
-        for when, table in (("all four", there), ("without user 4", away))
+        for when, table in windows.items()
+        for name in (RDM, "tsf", "c-drfh")
     }
-    checks["converged within 2 s"] = bool((tracked.changes["seconds"] <= 2).all())
-    columns = (RDM, "tsf", "c-drfh")
-    windows = (("all four", there), ("user 4 away", away))
-    lines = tuple(
-        Line(
-            f"{name}, class {server}",
-            (0.0, 1.0),
-            tuple(float(table[name].loc[[(server, "cpu")]].iloc[0]) for _, table in windows),
-        )
+    checks: dict[str, object] = {
+        f"more on {server}, {when}": used[server, when, RDM]
+        >= max(used[server, when, "tsf"], used[server, when, "c-drfh"])
         for server in "CD"
-        for name in columns
+        for when in windows
+    }
+    checks["converged within 2 s"] = (tracked.changes["seconds"] <= 2).all()
+    lines = tuple(
+        Line(f"{name}, class {server}", (0.0, 1.0), tuple(used[server, when, name] for when in windows))
+        for server in "CD"
+        for name in (RDM, "tsf", "c-drfh")
     )
     chart = Chart(
         "Khamse-Ashari et al., Fig. 6: CPUs in use", "0: all four users, 1: user 4 away", "fraction in use", lines

@@ -15,7 +15,19 @@ from ..models.instances.instance import Instance
 from ..tolerances import AGREEMENT, AUDIT, VERIFIED
 from .checking import Told, audited, integers, shipped, statement
 from .registry import Run, entry
-from .verdicts import ROUNDED, Answer, Chart, Line, Number, Verdict, compare, in_words, on_instance, pairs, shown
+from .verdicts import (
+    ROUNDED,
+    Answer,
+    Chart,
+    Line,
+    Number,
+    Verdict,
+    compare,
+    in_words,
+    on_instance,
+    pairs,
+    shown,
+)
 
 #: Demands that stand for ε → 0, and to how many digits the limits are then right.
 SMALL, DIGITS = 2.0**-40, 9
@@ -141,7 +153,7 @@ def algorithm_1(run: Run) -> Answer:
     printed, right = linear(instance.demands, parts, as_printed=True), linear(instance.demands, parts)
     steps = arrivals(instance, DYNAMIC).steps.to_numpy()
     kept_or_level = np.maximum(np.nan_to_num(steps[1]), printed[0][2] / 3)
-    used = float((kept_or_level @ instance.demands).max())
+    used = (kept_or_level @ instance.demands).max()
     breaks = used > 1 + AUDIT and abs(printed[0][2] - right[0][2]) > AUDIT
     levels = printed[0][2] / 3, right[0][2] / 3
     ours = f"step 3 takes the level {levels[0]:.6g} (LP: {levels[1]:.6g}), and {used:.6g} of a resource is used"
@@ -163,7 +175,7 @@ def equation_2(instance: Instance) -> Told:
     before = np.zeros(0)
     for k in range(1, n + 1):
         now = found.levels_at(k)
-        first = int(np.flatnonzero(now <= now[-1] * (1 + AGREEMENT))[0])
+        first = (now <= now[-1] * (1 + AGREEMENT)).argmax()
         level = ((k / n - before[:first] @ d[:first]) / d[first:k].sum(axis=0)).min()
         if abs(level - now[-1]) > VERIFIED * level or (now[:first] < before[:first] - AUDIT).any():
             return f"step {k} of {in_words(instance)}"
@@ -226,7 +238,7 @@ def worst_case(run: Run) -> Answer:
     sizes = range(2, 9)
     for m in sizes:
         found = arrivals(examples.m_squared_plus_one(m, SMALL), DYNAMIC)
-        ours.append(float(found.competitive()["cr2"].iloc[-1]))
+        ours.append(found.competitive()["cr2"].iloc[-1])
         printed = {
             f"ratio, m = {m}": _limit(Fraction(m + 1, m * m + 1)),
             f"x at step m², m = {m}": _limit(Fraction(m, m * m + 1)),
@@ -250,7 +262,7 @@ def any_mechanism(run: Run) -> Answer:
     for m in (2, 3, 5):
         instance = examples.m_squared_plus_one(m, SMALL)
         found = arrivals(instance, DYNAMIC)
-        left = 1 - float(found.given_out[m * m - 1].min())
+        left = 1 - found.given_out[m * m - 1].min()
         numbers += pairs({f"left for the last, m = {m}": _limit(Fraction(1, m * m + 1))}, [left])
     return compare(
         numbers, "each resource is needed by m of the first m² users, so all of it that step m² has is given out"
@@ -289,7 +301,7 @@ def cautious_late(run: Run) -> Answer:
     late = {}
     for name in (DYNAMIC, CAUTIOUS):
         used = allocate(instance, name).utilization.max(axis=1).to_numpy()
-        late[name] = float(1 - used[-5] / used[-1])
+        late[name] = 1 - used[-5] / used[-1]
     ours = f"the last 4 of 40 steps give out {late[CAUTIOUS]:.0%}, under dynamic DRF {late[DYNAMIC]:.0%}"
     verdict = Verdict.HOLDS if late[CAUTIOUS] > 2 * late[DYNAMIC] else Verdict.DIFFERS
     return Answer(

@@ -16,18 +16,7 @@ from ..study import generators
 from ..tolerances import AGREEMENT
 from .checking import Told, integers, statement, uncheckable
 from .registry import Run, entry
-from .verdicts import (
-    CONFIDENCE,
-    Answer,
-    Number,
-    Verdict,
-    compare,
-    in_words,
-    named,
-    on_instance,
-    pairs,
-    shown,
-)
+from .verdicts import CONFIDENCE, Answer, Number, Verdict, beside, compare, in_words, named, on_instance, pairs, shown
 
 
 @entry(
@@ -41,17 +30,17 @@ def ghodsi(run: Run) -> Answer:
     assert found.picks is not None
     order = "".join(found.picks["user"][found.picks["runs"]])
     printed = {"tasks of A": 3, "tasks of B": 2, "share of A": "2/3", "share of B": "2/3", "CPUs left": 0}
-    left = 9 - float(found.usage["cpu"].iloc[0])
-    numbers = pairs(printed, [*found.totals, *found.shares, left])
-    number = pairs({"in the order B A A B A": "yes"}, [order == "BAABA"])
-    return compare([*numbers, *number], "the tie at the beginning goes to the larger share per task")
+    left = 9 - found.usage["cpu"].iloc[0]
+    printed["in the order B A A B A"] = "yes"
+    ours = [*found.totals, *found.shares, left, order == "BAABA"]
+    return beside(printed, ours, "the tie at the beginning goes to the larger share per task")
 
 
 @entry("000", "§3.1, program", "DRF is the optimum of the program with equal dominant shares: 3 and 2 tasks")
 def program(run: Run) -> Answer:
     """The same as a linear program, divisible."""
     found = allocate(examples.ghodsi(), "drf", method="lp")
-    return compare(pairs({"tasks of A": 3, "tasks of B": 2}, found.totals))
+    return beside({"tasks of A": 3, "tasks of B": 2}, found.totals)
 
 
 @statement("000", "§3.2, closed form", "Without zero demands everybody has the share x = 1 / max_r Σ d̂[n,r]", integers)
@@ -88,9 +77,9 @@ def cycle(run: Run) -> Answer:
     table = cycles.summary(instance)
     ratio = table["share"].max() / table["share"]["A"]
     printed = {"ds*/ds of A": 2, "tasks of A in a cycle": 2, "tasks of B in a cycle": 1, "length": 3}
-    numbers = pairs(printed, [ratio, *table["cycle"], cycles.length(instance)])
-    return compare(
-        numbers,
+    return beside(
+        printed,
+        [ratio, *table["cycle"], cycles.length(instance)],
         otherwise="1/3 over 2/9 is 3/2, so by the formula for |l| a cycle is 3 tasks of A and 2 of B; two turns of "
         "2 and 1 would need 10 CPUs of 9",
     )
@@ -142,13 +131,13 @@ def simplification(run: Run) -> Answer:
     rng, count = run.rng, run.of(500, 5000)
     wrong = np.zeros(2, dtype=int)
     for _ in range(count):
-        demands = rng.integers(1, 10, (int(rng.integers(2, 8)), 1))
+        demands = rng.integers(1, 10, (rng.integers(2, 8), 1))
         pool = Pool.of(Instance.from_arrays(demands, [demands.sum(axis=0) * rng.integers(1, 8)]))
         exact = precomputed.precomputed(pool)
-        wrong += [int((precomputed.algorithm_1(pool, simplified=s) != exact).sum()) for s in (False, True)]
+        wrong += [(precomputed.algorithm_1(pool, simplified=s) != exact).sum() for s in (False, True)]
     from scipy.stats import binomtest
 
-    more = int(wrong[1]) and binomtest(int(wrong[1]), int(wrong.sum()), alternative="greater").pvalue < 1 - CONFIDENCE
+    more = wrong[1] and binomtest(wrong[1], wrong.sum(), alternative="greater").pvalue < 1 - CONFIDENCE
     ours = f"wrong floors: {wrong[0]} as printed, {wrong[1]} simplified"
     why = "" if more else "not more than by chance; the simplified form rounds less often"
     return Answer(Verdict.HOLDS if more else Verdict.DIFFERS, ours, why, count=count, size=f"{count} instances")
@@ -162,7 +151,7 @@ def picks(run: Run) -> Answer:
     for _ in range(count):
         instance = generators.uniform_integers(rng, users=200, resources=4, demands=(1, 20), reserves=(5000, 10000))
         served = allocate(instance, "drf-discrete").totals.sum()
-        ratios.append(float(served / (instance.pool / instance.demands.mean(axis=0)).min()))
+        ratios.append(served / (instance.pool / instance.demands.mean(axis=0)).min())
     low, high = min(ratios), max(ratios)
     ours = f"{low:.3g} to {high:.3g} times as many"
     why = "users of small tasks are served more often, so that the mean task served is smaller than the mean demand"
@@ -193,10 +182,9 @@ def higher_order(run: Run) -> Answer:
     """The basic subcycle and what is left of it."""
     instance = examples.cycles()
     basic = cycles.summary(instance)["basic_subcycle"].to_numpy(dtype=float)
-    taken = float(basic @ instance.demands[:, 0])
-    numbers = pairs({"a cycle takes": 26, "left": 9}, [taken, 35 - taken])
+    taken = basic @ instance.demands[:, 0]
     why = "10/2 is 5, not 4: 5·2 + 2·4 + 1·10 = 28, and 7 are left, too few for the secondary cycle of 8"
-    return compare(numbers, otherwise=why, witness=in_words(instance))
+    return beside({"a cycle takes": 26, "left": 9}, [taken, 35 - taken], otherwise=why, witness=in_words(instance))
 
 
 @entry(
@@ -210,7 +198,7 @@ def stopping(run: Run) -> Answer:
     stop, goes_on = (allocate(instance, "drf-discrete", rule=rule) for rule in ("stop", "exclude"))
     left = instance.pool - stop.totals.to_numpy() @ instance.demands
     printed = {"tasks of A": 2, "tasks of B": 8, "CPUs left": 33, "memory left": 3, "more tasks of B": 3}
-    return compare(pairs(printed, [*stop.totals, *left, goes_on.totals["B"] - stop.totals["B"]]))
+    return beside(printed, [*stop.totals, *left, goes_on.totals["B"] - stop.totals["B"]])
 
 
 @statement(
@@ -251,7 +239,7 @@ def one_dominant(run: Run) -> Answer:
     instance = examples.requests([[1], [1], [0.1]], [1 / 3] * 3)
     other = np.array([1 / 3, 17 / 30, 1])
     drf = allocate(instance, "drf").totals
-    fair = bool(check.check(instance, other)) and not np.allclose(other, drf)
+    fair = check.check(instance, other) and not np.allclose(other, drf)
     return on_instance(instance, fair, f"DRF {shown(drf)}; {shown(other)} leaves no justified complaint either")
 
 

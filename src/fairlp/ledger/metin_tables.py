@@ -5,6 +5,7 @@ Filling excludes whom the resources left do not suffice, and ties go to the larg
 
 from __future__ import annotations
 
+from functools import partial
 from math import sqrt
 
 import numpy as np
@@ -70,9 +71,10 @@ def judged(row: str, run: Run) -> Answer:
     frame = result.frame
     _, _, means, spread = ROWS[row]
     numbers = []
+    deviations = {"under": spread[0], "over": spread[2]}
     for key, printed in zip(MEANS, means, strict=True):
         values = frame[f"deviation.{key}"].to_numpy(dtype=float)
-        agrees = same_mean(printed, values, {"under": spread[0], "over": spread[2]}.get(key, 0.0))
+        agrees = same_mean(printed, values, deviations.get(key, 0.0))
         numbers.append(
             Number(key.replace("_more", " by more").replace("_", " by "), f"{printed:g}", values.mean(), agrees)
         )
@@ -94,33 +96,24 @@ def same_mean(printed: float, values: np.ndarray, deviation: float) -> bool:
     """
     from scipy.stats import t
 
-    n, mean = len(values), float(values.mean())
-    sd = max(float(values.std(ddof=1)), deviation, sqrt(max(mean, printed)))
+    n, mean = len(values), values.mean()
+    sd = max(values.std(ddof=1), deviation, sqrt(max(mean, printed)))
     width = t.ppf(1 - (1 - CONFIDENCE) / (2 * COMPARED), n - 1) * sd * sqrt(1 / n + 1 / PAPER_RUNS)
     return bool(abs(mean - printed) <= width)
 
 
 def same_largest(printed: float, values: np.ndarray) -> bool:
     """Whether so many of our runs may exceed the largest of the paper's 1,000: all k largest of all runs are ours."""
-    beyond = int((values > printed).sum())
+    beyond = (values > printed).sum()
     return bool((len(values) / (len(values) + PAPER_RUNS)) ** beyond >= (1 - CONFIDENCE) / COMPARED)
 
 
-def _register(row: str) -> None:
-    resources, _, means, spread = ROWS[row]
-
-    def answered(run: Run) -> Answer:
-        return judged(row, run)
-
+for name, (resources, _, means, spread) in ROWS.items():
     says = (
         f"1,000 users, {resources} resources: {means[3]:g} ± {spread[0]:g} users are a task short, "
         f"{means[7]:g} ± {spread[2]:g} have too many, by {spread[3]:g} at most"
     )
-    entry("000", row, says)(answered)
-
-
-for name in ROWS:
-    _register(name)
+    entry("000", name, says)(partial(judged, name))
 
 
 @entry("000", "§4, who has too many", "Too many tasks go to users of low dominant shares")
@@ -133,7 +126,7 @@ def who(run: Run) -> Answer:
         more = (allocate(instance, "pdrf").totals - allocate(instance, "drf-discrete").totals).to_numpy() > 0
         share = (instance.demands / instance.pool).max(axis=1)
         if more.any():
-            ratios.append(float(share[more].mean() / share.mean()))
+            ratios.append(share[more].mean() / share.mean())
     ours = f"their shares per task are {min(ratios):.2g} to {max(ratios):.2g} of the mean"
     return Answer(
         Verdict.HOLDS if max(ratios) < 1 else Verdict.DIFFERS,

@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..models.files.whole_files import write_text
 from ..tolerances import AUDIT
 from .registry import Paper
 from .result import Ledger, Row
@@ -74,8 +75,6 @@ def markdown(ledger: Ledger) -> str:
 
 def write_page(ledger: Ledger, target: Path) -> Path:
     """Write the page, and its figures into ``figures/ledger`` beside it."""
-    from ..models.files.whole_files import write_text
-
     charts = {file_of(row): row.answer.chart for row in ledger if row.answer.chart is not None}
     folder = target.parent / FIGURES
     if charts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FileFormatError
+from ..models.files.whole_files import home, require_folder, write_text
 from .registry import PAPERS, Paper
 from .verdicts import Answer, Chart, Line, Number, Verdict
 
@@ -135,17 +137,13 @@ class Ledger:
 
     def write(self, path: str | Path) -> Path:
         """Write the ledger: ``.json`` as data, ``.csv`` as a table, ``.md`` as a page with figures beside it."""
-        import json
-
-        from ..models.files.whole_files import home, write_text
         from .page import write_page
 
         target = home(path)
         kind = target.suffix.lower()
         if kind not in (".json", ".csv", ".md"):
             raise FileFormatError(f"cannot tell the format of {str(path)!r}; expected .json, .csv or .md")
-        if not target.absolute().parent.is_dir():
-            raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(target.parent)!r}")
+        require_folder(target)
         if kind == ".md":
             return write_page(self, target)
         if kind == ".csv":

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class Number:
 
     def __str__(self) -> str:
         """Return our number by its name, and the paper's where it is another."""
-        ours = f"{'yes' if self.ours else 'no'}" if isinstance(self.ours, bool) else f"{self.ours + 0.0:.6g}"
+        ours = ("yes" if self.ours else "no") if isinstance(self.ours, bool) else f"{self.ours + 0.0:.6g}"
         return f"{self.name} {ours}" + (f" (paper: {self.paper})" if self.agrees is False else "")
 
 
@@ -167,10 +168,8 @@ def in_words(instance: Instance) -> str:
     if (instance.weights != 1).any():
         parts.append(f"weights {shown(instance.weights)}")
     if instance.has_constraints:
-        may = [
-            [str(name) for name, there in zip(instance.servers, row, strict=True) if there] for row in instance.eligible
-        ]
-        parts.append("may run on " + "; ".join(", ".join(names) for names in may))
+        may = [", ".join(compress(map(str, instance.servers), row)) for row in instance.eligible]
+        parts.append(f"may run on {'; '.join(may)}")
     if np.isfinite(instance.task_limits).any():
         parts.append(f"task limits {shown(instance.task_limits)}")
     if instance.entitlements is not None:
@@ -180,11 +179,16 @@ def in_words(instance: Instance) -> str:
 
 def compare(numbers: Sequence[Number], why: str = "", *, otherwise: str = "", **more: Any) -> Answer:
     """Return *equal* where all numbers agree, else *differs*; ``otherwise`` says why they would not."""
+    told = sorted(numbers, key=lambda one: one.agrees is not False)
     wrong = any(one.agrees is False for one in numbers)
-    told = [*filter(lambda one: one.agrees is False, numbers), *filter(lambda one: one.agrees is not False, numbers)]
     ours = ", ".join(map(str, told[:SHOWN])) + (", …" if len(told) > SHOWN else "")
     verdict = Verdict.DIFFERS if wrong else Verdict.EQUAL
     return Answer(verdict, ours, otherwise if wrong else why, tuple(numbers), **more)
+
+
+def beside(printed: Mapping[str, Printed], ours: Iterable[Any], why: str = "", **more: Any) -> Answer:
+    """Return the verdict on printed numbers by name and ours in the same order, as by ``pairs`` and ``compare``."""
+    return compare(pairs(printed, ours), why, **more)
 
 
 def holds(count: int, broken: Sequence[str] = (), why: str = "", **more: Any) -> Answer:
@@ -197,7 +201,7 @@ def holds(count: int, broken: Sequence[str] = (), why: str = "", **more: Any) ->
     return Answer(Verdict.HOLDS, f"never broken on {count} instances", why, count=count, **more)
 
 
-def on_instance(instance: Instance, breaks: bool, ours: str, why: str = "", *, missing: bool = False) -> Answer:
+def on_instance(instance: Instance, breaks: object, ours: str, why: str = "", *, missing: bool = False) -> Answer:
     """Return *refuted* where an instance breaks what the paper says, else *holds* (on this one).
 
     Where the paper says that a property is ``missing``, it *holds* if the instance breaks the property, else *differs*.
@@ -209,14 +213,14 @@ def on_instance(instance: Instance, breaks: bool, ours: str, why: str = "", *, m
     return Answer(verdict, ours, why, count=1, witness=in_words(instance))
 
 
-def picture(checks: Mapping[str, bool], why: str = "", **more: Any) -> Answer:
+def picture(checks: Mapping[str, object], why: str = "", **more: Any) -> Answer:
     """Return *picture only*: the paper prints no numbers; ``checks`` says what of it we see too."""
-    seen = [name for name, found in checks.items() if found]
-    unseen = [name for name, found in checks.items() if not found]
-    ours = "; ".join(
-        filter(None, ["seen: " + ", ".join(seen) if seen else "", "not: " + ", ".join(unseen)][: 1 + bool(unseen)])
-    )
-    return Answer(Verdict.PICTURE, ours, why, **more)
+    ours = []
+    for word, wanted in (("seen", True), ("not", False)):
+        names = [name for name, found in checks.items() if bool(found) is wanted]
+        if names:
+            ours.append(f"{word}: {', '.join(names)}")
+    return Answer(Verdict.PICTURE, "; ".join(ours), why, **more)
 
 
 def not_checkable(why: str) -> Answer:

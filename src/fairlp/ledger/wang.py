@@ -12,7 +12,7 @@ from ..models.notation.model import Model
 from ..tolerances import AGREEMENT, AUDIT, VERIFIED
 from .checking import Told, audited, breaks, integers, over, shipped, statement, uncheckable
 from .registry import Run, entry
-from .verdicts import Answer, Number, Verdict, compare, in_words, named, on_instance, pairs, shown
+from .verdicts import Answer, Number, Verdict, beside, compare, in_words, named, on_instance, pairs, shown
 
 #: Audits of what is proved of DRFH (positive demands, any weights and placement of servers).
 DRFH = "drfh"
@@ -32,8 +32,7 @@ def table_1(run: Run) -> Answer:
     printed = {"0.50, 0.50": 6732, "0.50, 0.25": 3863, "0.50, 0.75": 1001, "1.00, 1.00": 795, "0.25, 0.25": 126}
     printed |= {"0.50, 0.12": 52, "0.50, 0.03": 5, "0.50, 0.97": 5, "1.00, 0.50": 3, "0.50, 0.06": 1}
     ours = {f"{cpu:.2f}, {memory:.2f}": count for cpu, memory, count in table.itertuples(index=False)}
-    numbers = pairs(printed, [ours.get(name, 0) for name in printed])
-    return compare(numbers, f"{int(table['count'].sum()):,} servers in all")
+    return beside(printed, [ours.get(name, 0) for name in printed], f"{table['count'].sum():,} servers in all")
 
 
 @entry("002", "Figure 1", "Capacities (1/7, 6/7), (6/7, 1/7); D (1/70, 1/14), (1/14, 1/70); d̂ (1/5, 1), (1, 1/5)")
@@ -44,7 +43,7 @@ def figure_1(run: Run) -> Answer:
     normalised = share / share.max(axis=1, keepdims=True)
     printed = named("c", ["1/7", "6/7", "6/7", "1/7"]) | named("D", ["1/70", "1/14", "1/14", "1/70"])
     printed |= named("d̂", ["1/5", 1, 1, "1/5"])
-    return compare(pairs(printed, [*(instance.capacities / instance.pool).flat, *share.flat, *normalised.flat]))
+    return beside(printed, [*(instance.capacities / instance.pool).flat, *share.flat, *normalised.flat])
 
 
 @entry(
@@ -56,7 +55,7 @@ def figure_2(run: Run) -> Answer:
     found = allocate(instance, "naive-drf")
     printed = named("tasks", [5, 1, 1, 5]) | named("total", [6, 6]) | {"Pareto-optimal": "no"}
     judged = audit(instance, found, "Pareto-optimal").holds.iloc[0]
-    return compare(pairs(printed, [*found.tasks_array.flat, *found.totals, judged]))
+    return beside(printed, [*found.tasks_array.flat, *found.totals, judged])
 
 
 @entry("002", "§III-D, utilisation", "DRF on each server may lead to arbitrarily low utilisation")
@@ -67,7 +66,7 @@ def low_utilisation(run: Run) -> Answer:
         table = np.where(np.eye(m) > 0, 1 / m**2, 1.0)
         instance = Instance.from_arrays(table, table)
         naive, best = allocate(instance, "naive-drf"), allocate(instance, DRFH)
-        used.append(float(naive.totals.sum() / best.totals.sum()))
+        used.append(naive.totals.sum() / best.totals.sum())
     ours = f"tasks beside DRFH's with m = 2, 4, 8: {shown(used)}"
     verdict = Verdict.HOLDS if used[0] > used[1] > used[2] and used[2] < 1 / 4 else Verdict.DIFFERS
     return Answer(verdict, ours, "it falls like 1/m", count=3)
@@ -79,14 +78,14 @@ def figure_3(run: Run) -> Answer:
     instance = examples.wang_figure_1()
     found = allocate(instance, DRFH)
     printed = named("tasks", [10, 0, 0, 10]) | named("g", ["5/7", "5/7"])
-    return compare(pairs(printed, [*found.tasks_array.flat, *found.levels]))
+    return beside(printed, [*found.tasks_array.flat, *found.levels])
 
 
 @entry("002", "§III-D, example", "User 1 alone on server 1 and user 2 alone on server 2 run 10 tasks each, more than 6")
 def exclusive(run: Run) -> Answer:
     """Tasks alone."""
     alone = examples.wang_figure_1().gamma()
-    return compare(pairs(named("tasks of user", [10, 10]), np.diag(alone)))
+    return beside(named("tasks of user", [10, 10]), np.diag(alone))
 
 
 uncheckable(
@@ -129,10 +128,10 @@ def lemma_1_proof(run: Run) -> Answer:
     instance = examples.wang_figure_1()
     need = instance.demands[0] / instance.pool
     g = 5 / 7
-    tasks = float((g * need / need.max() / need).min())
-    numbers = pairs({"N": "10", "g·D": "10"}, [tasks, g * need.max()])
-    return compare(
-        numbers,
+    tasks = (g * need / need.max() / need).min()
+    return beside(
+        {"N": "10", "g·D": "10"},
+        [tasks, g * need.max()],
         otherwise="it is g/D[r*]: 10 tasks of 1/14 of the memory each are 5/7 of it",
         witness=in_words(instance),
     )
@@ -230,7 +229,7 @@ def equal_divisions(run: Run) -> Answer:
     tasks = {}
     for name, part in parts.items():
         numbers += pairs({f"CPUs {name}": 7, f"memory {name}": 7}, part.sum(axis=0))
-        tasks[name] = float((part / instance.demands[0]).min(axis=1).sum())
+        tasks[name] = (part / instance.demands[0]).min(axis=1).sum()
     return compare(numbers, f"user 1 runs {tasks['(a)']:g} tasks in (a), {tasks['(b)']:g} in (b)")
 
 
@@ -272,8 +271,8 @@ def best_fit(run: Run) -> Answer:
     """Whole tasks on the servers of Fig. 1: Best-Fit reaches the optimum of Fig. 3, First-Fit does not."""
     instance = examples.wang_figure_1()
     totals = {name: allocate(instance, name).totals for name in ("drfh-best-fit", "drfh-first-fit")}
-    numbers = pairs(named("tasks of user", [10, 10]), totals["drfh-best-fit"])
-    return compare(
-        numbers,
+    return beside(
+        named("tasks of user", [10, 10]),
+        totals["drfh-best-fit"],
         f"First-Fit: {shown(totals['drfh-first-fit'])}; the paper has no numbers of its own here, Fig. 3's are taken",
     )

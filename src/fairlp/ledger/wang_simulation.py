@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def figure_4(run: Run) -> Answer:
         cluster = examples.wang_figure_4(seed)
         found = experiments.joining_users(cluster, every=10, until=900, progress=False)
         there = found.shares.loc[list(MOMENTS)].to_numpy()
-        rows = [float(row[row > 0].mean()) for row in there]
+        rows = [row[row > 0].mean() for row in there]
         draws.append([*rows, *found.utilization.loc[MOMENTS[0]]])
     values = np.array(draws)
     n, means = len(values), values.mean(axis=0)
@@ -98,7 +99,7 @@ def figure_4(run: Run) -> Answer:
 def precisely(run: Run) -> Answer:
     """The linear program with as many users as are there."""
     cluster = examples.wang_figure_4(run.seed)
-    level = [float(allocate(cluster.select_users(np.arange(k)), "drfh").levels.min()) for k in (1, 2, 3)]
+    level = [allocate(cluster.select_users(np.arange(k)), "drfh").levels.min() for k in (1, 2, 3)]
     ours = f"DRFH has {level[0]:.3g}, {level[1]:.3g} and {level[2]:.3g}"
     why = "whole tasks leave half of a server of 0.5 memory unused when a task needs 0.3"
     far = any(abs(one - float(paper)) > 1 / 10 for one, paper in zip(level, SHARES, strict=True))
@@ -145,7 +146,7 @@ def figure_5(run: Run) -> Answer:
         "First-Fit above Slots": [one["first-fit"] > one["slots"] for one in used],
         "Best-Fit above First-Fit": [one["best-fit"] > one["first-fit"] for one in used],
     }
-    more = float(np.mean([one["best-fit"] - one["first-fit"] for one in used]))
+    more = np.mean([one["best-fit"] - one["first-fit"] for one in used])
     return _picture(checks, run, f"Best-Fit uses {100 * more:.2g} % of the servers more than First-Fit")
 
 
@@ -155,7 +156,7 @@ def figure_6a(run: Run) -> Answer:
     sooner = []
     for seed in _seeds(run):
         times = compared(run.scale, seed, run.progress).completion()[["best-fit", "slots"]].dropna()
-        sooner.append(bool(times["best-fit"].mean() < times["slots"].mean()))
+        sooner.append(times["best-fit"].mean() < times["slots"].mean())
     return _picture({"sooner under Best-Fit": sooner}, run)
 
 
@@ -165,8 +166,8 @@ def figure_6b(run: Run) -> Answer:
     tables = [compared(run.scale, seed, run.progress).reductions()["reduction"] for seed in _seeds(run)]
     mean = sum(tables[1:], tables[0]) / len(tables)
     checks = {
-        "the largest jobs gain more than the smallest": [bool(one.iloc[-1] > one.iloc[0]) for one in tables],
-        "the smallest gain nothing": [bool(one.iloc[0] <= 0) for one in tables],
+        "the largest jobs gain more than the smallest": [one.iloc[-1] > one.iloc[0] for one in tables],
+        "the smallest gain nothing": [one.iloc[0] <= 0 for one in tables],
     }
     said = ", ".join(f"{name}: {value:.0%}" for name, value in mean.items())
     return _picture(checks, run, f"mean reductions by tasks of a job: {said}")
@@ -180,11 +181,11 @@ def figure_6b(run: Run) -> Answer:
 def figure_7(run: Run) -> Answer:
     """Completion ratios by user."""
     ratios = [compared(run.scale, seed, run.progress).ratios() for seed in _seeds(run)]
-    no_lower = float(np.mean([(one["best-fit"] >= one["slots"]).mean() for one in ratios]))
-    only = float(np.mean([((one["best-fit"] == 1) & (one["slots"] < 1)).mean() for one in ratios]))
+    no_lower = np.mean([(one["best-fit"] >= one["slots"]).mean() for one in ratios])
+    only = np.mean([((one["best-fit"] == 1) & (one["slots"] < 1)).mean() for one in ratios])
     numbers = (
-        Number("no lower [%]", "", 100 * no_lower),
-        Number("all tasks under Best-Fit only [%]", "20", 100 * only),
+        Number("no lower [%]", "", float(100 * no_lower)),
+        Number("all tasks under Best-Fit only [%]", "20", float(100 * only)),
     )
     ours = f"no lower for {no_lower:.0%}; all tasks under Best-Fit only for {only:.0%}"
     return Answer(Verdict.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=_size(run))
@@ -203,14 +204,14 @@ def figure_8(run: Run) -> Answer:
         found.append(
             experiments.dedicated_clouds(servers, load, until=until, every=600, progress=run.progress).figures()
         )
-    fewer = float(np.mean([one["fewer tasks shared"] for one in found]))
-    loss = max(float(one["largest loss of ratio"]) for one in found)
-    numbers = (Number("fewer [%]", "2", 100 * fewer),)
+    fewer = np.mean([one["fewer tasks shared"] for one in found])
+    loss = max(one["largest loss of ratio"] for one in found)
+    numbers = (Number("fewer [%]", "2", float(100 * fewer)),)
     ours = f"fewer for {fewer:.1%}, by {loss:.1%} of their tasks at most"
     return Answer(Verdict.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=_size(run))
 
 
-def _picture(checks: dict[str, list[bool]], run: Run, why: str = "") -> Answer:
+def _picture(checks: dict[str, list[Any]], run: Run, why: str = "") -> Answer:
     """Return what of a picture is seen on how many draws."""
     ours = "; ".join(f"{name}: {sum(seen)} of {len(seen)} draws" for name, seen in checks.items())
     return Answer(Verdict.PICTURE, ours, "; ".join(filter(None, [NO_TRACE, why])), size=_size(run))
