@@ -6,20 +6,21 @@ import numpy as np
 import pytest
 
 import fairlp
-from fairlp.auditing.by_option import by_option, entries
 from fairlp.auditing.claims import CONDITIONS
+from fairlp.auditing.promises import BY_OPTION, by_option, entries
 from fairlp.auditing.search import random_instance
 from fairlp.errors import UnknownNameError
 from fairlp.mechanisms.table import TABLE
 from fairlp.tolerances import SHRINKING_MARGIN
 from profiles import many
 
+ENTRIES = entries(BY_OPTION)
 #: (property, α) of each instance that ships, found by the search and simplified by it
-BROKEN = [(wanted, one["options"]["alpha"]) for (_, wanted), entry in entries().items() for one in entry["broken"]]
+BROKEN = [(wanted, one["options"]["alpha"]) for (_, wanted), entry in ENTRIES.items() for one in entry["broken"]]
 #: (property, α, condition on instances): what is proved in docs/results.md, or is the max-min mechanism's
 KEPT = [
     (wanted, one["alpha"], tuple(entry["conditions"]))
-    for (_, wanted), entry in entries().items()
+    for (_, wanted), entry in ENTRIES.items()
     for one in entry["kept"]
 ]
 
@@ -34,7 +35,7 @@ def test_what_is_broken_has_an_instance_that_shows_it(wanted, alpha):
     assert instance.name == f"alpha-fair with alpha = {alpha} breaks {wanted}"
     found = audited(instance, alpha, wanted)
     assert found.holds is False and found.margin < -SHRINKING_MARGIN
-    entry = entries()["alpha-fair", wanted]
+    entry = ENTRIES["alpha-fair", wanted]
     if alpha in [one["alpha"] for one in entry["kept"]]:  # it holds under a condition, which this is not in
         assert not all(CONDITIONS[name](instance) for name in entry["conditions"]) and entry["conditions"]
 
@@ -56,7 +57,7 @@ def test_the_table_says_for_which_alpha():
     table = fairlp.promises(mechanisms=["alpha-fair", "ceei"])
     assert table.by_option["ceei"].eq("").all()
     ours = table.by_option["alpha-fair"]
-    assert set(ours.index) == {wanted for _, wanted in entries()}
+    assert set(ours.index) == {wanted for _, wanted in ENTRIES}
     assert ours["envy-free"] == "alpha >= 1; no: alpha = 0.5" == by_option("alpha-fair", "envy-free")
     assert ours["strategy-proof"] == "alpha = inf; no: alpha = 0.5, alpha = 2"
     assert ours["Pareto-optimal"] == "every alpha"
@@ -68,7 +69,7 @@ def test_the_table_says_for_which_alpha():
 
 def test_at_infinity_it_is_what_the_max_min_mechanism_promises():
     fairest = fairlp.promises(mechanisms=["drfh"]).loc["drfh"]
-    kept = {wanted for (_, wanted), entry in entries().items() if {"alpha": "inf"} in entry["kept"]}
+    kept = {wanted for (_, wanted), entry in ENTRIES.items() if {"alpha": "inf"} in entry["kept"]}
     assert set(fairest.index[fairest.standing.str.startswith("stands")]) == kept - {"sharing incentive"}
 
 

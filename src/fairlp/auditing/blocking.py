@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def blockers(
     prices = allocation.prices_array if isinstance(allocation, Allocation) else None
     tdm = division == "tdm"
     names = ["time"] if tdm else list(instance.resources)
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     full = tasks.sum(axis=1) >= instance.task_limits * (1 - AUDIT)
     for i, who in enumerate(market.users):
         if not who.size:
@@ -61,22 +62,17 @@ def blockers(
         scarcest = ratio.argmin(axis=1)
         for k, n in enumerate(who.tolist()):
             r = int(scarcest[k])
-            holders = np.flatnonzero(amounts[:, r] > 0)
-            order = holders[np.argsort(-amounts[holders, r], kind="stable")]
+            resource, unit, holders = "its tasks", "", {}
+            if not full[n]:
+                resource = names[r]
+                unit = instance.units.get(str(resource), "part of the server's time" if tdm else "")
+                order = np.argsort(-amounts[:, r], kind="stable")
+                holders = {instance.users[who[h]]: float(amounts[h, r]) for h in order if amounts[h, r] > 0}
+            blocked = bool(full[n] or ratio[k, r] <= AUDIT * market.gamma[n, i])
+            price = np.nan if prices is None or tdm else prices[i, r]
             rows.append(
-                {
-                    "user": instance.users[n],
-                    "server": instance.servers[i],
-                    "resource": "its tasks" if full[n] else names[r],
-                    "free": float(ratio[k, r]),
-                    "blocked": bool(full[n] or ratio[k, r] <= AUDIT * market.gamma[n, i]),
-                    "held_by": {} if full[n] else {instance.users[int(who[h])]: float(amounts[h, r]) for h in order},
-                    "unit": ""
-                    if full[n]
-                    else instance.units.get(str(names[r]), "part of the server's time" if tdm else ""),
-                    "price": float(prices[i, r]) if prices is not None and division == "rdm" else np.nan,
-                }
+                (n, instance.users[n], instance.servers[i], resource, ratio[k, r], blocked, holders, unit, price)
             )
-    place = {user: k for k, user in enumerate(instance.users)}
-    rows.sort(key=lambda row: place[row["user"]])
-    return pd.DataFrame(rows, columns=["user", "server", "resource", "free", "blocked", "held_by", "unit", "price"])
+    rows.sort(key=itemgetter(0))
+    columns = ["user", "server", "resource", "free", "blocked", "held_by", "unit", "price"]
+    return pd.DataFrame([row[1:] for row in rows], columns=columns)

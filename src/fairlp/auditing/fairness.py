@@ -33,12 +33,10 @@ def bottleneck(case: Case) -> Finding:
 
     Margin: −(largest difference of a user's tasks from the max-min fair ones, over Γ[n] = Σ_i γ[n,i]).
     """
-    if reason := _not_divisible(case):
-        return Finding.undefined(reason)
     resource = common_bottleneck(case.instance)
-    if resource is None:
-        return Finding.vacuous("no resource is everyone's dominant one on every server where it can run")
-    return _max_min_of_resource(case, resource)
+    return _max_min_of_resource(
+        case, resource, "no resource is everyone's dominant one on every server where it can run"
+    )
 
 
 def global_bottleneck(case: Case) -> Finding:
@@ -47,21 +45,15 @@ def global_bottleneck(case: Case) -> Finding:
     Another premise than that of :func:`bottleneck`, where servers differ: a resource may be everyone's dominant one on
     each server that can run its tasks and not of the pool, and the other way round. Margin as for the bottleneck.
     """
-    if reason := _not_divisible(case):
-        return Finding.undefined(reason)
     resource = common_dominant(case.instance)
-    if resource is None:
-        return Finding.vacuous("no resource is everyone's dominant one of the pool")
-    return _max_min_of_resource(case, resource)
+    return _max_min_of_resource(case, resource, "no resource is everyone's dominant one of the pool")
 
 
 def single_resource(case: Case) -> Finding:
     """With one resource, it is shared max-min fairly. Margin as for the bottleneck."""
     if len(case.instance.resources) > 1:
         return Finding.vacuous(f"there are {len(case.instance.resources)} resources")
-    if reason := _not_divisible(case):
-        return Finding.undefined(reason)
-    if case.instance.rates is not None:
+    if case.instance.rates is not None and not _not_divisible(case):
         return Finding.undefined("rates are given, so that amounts of the resource do not compare users")
     return _max_min_of_resource(case, 0)
 
@@ -70,14 +62,8 @@ def common_bottleneck(instance: Instance) -> int | None:
     """Return the resource that every user needs most, relative to capacity, on each server where it can run."""
     if instance.rates is not None:
         return None
-    runs = instance.gamma() > 0
-    runs &= (instance.task_limits > 0)[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        need = instance.demands[:, None, :] / instance.capacities[None, :, :]
-    share = np.where(instance.demands[:, None, :] > 0, need, 0.0)
-    largest = share.max(axis=2) * (1 - QUOTIENT_ROUNDING)
-    common = np.flatnonzero((share >= largest[:, :, None])[runs].all(axis=0))
-    return int(common[0]) if runs.any() and common.size else None
+    runs = (instance.gamma() > 0) & (instance.task_limits > 0)[:, None]
+    return _everyones_largest(quotients(instance.demands[:, None, :], instance.capacities), runs)
 
 
 def common_dominant(instance: Instance) -> int | None:
@@ -85,10 +71,14 @@ def common_dominant(instance: Instance) -> int | None:
     if instance.rates is not None:
         return None
     asks = (instance.gamma() > 0).any(axis=1) & (instance.task_limits > 0)
-    share = quotients(instance.demands, instance.pool)
-    largest = share.max(axis=1) * (1 - QUOTIENT_ROUNDING)
-    common = np.flatnonzero((share >= largest[:, None])[asks].all(axis=0))
-    return int(common[0]) if asks.any() and common.size else None
+    return _everyones_largest(quotients(instance.demands, instance.pool), asks)
+
+
+def _everyones_largest(share: np.ndarray, who: np.ndarray) -> int | None:
+    """Return the resource (last axis) whose share is the largest for everyone who counts."""
+    largest = share.max(axis=-1, keepdims=True) * (1 - QUOTIENT_ROUNDING)
+    common = np.flatnonzero((share >= largest)[who].all(axis=0))
+    return int(common[0]) if who.any() and common.size else None
 
 
 def leximin_of(mechanism: str, case: Case) -> Finding:
@@ -127,7 +117,12 @@ def _not_divisible(case: Case) -> str | None:
     return _WHOLE if case.whole else None
 
 
-def _max_min_of_resource(case: Case, resource: int) -> Finding:
+def _max_min_of_resource(case: Case, resource: int | None, none: str = "") -> Finding:
+    """Compare with max-min fair shares of a resource; ``none`` says of which there is none."""
+    if reason := _not_divisible(case):
+        return Finding.undefined(reason)
+    if resource is None:
+        return Finding.vacuous(none)
     label = case.instance.resources[resource]
     formulation, normaliser = one_resource(label)
     instance = plain(case.instance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -20,10 +20,9 @@ from ..mechanisms.table import find as find_mechanism
 from ..models.instances.instance import Instance
 from ..progress import progress_bar
 from . import audit
-from .by_option import by_option, with_options
 from .claims import Claim, claims
 from .properties import DYNAMIC, PROPERTIES, known, table
-from .search import Search
+from .search import Search, letters
 
 #: the properties of the table, in its order
 COLUMNS = (
@@ -45,6 +44,8 @@ COLUMNS = (
     "group strategy-proof",
     *DYNAMIC,
 )
+#: Files of ours: counterexamples that ship, and what depends on the options of a mechanism.
+SHIPPED, BY_OPTION = "counterexamples.json", "by_option.json"
 #: Instances that are drawn for one that an audit can say something of, at most.
 MOST_DRAWN = 200
 
@@ -154,7 +155,7 @@ def _fits(mechanism: str, wanted: str) -> bool:
 def _claim(mechanism: str, wanted: str) -> Claim | None:
     """Return who says that the mechanism has the property: its row, or a source that a counterexample refutes."""
     row = claims(TABLE[mechanism])
-    source = _shipped().get((mechanism, wanted), {}).get("claimed", "")
+    source = entries(SHIPPED).get((mechanism, wanted), {}).get("claimed", "")
     return row.get(wanted) or (Claim(wanted, source=source) if source else None)
 
 
@@ -198,7 +199,7 @@ def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = 
         return Search.of(how).violation(mechanism, property)
     wanted = known(property)
     if set(how) == {"options"}:
-        return with_options(mechanism, wanted, how["options"])
+        return _with_options(mechanism, wanted, how["options"])
     found = _loaded(mechanism, wanted)
     if found is None:
         raise UnknownNameError(
@@ -213,20 +214,60 @@ def counterexample(mechanism: str | Mechanism, property: str, *, search: bool = 
 
 def _loaded(mechanism: str, wanted: str) -> Instance | None:
     """Return the counterexample that ships, None where there is none."""
-    if (mechanism, wanted) not in _shipped():
+    if (mechanism, wanted) not in entries(SHIPPED):
         return None
-    given = dict(_shipped()[mechanism, wanted])
+    given = dict(entries(SHIPPED)[mechanism, wanted])
     given.pop("claimed", None)
     if "task_limits" in given:
         given["task_limits"] = [np.inf if value is None else value for value in given["task_limits"]]
-    users = [chr(ord("A") + n) for n in range(len(given["demands"]))]
+    users = letters(len(given["demands"]))
     return Instance.from_arrays(**given, users=users, name=f"{mechanism} breaks {wanted}")
 
 
 @cache
-def _shipped() -> dict[tuple[str, str], dict[str, Any]]:
-    text = files(__package__).joinpath("counterexamples.json").read_text(encoding="utf-8")
+def entries(file: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return (mechanism, property) → what a file of ours says of it.
+
+    ``counterexamples.json`` has the instances that ship, as :func:`as_entry` makes them. ``by_option.json`` has for
+    which options the property ``holds``, in words; options with which audits find it ``kept``, under ``conditions``;
+    options and instances on which it is ``broken``.
+    """
+    text = files(__package__).joinpath(file).read_text(encoding="utf-8")
     return {(entry.pop("mechanism"), entry.pop("property")): entry for entry in json.loads(text)}
+
+
+def by_option(mechanism: str, wanted: str) -> str:
+    """Return for which values of its options the mechanism has the property, empty where none matters.
+
+    >>> by_option("alpha-fair", "envy-free")
+    'alpha >= 1; no: alpha = 0.5'
+    """
+    entry = entries(BY_OPTION).get((mechanism, wanted), {"holds": "", "broken": ()})
+    broken = ", ".join(_spelt(one["options"]) for one in entry["broken"])
+    return f"{entry['holds']}; no: {broken}" if broken else str(entry["holds"])
+
+
+def _with_options(mechanism: str, wanted: str, options: Mapping[str, Any]) -> Instance:
+    """Return the instance that ships on which the mechanism with these options breaks the property."""
+    broken = entries(BY_OPTION).get((mechanism, wanted), {"broken": ()})["broken"]
+    for one in broken:
+        if _spelt(one["options"]) == _spelt(options):
+            name = f"{mechanism} with {_spelt(options)} breaks {wanted}"
+            users = letters(len(one["demands"]))
+            return Instance.from_arrays(one["demands"], one["capacities"], users=users, name=name)
+    there = "; ".join(_spelt(one["options"]) for one in broken) or "none"
+    raise UnknownNameError(
+        f"no instance is known on which {mechanism!r} with {_spelt(options) or 'no options'} breaks {wanted!r} (known "
+        f"with: {there}); fairlp.counterexample({mechanism!r}, {wanted!r}, search=True, options=…) searches for one"
+    )
+
+
+def _spelt(options: Mapping[str, Any]) -> str:
+    """Return options as text, whole numbers without a point."""
+    return ", ".join(
+        f"{name} = {value:g}" if isinstance(value, int | float) else f"{name} = {value}"
+        for name, value in sorted(options.items())
+    )
 
 
 def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any]:
@@ -237,13 +278,13 @@ def as_entry(mechanism: str, property: str, instance: Instance) -> dict[str, Any
         "demands": instance.demands.tolist(),
         "capacities": instance.capacities.tolist(),
     }
-    if claimed := _shipped().get((mechanism, property), {}).get("claimed"):
+    if claimed := entries(SHIPPED).get((mechanism, property), {}).get("claimed"):
         entry["claimed"] = claimed
     if instance.queues is not None:
         queues = instance.queues
         used = np.asarray(queues.below.sum(axis=1)).ravel() > 0
         entry["queue"] = list(queues.names())
-        weights = {path: queues.weights[v] for v, path in enumerate(queues.paths) if used[v] and queues.weights[v] != 1}
+        weights = {queues.paths[v]: queues.weights[v] for v in np.flatnonzero(used & (queues.weights != 1)).tolist()}
         entry |= {"queues": weights} if weights else {}
     if (instance.weights != 1).any():
         entry["weights"] = instance.weights.tolist()

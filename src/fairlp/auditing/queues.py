@@ -17,7 +17,7 @@ from ..models.trees.guarantees import floors
 from ..tolerances import AUDIT
 from .basics import NOT_TOLD_APART, most_envious
 from .findings import Case, Finding, amount
-from .lying import in_words, may_claim, nearby, none_found, own_tasks
+from .lying import changed, in_words, may_claim, nearby, none_found, own_tasks
 from .reports import NEEDS_MECHANISM, strategy_proof
 
 #: Most users of one queue who lie together.
@@ -49,7 +49,7 @@ def caps_kept(case: Case, queues: Queues) -> Finding:
     if not queues.capped.any():
         return Finding.vacuous("no queue has a cap")
     worst, v, r = queues.over_caps(case.totals, case.instance.demands)
-    has = float((queues.below[[v]] @ (case.totals * case.instance.demands[:, r]))[0])
+    has = (queues.below[[v]] @ (case.totals * case.instance.demands[:, r]))[0]
     resource = case.instance.resources[r]
     witness = f"queue {queues.paths[v]!r} has {amount(has)} {resource!r} and its cap is {amount(queues.caps[v, r])}"
     return Finding.of_margin(-worst, witness, "no queue has more than its cap")
@@ -150,16 +150,14 @@ def group_strategy_proof(case: Case, queues: Queues) -> Finding:
         return Finding.undefined(NEEDS_MECHANISM)
     rng = np.random.default_rng(case.seed)
     demands, totals = case.instance.demands, case.totals
-    groups = [np.flatnonzero(np.asarray(queues.below[[v]].todense()).ravel() > 0) for v in range(len(queues))]
-    groups = [group for group in groups if len(group) > 1]
+    below = [queues.below[[v]].nonzero()[1] for v in range(len(queues))]
+    groups = [np.sort(users) for users in below if len(users) > 1]
     if not groups:
         return Finding.vacuous("no queue has two users")
     for _ in range(case.tries // 2):
-        group = groups[int(rng.integers(len(groups)))]
-        liars = rng.choice(group, size=int(rng.integers(2, min(COALITION, len(group)) + 1)), replace=False)
-        told = demands.copy()
-        for n in liars:
-            told[n] = nearby(demands[n], rng)
+        group = groups[rng.integers(len(groups))]
+        liars = rng.choice(group, size=rng.integers(2, min(COALITION, len(group)) + 1), replace=False)
+        told = changed(demands, liars, [nearby(demands[n], rng) for n in liars])
         if not all(may_claim(case.instance, n, told[n]) for n in liars):
             continue
         try:
@@ -172,8 +170,7 @@ def group_strategy_proof(case: Case, queues: Queues) -> Finding:
         if gain.min() > AUDIT:
             names = " and ".join(case.name(n) for n in liars)
             words = " and ".join(in_words(case.instance, told[n]) for n in liars)
-            return Finding(
-                False, -float(gain.min()), f"{names} would each run more tasks of their own {words}", misreport=lie
-            )
+            witness = f"{names} would each run more tasks of their own {words}"
+            return Finding(False, -gain.min(), witness, misreport=lie)
     alone = strategy_proof(replace(case, tries=case.tries - case.tries // 2))
     return alone if alone.holds is False else none_found(case.tries, case.instance)

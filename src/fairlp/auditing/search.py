@@ -25,7 +25,7 @@ from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
 from . import audit
 from .lying import changed
-from .properties import PROPERTIES, known
+from .properties import PROPERTIES, Property, known
 
 #: Of instances with a tree, the part in which many leaves are blocked: one server, all resources, zero demands.
 _BLOCKED = 0.7
@@ -89,8 +89,8 @@ class Search:
         ``fairlp.audit(instance, fairlp.allocate(instance, mechanism), property)`` shows the violation.
         """
         row, wanted = find_mechanism(mechanism), known(property)
-        how: dict[str, Any] = {"tries": self.lies, "seed": self.seed, "options": dict(self.options)}
-        fewest = PROPERTIES[wanted].fewest_users if wanted in PROPERTIES else 2
+        how = {"tries": self.lies, "seed": self.seed, "options": dict(self.options)}
+        fewest = _asked(wanted).fewest_users
         if self.users < fewest:
             raise InstanceError(f"{wanted!r} is asked of {fewest} users or more, and the search has users={self.users}")
         rng = np.random.default_rng(self.seed)
@@ -148,23 +148,23 @@ def _breaks(instance: Instance, row: Mechanism, name: str, how: dict[str, Any]) 
     try:
         with warnings.catch_warnings(action="ignore"):
             allocation = allocate(instance, row.name, **how["options"])
-            found = audit(instance, allocation, [name], **how)
+            found = audit(instance, allocation, name, **how).iloc[0]
     except FairlpError:
         return False
-    return found["holds"].iloc[0] is False and bool(found["margin"].to_numpy(dtype=float)[0] < -SHRINKING_MARGIN)
+    return found["holds"] is False and bool(found["margin"] < -SHRINKING_MARGIN)
 
 
 def random_instance(
     rng: np.random.Generator, row: Mechanism, name: str, users: int, servers: int, resources: int
 ) -> Instance:
     """Return a random instance of small integers that the mechanism may be defined for."""
-    asked = PROPERTIES.get(name)  # None: a property of every step
-    tree = row.along_tree or bool(asked and asked.tree)
+    asked = _asked(name)
+    tree = row.along_tree or asked.tree
     # what breaks along a tree: leaves of one pool, blocked by different resources or satisfied
     blocked = tree and rng.random() < _BLOCKED
-    n = users if blocked else int(rng.integers(asked.fewest_users if asked else 2, users + 1))
+    n = users if blocked else int(rng.integers(asked.fewest_users, users + 1))
     k = 1 if row.shares_one_server or blocked else int(rng.integers(1, servers + 1))
-    r = 1 if asked and asked.one_resource else resources if blocked else int(rng.integers(1, resources + 1))
+    r = 1 if asked.one_resource else resources if blocked else int(rng.integers(1, resources + 1))
     # the papers on users who arrive exclude zero demands
     zeros = blocked or (rng.random() < 0.5 and not row.arrivals)
     demands = rng.integers(0 if zeros else 1, 3 if blocked else 5, (n, r))
@@ -183,14 +183,19 @@ def random_instance(
     if row.limits == "always" or (row.limits == "any" and rng.random() < (0.5 if blocked else 0.2)):
         options["task_limits"] = rng.integers(1, 8, n)
     if tree:
-        options |= random_tree(rng, n, r, capacities.sum(axis=0), limits=bool(asked and asked.tree))
-    if asked and asked.common_resource:
+        options |= random_tree(rng, n, r, capacities.sum(axis=0), limits=asked.tree)
+    if asked.common_resource:
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
-    if asked and asked.pool_resource:
+    if asked.pool_resource:
         pool = capacities.sum(axis=0)
         needed = quotients(demands * pool[0], pool).max(axis=1)
         demands[:, 0] = np.maximum(np.ceil(needed), 1)
     return Instance.from_arrays(demands, capacities, **options)
+
+
+def _asked(name: str) -> Property:
+    """Return the property; one of every step asks as little of an instance as Pareto optimality does."""
+    return PROPERTIES.get(name, PROPERTIES["Pareto-optimal"])
 
 
 def random_tree(rng: np.random.Generator, users: int, resources: int, pool: np.ndarray, *, limits: bool) -> Any:
@@ -209,9 +214,8 @@ def random_tree(rng: np.random.Generator, users: int, resources: int, pool: np.n
 
 def _dominating(demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarray | None) -> np.ndarray:
     """Return demands of the first resource that make it everyone's dominant one wherever it can run."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        needed = demands[:, None, :] * (capacities[:, [0]] / capacities)[None, :, :]
-    runs = ((demands[:, None, :] == 0) | (capacities[None, :, :] > 0)).all(axis=2)
+    needed = demands[:, None, :] * quotients(capacities[:, [0]], capacities)
+    runs = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
     if eligible is not None:
         runs &= eligible
     least = np.where(runs[:, :, None] & (demands[:, None, :] > 0), needed, 0.0).max(axis=(1, 2))
@@ -284,5 +288,10 @@ def _tree(queues: Any, resources: np.ndarray) -> Any:
 
 def _renamed(instance: Instance, name: str) -> Instance:
     """Return the instance with short labels and a name that says what it shows."""
-    users = pd.Index([chr(ord("A") + n) for n in range(len(instance.users))], dtype=object)
+    users = pd.Index(letters(len(instance.users)), dtype=object)
     return instance.derived(users=Index("n", users, "user"), name=name)
+
+
+def letters(count: int) -> list[str]:
+    """Return short labels: A, B, C and so on."""
+    return [chr(ord("A") + n) for n in range(count)]

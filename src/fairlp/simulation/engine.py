@@ -54,7 +54,7 @@ class Engine(Simulation):
         jobs, users = len(self.tasks), len(self.weights)
         self.servers = Servers.empty(self.table, self.capacities, self.counts, slots=cut)
         self.capacity = self.vacant.free
-        self.pool = np.array([float(total) for total in self.capacity.sum(axis=0)])
+        self.pool = self.capacity.sum(axis=0).astype(float)
         self.step, self.unit = _shares(self.table, self.capacities, self.counts)
         if self.vacant.slots is not None:
             if not self.vacant.slots.any():
@@ -64,7 +64,7 @@ class Engine(Simulation):
                     "another policy"
                 )
             self.step, self.unit = [[1] for _ in self.table], int(self.vacant.slots.sum())
-        weight = [int(value) for value in integers(whole(self.weights))]
+        weight = integers(whole(self.weights)).tolist()
         self.inverse = [math.lcm(*weight) // one for one in weight]
         self.share: list[int] = [0] * users
         self.held = [[0] * len(self.step[0]) for _ in range(users)]
@@ -103,13 +103,12 @@ class Engine(Simulation):
 
     def observe(self) -> Sample:
         """Return what runs where, and what waits."""
-        used = np.array([float(amount) for amount in (self.capacity - self.servers.free).sum(axis=0)])
-        shares = np.array([max(held) / self.unit for held in self.held])
+        used = (self.capacity - self.servers.free).sum(axis=0).astype(float)
         arrived = slice(self.next_job)
         return Sample(
             used=quotients(used, self.pool),
             usage=self.usage(self.open[arrived] - self.left[arrived], arrived),
-            shares=shares,
+            shares=np.array([max(held) / self.unit for held in self.held]),
             waiting=self.queued.copy(),
             running=self.active.copy(),
         )
@@ -262,10 +261,10 @@ class Engine(Simulation):
 
 def _shares(demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray) -> tuple[list[list[int]], int]:
     """Return what one task of each kind adds to its user's amounts, and the unit: all of a resource."""
-    pool = [int(total) for total in integers(capacities).T @ counts.astype(object)]
+    pool = (integers(capacities).T @ counts.astype(object)).tolist()
     common = math.lcm(*(total for total in pool if total))
     steps = [
-        [int(amount) * (common // total) if total else 0 for amount, total in zip(row, pool, strict=True)]
-        for row in integers(demands)
+        [amount * (common // total) if total else 0 for amount, total in zip(row, pool, strict=True)]
+        for row in integers(demands).tolist()
     ]
     return steps, common
