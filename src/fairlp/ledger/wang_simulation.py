@@ -31,11 +31,9 @@ MOMENTS, SHARES = (150, 450, 850), ("0.62", "0.44", "0.26")
 
 def _draw(scale: Scale, seed: int) -> tuple[Instance, Workload, float]:
     """Return servers, jobs, and until when they run."""
-    if scale is Scale.PAPER:
-        load = synthetic(64_000, 900, tasks=38, duration=600, hours=24, largest=0.1, seed=seed)
-        return google_sample(2000, seed), load, 24 * HOUR
-    load = synthetic(160, 15, tasks=38, duration=600, hours=4, largest=0.1, seed=seed)
-    return google_sample(30, seed), load, 4 * HOUR
+    jobs, users, hours, servers = (64_000, 900, 24, 2000) if scale is Scale.PAPER else (160, 15, 4, 30)
+    load = synthetic(jobs, users, tasks=38, duration=600, hours=hours, largest=0.1, seed=seed)
+    return google_sample(servers, seed), load, hours * HOUR
 
 
 def _size(run: Run, draws: int = DRAWS) -> str:
@@ -46,6 +44,10 @@ def _size(run: Run, draws: int = DRAWS) -> str:
 
 def _seeds(run: Run) -> range:
     return range(run.seed, run.seed + run.of(DRAWS, 1))
+
+
+def _comparisons(run: Run) -> list[experiments.Comparison]:
+    return [compared(run.scale, seed, run.progress) for seed in _seeds(run)]
 
 
 @cache
@@ -89,10 +91,9 @@ def figure_4(run: Run) -> Answer:
     lines.append(Line("paper", tuple(map(float, MOMENTS)), tuple(map(float, SHARES)), printed=True))
     chart = Chart("Wang et al., Fig. 4: Best-Fit (one draw)", "time [s]", "global dominant share", tuple(lines))
     ours = ", ".join(map(str, numbers))
-    why = "the paper says neither which servers were drawn nor how long tasks take"
-    told = why if wrong else ""
+    why = "the paper says neither which servers were drawn nor how long tasks take" if wrong else ""
     verdict = Verdict.DIFFERS if wrong else Verdict.NOISE
-    return Answer(verdict, ours, told, numbers, size=f"{n} draws of 100 servers", chart=chart)
+    return Answer(verdict, ours, why, numbers, size=f"{n} draws of 100 servers", chart=chart)
 
 
 @entry("002", "Figure 4, precisely DRFH", "Best-Fit precisely achieves the DRFH allocation at all times")
@@ -140,7 +141,7 @@ def table_2(run: Run) -> Answer:
 @entry("002", "Figure 5", "Both DRFH schedulers use far more than Slots, Best-Fit uniformly more than First-Fit")
 def figure_5(run: Run) -> Answer:
     """Mean utilisation of each scheduler."""
-    used = [compared(run.scale, seed, run.progress).summary().filter(like="used").mean(axis=1) for seed in _seeds(run)]
+    used = [one.summary().filter(like="used").mean(axis=1) for one in _comparisons(run)]
     checks = {
         "Best-Fit above Slots": [one["best-fit"] > one["slots"] for one in used],
         "First-Fit above Slots": [one["first-fit"] > one["slots"] for one in used],
@@ -154,8 +155,8 @@ def figure_5(run: Run) -> Answer:
 def figure_6a(run: Run) -> Answer:
     """Mean completion time of the jobs that end under both."""
     sooner = []
-    for seed in _seeds(run):
-        times = compared(run.scale, seed, run.progress).completion()[["best-fit", "slots"]].dropna()
+    for one in _comparisons(run):
+        times = one.completion()[["best-fit", "slots"]].dropna()
         sooner.append(times["best-fit"].mean() < times["slots"].mean())
     return _picture({"sooner under Best-Fit": sooner}, run)
 
@@ -163,7 +164,7 @@ def figure_6a(run: Run) -> Answer:
 @entry("002", "Figure 6b", "No improvement for small jobs, more the larger a job is")
 def figure_6b(run: Run) -> Answer:
     """Reductions of the completion time by class of jobs."""
-    tables = [compared(run.scale, seed, run.progress).reductions()["reduction"] for seed in _seeds(run)]
+    tables = [one.reductions()["reduction"] for one in _comparisons(run)]
     mean = sum(tables[1:], tables[0]) / len(tables)
     checks = {
         "the largest jobs gain more than the smallest": [one.iloc[-1] > one.iloc[0] for one in tables],
@@ -180,7 +181,7 @@ def figure_6b(run: Run) -> Answer:
 )
 def figure_7(run: Run) -> Answer:
     """Completion ratios by user."""
-    ratios = [compared(run.scale, seed, run.progress).ratios() for seed in _seeds(run)]
+    ratios = [one.ratios() for one in _comparisons(run)]
     no_lower = np.mean([(one["best-fit"] >= one["slots"]).mean() for one in ratios])
     only = np.mean([((one["best-fit"] == 1) & (one["slots"] < 1)).mean() for one in ratios])
     numbers = (
