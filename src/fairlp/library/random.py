@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -28,17 +28,14 @@ _WHY = {
 }
 
 
-def _drawn(shape: Shape) -> Callable[..., Made]:
-    """Return the generator of a shape."""
-
-    def make(rng: np.random.Generator, *, users: int, servers: int) -> Made:
-        return Made(shape(rng, users, servers))
-
-    return make
+def _drawn(shape: Shape, rng: np.random.Generator, *, users: int, servers: int) -> Made:
+    """An instance of a shape."""
+    return Made(shape(rng, users, servers))
 
 
-for _name, (_, _each) in SHAPES.items():
-    generator(_name, "shapes", "drfh", _WHY[_name], users=(40, 150, 500), servers=(30, 120, 500))(_drawn(_each))
+for _name, (_, _shape) in SHAPES.items():
+    _registered = generator(_name, "shapes", "drfh", _WHY[_name], users=(40, 150, 500), servers=(30, 120, 500))
+    _registered(partial(_drawn, _shape))
 
 
 @generator(

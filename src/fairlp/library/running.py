@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,8 +24,6 @@ from .processes import SolverProcess
 from .profiles import Profile, profile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ..models.programs.backends import AnySolver
 
 #: Seconds that a solver has for a program.
@@ -254,7 +252,10 @@ def run(
     rows: list[Result] = []
     complete = True
     try:
-        with _processes(own, most) as ready, progress_bar("library", len(found) * len(own), 0, progress) as done:
+        with ExitStack() as ends, progress_bar("library", len(found) * len(own), 0, progress) as done:
+            ready = {name: SolverProcess(name, most) for name in own}
+            for process in ready.values():
+                ends.callback(process.end)
             for entry in found:
                 asked = {"name": entry.name, "size": entry.size, "seed": entry.seed, "repeat": repeat}
                 asked["parameters"] = dict(entry.parameters)
@@ -308,17 +309,6 @@ def _carried(solvers: Sequence[AnySolver]) -> list[str]:
     if not own:
         raise UnknownNameError("no solver was named; expected one or more of fairlp.solvers()")
     return own
-
-
-@contextmanager
-def _processes(solvers: Sequence[str], memory: float | None) -> Iterator[dict[str, SolverProcess]]:
-    """Give a process for each solver, and end them all."""
-    found = {name: SolverProcess(name, memory) for name in solvers}
-    try:
-        yield found
-    finally:
-        for process in found.values():
-            process.end()
 
 
 def _half_of_memory() -> float | None:

@@ -65,30 +65,10 @@ def blocks(rng: np.random.Generator, users: int, servers: int, chained: bool = F
     return made(*lognormal(rng, users, servers), eligible=eligible)
 
 
-def chain(rng: np.random.Generator, users: int, servers: int) -> Instance:
-    """Return an instance of ten blocks of servers whose users also run on the next one."""
-    return blocks(rng, users, servers, chained=True)
-
-
-def dominating(rng: np.random.Generator, users: int, servers: int) -> Instance:
-    """Return an instance where one user has the weight 10,000."""
-    return made(*lognormal(rng, users, servers), weights=np.where(np.arange(users) == 0, 1e4, 1.0))
-
-
 def weights(rng: np.random.Generator, users: int, servers: int) -> Instance:
     """Return an instance with log-normal weights, σ = 4."""
     demands, capacities = lognormal(rng, users, servers)
     return made(demands, capacities, weights=rng.lognormal(0, 4, users))
-
-
-def heavy_tails(rng: np.random.Generator, users: int, servers: int) -> Instance:
-    """Return an instance whose demands are Pareto 1.1."""
-    return made(rng.pareto(1.1, (users, 3)) + 1, rng.lognormal(size=(servers, 3)))
-
-
-def twenty_resources(rng: np.random.Generator, users: int, servers: int) -> Instance:
-    """Return an instance of twenty resources."""
-    return made(*lognormal(rng, users, servers, 20))
 
 
 def with_limits(rng: np.random.Generator, demands: np.ndarray, capacities: np.ndarray) -> Instance:
@@ -112,12 +92,18 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "gpus": ("GPU-like: 30 % of the users need what 40 % of the servers have", gpus),
     "two-of-five": ("two of five resources demanded", two_of_five),
     "few-pairs": ("a tenth of the pairs eligible, at random", few_pairs),
-    "chain": ("a chain of ten overlapping blocks of servers", chain),
+    "chain": ("a chain of ten overlapping blocks of servers", lambda rng, n, k: blocks(rng, n, k, chained=True)),
     "blocks": ("ten separate blocks", blocks),
-    "dominating": ("one user of weight 10,000", dominating),
+    "dominating": (
+        "one user of weight 10,000",
+        lambda rng, n, k: made(*lognormal(rng, n, k), weights=np.where(np.arange(n) == 0, 1e4, 1.0)),
+    ),
     "weights": ("weights log-normal, σ = 4", weights),
-    "heavy-tails": ("demands Pareto 1.1", heavy_tails),
-    "twenty": ("twenty resources", twenty_resources),
+    "heavy-tails": (
+        "demands Pareto 1.1",
+        lambda rng, n, k: made(rng.pareto(1.1, (n, 3)) + 1, rng.lognormal(size=(k, 3))),
+    ),
+    "twenty": ("twenty resources", lambda rng, n, k: made(*lognormal(rng, n, k, 20))),
     "limits": ("half of the users with task limits", lambda rng, n, k: with_limits(rng, *lognormal(rng, n, k))),
     "limits-uniform": ("the same, uniform", lambda rng, n, k: with_limits(rng, *uniform(rng, n, k))),
     "log-normal": ("all demand all, log-normal", lambda rng, n, k: made(*lognormal(rng, n, k))),

@@ -34,12 +34,11 @@ def queue_tree(rng: np.random.Generator, *, branches: int, depth: int, leaves: i
     capacities = rng.integers(40, 200, (servers, 3)).astype(float) * max(len(demands) // servers, 1)
     pool = capacities.sum(axis=0)
     queues: dict[str, dict[str, object]] = {path: {"weight": float(rng.integers(1, 5))} for path in below}
-    for k, path in enumerate(below):
-        if k % 3 == 2:
-            part = rng.uniform(0.5, 1.2) / branches ** (path.count("/") + 1)
-            queues[path]["cap"] = {f"resource{r + 1}": float(np.ceil(part * pool[r])) for r in range(3)}
+    resources = ("resource1", "resource2", "resource3")
+    for path in below[2::3]:
+        part = rng.uniform(0.5, 1.2) / branches ** (path.count("/") + 1)
+        queues[path]["cap"] = dict(zip(resources, np.ceil(part * pool), strict=True))
     for path in paths[::4]:
-        promised = {f"resource{r + 1}": float(np.floor(pool[r] / (8 * len(paths)))) for r in range(3)}
-        queues[path]["guarantee"] = promised
+        queues[path]["guarantee"] = dict(zip(resources, np.floor(pool / (8 * len(paths))), strict=True))
     queue = [path for path in paths for _ in range(leaves)]
     return Made(Instance.from_arrays(demands, capacities, queue=queue, queues=queues))
