@@ -13,7 +13,7 @@ from .app import ExitCode, app
 from .clusters import PathArgument, SchedulerOption
 from .groups import grouped
 from .inputs import load_subject
-from .output import Report, print_text, wrote
+from .output import Report, print_text, records, wrote
 from .parameters import (
     ExtraOption,
     ProgressFlag,
@@ -24,14 +24,13 @@ from .parameters import (
     own_mechanism,
     solver_options,
 )
-from .standings import for_csv, for_people, owed_first, report_standing, rows
+from .standings import for_csv, for_people, owed_first, report_standing
 from .tables import report_table
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-    from ..reports.standing import Standing
     from ..reports.subject import Subject
 
 
@@ -60,28 +59,19 @@ class Whose:
     ] = None
     scheduler: SchedulerOption = None
 
-    def taken(self, subject: Subject, text: str) -> Taken:
-        """Return what is audited, and the standing to print beside it, if any."""
+    def taken(self, subject: Subject, text: str) -> tuple[str, Any]:
+        """Return the name of what is audited, and its tasks (None: what the mechanism of that name does)."""
         if subject.scheduler:
             if self.allocation is not None:
                 raise typer.BadParameter("a dump says itself what runs; --allocation is for instances")
-            return Taken(Path(text).name, subject.tasks, subject)
+            return Path(text).name, subject.tasks
         if (self.allocation is None) == (self.mechanism is None):
             raise typer.BadParameter(f"{text} is an instance: give either --allocation FILE or --mechanism NAME")
         if self.allocation is not None:
             from ..models.files.tasks import read_tasks
 
-            return Taken(self.allocation.name, read_tasks(self.allocation, subject.instance))
-        return Taken(str(self.mechanism))
-
-
-@dataclass(frozen=True, eq=False)
-class Taken:
-    """What is audited: its name, its tasks (None: what the mechanism of that name does), and the dump they are of."""
-
-    name: str
-    tasks: Any = None
-    dump: Subject | None = None
+            return self.allocation.name, read_tasks(self.allocation, subject.instance)
+        return str(self.mechanism), None
 
 
 @dataclass(frozen=True)
@@ -132,14 +122,18 @@ def audit(
     Example: fairlp audit khamse-ashari-figure-1 -m tsf -p envy-free
     """
     subject = load_subject(path, whose.scheduler)
-    taken = whose.taken(subject, path)
-    if table not in (None, Table.properties) and taken.dump is None:
+    name, tasks = whose.taken(subject, path)
+    if table not in (None, Table.properties) and not subject.scheduler:
         raise typer.BadParameter(f"--table {table} is of a dump", param_hint="'--table'")
     if whose.allocation is not None and way != Way():
         raise typer.BadParameter("--allocation FILE is there already; --method, --solver and such compute one")
     options = way.options()
-    standing = None if taken.dump is None else _standing(taken.dump, whose.mechanism, options)
-    found = _findings(subject, taken, question, options)
+    standing = None
+    if subject.scheduler:
+        from ..reports.standing import Standing
+
+        standing = Standing.of(subject, whose.mechanism, **options)
+    found = _findings(subject, name, tasks, question, options)
     broken = [str(name) for name in found.index[found["holds"].map(lambda held: held is False)]]
 
     def chosen() -> pd.DataFrame:
@@ -151,49 +145,46 @@ def audit(
         if standing is not None and table is None:
             report_standing(console, standing)
         if table in (None, Table.properties):
-            _print_findings(console, found, taken.name, broken)
-            if taken.dump is not None and question.properties is None:
-                _print_left_out(console, subject)
+            _print_findings(console, found, name, broken)
+            if standing is not None and question.properties is None:
+                from ..reports.facts import left_out_of
+
+                names = left_out_of(subject.instance)
+                if names:
+                    console.print(f"not asked at this size, unless by --property: {', '.join(names)}")
         else:
-            report_table(console, for_people(chosen(), subject.instance.units), f"{taken.name}: {table}")
+            report_table(console, for_people(chosen(), subject.instance.units), f"{name}: {table}")
 
     def data() -> Any:
         if standing is None or table is not None:
-            return rows(chosen())
-        tree = {} if standing.instance.queues is None else {"queues": rows(standing.queues)}
-        return {"fair": standing.fair.mechanism, "properties": rows(found), "users": rows(standing.users), **tree}
+            return records(chosen())
+        tree = {} if standing.instance.queues is None else {"queues": records(standing.queues)}
+        return {"fair": standing.fair.mechanism, "properties": records(found), "users": records(standing.users), **tree}
 
     report.deliver(text=text, frame=lambda: for_csv(chosen()), data=data)
     if broken and question.properties:
         raise typer.Exit(ExitCode.NO)
 
 
-def _standing(dump: Subject, mechanism: str | None, options: dict[str, Any]) -> Standing:
-    from ..reports.standing import Standing
-
-    return Standing.of(dump, mechanism, **options)
-
-
-def _findings(subject: Subject, taken: Taken, question: Question, options: dict[str, Any]) -> pd.DataFrame:
+def _findings(subject: Subject, name: str, tasks: Any, question: Question, options: dict[str, Any]) -> pd.DataFrame:
     """Return what the audit says, property by property."""
     from ..api import allocate
     from ..auditing import audit as run
 
     names = question.properties
-    if taken.dump is not None and names is None:
+    if subject.scheduler and names is None:
         from ..reports.facts import asked_of
 
         names = asked_of(subject.instance)
-    of_mechanism = taken.tasks is None
     found = run(
         subject.instance,
-        allocate(subject.instance, taken.name, **options) if of_mechanism else taken.tasks,
+        allocate(subject.instance, name, **options) if tasks is None else tasks,
         names,
         division=question.division,  # type: ignore[arg-type]
         whole_tasks=question.whole,
         tries=question.tries,
         seed=question.seed,
-        options=options if of_mechanism else None,
+        options=options if tasks is None else None,
     )
     return found[["holds", "margin", "witness"]]
 
@@ -201,20 +192,9 @@ def _findings(subject: Subject, taken: Taken, question: Question, options: dict[
 def _print_findings(console: Console, found: pd.DataFrame, name: str, broken: list[str]) -> None:
     from ..reports.facts import answer
 
-    answers = [
-        answer(str(one), held, said)
-        for one, held, said in zip(found.index, found["holds"], found["witness"], strict=True)
-    ]
+    answers = list(map(answer, found.index, found["holds"], found["witness"]))
     report_table(console, found.assign(holds=answers), f"{name}: what it keeps")
     console.print(f"broken: {', '.join(broken)}" if broken else "nothing is broken")
-
-
-def _print_left_out(console: Console, subject: Subject) -> None:
-    from ..reports.facts import left_out_of
-
-    names = left_out_of(subject.instance)
-    if names:
-        console.print(f"not asked at this size, unless by --property: {', '.join(names)}")
 
 
 @dataclass(frozen=True)
@@ -237,12 +217,17 @@ class Limited:
 
     def how(self) -> dict[str, Any]:
         """Return those that were given, as Python takes them."""
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        given = _given(self)
         if self.generator is not None:
             from ..mechanisms.references import load_function
 
             given["generator"] = load_function(self.generator, "generator")
-        return {name: value for name, value in given.items() if value is not None}
+        return given
+
+
+def _given(group: Any) -> dict[str, Any]:
+    """Return the options of a group that are not as they are by default."""
+    return {one.name: getattr(group, one.name) for one in fields(group) if one.default != getattr(group, one.name)}
 
 
 @app.command()
@@ -296,9 +281,9 @@ class Searched:
 
     def how(self) -> dict[str, Any]:
         """Return those that are not as they are by default, as ``fairlp.counterexample`` takes them."""
-        given = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "option"}
-        changed = {name: value for name, value in given.items() if value != getattr(Searched, name)}
-        return {**changed, "options": solver_options(self.option)} if self.option else changed
+        given = _given(self)
+        option = given.pop("option", None)
+        return {**given, "options": solver_options(option)} if option else given
 
 
 @app.command()
@@ -338,9 +323,7 @@ def counterexample(
         users, servers = found.to_frames()
         report_table(console, users, "users")
         report_table(console, servers, "servers")
-        console.print(
-            str(run(found, allocate(found, mechanism, **options), [wanted], options=options)["witness"].iloc[0])
-        )
+        console.print(run(found, allocate(found, mechanism, **options), wanted, options=options)["witness"].iloc[0])
 
     print_text(text)
     if found is None:
