@@ -13,7 +13,7 @@ import pytest
 import fairlp
 from fairlp.errors import FairlpError, FileFormatError
 from fairlp.reports import layout, packages
-from fairlp.reports.facts import Facts, answer
+from fairlp.reports.facts import Facts, answer, asked_of, is_large, left_out_of
 from fairlp.reports.standing import Standing
 from fairlp.reports.subject import subject_of
 from report_instances import HOSTILE, hostile, queued
@@ -157,12 +157,10 @@ def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
 
 def test_many_pairs_are_asked_what_is_quick(monkeypatch):
     instance, now = queued()
-    facts = Facts(Standing.of(subject_of(instance, now)))
-    assert not facts.large and "Pareto-optimal" in facts.asked and facts.left_out == []
+    assert not is_large(instance) and "Pareto-optimal" in asked_of(instance) and left_out_of(instance) == []
     monkeypatch.setattr("fairlp.reports.facts.MOST_PAIRS", 3)
-    few = Facts(Standing.of(subject_of(instance, now)))
-    assert "Pareto-optimal" not in few.asked and "leximin (tsf)" in few.left_out
-    assert "caps kept" in few.asked
+    assert "Pareto-optimal" not in asked_of(instance) and "leximin (tsf)" in left_out_of(instance)
+    assert "caps kept" in asked_of(instance)
     free = instance.replace(queues=None)
     names = [set(Facts(Standing.of(subject_of(free, now)), None).compared)]
     monkeypatch.undo()

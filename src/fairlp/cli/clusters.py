@@ -29,20 +29,17 @@ PathArgument = Annotated[
     str,
     typer.Argument(
         metavar="PATH",
-        show_default=False,
         autocompletion=complete_instance,
         help="What a scheduler's tools print (a file, or a folder of files), or an instance as for allocate.",
     ),
 ]
 SchedulerOption = Annotated[
     str | None,
-    typer.Option(
-        "--scheduler", metavar="NAME", show_default=False, help="Who wrote the dump, where its files do not tell."
-    ),
+    typer.Option("--scheduler", metavar="NAME", help="Who wrote the dump, where its files do not tell."),
 ]
 FairOption = Annotated[
     str | None,
-    mechanism_option("What is fair: by default h-drf where users stand in queues, else DRF.", show_default=False),
+    mechanism_option("What is fair: by default h-drf where users stand in queues, else DRF."),
 ]
 
 
@@ -67,7 +64,6 @@ def report(
         typer.Option(
             "--compare",
             metavar="NAMES",
-            show_default=False,
             help="Mechanisms to compare, with commas between them or repeated; by default all that are defined.",
         ),
     ] = None,
@@ -95,7 +91,6 @@ class Edits:
         typer.Option(
             "--add-servers",
             metavar="CLASS=NUMBER",
-            show_default=False,
             help="So many servers more of a class (what fairlp report calls it), or as the server of that name. May be "
             "repeated, as all edits.",
         ),
@@ -105,7 +100,6 @@ class Edits:
         typer.Option(
             "--weight",
             metavar="NAME=NUMBER",
-            show_default=False,
             help="Another weight of a queue or user (queue:NAME, user:NAME where both have the name).",
         ),
     ] = None
@@ -114,7 +108,6 @@ class Edits:
         typer.Option(
             "--queue",
             metavar="PATH,KEY=VALUE…",
-            show_default=False,
             help="A queue more, or otherwise: weight, guarantee.RESOURCE, cap.RESOURCE; of a new one also like (a "
             "user, or a queue whose users it gets) or demand.RESOURCE, and tasks.",
         ),
@@ -140,9 +133,7 @@ def what_if(
     path: PathArgument,
     edits: Edits,
     mechanism: FairOption = None,
-    by: Annotated[
-        By | None, typer.Option("--by", show_default=False, help="By default queues, where there are any.")
-    ] = None,
+    by: Annotated[By | None, typer.Option("--by", help="By default queues, where there are any.")] = None,
     scheduler: SchedulerOption = None,
     way: Way,
     report: Report,

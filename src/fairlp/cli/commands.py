@@ -60,20 +60,17 @@ def allocate(
     way: Way,
     which: Annotated[
         Which | None,
-        typer.Option("--table", show_default=False, help="Only this table, whole; --csv writes users without it."),
+        typer.Option("--table", help="Only this table, whole; --csv writes users without it."),
     ] = None,
     level: Annotated[
         int | None,
-        typer.Option(
-            "--level", min=0, show_default=False, help="Of --table queues: only those so deep (1: below the root)."
-        ),
+        typer.Option("--level", min=0, help="Of --table queues: only those so deep (1: below the root)."),
     ] = None,
     proof: Annotated[
         Path | None,
         typer.Option(
             "--proof",
             metavar="FILE",
-            show_default=False,
             help="Also prove it in rationals, and write the proof as JSON: python -m fairlp_check FILE.",
         ),
     ] = None,
@@ -120,12 +117,11 @@ def compare(
         mechanism_option(
             "Names with commas between them, or repeated; by default all that are defined for the instance.",
             "NAMES",
-            show_default=False,
         ),
     ] = None,
     value: Annotated[
         Value | None,
-        typer.Option("--value", show_default=False, help="Only this table, whole; --csv writes tasks without it."),
+        typer.Option("--value", help="Only this table, whole; --csv writes tasks without it."),
     ] = None,
     way: Way,
     report: DrawnReport,
@@ -170,7 +166,6 @@ def frontier(
         typer.Option(
             "--alphas",
             metavar="LIST",
-            show_default=False,
             help="α by commas, such as 0.5,1,2; 0 and inf are always there. By default 0, ¼, ½, 1, 2, 4, 8, 16, inf.",
         ),
     ] = None,
@@ -179,7 +174,6 @@ def frontier(
         typer.Option(
             "--observed",
             metavar="FILE",
-            show_default=False,
             help="CSV of what a scheduler did, to be put beside: user and a column for each server, or user, server, "
             "tasks.",
         ),

@@ -28,12 +28,12 @@ def load_instance(text: str) -> Instance:
         When the file or folder does not hold an instance.
     """
     path = home(text)
-    if text and path.is_dir():
+    if text and path.exists():
         if (path / _NODES).exists():
             return _alibaba(path)
-        return _read(path)
-    if text and path.exists():
-        return _read(path)
+        from ..models.files.instances import read
+
+        return read(path)
     from ..examples import EXAMPLES, load
 
     if any(text.casefold() == name.casefold() for name in EXAMPLES):
@@ -41,12 +41,6 @@ def load_instance(text: str) -> Instance:
     raise UnknownNameError(
         f"there is no file or folder {text!r}, and no worked example of that name; {nearest(text, EXAMPLES)}"
     )
-
-
-def _read(path: Path) -> Instance:
-    from ..models.files.instances import read
-
-    return read(path)
 
 
 def _alibaba(folder: Path) -> Instance:

@@ -12,7 +12,7 @@ import typer
 from .app import app
 from .groups import grouped
 from .output import Report, check_folder, wrote
-from .parameters import ProgressFlag
+from .parameters import ProgressFlag, SeedOption
 from .studies import Workers
 from .tables import report_table
 
@@ -36,12 +36,10 @@ class Drawn:
     scale: Annotated[Size, typer.Option("--scale", help="Seconds for all, or as much as the papers drew.")] = (
         Size.reduced
     )
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything that is drawn.")] = 0
+    seed: SeedOption = 0
     folder: Annotated[
         Path | None,
-        typer.Option(
-            "--folder", metavar="FOLDER", show_default=False, help="Keep runs of studies there, and go on with them."
-        ),
+        typer.Option("--folder", metavar="FOLDER", help="Keep runs of studies there, and go on with them."),
     ] = None
 
 
@@ -51,16 +49,16 @@ def reproduce_papers(
     *,
     paper: Annotated[
         str | None,
-        typer.Argument(metavar="PAPER", show_default=False, help="000 to 004, or a name such as wang-2014; else all."),
+        typer.Argument(metavar="PAPER", help="000 to 004, or a name such as wang-2014; else all."),
     ] = None,
     item: Annotated[
         str | None,
-        typer.Argument(metavar="ITEM", show_default=False, help='As the paper calls it, such as "Figure 3"; else all.'),
+        typer.Argument(metavar="ITEM", help='As the paper calls it, such as "Figure 3"; else all.'),
     ] = None,
     drawn: Drawn,
     write: Annotated[
         Path | None,
-        typer.Option("--write", metavar="FILE", show_default=False, help="Also write the page: .md, with its figures."),
+        typer.Option("--write", metavar="FILE", help="Also write the page: .md, with its figures."),
     ] = None,
     workers: Workers,
     progress: ProgressFlag = None,

@@ -12,7 +12,7 @@ import typer
 from .app import Commands, ExitCode, Group, app, tell
 from .groups import grouped
 from .output import DrawnReport, Report, records, say
-from .parameters import ProgressFlag, complete_solver, given_names, own_solver
+from .parameters import ProgressFlag, SeedOption, complete_solver, given_names, last_of_list, own_solver
 from .tables import report_table
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ def complete_entry(incomplete: str) -> list[str]:
     """Return the entries that begin so; after a comma, the next name of a list."""
     from ..library import names
 
-    *before, last = incomplete.split(",")
-    done = "".join(f"{name}," for name in before)
+    done, last = last_of_list(incomplete)
     return [done + name for name in names() if name.startswith(last)]
 
 
@@ -55,13 +54,12 @@ class Which:
     """The options that say which instances."""
 
     size: Annotated[Size, typer.Option("--size", help="Of all instances.")] = Size.small
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything that is drawn.")] = 0
+    seed: SeedOption = 0
     data: Annotated[
         list[str] | None,
         typer.Option(
             "--data",
             metavar="NAME=FOLDER",
-            show_default=False,
             help="The folder of an instance that is made from data, such as alibaba-gpu=traces. May be repeated.",
         ),
     ] = None
@@ -90,7 +88,6 @@ OnlyOption = Annotated[
     typer.Option(
         "--only",
         metavar="NAMES",
-        show_default=False,
         autocompletion=complete_entry,
         help="Names with commas between them, or repeated; by default all.",
     ),
@@ -117,7 +114,7 @@ def list_entries(*, which: Which, report: Report) -> None:
 @grouped
 def write_entries(
     *,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", show_default=False, help="Made where it is not there.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Made where it is not there.")],
     only: OnlyOption = None,
     which: Which,
     suffix: Annotated[Compression, typer.Option("--suffix", help="Of the files.")] = Compression.plain,
@@ -157,7 +154,6 @@ def run_solvers(
         typer.Option(
             "--solvers",
             metavar="NAMES",
-            show_default=False,
             callback=own_solver,
             autocompletion=complete_solver,
             help="With commas between them, or repeated; by default all that are here; your own: module:Class.",
@@ -174,7 +170,6 @@ def run_solvers(
             "--memory",
             metavar="GIB",
             min=0.1,
-            show_default=False,
             help="For each process; by default half of what there is.",
         ),
     ] = None,

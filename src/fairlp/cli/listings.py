@@ -12,7 +12,14 @@ from .app import app
 from .groups import grouped
 from .inputs import load_instance
 from .output import Printed, Report, check_folder, check_free, say
-from .parameters import FormulationOption, InstanceArgument, MechanismOption, complete_example, solver_options
+from .parameters import (
+    ForceFlag,
+    FormulationOption,
+    InstanceArgument,
+    MechanismOption,
+    complete_example,
+    solver_options,
+)
 from .tables import report_words
 
 if TYPE_CHECKING:
@@ -35,12 +42,12 @@ def export(
     instance: InstanceArgument,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FILE", show_default=False, help=".mps, .lp, either with .gz, or .nl"),
+        typer.Option("--output", "-o", metavar="FILE", help=".mps, .lp, either with .gz, or .nl"),
     ],
     mechanism: MechanismOption = "drfh",
     profile: Annotated[
         Profile | None,
-        typer.Option("--profile", show_default=False, help="MPS only: portable (default) is read alike by all."),
+        typer.Option("--profile", help="MPS only: portable (default) is read alike by all."),
     ] = None,
     labels: Annotated[
         bool, typer.Option("--labels/--no-labels", help="Names from labels (capacity.server3.cpu), or numbers (r7).")
@@ -102,7 +109,7 @@ def mechanisms(report: Report) -> None:
 def cite(
     mechanisms: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[MECHANISM]...", show_default=False, help="Without any: all papers."),
+        typer.Argument(metavar="[MECHANISM]...", help="Without any: all papers."),
     ] = None,
 ) -> None:
     """Print BibTeX entries of the papers that mechanisms are of."""
@@ -127,9 +134,7 @@ def solvers(report: Report) -> None:
 def example(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[NAME]", show_default=False, autocompletion=complete_example, help="Without it: the list."
-        ),
+        typer.Argument(metavar="[NAME]", autocompletion=complete_example, help="Without it: the list."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -137,11 +142,10 @@ def example(
             "--output",
             "-o",
             metavar="FILE",
-            show_default=False,
             help=".json, .yaml or a folder; by default NAME.yaml.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: ForceFlag = False,
 ) -> None:
     """List the worked examples, or write one as a file to start from."""
     from .. import examples

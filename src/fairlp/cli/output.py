@@ -29,6 +29,10 @@ _PIPED, _NARROWEST = 160, 40
 _DPI = 200
 
 
+#: Prints a report.
+Text = Callable[["Console"], None]
+
+
 class Format(Enum):
     """What a command writes."""
 
@@ -68,7 +72,7 @@ class Printed:
     def deliver(
         self,
         *,
-        text: Callable[[Console], None],
+        text: Text,
         frame: Callable[[], pd.DataFrame],
         data: Callable[[], Any] | None = None,
     ) -> None:
@@ -104,7 +108,6 @@ class Report(Printed):
             "--output",
             "-o",
             metavar="FILE",
-            show_default=False,
             help="Write to this file instead (UTF-8); .json and .csv say the format, anything else is text.",
         ),
     ] = None
@@ -127,7 +130,7 @@ class DrawnReport(Report):
 
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE", show_default=False, help="Also draw it: .png, .svg or .pdf."),
+        typer.Option("--plot", metavar="FILE", help="Also draw it: .png, .svg or .pdf."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -166,7 +169,7 @@ def wrote(path: Path) -> None:
     typer.echo(visible(f"wrote {path}"), err=True)
 
 
-def print_text(text: Callable[[Console], None]) -> None:
+def print_text(text: Text) -> None:
     """Print a report: as wide as the terminal, in a pipe COLUMNS wide."""
     if sys.stdout.isatty():
         text(console())
@@ -228,7 +231,7 @@ def _piped_width() -> int:
     return max(int(said), _NARROWEST) if said.isascii() and said.isdigit() else _PIPED
 
 
-def _rendered(text: Callable[[Console], None], width: int | None = None) -> str:
+def _rendered(text: Text, width: int | None = None) -> str:
     """Return a report for a pipe, or for a file as wide as it needs to be, without trailing spaces."""
     target = StringIO()
     text(console(file=target, width=_UNLIMITED if width is None else width, force_terminal=False))

@@ -11,6 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+#: What the shell may complete, each with a word about it.
+Completions = list[tuple[str, str]]
+
 
 class Oversized(StrEnum):
     """What to do with a task that fits no single server."""
@@ -20,20 +23,29 @@ class Oversized(StrEnum):
     error = "error"
 
 
-def complete_mechanism(incomplete: str) -> list[tuple[str, str]]:
+def complete_mechanism(incomplete: str) -> Completions:
     """Return the mechanisms that begin so, with their titles; after a comma, the next name of a list."""
     from ..mechanisms.table import TABLE
 
-    *before, last = incomplete.split(",")
-    done = "".join(f"{name}," for name in before)
+    done, last = last_of_list(incomplete)
     return [(done + name, row.title) for name, row in TABLE.items() if name.startswith(last)]
+
+
+def last_of_list(incomplete: str) -> tuple[str, str]:
+    """Return what stands before the last name of a list, its comma included, and that name.
+
+    >>> last_of_list("drf,ts"), last_of_list("dr")
+    (('drf,', 'ts'), ('', 'dr'))
+    """
+    before, comma, last = incomplete.rpartition(",")
+    return before + comma, last
 
 
 def own_mechanism(given: Any) -> Any:
     """Return names of mechanisms; what is at ``module:function`` or ``file.py:function`` is loaded, and named."""
     if isinstance(given, list):
         return [own_mechanism(one) for one in given]
-    if not isinstance(given, str) or ":" not in given:
+    if given is None or ":" not in given:
         return given
     from ..mechanisms.references import located
 
@@ -62,14 +74,14 @@ def complete_solver(incomplete: str) -> list[str]:
     return [name for name in backend_names() if name.startswith(incomplete)]
 
 
-def complete_example(incomplete: str) -> list[tuple[str, str]]:
+def complete_example(incomplete: str) -> Completions:
     """Return the worked examples that begin so, with their first lines."""
     from ..examples import table
 
     return [(str(name), str(about)) for name, about in table()["about"].items() if str(name).startswith(incomplete)]
 
 
-def complete_instance(incomplete: str) -> list[tuple[str, str]]:
+def complete_instance(incomplete: str) -> Completions:
     """Return the files, folders and worked examples that begin so."""
     folder, _, start = incomplete.rpartition("/")
     prefix = f"{folder}/" if "/" in incomplete else ""
@@ -100,7 +112,6 @@ InstanceArgument = Annotated[
     str,
     typer.Argument(
         metavar="INSTANCE",
-        show_default=False,
         autocompletion=complete_instance,
         help="A .json or .yaml file, a folder with users.csv and servers.csv, a folder with the Alibaba GPU trace, "
         "or the name of a worked example (fairlp example lists them).",
@@ -142,9 +153,11 @@ FormulationOption = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="NAME=VALUE", help="An option of the formulation. May be repeated."),
 ]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Of everything that is drawn.")]
+ForceFlag = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
 ProgressFlag = Annotated[
     bool | None,
-    typer.Option("--progress/--no-progress", show_default=False, help="By default in a terminal only."),
+    typer.Option("--progress/--no-progress", help="By default in a terminal only."),
 ]
 
 

@@ -39,14 +39,13 @@ _HOPELESS = ("infeasible", "unbounded", "infeasible or unbounded")
 @grouped
 def solve(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help=".mps, .lp, .mps.gz or .lp.gz")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=".mps, .lp, .mps.gz or .lp.gz")],
     solver: SolverOption = "highs",
     compare: Annotated[
         list[str] | None,
         typer.Option(
             "--compare",
             metavar="NAMES",
-            show_default=False,
             callback=own_solver,
             autocompletion=complete_solver,
             help="Solve by these too, names with commas between them or repeated, and compare.",
@@ -96,7 +95,6 @@ def conformance(
         list[str] | None,
         typer.Argument(
             metavar="[SOLVER]...",
-            show_default=False,
             callback=own_solver,
             autocompletion=complete_solver,
             help="Without it: all that are here; your own: module:Class or file.py:Class.",

@@ -47,7 +47,6 @@ class Jobs:
         str,
         typer.Argument(
             metavar="JOBS",
-            show_default=False,
             help="A CSV file: user, arrival, tasks, duration (seconds), a column for each resource; optionally job and "
             "eligible. Or a table of tasks of the Alibaba GPU trace, or 'synthetic'.",
         ),
@@ -62,7 +61,7 @@ class Jobs:
     ] = None
     save_jobs: Annotated[
         Path | None,
-        typer.Option("--save-jobs", metavar="FILE", show_default=False, help="Also write the jobs as CSV."),
+        typer.Option("--save-jobs", metavar="FILE", help="Also write the jobs as CSV."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -105,21 +104,19 @@ class Runs:
             metavar="NAME",
             callback=own_mechanism,
             autocompletion=complete_policy,
-            show_default=False,
             help="best-fit (default), first-fit, slots; or a mechanism for divisible tasks: drfh, tsf, psdsf-rdm, "
             "psdsf-rdm-distributed, … Your own: module:function or file.py:function. May be repeated, to compare.",
         ),
     ] = None
     until: Annotated[
         float | None,
-        typer.Option("--until", metavar="SECONDS", min=0, show_default=False, help="By default until all has ended."),
+        typer.Option("--until", metavar="SECONDS", min=0, help="By default until all has ended."),
     ] = None
     every: Annotated[
         float | None,
         typer.Option(
             "--every",
             metavar="SECONDS",
-            show_default=False,
             help="Between samples over time; by default 60, more where that gives over 1,000, less where under 10.",
         ),
     ] = None
@@ -161,7 +158,6 @@ class Kept:
         typer.Option(
             "--state",
             metavar="FOLDER",
-            show_default=False,
             help="Keep the state there while it runs; what was stopped goes on when it is started again.",
         ),
     ] = None
@@ -170,7 +166,6 @@ class Kept:
         typer.Option(
             "--tables",
             metavar="FOLDER",
-            show_default=False,
             help="Also write time series, jobs and users of each policy as CSV, in a folder of its own.",
         ),
     ] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .tables import cell, report_table
 
@@ -21,7 +21,8 @@ _SHARES = ("share", "fair_share", "guarantee", "cap", "borrowed", "before", "aft
 def report_standing(console: Console, standing: Standing) -> None:
     """Print the tables of queues and users; those who are owed most come first."""
     fair, subject = standing.fair, standing.subject
-    whose = f"{subject.name or subject.scheduler or 'instance'}: " if subject.name or subject.scheduler else ""
+    name = subject.name or subject.scheduler
+    whose = f"{name}: " if name else ""
     console.print(f"{whose}what runs now, beside what is fair by {fair.mechanism}", style="bold")
     console.print("shares are dominant shares of the whole cluster, in percent\n")
     units = standing.instance.units
@@ -29,13 +30,8 @@ def report_standing(console: Console, standing: Standing) -> None:
     if standing.instance.queues is not None:
         queues = standing.queues.rename(index={"": "(root)"})
         report_table(console, for_people(queues.drop(columns=["weight"]), units), "By queue", shown=_SHOWN, hint=hint)
-    report_table(
-        console,
-        for_people(owed_first(standing), units),
-        "By user, those first who are owed most",
-        shown=_SHOWN,
-        hint=hint,
-    )
+    users = for_people(owed_first(standing), units)
+    report_table(console, users, "By user, those first who are owed most", shown=_SHOWN, hint=hint)
     lost = subject.homeless
     if len(lost):
         console.print(f"{int(lost['tasks'].sum())} more tasks wait of {len(lost)} users whom no server may take")
@@ -65,22 +61,9 @@ def for_people(table: pd.DataFrame, units: Mapping[str, str] | None = None) -> p
         if name in _SHARES:
             shown[name] = shown[name].map(lambda share: cell(100 * share))
         elif shown[name].dtype.kind == "f":
-            shown[name] = shown[name].map(lambda amount: cell(float(amount)))
+            shown[name] = shown[name].map(lambda amount: cell(amount))
     told = [name for name in shown.columns if name in _SHARES[:2] or not shown[name].isin(["", "–", 0, "0"]).all()]
     return shown[told]
-
-
-def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table for JSON; mappings stay mappings."""
-    plain = table.reset_index()
-    names = [str(name) for name in plain.columns]
-    return [
-        {
-            name: {str(key): held for key, held in value.items()} if isinstance(value, dict) else value
-            for name, value in zip(names, row, strict=True)
-        }
-        for row in plain.itertuples(index=False, name=None)
-    ]
 
 
 def for_csv(table: pd.DataFrame) -> pd.DataFrame:

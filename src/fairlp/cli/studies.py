@@ -15,7 +15,7 @@ import typer
 from .app import Commands, ExitCode, Group, app
 from .groups import grouped
 from .output import Printed, Report, check_folder, check_free, say, wrote
-from .parameters import ProgressFlag
+from .parameters import ForceFlag, ProgressFlag
 from .tables import report_table
 
 if TYPE_CHECKING:
@@ -51,16 +51,14 @@ class OnError(StrEnum):
 class Workers:
     """The options that say who does the runs."""
 
-    workers: Annotated[
-        int | None, typer.Option("--workers", show_default=False, help="Processes (1 without it); -1 for all cores.")
-    ] = None
+    workers: Annotated[int | None, typer.Option("--workers", help="Processes (1 without it); -1 for all cores.")] = None
     backend: Annotated[
         str | None,
-        typer.Option("--backend", metavar="NAME", show_default=False, help="Of joblib: loky (default), threading, …"),
+        typer.Option("--backend", metavar="NAME", help="Of joblib: loky (default), threading, …"),
     ] = None
     scheduler: Annotated[
         str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", show_default=False, help="Run on this Dask cluster."),
+        typer.Option("--scheduler", metavar="ADDRESS", help="Run on this Dask cluster."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -83,16 +81,12 @@ class Workers:
 @grouped
 def run_study(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="A study in .yaml or .json.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A study in .yaml or .json.")],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", show_default=False, help=".parquet; by default named as the study's file."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help=".parquet; by default named as the study's file."),
     ] = None,
-    runs: Annotated[
-        int | None, typer.Option("--runs", min=1, show_default=False, help="So many of each point instead.")
-    ] = None,
+    runs: Annotated[int | None, typer.Option("--runs", min=1, help="So many of each point instead.")] = None,
     allow_code: Annotated[
         bool,
         typer.Option(
@@ -134,7 +128,7 @@ def run_study(
 @grouped
 def show_study(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="A .parquet file of a study.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .parquet file of a study.")],
     runs: Annotated[bool, typer.Option("--runs", help="Every run, instead of figures over the runs.")] = False,
     report: Report,
 ) -> None:
@@ -153,7 +147,7 @@ def example_study(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help=".yaml or .json.")] = Path(
         "study.yaml"
     ),
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: ForceFlag = False,
 ) -> None:
     """Write a small study to start from."""
     check_folder(output)

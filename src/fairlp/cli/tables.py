@@ -30,7 +30,7 @@ def report_table(
                 console.print()
             console.print(table(part, shown=shown))
     else:
-        rows = (frame if shown is None else frame.iloc[:shown]).itertuples(name=None)
+        rows = frame.iloc[:shown].itertuples(name=None)
         _print_cut(console, title, [frame.index.name, *frame.columns], _numbers(frame), rows)
     if shown is not None and len(frame) > shown:
         console.print(f"… and {len(frame) - shown} more ({hint})")
@@ -109,10 +109,7 @@ def cut_within(name: str, width: int) -> str:
 
 def table(frame: pd.DataFrame, *, shown: int | None = None) -> Table:
     """Return a rich table of a frame, its index first; numbers to six significant digits, right-aligned."""
-    names = [frame.index.name, *frame.columns]
-    numbers = _numbers(frame)
-    part = frame if shown is None else frame.iloc[:shown]
-    return _drawn(names, numbers, part.itertuples(name=None))
+    return _drawn([frame.index.name, *frame.columns], _numbers(frame), frame.iloc[:shown].itertuples(name=None))
 
 
 def _drawn(names: Sequence[Any], numbers: Container[int], rows: Iterable[Sequence[Any]]) -> Table:
@@ -133,7 +130,7 @@ def side_by_side(frame: pd.DataFrame, width: int, shown: int | None = None) -> l
     """Return a table of numbers in as many parts as it takes to fit a width, each with all rows; others whole."""
     if not all(_is_number(dtype) for dtype in frame.dtypes):
         return [frame]
-    part = frame if shown is None else frame.iloc[:shown]
+    part = frame.iloc[:shown]
     label = max(map(len, [_header(frame.index.name), *(visible(str(label)) for label in part.index)]))
     parts, used = [[0]] if frame.shape[1] else [[]], label
     for k in range(frame.shape[1]):

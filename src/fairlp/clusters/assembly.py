@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,11 +19,14 @@ from .cluster import Cluster, Group, Leaf, Node, add_amounts
 from .notes import Record
 from .result import Snapshot
 
+#: Amounts by queue and resource.
+InQueues = dict[str, dict[str, float]]
+
 # What is known of queues, as an instance takes it: all that are used are listed, and odd limits are noted.
 
 
 def queues_of(
-    cluster: Cluster, used: Iterable[str], resources: list[str], pool: np.ndarray, below: Mapping[str, dict[str, float]]
+    cluster: Cluster, used: Iterable[str], resources: list[str], pool: np.ndarray, below: InQueues
 ) -> dict[str, Record]:
     """Return weight, guarantee and cap of each queue by path, with those that nobody says anything of.
 
@@ -50,14 +53,14 @@ def queues_of(
             amounts = {r: amount for r, amount in given.get(what, {}).items() if math.isfinite(amount)}
             for resource in sorted(set(amounts) - known):
                 place = f"queue {path!r}"
-                cluster.notes.add("", place, f"{what} of {resource!r}, which is no resource here", "left out")
+                cluster.note("", place, f"{what} of {resource!r}, which is no resource here", "left out")
             taken = below.get(path, {})
             row[what] = {r: max(amount - taken.get(r, 0.0), 0.0) for r, amount in amounts.items() if r in known}
         for resource, amount in row["guarantee"].items():
             cap = row["cap"].get(resource, math.inf)
             if amount > cap:
                 what = f"guarantee of {resource!r}, {amount:g}, above its cap, {cap:g}"
-                cluster.notes.add("", f"queue {path!r}", what, "lowered to the cap")
+                cluster.note("", f"queue {path!r}", what, "lowered to the cap")
                 row["guarantee"][resource] = cap
         found[path] = row
     _note_too_much(cluster, found, dict(zip(resources, pool.tolist(), strict=True)))
@@ -76,7 +79,7 @@ def _note_too_much(cluster: Cluster, rows: dict[str, Record], pool: dict[str, fl
             most = rows[parent].get("cap", {}).get(resource, there)
             if asked > most and not math.isclose(asked, most):
                 what = f"guarantees of {resource!r} below it add up to {asked:g}, and there are {most:g}"
-                cluster.notes.add("", f"queue {parent!r}" if parent else "the root", what, "kept as they are")
+                cluster.note("", f"queue {parent!r}" if parent else "the root", what, "kept as they are")
 
 
 #: What says, of a place, on which nodes (by position) it may be; None: everywhere.
@@ -152,7 +155,7 @@ def _rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list
     for node, stays in zip(cluster.nodes.values(), kept, strict=True):
         if node.closed:
             done = "it counts with what runs on it" if stays else "left out"
-            cluster.notes.add(node.file, f"node {node.name!r}", f"it takes no new tasks ({node.closed})", done)
+            cluster.note(node.file, f"node {node.name!r}", f"it takes no new tasks ({node.closed})", done)
     nodes = [node for node, stays in zip(cluster.nodes.values(), kept, strict=True) if stays]
     place = {node.name: k for k, node in enumerate(nodes)}
     open_ = np.array([not node.closed for node in nodes], dtype=bool)
@@ -200,12 +203,12 @@ def _may_run(cluster: Cluster, row: Row) -> bool:
     beyond = where[~row.allowed[where]]
     if len(beyond):
         what = f"{len(beyond)} of its nodes would not take it now (closed, or what it asks of nodes)"
-        cluster.notes.add("", f"user {row.leaf.label!r}", what, "it may stay on them")
+        cluster.note("", f"user {row.leaf.label!r}", what, "it may stay on them")
         row.allowed = row.allowed.copy()
         row.allowed[beyond] = True
     if not row.allowed.any():
         what = f"no node may take its tasks ({row.group.waiting} wait)"
-        cluster.notes.add("", f"user {row.leaf.label!r}", what, "left out of the instance, kept in what waits")
+        cluster.note("", f"user {row.leaf.label!r}", what, "left out of the instance, kept in what waits")
         return False
     return True
 
@@ -219,9 +222,9 @@ def _resources(cluster: Cluster, nodes: list[Node], rows: list[Row]) -> tuple[li
     has |= {r for row in rows for r, _ in row.leaf.demand if any(nodes[k].closed for k in row.running)} & known
     for resource in sorted(asked - has):
         what = "it is asked for, but no node " + ("that takes new tasks " if resource in known else "") + "has it"
-        cluster.notes.add("", f"resource {resource!r}", what, "left out, with those who only wait")
+        cluster.note("", f"resource {resource!r}", what, "left out, with those who only wait")
     for resource in sorted(known - asked):
-        cluster.notes.add("", f"resource {resource!r}", "nodes have it, but nobody asks for it", "left out")
+        cluster.note("", f"resource {resource!r}", "nodes have it, but nobody asks for it", "left out")
     order = {resource: k for k, resource in enumerate(cluster.order)}
     resources = sorted(asked & has, key=lambda resource: (order.get(resource, len(order)), resource))
     kept = []
@@ -235,7 +238,7 @@ def _resources(cluster: Cluster, nodes: list[Node], rows: list[Row]) -> tuple[li
             f"no node may take its tasks: {', '.join(missing)} is nowhere" if missing else "its tasks ask for nothing"
         )
         what += f" ({sum(row.running.values())} run, {row.group.waiting} wait)"
-        cluster.notes.add("", f"user {row.leaf.label!r}", what, "left out of the instance")
+        cluster.note("", f"user {row.leaf.label!r}", what, "left out of the instance")
     return resources, kept
 
 
@@ -259,7 +262,7 @@ def _note_overcommitment(
     for k, r in np.argwhere(used > offered).tolist():
         what = f"{used[k, r]:g} of {resources[r]!r} are in use, of {offered[k, r]:g}"
         done = "kept in what is observed; nothing of it is free"
-        cluster.notes.add(nodes[k].file, f"node {nodes[k].name!r}", what, done)
+        cluster.note(nodes[k].file, f"node {nodes[k].name!r}", what, done)
 
 
 def _with_something_free(
@@ -269,15 +272,15 @@ def _with_something_free(
     gone = {resources[r] for r in np.flatnonzero(~left.any(axis=0))}
     for resource in sorted(gone):
         what = "nothing of it is free"
-        cluster.notes.add("", f"resource {resource!r}", what, "left out, with the users who need it")
+        cluster.note("", f"resource {resource!r}", what, "left out, with the users who need it")
     able = [row for row in rows if not any(resource in gone for resource, _ in row.leaf.demand)]
     asked = {resource for row in able for resource, _ in row.leaf.demand}
     return able, [r for r, resource in enumerate(resources) if resource in asked]
 
 
-def _in_queues(rows: list[Row]) -> dict[str, dict[str, float]]:
+def _in_queues(rows: list[Row]) -> InQueues:
     """Return what runs in each queue and below it, by resource."""
-    found: dict[str, dict[str, float]] = {}
+    found: InQueues = {}
     for row in rows:
         tasks = sum(row.running.values())
         for path in lineage(row.leaf.queue):
@@ -290,7 +293,7 @@ def _instance(
     nodes: list[Node],
     rows: list[Row],
     offer: tuple[list[str], np.ndarray],
-    below: dict[str, dict[str, float]] | None = None,
+    below: InQueues | None = None,
 ) -> Instance:
     """Return the instance of what is offered; ``below`` is what queues use where that is what is free."""
     resources, capacities = offer

@@ -10,6 +10,8 @@ from .notes import Notes, Record, Where
 
 #: Stands for a weight of 0: such a queue has only what nobody else wants, which no weight says.
 LEAST_WEIGHT: Final = 1 / 1000
+#: Amounts by resource that one task asks for, in the order of their names.
+Demand = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Leaf(NamedTuple):
     queue: str
     owner: str
     label: str
-    demand: tuple[tuple[str, float], ...]
+    demand: Demand
     place: Hashable = None
 
 
@@ -72,6 +74,7 @@ class Cluster:
         self.scheduler, self.units, self.limited = scheduler, dict(units), limited
         self.order = tuple(units)
         self.notes = Notes()
+        self.note = self.notes.add
         self.nodes: dict[str, Node] = {}
         self.groups: dict[Leaf, Group] = {}
         self.queues: dict[str, Record] = {}
@@ -79,14 +82,14 @@ class Cluster:
     def add(self, node: Node) -> None:
         """Add a node; the second of a name is left out."""
         if node.name in self.nodes:
-            self.notes.add(node.file, f"node {node.name!r}", "there is an earlier node of this name", "left out")
+            self.note(node.file, f"node {node.name!r}", "there is an earlier node of this name", "left out")
         else:
             self.nodes[node.name] = node
 
     def run(self, leaf: Leaf, node: str, where: Where, count: int = 1) -> None:
         """Count tasks that run on a node; ``where`` is the file and what is there, for a note that it is unknown."""
         if node not in self.nodes:
-            self.notes.add(*where, f"it runs on {node!r}, a node that is not there", "left out of what runs")
+            self.note(*where, f"it runs on {node!r}, a node that is not there", "left out of what runs")
             return
         running = self.groups.setdefault(leaf, Group()).running
         running[node] = running.get(node, 0) + count

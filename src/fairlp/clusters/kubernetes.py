@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,8 +11,8 @@ from ..models.files.whole_files import read_text
 from .assembly import Allowed
 from .cluster import Cluster, Leaf, Node, name_in_path
 from .kueue import Kueue
-from .notes import Notes, Odd, Record, list_at, mapping_at, part, text_at
-from .placement import NAME, Nodes, taints_of
+from .notes import Notes, Odd, Record, Take, list_at, mapping_at, part, text_at
+from .placement import NAME, Nodes, Taints, taints_of
 from .pods import Pod, namespace_of, pod_of
 from .quantities import amount, quantity, unit_of
 from .sources import END, is_json, members
@@ -29,7 +29,7 @@ class Quotas:
     """The caps of namespaces."""
 
     def __init__(self, notes: Notes) -> None:
-        self._notes = notes
+        self._note = notes.add
         self._caps: dict[str, dict[str, float]] = {}
 
     def add(self, given: Record, file: str) -> None:
@@ -37,14 +37,14 @@ class Quotas:
         namespace = namespace_of(given)
         where = file, f"ResourceQuota '{namespace}/{text_at(given, 'metadata', 'name')}'"
         if part(given, "spec", "scopes", kind=list) or part(given, "spec", "scopeSelector"):
-            self._notes.add(*where, "it is of some pods only (scopes)", "left out")
+            self._note(*where, "it is of some pods only (scopes)", "left out")
             return
         caps = self._caps.setdefault(namespace, {})
         for name, value in mapping_at(given, "spec", "hard").items():
             resource = name.removeprefix(_REQUESTS)
             if resource == "storage" or not (name.startswith(_REQUESTS) or name in _PLAIN):
                 if name != "count/pods":
-                    self._notes.add(*where, f"hard limit of {name!r}", "left out: it is none of what pods request")
+                    self._note(*where, f"hard limit of {name!r}", "left out: it is none of what pods request")
                     continue
                 resource = "pods"
             caps[resource] = min(caps.get(resource, float("inf")), amount(resource, quantity(value)))
@@ -54,7 +54,7 @@ class Quotas:
         for namespace, caps in self._caps.items():
             if above:
                 what = "its quota also binds pods that are in queues"
-                self._notes.add("", f"namespace {namespace!r}", what, "it holds for those in no queue only")
+                self._note("", f"namespace {namespace!r}", what, "it holds for those in no queue only")
             cluster.queue(above + name_in_path(namespace))["cap"] = caps
 
 
@@ -88,13 +88,14 @@ class Reader:
 
     def __init__(self) -> None:
         self.cluster = Cluster("kubernetes", _UNITS)
+        self.note = self.cluster.notes.add
         self.pods: dict[tuple[str, str], Pod] = {}
         self.same: dict[Any, Any] = {}  # what many pods have alike is kept once
         self.queued = False  # whether there are queues other than namespaces
-        self.taints: dict[str, tuple[tuple[str, str, str], ...]] = {}
+        self.taints: dict[str, Taints] = {}
         notes = self.cluster.notes
         self.quotas, self.kueue, self.volcano = Quotas(notes), Kueue(notes), Volcano(notes)
-        self._kinds: dict[tuple[str, str], Callable[[Record, str], None]] = {
+        self._kinds: dict[tuple[str, str], Take] = {
             ("", "Node"): self._node,
             ("", "Pod"): self._pod,
             ("", "ResourceQuota"): self.quotas.add,
@@ -116,13 +117,11 @@ class Reader:
                 where = f"{kind} {text_at(given, 'metadata', 'name')!r}"
                 take = self._kinds.get((group, kind))
                 if take is None:
-                    self.cluster.notes.add(
-                        file, where, f"objects of kind {kind!r} ({version}) are not read", "left out"
-                    )
+                    self.note(file, where, f"objects of kind {kind!r} ({version}) are not read", "left out")
                 else:
                     take(given, file)
             except Odd as error:
-                self.cluster.notes.add(file, where, str(error), "left out")
+                self.note(file, where, str(error), "left out")
 
     def _node(self, given: Record, file: str) -> None:
         name = text_at(given, "metadata", "name")
@@ -149,7 +148,7 @@ class Reader:
             return
         key = pod.namespace, pod.name
         if key in self.pods:
-            self.cluster.notes.add(*pod.where, "there is an earlier pod of this name", "left out")
+            self.note(*pod.where, "there is an earlier pod of this name", "left out")
             return
         once = self.same.setdefault
         self.pods[key] = pod._replace(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
 from .cluster import Cluster, name_in_path, positive
-from .notes import Notes, Odd, Record, Where, list_at, mapping_at, part, text_at
+from .notes import Notes, Odd, Record, Take, Where, list_at, mapping_at, part, text_at
 from .pods import Pod, asked, namespace_of, owner_of
 from .quantities import amount, quantity
 
@@ -16,6 +16,8 @@ _QUEUE_NAMES: Final = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-
 #: Fields of a spec that are read; others are noted where they say something.
 _READ: Final = frozenset({"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"})
 Amounts = dict[str, Fraction]
+#: What may be borrowed, by resource; None: no limit.
+Limits = dict[str, Fraction | None]
 
 
 class _Quota(NamedTuple):
@@ -24,7 +26,7 @@ class _Quota(NamedTuple):
     parent: str
     weight: float
     nominal: Amounts
-    borrowing: dict[str, Fraction | None]
+    borrowing: Limits
     where: Where
 
 
@@ -32,14 +34,14 @@ class Kueue:
     """The objects of Kueue."""
 
     def __init__(self, notes: Notes) -> None:
-        self._notes = notes
+        self._notes, self._note = notes, notes.add
         self._queues: dict[str, _Quota] = {}
         self._cohorts: dict[str, _Quota] = {}
         self._local: dict[tuple[str, str], str] = {}
         self._of_owner: dict[tuple[str, str], str] = {}
         self._waiting: list[Pod] = []
         self._paths: dict[str, str] = {}
-        self.kinds: dict[str, Callable[[Record, str], None]] = {
+        self.kinds: dict[str, Take] = {
             "ClusterQueue": self._cluster_queue,
             "Cohort": self._cohort,
             "LocalQueue": self._local_queue,
@@ -65,7 +67,7 @@ class Kueue:
     def _flavor(self, given: Record, file: str) -> None:
         if part(given, "spec", "nodeLabels") or part(given, "spec", "nodeTaints", kind=list):
             what = "a flavor is of some nodes only"
-            self._notes.add(file, f"ResourceFlavor {self._name(given)!r}", what, "quotas of all flavors are added up")
+            self._note(file, f"ResourceFlavor {self._name(given)!r}", what, "quotas of all flavors are added up")
 
     def _name(self, given: Record) -> str:
         return text_at(given, "metadata", "name")
@@ -75,28 +77,28 @@ class Kueue:
         spec = mapping_at(given, "spec")
         for key, value in spec.items():
             if key not in _READ and value not in ({}, [], None, "None", ""):
-                self._notes.add(*where, f"spec.{key}", "left out")
+                self._note(*where, f"spec.{key}", "left out")
         parent = next((name for key in parents if (name := part(spec, key, kind=str))), "")
         weight = float(quantity(part(spec, "fairSharing", "weight", kind=(str, int, float), default="1")))
         nominal: Amounts = {}
-        borrowing: dict[str, Fraction | None] = {}
+        borrowing: Limits = {}
         for group in list_at(spec, "resourceGroups"):
             for flavor in list_at(group, "flavors"):
                 for entry in list_at(flavor, "resources"):
                     self._add(entry, nominal, borrowing, where)
         return _Quota(parent, positive(weight, where, self._notes), nominal, borrowing, where)
 
-    def _add(self, entry: Any, nominal: Amounts, borrowing: dict[str, Fraction | None], where: Where) -> None:
+    def _add(self, entry: Any, nominal: Amounts, borrowing: Limits, where: Where) -> None:
         resource = text_at(entry, "name")
         if resource in nominal:
-            self._notes.add(*where, f"several flavors of {resource!r}", "their quotas are added up")
+            self._note(*where, f"several flavors of {resource!r}", "their quotas are added up")
         own = quantity(part(entry, "nominalQuota", kind=(str, int, float), default="0"))
         nominal[resource] = nominal.get(resource, Fraction(0)) + own
         limit = part(entry, "borrowingLimit", kind=(str, int, float))
         before = borrowing.get(resource, Fraction(0))
         borrowing[resource] = None if limit is None or before is None else before + quantity(limit)
         if part(entry, "lendingLimit", kind=(str, int, float)) is not None:
-            self._notes.add(*where, f"lendingLimit of {resource!r}", "left out: what is not used is lent to all")
+            self._note(*where, f"lendingLimit of {resource!r}", "left out: what is not used is lent to all")
 
     def _workload(self, given: Record, file: str) -> None:
         namespace, (kind, owner) = namespace_of(given), owner_of(given)
@@ -110,7 +112,7 @@ class Kueue:
         if done or kind == "Pod" or part(given, "status", "admission"):
             return  # its pods are there, or it has no need of any
         if part(given, "spec", "active", kind=bool, default=True) is False:
-            self._notes.add(*where, "it is not active", "left out of what waits")
+            self._note(*where, "it is not active", "left out of what waits")
             return
         for one in list_at(given, "spec", "podSets"):
             demand, place = asked(mapping_at(one, "template", "spec"), False, where, self._notes)
@@ -139,7 +141,7 @@ class Kueue:
         queue = self._local.get((pod.namespace, str(local)))
         if queue is None or queue not in self._queues:
             what = f"LocalQueue {local!r} is not there" if queue is None else f"ClusterQueue {queue!r} is not there"
-            self._notes.add(*pod.where, what, "it counts as one in no queue")
+            self._note(*pod.where, what, "it counts as one in no queue")
             return None
         return self._path(queue)
 
@@ -162,7 +164,7 @@ class Kueue:
         names: list[str] = []
         while cohort:
             if cohort in names:
-                self._notes.add("", f"Cohort {cohort!r}", "it is above itself", "it counts as a root")
+                self._note("", f"Cohort {cohort!r}", "it is above itself", "it counts as a root")
                 break
             names.append(cohort)
             cohort = self._cohorts[cohort].parent if cohort in self._cohorts else ""
@@ -173,16 +175,17 @@ class Kueue:
         below: dict[str, Amounts] = {}
         for name, one in [*self._cohorts.items(), *self._queues.items()]:
             above = self._above(one.parent)
-            path = self._path(name) if one is self._queues.get(name) else "/".join([*above, name_in_path(name)])
+            is_queue = one is self._queues.get(name)
+            path = self._path(name) if is_queue else "/".join([*above, name_in_path(name)])
             row = cluster.queue(path)
             row["weight"] = one.weight
-            if one is self._queues.get(name):
+            if is_queue:
                 row["guarantee"] = {r: amount(r, value) for r, value in one.nominal.items()}
                 row["cap"] = self._caps(one, bool(above))
             elif one.nominal:
-                self._notes.add(*one.where, "a quota of the cohort itself", "added to what its queues have together")
+                self._note(*one.where, "a quota of the cohort itself", "added to what its queues have together")
             for resource, value in one.nominal.items():
-                for depth in range(1, len(above) + (1 if one is self._queues.get(name) else 2)):
+                for depth in range(1, len(above) + (1 if is_queue else 2)):
                     total = below.setdefault("/".join(path.split("/")[:depth]), {})
                     total[resource] = total.get(resource, Fraction(0)) + value
         borrowing = self._borrowing_of_cohorts()
@@ -194,7 +197,7 @@ class Kueue:
             if "/" not in path and path not in self._paths.values():  # nobody lends to a root
                 cluster.queue(path)["cap"] = {r: amount(r, value) for r, value in total.items()}
 
-    def _borrowing_of_cohorts(self) -> dict[str, dict[str, Fraction | None]]:
+    def _borrowing_of_cohorts(self) -> dict[str, Limits]:
         """Return what cohorts below others may borrow, by path."""
         return {
             "/".join([*self._above(one.parent), name_in_path(name)]): one.borrowing

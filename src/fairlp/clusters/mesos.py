@@ -58,6 +58,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.cluster = Cluster("mesos", _UNITS, limited=False)
+        self.note = self.cluster.notes.add
         self.agents: dict[str, tuple[Record, str]] = {}
         self.frameworks: list[tuple[Record, str]] = []
 
@@ -67,7 +68,7 @@ class Reader:
         takes |= {"": self._weight}
         for key, value in members(read_text(path), path):
             if key in ("orphan_tasks", "unregistered_frameworks", "recovered_slaves") and value:
-                self.cluster.notes.add(path.name, key, f"{len(value)} entries are not read", "left out")
+                self.note(path.name, key, f"{len(value)} entries are not read", "left out")
             take = takes.get(key)
             if take is None or key == END or value == []:
                 continue
@@ -77,21 +78,21 @@ class Reader:
                 except Odd as error:
                     named = entry if isinstance(entry, dict) else {}
                     where = f"{key or 'weights'}: {named.get('name', named.get('id', named.get('role', '?')))!r}"
-                    self.cluster.notes.add(path.name, where, str(error), "left out")
+                    self.note(path.name, where, str(error), "left out")
 
     def _agent(self, given: Record, file: str) -> None:
         name = text_at(given, "id")
         if not name:
             raise Odd("it has no id")
         if name in self.agents:
-            self.cluster.notes.add(file, f"agent {name!r}", "there is an earlier agent of this id", "left out")
+            self.note(file, f"agent {name!r}", "there is an earlier agent of this id", "left out")
             return
         for key in ("resources", "used_resources"):  # what is wrong with an agent is told before it is taken
             amounts_of(mapping_at(given, key))
         part(given, "active", kind=bool), part(given, "attributes")
         for role in mapping_at(given, "reserved_resources"):
             what = f"what is reserved for role {role!r}"
-            self.cluster.notes.add(file, f"agent {name!r}", what, "open to all: it is not told who may use it")
+            self.note(file, f"agent {name!r}", what, "open to all: it is not told who may use it")
         self.agents[name] = given, file
 
     def _framework(self, given: Record, file: str) -> None:
@@ -114,7 +115,7 @@ class Reader:
         }
         self.cluster.queue(path_of(role))["guarantee"] = amounts_of(amounts)
         what = "a guarantee without a limit (before Mesos 1.9 it is both)"
-        self.cluster.notes.add(file, f"quota of {role!r}", what, "taken as a guarantee only")
+        self.note(file, f"quota of {role!r}", what, "taken as a guarantee only")
 
     def _weight(self, given: Record, file: str) -> None:
         role, weight = text_at(given, "role"), part(given, "weight", kind=_NUMBER, default=1)
@@ -140,7 +141,7 @@ class Reader:
             cluster.add(Node(names[agent], amounts, attributes, closed, file))
         if self.frameworks:
             what = "the master does not know what frameworks wait for"
-            cluster.notes.add("", "what waits", what, "nobody waits, and users have no limit of tasks")
+            cluster.note("", "what waits", what, "nobody waits, and users have no limit of tasks")
         seen: set[tuple[str, str]] = set()
         for given, file in self.frameworks:
             for kind, one in self._holders(given, file):
@@ -159,11 +160,11 @@ class Reader:
                 for one in list_at(given, key):
                     yield kind, one
             except Odd as error:
-                self.cluster.notes.add(file, f"framework {given.get('name')!r}", str(error), "left out")
+                self.note(file, f"framework {given.get('name')!r}", str(error), "left out")
         for key in _GONE:
             if isinstance(given.get(key), list) and given[key]:
                 what = f"{key} ({len(given[key])})"
-                self.cluster.notes.add(file, f"framework {given.get('name')!r}", what, "left out: they hold nothing")
+                self.note(file, f"framework {given.get('name')!r}", what, "left out: they hold nothing")
 
     def _run(
         self,
@@ -182,25 +183,25 @@ class Reader:
             agent = text_at(one, "slave_id")
             key = f"{kind} of {given.get('id', framework)}", f"{identity} {agent if kind == 'executor' else ''}"
             if key in seen:
-                self.cluster.notes.add(*where, f"there is an earlier {kind} of this id", "left out")
+                self.note(*where, f"there is an earlier {kind} of this id", "left out")
                 return
             seen.add(key)
             state = part(one, "state", kind=str, default=_HOLDS[0])
             if state not in _HOLDS:
-                self.cluster.notes.add(*where, f"it has finished ({state})", "left out: it holds nothing")
+                self.note(*where, f"it has finished ({state})", "left out: it holds nothing")
                 return
             roles = list_at(given, "roles")
             role = part(one, "role", kind=str) or part(given, "role", kind=str) or (str(roles[0]) if roles else "*")
             if len(roles) > 1 and not part(one, "role", kind=str):
-                self.cluster.notes.add(*where, f"its framework has {len(roles)} roles", f"taken as one of {role!r}")
+                self.note(*where, f"its framework has {len(roles)} roles", f"taken as one of {role!r}")
             amounts = amounts_of(mapping_at(one, "resources"))
         except Odd as error:
-            self.cluster.notes.add(*where, str(error), "left out")
+            self.note(*where, str(error), "left out")
             return
         demand = tuple(sorted((resource, amount) for resource, amount in amounts.items() if amount > 0))
         if not demand:
             if kind == "task":
-                self.cluster.notes.add(*where, "it asks for nothing", "left out")
+                self.note(*where, "it asks for nothing", "left out")
             return
         label = f"{role}/{framework}" + (" executor" if kind == "executor" else "")
         leaf = Leaf(path_of(role), f"{kind} {given.get('id', framework)}", label, demand)
@@ -221,4 +222,4 @@ class Reader:
                     what = (
                         f"it says that {said[resource]:g} of {resource!r} are in use, tasks {held.get(resource, 0.0):g}"
                     )
-                    self.cluster.notes.add(file, f"agent {agent!r}", what, "what tasks say is what is observed")
+                    self.note(file, f"agent {agent!r}", what, "what tasks say is what is observed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import pandas as pd
@@ -15,6 +16,8 @@ COLUMNS: Final = ("file", "where", "what", "done")
 Record = dict[str, Any]
 #: The file, and what in it, that a note is about.
 Where = tuple[str, str]
+#: Takes in a mapping of a file.
+Take = Callable[[Record, str], None]
 
 
 class Odd(Exception):

@@ -15,6 +15,10 @@ _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _BINDING: Final = ("NoSchedule", "NoExecute")
 
 
+#: Key, value and effect of each taint of a node.
+Taints = tuple[tuple[str, str, str], ...]
+
+
 class Requirement(NamedTuple):
     """One line of a node selector: a label, an operator and values."""
 
@@ -105,7 +109,7 @@ def _tolerations(spec: Mapping[str, Any]) -> tuple[Toleration, ...]:
     return tuple(sorted(found))
 
 
-def taints_of(spec: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
+def taints_of(spec: Mapping[str, Any]) -> Taints:
     """Return key, value and effect of the taints of a node that keep pods away (``PreferNoSchedule`` does not)."""
     found = []
     for taint in list_at(spec, "taints"):
@@ -121,7 +125,7 @@ def taints_of(spec: Mapping[str, Any]) -> tuple[tuple[str, str, str], ...]:
 class Nodes:
     """Labels and taints of all nodes, by which places become masks; each line of a selector is looked up once."""
 
-    def __init__(self, labels: Sequence[Mapping[str, Any]], taints: Sequence[tuple[tuple[str, str, str], ...]]) -> None:
+    def __init__(self, labels: Sequence[Mapping[str, Any]], taints: Sequence[Taints]) -> None:
         self._labels = labels
         self._lines: dict[Requirement, np.ndarray] = {}
         kinds = {kind: k for k, kind in enumerate(dict.fromkeys(taints))}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from .cluster import add_amounts
+from .cluster import Demand, add_amounts
 from .notes import Notes, Where, list_at, mapping_at, part, text_at
 from .placement import Place, place_of
 from .quantities import amount, quantity
@@ -35,7 +35,7 @@ class Pod(NamedTuple):
     name: str
     namespace: str
     owner: str
-    demand: tuple[tuple[str, float], ...]
+    demand: Demand
     place: Place
     node: str
     since: str | None
@@ -84,9 +84,7 @@ def pod_of(given: Mapping[str, Any], file: str, notes: Notes) -> Pod | None:
     )
 
 
-def asked(
-    spec: Mapping[str, Any], pinned: bool, where: Where, notes: Notes
-) -> tuple[tuple[tuple[str, float], ...], Place]:
+def asked(spec: Mapping[str, Any], pinned: bool, where: Where, notes: Notes) -> tuple[Demand, Place]:
     """Return what one pod of a spec asks for, a place among pods included, and where it may be."""
     for key in spec:
         if key in _UNREAD:

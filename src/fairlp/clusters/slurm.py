@@ -130,6 +130,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.cluster = Cluster("slurm", _UNITS)
+        self.note = self.cluster.notes.add
         self.accounts = Accounts(self.cluster.notes)
         self.jobs: dict[str, _Job] = {}
         self.places: dict[str, tuple[list[str], list[str]]] = {}
@@ -149,7 +150,7 @@ class Reader:
             if key == "shares":
                 entries = value.get("shares") if isinstance(value, dict) else value
             if key not in take or not isinstance(entries, list):
-                self.cluster.notes.add(path.name, f"key {key!r}", "it is not read", "left out")
+                self.note(path.name, f"key {key!r}", "it is not read", "left out")
                 continue
             for entry in entries:
                 named = entry if isinstance(entry, dict) else {}
@@ -157,7 +158,7 @@ class Reader:
                 try:
                     take[key](mapping_at(entry), path.name)
                 except Odd as error:
-                    self.cluster.notes.add(path.name, where, str(error), "left out")
+                    self.note(path.name, where, str(error), "left out")
 
     def _node(self, given: Record, file: str) -> None:
         name = text_at(given, "name")
@@ -175,7 +176,7 @@ class Reader:
         features = _words(given, "active_features") or _words(given, "features")
         partitions = _words(given, "partitions")
         if any(state.upper() == "RESERVED" for state in states):
-            self.cluster.notes.add(file, f"node {name!r}", "it is in a reservation", "taken as open to all")
+            self.note(file, f"node {name!r}", "it is in a reservation", "taken as open to all")
         if name not in self.cluster.nodes:
             self.places[name] = partitions, features
         described = {"partitions": ",".join(partitions), "features": ",".join(features)}
@@ -187,16 +188,16 @@ class Reader:
         states = {state.upper() for state in _words(given, "job_state")}
         if not states & (_RUNS | _WAITS):
             what = f"it has finished ({'+'.join(sorted(states)) or 'no state'})"
-            self.cluster.notes.add(*where, what, "left out: it holds nothing")
+            self.note(*where, what, "left out: it holds nothing")
             return
         if name in self.jobs:
-            self.cluster.notes.add(*where, "there is an earlier job of this number", "left out")
+            self.note(*where, "there is an earlier job of this number", "left out")
             return
         runs = not states & _WAITS
         if "SUSPENDED" in states:
-            self.cluster.notes.add(*where, "it is suspended", "it counts as one that runs")
+            self.note(*where, "it is suspended", "it counts as one that runs")
         if not runs and str(given.get("state_reason")) in ("JobHeldUser", "JobHeldAdmin", "Dependency", "BeginTime"):
-            self.cluster.notes.add(*where, f"it may not start yet ({given['state_reason']})", "it counts as waiting")
+            self.note(*where, f"it may not start yet ({given['state_reason']})", "it counts as waiting")
         texts = (text_at(given, key) for key in (["tres_alloc_str"] if runs else []) + ["tres_req_str"])
         total = tres(next(filter(None, texts), ""))
         count = int(total.get("node", 0) or number(given.get("node_count")) or 1)
@@ -223,7 +224,7 @@ class Reader:
     def _share(self, total: Amounts, count: int, where: Where) -> Amounts:
         """Return the part of a job on one of its nodes, where nothing tells more."""
         if any((amount / count).denominator != 1 for amount in total.values()):
-            self.cluster.notes.add(*where, f"what it has does not divide by its {count} nodes", "divided evenly")
+            self.note(*where, f"what it has does not divide by its {count} nodes", "divided evenly")
         return {resource: amount / count for resource, amount in total.items()}
 
     def _on_nodes(self, given: Record, total: Amounts, where: Where) -> list[tuple[str, Amounts]]:
@@ -251,10 +252,10 @@ class Reader:
         try:
             features = wanted(text_at(given, "features"))
         except Odd as error:
-            self.cluster.notes.add(*where, str(error), "left out: any node of its partitions may take it")
+            self.note(*where, str(error), "left out: any node of its partitions may take it")
         excluded = hosts(text_at(given, "excluded_nodes"))
         if part(given, "required_nodes", kind=str):
-            self.cluster.notes.add(*where, "it names nodes that it needs (required_nodes)", "left out")
+            self.note(*where, "it names nodes that it needs (required_nodes)", "left out")
         return Place(tuple(_words(given, "partition")), features, tuple(excluded))
 
     def finish(self) -> tuple[Cluster, Allowed]:

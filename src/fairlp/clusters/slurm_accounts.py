@@ -33,7 +33,7 @@ class Accounts:
     """The tree of accounts, and the users in them."""
 
     def __init__(self, notes: Notes) -> None:
-        self._notes = notes
+        self._notes, self._note = notes, notes.add
         self._accounts: dict[str, Account] = {}
         self._users: dict[tuple[str, str], Account] = {}
         self._missing: set[str] = set()
@@ -46,7 +46,7 @@ class Accounts:
         flat = len({len(line) - len(line.lstrip(" ")) for line in lines[1:]}) == 1
         if flat and not {"ParentName", "Par Name"} & set(headers):
             what = "neither parents nor indentation tell which account is above which"
-            self._notes.add(file, "line 1", what, "all stand at the root (sacctmgr … tree, format=…,ParentName)")
+            self._note(file, "line 1", what, "all stand at the root (sacctmgr … tree, format=…,ParentName)")
         parents: list[str] = []  # the account at each depth of indentation
         for count, line in enumerate(lines[1:], 2):
             where = file, f"line {count}"
@@ -55,7 +55,7 @@ class Accounts:
             cells = line.split("|")
             if len(cells) != len(headers):
                 what = f"{len(cells)} cells, where the header has {len(headers)} (is it cut off?)"
-                self._notes.add(*where, what, "left out")
+                self._note(*where, what, "left out")
                 continue
             row = dict(zip(headers, cells, strict=True))
             given = row.get("Account", "")
@@ -68,7 +68,7 @@ class Accounts:
                 parents += [account] * (depth + 1 - len(parents))
             for header, cell in row.items():
                 if header not in _READ | _COMPUTED and cell.strip():
-                    self._notes.add(*where, f"column {header!r}", "left out")
+                    self._note(*where, f"column {header!r}", "left out")
             share = next((row[header].strip() for header in _SHARES if row.get(header, "").strip()), "1")
             self._take(where, (account, user, parent), share, lambda row=row: tres(row.get("GrpTRES", "").strip()))  # type: ignore[misc]
 
@@ -101,30 +101,30 @@ class Accounts:
     def _take(self, where: Where, names: tuple[str, str, str], share: str, cap: Callable[[], Record]) -> None:
         account, user, parent = names
         if not account:
-            self._notes.add(*where, "it has no account", "left out")
+            self._note(*where, "it has no account", "left out")
             return
         try:
             limits = {r: float(amount) for r, amount in cap().items()}
         except Odd as error:
-            self._notes.add(*where, str(error), "no cap is taken from it")
+            self._note(*where, str(error), "no cap is taken from it")
             limits = {}
         for resource in sorted(UNCOUNTED & set(limits)):
-            self._notes.add(*where, f"limit of {resource!r}", "left out: it is no resource of nodes")
+            self._note(*where, f"limit of {resource!r}", "left out: it is no resource of nodes")
             del limits[resource]
         weight = self._weight(share, where)
         known = self._users if user else self._accounts
         key: Any = (account, user) if user else account
         if key in known:
-            self._notes.add(*where, f"there is an earlier line of {user or account!r} in {account!r}", "left out")
+            self._note(*where, f"there is an earlier line of {user or account!r} in {account!r}", "left out")
         else:
             known[key] = Account(parent or None, weight, limits)
 
     def _weight(self, share: str, where: Where) -> float:
         if share == "parent":
-            self._notes.add(*where, "its share is that of its parent", "taken as 1")
+            self._note(*where, "its share is that of its parent", "taken as 1")
             return 1.0
         if not share.isdecimal() or len(share) > 18:
-            self._notes.add(*where, f"share {share!r} is no whole number", "taken as 1")
+            self._note(*where, f"share {share!r} is no whole number", "taken as 1")
             return 1.0
         return positive(float(share), where, self._notes, "share")
 
@@ -147,10 +147,10 @@ class Accounts:
             names.append(name_in_path(at))
             if at not in self._accounts and self._accounts and at not in self._missing:
                 self._missing.add(at)
-                self._notes.add("", f"account {at!r}", "nothing tells where it stands", "it stands at the root")
+                self._note("", f"account {at!r}", "nothing tells where it stands", "it stands at the root")
             at = self._accounts[at].parent if at in self._accounts else None
         if at in seen:
-            self._notes.add("", f"account {at!r}", "it is above itself", "it counts as a root")
+            self._note("", f"account {at!r}", "it is above itself", "it counts as a root")
         return names[::-1] if account else [name_in_path("")]
 
     def fill(self, cluster: Cluster) -> None:

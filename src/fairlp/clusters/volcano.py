@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from .cluster import Cluster, name_in_path
-from .notes import Notes, Odd, Record, Where, mapping_at, part, text_at
+from .notes import Notes, Odd, Record, Take, Where, mapping_at, part, text_at
 from .pods import Pod, namespace_of
 from .quantities import amount, quantity
 
@@ -32,11 +32,11 @@ class Volcano:
     """The objects of Volcano."""
 
     def __init__(self, notes: Notes) -> None:
-        self._notes = notes
+        self._note = notes.add
         self._queues: dict[str, _Queue] = {}
         self._groups: dict[tuple[str, str], str] = {}
         self._paths: dict[str, str] = {}
-        self.kinds: dict[str, Callable[[Record, str], None]] = {"Queue": self._queue, "PodGroup": self._group}
+        self.kinds: dict[str, Take] = {"Queue": self._queue, "PodGroup": self._group}
 
     def __bool__(self) -> bool:
         return bool(self._queues)
@@ -47,7 +47,7 @@ class Volcano:
         spec = mapping_at(given, "spec")
         for key, value in spec.items():
             if key not in _READ and value not in ({}, [], None, "", True):
-                self._notes.add(*where, f"spec.{key}", "left out")
+                self._note(*where, f"spec.{key}", "left out")
         weight = float(part(spec, "weight", kind=int, default=1) or 1)
         if weight < 0:
             raise Odd(f"its weight is {weight:g}; expected a whole number > 0")
@@ -75,7 +75,7 @@ class Volcano:
         except Odd:
             weights = []
         if len(weights) != len(names) or not all(weights):
-            self._notes.add(*where, f"{_WEIGHTS} of {'/'.join(texts)!r} for {path!r}", "each weight is taken as 1")
+            self._note(*where, f"{_WEIGHTS} of {'/'.join(texts)!r} for {path!r}", "each weight is taken as 1")
             weights = [1.0] * len(names)
         if not all(names):
             raise Odd(f"{_HIERARCHY} {path!r} has an empty name")
@@ -102,7 +102,7 @@ class Volcano:
         if named is None:
             return None
         if named not in self._queues:
-            self._notes.add(*pod.where, f"Queue {named!r} is not there", "it counts as one in no queue")
+            self._note(*pod.where, f"Queue {named!r} is not there", "it counts as one in no queue")
             return None
         return self._path(str(named))
 
@@ -112,7 +112,7 @@ class Volcano:
             while (at := self._queues[at].parent) and at != _ROOT:
                 if at in seen or at not in self._queues:
                     what = f"its parent {at!r} is {'below itself' if at in seen else 'not there'}"
-                    self._notes.add(*self._queues[name].where, what, "it stands at the root")
+                    self._note(*self._queues[name].where, what, "it stands at the root")
                     break
                 seen.add(at)
                 names = [*self._queues[at].names, *names]
@@ -130,11 +130,9 @@ class Volcano:
                 step = "/".join(steps[: len(steps) - k])
                 said = cluster.queue(step).setdefault("weight", weight)
                 if said != weight:
-                    self._notes.add(
-                        *one.where, f"weight {weight:g} of {step!r}, where another says {said:g}", "left out"
-                    )
+                    self._note(*one.where, f"weight {weight:g} of {step!r}, where another says {said:g}", "left out")
             row = cluster.queue(path)
             if "cap" in row:
-                self._notes.add(*one.where, f"an earlier queue stands at {path!r}", "its limits are left out")
+                self._note(*one.where, f"an earlier queue stands at {path!r}", "its limits are left out")
                 continue
             row["cap"], row["guarantee"] = one.cap, one.guarantee

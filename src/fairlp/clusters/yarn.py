@@ -17,7 +17,7 @@ import numpy as np
 
 from ..models.files.whole_files import read_text
 from .assembly import Allowed
-from .cluster import LEAST_WEIGHT, Cluster, Leaf, Node, add_amounts, name_in_path, positive
+from .cluster import LEAST_WEIGHT, Cluster, Demand, Leaf, Node, add_amounts, name_in_path, positive
 from .notes import Notes, Odd, Record, Where, list_at, mapping_at, part, text_at
 from .sources import END, members
 
@@ -67,7 +67,7 @@ class YarnQueues:
     """The queues of one scheduler; paths have slashes, and no root."""
 
     def __init__(self, notes: Notes) -> None:
-        self._notes = notes
+        self._notes, self._note = notes, notes.add
         self._rows: dict[str, Record] = {}
         self._leaves: dict[str, list[str]] = {}
 
@@ -99,17 +99,17 @@ class YarnQueues:
                 own = part(one, "weight", kind=_NUMBER, default=-1)
                 weight = float(own) if own > 0 else LEAST_WEIGHT
                 if own <= 0:
-                    self._notes.add(*where, "a capacity of 0", f"its weight is taken as {LEAST_WEIGHT:g}")
+                    self._note(*where, "a capacity of 0", f"its weight is taken as {LEAST_WEIGHT:g}")
             state = part(one, "state", kind=str, default="RUNNING")
             if state != "RUNNING":
-                self._notes.add(*where, f"its state is {state}", "left out: it counts as any other")
+                self._note(*where, f"its state is {state}", "left out: it counts as any other")
             if one.get("userLimitFactor") not in (None, 1, 1.0) or one.get("userLimit") not in (None, 100):
-                self._notes.add(*where, "limits of single users (userLimit, userLimitFactor)", "left out")
+                self._note(*where, "limits of single users (userLimit, userLimitFactor)", "left out")
             for entry in entries(part(one, "capacities"), "queueCapacitiesByPartition"):
                 label = text_at(entry, "partitionName")
                 if label:
                     done = "left out: what it has of the default partition is taken of all nodes"
-                    self._notes.add(*where, f"capacity in partition {label!r}", done)
+                    self._note(*where, f"capacity in partition {label!r}", done)
             # percentages are printed with few digits: their sum, and no rounding, is the whole
             least = above[0] * share / max(total, _HUNDRED) if total else Fraction(0)
             most = _percent(one, "maxCapacity", 100) / _HUNDRED * above[1]
@@ -126,7 +126,7 @@ class YarnQueues:
         weight = part(info, "weight", kind=_NUMBER)
         where = file, f"queue {path!r}"
         if weight is None and path:
-            self._notes.add(*where, "its weight is not printed (the allocation file has it)", "taken as 1")
+            self._note(*where, "its weight is not printed (the allocation file has it)", "taken as 1")
         weight = 1.0 if weight is None else float(positive(weight, where, self._notes))
         least, most = (resources_of(part(info, key)) for key in ("minResources", "maxResources"))
         self._add(path, weight=weight, guarantee=least, cap=most)
@@ -143,7 +143,7 @@ class YarnQueues:
         if len(named) == 1:
             return named[0]
         what = f"queue {queue!r} is {'the name of several' if named else 'not there'}"
-        self._notes.add(*where, what, "it stands at the root")
+        self._note(*where, what, "it stands at the root")
         return path
 
     def fill(self, cluster: Cluster, total: Resources) -> None:
@@ -183,6 +183,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.cluster = Cluster("yarn", _UNITS)
+        self.note = self.cluster.notes.add
         self.queues = YarnQueues(self.cluster.notes)
         self.offered: dict[str, Resources] = {}  # by partition
         self.used: Resources = {}
@@ -201,16 +202,16 @@ class Reader:
                 elif key == "scheduler":
                     self.queues.read(mapping_at(value, "schedulerInfo"), path.name)
                 elif key != END:
-                    self.cluster.notes.add(path.name, f"key {key!r}", "it is not read", "left out")
+                    self.note(path.name, f"key {key!r}", "it is not read", "left out")
             except Odd as error:
-                self.cluster.notes.add(path.name, key, str(error), "left out")
+                self.note(path.name, key, str(error), "left out")
 
     def _guarded(self, take: Any, entry: Any, file: str, name: str) -> None:
         try:
             take(mapping_at(entry), file)
         except Odd as error:
             which = entry.get("id", "?") if isinstance(entry, dict) else "?"
-            self.cluster.notes.add(file, f"{name} {which!r}", str(error), "left out")
+            self.note(file, f"{name} {which!r}", str(error), "left out")
 
     def _node(self, given: Record, file: str) -> None:
         name, state = text_at(given, "id"), text_at(given, "state")
@@ -218,10 +219,10 @@ class Reader:
         if not name:
             raise Odd("it has no id")
         if name in self.nodes:
-            self.cluster.notes.add(*where, "there is an earlier node of this name", "left out")
+            self.note(*where, "there is an earlier node of this name", "left out")
             return
         if state not in _WORKS:
-            self.cluster.notes.add(*where, f"it does not work ({state})", "left out")
+            self.note(*where, f"it does not work ({state})", "left out")
             return
         self.nodes.add(name)
         used = resources_of(part(given, "usedResource"), given, "usedMemoryMB", "usedVirtualCores")
@@ -231,11 +232,9 @@ class Reader:
         labels = list_at(given, "nodeLabels")
         label = str(labels[0]) if labels else ""
         if len(labels) > 1:
-            self.cluster.notes.add(*where, f"labels {labels[1:]!r}", "left out: a node is of its first partition")
+            self.note(*where, f"labels {labels[1:]!r}", "left out: a node is of its first partition")
         if state == "DECOMMISSIONING":
-            self.cluster.notes.add(
-                *where, "it takes no new containers (DECOMMISSIONING)", "it counts with what it runs"
-            )
+            self.note(*where, "it takes no new containers (DECOMMISSIONING)", "it counts with what it runs")
             left = {}
         here = self.offered.setdefault(label, {})
         for total, amounts in ((here, used), (here, left), (self.used, used)):
@@ -245,9 +244,9 @@ class Reader:
         name, state = text_at(given, "id"), text_at(given, "state")
         where = file, f"application {name!r}"
         if state not in _WAITS:
-            self.cluster.notes.add(*where, f"it has finished ({state})", "left out: it holds nothing")
+            self.note(*where, f"it has finished ({state})", "left out: it holds nothing")
         elif name in self.apps:
-            self.cluster.notes.add(*where, "there is an earlier application of this number", "left out")
+            self.note(*where, "there is an earlier application of this number", "left out")
         else:
             self.apps[name] = given, file
 
@@ -259,7 +258,7 @@ class Reader:
             cluster.add(Node(partition_name(label), whole, {"partition": label}))
         if cluster.nodes:
             what = "nothing tells on which nodes containers run"
-            cluster.notes.add("", f"{len(self.nodes)} nodes", what, "the nodes of a partition are one server")
+            cluster.note("", f"{len(self.nodes)} nodes", what, "the nodes of a partition are one server")
         total: Resources = {}
         for amounts in self.offered.values():
             add_amounts(total, amounts)
@@ -269,11 +268,11 @@ class Reader:
             try:
                 self._place(given, (file, f"application {name!r}"), held)
             except Odd as error:
-                cluster.notes.add(file, f"application {name!r}", str(error), "left out")
+                cluster.note(file, f"application {name!r}", str(error), "left out")
         for resource in sorted({*held, *self.used}):
             if self.nodes and held.get(resource, 0) != self.used.get(resource, 0):
                 what = f"nodes say that {self.used.get(resource, 0)} are in use, applications {held.get(resource, 0)}"
-                cluster.notes.add("", f"resource {resource!r}", what, "what applications say is what is observed")
+                cluster.note("", f"resource {resource!r}", what, "what applications say is what is observed")
         labels = [str(node.attributes["partition"]) for node in cluster.nodes.values()]
 
         def allowed(place: Hashable) -> np.ndarray | None:
@@ -296,7 +295,7 @@ class Reader:
             if not parts or any(amount % parts for amount in amounts.values()):
                 parts = math.gcd(*amounts.values())
                 what = f"its {containers} containers are not alike"
-                self.cluster.notes.add(*where, what, "it counts as equal parts of what it has")
+                self.note(*where, what, "it counts as equal parts of what it has")
             demand = tuple(sorted((resource, float(amount // parts)) for resource, amount in amounts.items()))
             self.cluster.run(leaf._replace(demand=demand, place=partition), partition_name(partition), where, parts)
         asked = 0
@@ -304,7 +303,7 @@ class Reader:
             asked += count
             self.cluster.wait(leaf._replace(demand=demand, place=partition), count, _time(given.get("startedTime")))
         if not asked and given["state"] != "RUNNING":
-            self.cluster.notes.add(*where, f"it is {given['state']}, and nothing tells what it asks for", "left out")
+            self.note(*where, f"it is {given['state']}, and nothing tells what it asks for", "left out")
 
     def _has(self, given: Record) -> Iterator[tuple[str, Resources]]:
         """Yield the partitions in which an application has something, and what."""
@@ -317,7 +316,7 @@ class Reader:
                 break
         yield from ((_label(partition), amounts) for partition, amounts in found)
 
-    def _asks(self, given: Record) -> Iterator[tuple[int, tuple[tuple[str, float], ...], str]]:
+    def _asks(self, given: Record) -> Iterator[tuple[int, Demand, str]]:
         """Yield count, shape and partition of the containers that an application waits for, on any node."""
         for one in entries(part(given, "resourceRequests", kind=(list, dict), default=[]), ""):
             count = part(one, "numContainers", kind=int, default=0)

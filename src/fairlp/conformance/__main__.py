@@ -9,27 +9,15 @@ from ..models.programs import backends
 from ..models.programs.solution import Capability
 from . import check, summary
 
-_ORDER = (
-    Capability.LP,
-    Capability.MILP,
-    Capability.LOG,
-    Capability.POWER,
-    Capability.DUALS,
-    Capability.BASIS,
-    Capability.WARM_START,
-    Capability.RAY,
-)
-
-
 _BY_TANGENTS = (Capability.LOG, Capability.POWER)
 
 
 def capability_rows() -> list[str]:
     """Return the table of declared capabilities as Markdown; t: logarithms and powers by tangents, a series of LPs."""
-    rows = ["| solver | " + " | ".join(c.value for c in _ORDER) + " |", "| --- |" + " :-: |" * len(_ORDER)]
+    rows = ["| solver | " + " | ".join(c.value for c in Capability) + " |", "| --- |" + " :-: |" * len(Capability)]
     for name in backends.backend_names():
         able = backends.find_backend(name).capabilities
-        marks = ["✓" if c in able else "t" if c in _BY_TANGENTS else "" for c in _ORDER]
+        marks = ["✓" if c in able else "t" if c in _BY_TANGENTS else "" for c in Capability]
         rows.append(f"| `{name}` | " + " | ".join(marks) + " |")
     return rows
 

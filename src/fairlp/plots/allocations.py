@@ -11,15 +11,12 @@ import pandas as pd
 
 from ..errors import InstanceError, UnknownNameError, nearest
 from ..models.instances.instance import Instance
+from ..models.instances.merging import equal_servers
 from ..tolerances import SAME_LEVEL
 from . import style
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
     from ..mechanisms.allocation import Allocation
-    from ..models.instances.instance import Instance
 
 
 # What bars of servers are called in a figure: every row by its label, or classes of equal servers.
@@ -39,10 +36,7 @@ def server_classes(instance: Instance) -> tuple[list[str], np.ndarray, str]:
 
     When there are more than 24 classes, the smallest of them are one.
     """
-    attributes = instance.server_attributes.reset_index(drop=True)
-    keys = pd.concat([pd.DataFrame(instance.capacities), attributes.astype(str)], axis=1)
-    keys.columns = pd.RangeIndex(keys.shape[1])
-    group = keys.groupby(list(keys.columns), sort=False, dropna=False).ngroup().to_numpy()
+    group = equal_servers(instance, instance.server_attributes.reset_index(drop=True))
     first = np.unique(group, return_index=True)[1]
     rows, servers = np.bincount(group), np.bincount(group, weights=instance.counts).astype(int)
     labels = [_class_label(instance, int(k), int(rows[g])) for g, k in enumerate(first)]
@@ -118,8 +112,6 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
     UnknownNameError
         When ``by`` is another word.
     """
-    import numpy as np
-
     allocation = getattr(allocation, "last", allocation)  # of users who arrive: after the last step
     if by not in ("class", "server"):
         raise UnknownNameError(f"there are no bars by {by!r}; {nearest(by, ['class', 'server'])}")
@@ -141,7 +133,7 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
         axis.set(title=f"{resource} [{unit}]" if unit else resource, ylim=(0, 1.0), ylabel=style.CAPACITY_USED)
         style.name_bars(axis, labels, what)
     style.share_names(axes)
-    style.legend(figure, axes, own=ax is None, title="user", reverse=True)
+    style.legend(figure, axes, ax, "user", reverse=True)
     return figure
 
 
@@ -169,7 +161,7 @@ def plot_shares(found: Found, *, ax: Any = None) -> Any:
     else:
         _rising_curves(axis, frame)
     axis.set(ylabel=style.SHARE, ylim=(0, None))
-    style.legend(figure, [axis], own=ax is None, title="mechanism")
+    style.legend(figure, [axis], ax, "mechanism")
     return figure
 
 
@@ -192,7 +184,7 @@ def plot_utilization(found: Found, *, ax: Any = None) -> Any:
     style.grouped_bars(axis, frame)
     style.name_bars(axis, [str(resource) for resource in frame.index], "resource")
     axis.set(ylim=(0, 1.0), ylabel=style.CLUSTER_USED)
-    style.legend(figure, [axis], own=ax is None, title="mechanism")
+    style.legend(figure, [axis], ax, "mechanism")
     return figure
 
 
@@ -216,8 +208,6 @@ def plot_comparison(found: Instance | Found, mechanisms: Sequence[str] | None = 
     UnknownNameError
         When options are given with allocations, or there is no such mechanism.
     """
-    from ..models.instances.instance import Instance
-
     if isinstance(found, Instance):
         from ..api import allocate_all
 
@@ -234,7 +224,7 @@ def plot_comparison(found: Instance | Found, mechanisms: Sequence[str] | None = 
     plot_utilization(used, ax=bottom)
     bottom.get_legend().remove()
     top.get_legend().remove()
-    style.legend(figure, [top], own=True, title="mechanism")
+    style.legend(figure, [top], None, "mechanism")
     return figure
 
 
@@ -245,8 +235,6 @@ def _layers(
 
     Of many users those have colours that take most of some bar, whatever its size: they are the ones to be seen.
     """
-    import numpy as np
-
     instance = allocation.instance
     order = _by_share(allocation)
     rest = order[:0]
@@ -268,8 +256,6 @@ def _layers(
 
 def _stacked_bars(axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]], capacity: np.ndarray) -> None:
     """Stack what each user has of a resource before the capacity; where there is none of it, say so."""
-    import numpy as np
-
     there = capacity > 0
     size = len(capacity)
     behind = {"color": style.FREE, "edgecolor": style.OTHERS, "linewidth": 0.5}
@@ -285,8 +271,6 @@ def _stacked_bars(axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]
 
 def _number_the_others(axis: Any, used: np.ndarray, capacity: np.ndarray) -> None:
     """Write into the grey band of each bar how many users share it, where it is high enough."""
-    import numpy as np
-
     parts = np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0)
     top = [sum(patch.get_height() for patch in bars) for bars in zip(*list(axis.containers)[1:], strict=True)]
     for k, band in enumerate(parts.sum(axis=0)):
@@ -311,18 +295,14 @@ def _rising_curves(axis: Any, frame: pd.DataFrame) -> None:
 
 def _by_share(allocation: Allocation) -> np.ndarray:
     """Return positions of users from the largest share down; shares that differ by rounding only are equal."""
-    import numpy as np
-
     shares = allocation.shares.to_numpy()
     largest = shares.max(initial=0.0)
     relative = np.round(shares / (largest if largest > 0 else 1.0) / SAME_LEVEL)
-    return np.asarray(np.argsort(-relative, kind="stable"))
+    return np.argsort(-relative, kind="stable")
 
 
 def _frame(found: Found, value: str) -> pd.DataFrame:
     """Return a comparison as a table, rows × mechanisms, without mechanisms that were left out."""
-    import pandas as pd
-
     frame = found if isinstance(found, pd.DataFrame) else _compared(found, value)
     frame = frame.dropna(axis=1, how="all")
     if frame.empty:

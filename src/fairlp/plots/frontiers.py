@@ -42,5 +42,5 @@ def plot_frontier(points: pd.DataFrame, markers: pd.DataFrame, *, ax: Any = None
         axis.plot([row["total_share"]], [row["smallest_level"]], label=str(label), color=colour, **look)
     axis.set(xlabel="total of all dominant shares", ylabel="smallest level: share per weight", ylim=(0, None))
     style.tidy(axis)
-    style.legend(figure, [axis], own=ax is None, title="by α, and others")
+    style.legend(figure, [axis], ax, "by α, and others")
     return figure

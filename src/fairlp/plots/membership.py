@@ -68,7 +68,7 @@ def plot_tracking(
         style.open_frame(axis)
     for axis in axes[1:]:
         axis.set_ylabel("")
-    style.legend(figure, axes, own=ax is None, title="mechanism")
+    style.legend(figure, axes, ax, "mechanism")
     return figure
 
 
@@ -103,7 +103,7 @@ def plot_convergence(
         axis.plot(values.index.to_numpy(), values.to_numpy(dtype=np.float64), label=str(name), **style.line(k))
     axis.set(yscale="log", xlabel=xlabel, ylabel=ylabel)
     style.tidy(axis)
-    style.legend(figure, [axis], own=ax is None, title="method")
+    style.legend(figure, [axis], ax, "method")
     return figure
 
 

@@ -49,5 +49,5 @@ def plot_profile(ratios: pd.DataFrame, *, ax: Any = None) -> Any:
     style.tidy(axis)
     if ax is None:  # a line of the legend for each solver
         figure.set_figheight(max(figure.get_figheight(), 1.0 + 0.24 * ratios.shape[1]))
-    style.legend(figure, [axis], own=ax is None, title="solver")
+    style.legend(figure, [axis], ax, "solver")
     return figure

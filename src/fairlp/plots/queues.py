@@ -58,5 +58,5 @@ def plot_queues(allocation: Allocation, *, level: int = 1, ax: Any = None) -> An
         base = base + part
     axis.set(ylim=(0, max(1.0, float(base.max()))), ylabel=style.CLUSTER_USED)
     style.name_bars(axis, resources, "resource")
-    style.legend(figure, [axis], own=ax is None, title="queue", reverse=True)
+    style.legend(figure, [axis], ax, "queue", reverse=True)
     return figure

@@ -92,7 +92,7 @@ def plot_slot_sizes(found: pd.DataFrame, *, best: int | None = None, ax: Any = N
         axis.axvline(best, color=style.OTHERS, linewidth=1, zorder=0, label=f"{best} slots")
     axis.set(xlabel="slots of the largest server", ylabel="fraction", ylim=(0, 1))
     style.tidy(axis)
-    style.legend(figure, [axis], own=ax is None, title="")
+    style.legend(figure, [axis], ax, "")
     return figure
 
 
@@ -119,7 +119,7 @@ def plot_completion_times(found: Comparison, *, ax: Any = None) -> Any:
         axis.step(ended, part, where="post", label=str(policy), **look)
     axis.set(xscale="log", xlabel="completion time of a job [s]", ylabel="fraction of jobs", ylim=(0, 1))
     style.tidy(axis)
-    style.legend(figure, [axis], own=ax is None, title="policy")
+    style.legend(figure, [axis], ax, "policy")
     return figure
 
 
@@ -219,7 +219,7 @@ def _over_time(tables: dict[str, pd.DataFrame], ylabel: str, title: str, ax: Any
         axis.set(title=name, xlabel=f"time [{unit}]", ylim=(0, top), xlim=(0, end / scale))
         style.tidy(axis)
     axes[0].set_ylabel(ylabel)
-    style.legend(figure, axes, own=ax is None, title=title)
+    style.legend(figure, axes, ax, title)
     return figure
 
 

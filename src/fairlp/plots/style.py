@@ -212,12 +212,12 @@ def share_names(axes: list[Any]) -> None:
             upper.tick_params(labelbottom=False)
 
 
-def legend(figure: Any, axes: list[Any], *, own: bool, title: str, reverse: bool = False) -> None:
-    """Put the legend outside the axes: of the figure, which makes room, if it is ours, else right of the last panel."""
+def legend(figure: Any, axes: list[Any], given: Any, title: str, reverse: bool = False) -> None:
+    """Put the legend outside the axes: of the figure, which makes room, if none were given, else right of the last."""
     handles, names = axes[0].get_legend_handles_labels()
     names = shortened(names, _LONGEST)
     how: dict[str, Any] = {"title": title, "frameon": False, "reverse": reverse}
-    if own:
+    if given is None:
         figure.set_figwidth(figure.get_figwidth() + 0.08 * max([0, *(min(len(name), 50) - 12 for name in names)]))
         figure.legend(handles, names, loc="outside right upper", **how)
     else:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
-from ..clusters.result import Snapshot
 from ..mechanisms.mechanism import Mechanism
-from ..models.instances.instance import Instance
 from .facts import OBSERVED, Facts
 from .packages import need
 from .standing import Standing
-from .subject import Subject, subject_of
+from .subject import Given, subject_of
 
 #: Rows of a chart: the largest.
 MOST_BARS: Final = 30
@@ -28,7 +25,7 @@ _FONT: Final = "system-ui, sans-serif"
 
 
 def charts(
-    given: Snapshot | Instance | Subject | str | Path,
+    given: Given,
     mechanism: str | Mechanism | None = None,
     *,
     observed: Any = None,
@@ -84,7 +81,7 @@ def shares(table: pd.DataFrame, what: str, facts: Facts) -> Any:
     bars = alt.Chart(rows).mark_bar().encode(
         y=y,
         yOffset=alt.YOffset("kind:N", sort=["has", "fair"]),
-        x=alt.X("share:Q", title="dominant share of the cluster", axis=alt.Axis(format="~%", tickCount=8)),
+        x=_percent("share:Q", "dominant share of the cluster", 8),
         color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=["has", "fair"], range=list(COLOURS[:2]))),
         tooltip=[
             alt.Tooltip("name:N", title=what),
@@ -190,13 +187,19 @@ def compared(figures: pd.DataFrame) -> Any:
     data = pd.DataFrame(rows, columns=["mechanism", "figure", "value"])
     chart = alt.Chart(data).mark_bar().encode(
         y=alt.Y("mechanism:N", sort=[str(name) for name in figures.index], title=None),
-        x=alt.X("value:Q", title=None, axis=alt.Axis(format="~%", tickCount=3)),
+        x=_percent("value:Q", None, 3),
         color=alt.condition(alt.datum.mechanism == OBSERVED, alt.value(COLOURS[1]), alt.value(COLOURS[0])),
         tooltip=["mechanism:N", "figure:N", alt.Tooltip("value:Q", format=".3~p")],
     ).properties(width=270, height=alt.Step(18))  # fmt: skip
     faceted = chart.facet(facet=alt.Facet("figure:N", title=None, sort=list(shown)), columns=3)
     words = "Mechanisms side by side: what is in use, and the smallest and median dominant share"
     return _configured(faceted.resolve_scale(x="independent"), words)
+
+
+def _percent(field: str, title: str | None, ticks: int) -> Any:
+    """Return an axis of percentages."""
+    alt = need("altair")
+    return alt.X(field, title=title, axis=alt.Axis(format="~%", tickCount=ticks))
 
 
 def _finished(chart: Any, words: str, height: int) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..models.instances.instance import Instance
+from ..models.instances.merging import equal_servers
 
 #: More servers than these, all of another value: the attribute tells servers apart, not kinds of them.
 _FEW = 24
@@ -39,9 +40,7 @@ class Classes:
     def among(cls, instance: Instance) -> Classes:
         """Return the classes of an instance."""
         attributes = _telling(instance)
-        keys = pd.concat([pd.DataFrame(instance.capacities), attributes.astype(str)], axis=1)
-        keys.columns = pd.RangeIndex(keys.shape[1])
-        of = keys.groupby(list(keys.columns), sort=False, dropna=False).ngroup().to_numpy()
+        of = equal_servers(instance, attributes)
         servers = np.bincount(of, weights=instance.counts).astype(int)
         rank = np.empty(len(servers), dtype=int)
         order = np.argsort(-servers, kind="stable")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ..errors import InstanceError, UnknownNameError, nearest
 from ..models.instances.instance import Instance
@@ -158,7 +157,7 @@ def _users_like(instance: Instance, name: Any) -> np.ndarray:
     tree = instance.queues
     paths = [] if tree is None else [path for path in tree.paths if path]
     if tree is not None and cleaned(str(name)) in paths:
-        below = np.asarray(tree.below[[tree.named(str(name))]].todense()).ravel()
+        below = tree.users_below(tree.named(str(name)))
         if below.any():
             return np.flatnonzero(below)
     raise UnknownNameError(f"like={name!r} is no user and no queue with users; {nearest(name, [*users, *paths])}")
@@ -177,12 +176,8 @@ def _with_users(
             label = f"{path} (new {k + 1}.{tail})"
         taken.add(label)
         labels.append(label)
-    attributes = instance.user_attributes
-    if len(attributes.columns):
-        attributes = attributes.set_axis(range(len(old))).reindex(range(len(old) + count))
-        attributes = attributes.set_axis([*old, *labels])
-    else:
-        attributes = pd.DataFrame(index=pd.Index([*old, *labels], dtype=object))
+    attributes = instance.user_attributes.set_axis(range(len(old))).reindex(range(len(old) + count))
+    attributes = attributes.set_axis([*old, *labels])
     return instance.replace(
         demands=np.vstack([instance.demands, demands]),
         users=[*old, *labels],

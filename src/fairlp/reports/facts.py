@@ -96,11 +96,6 @@ class Facts:
     standing: Standing
     mechanisms: Any = None
 
-    @property
-    def large(self) -> bool:
-        """Whether there are so many users and servers that only what is quick is found."""
-        return is_large(self.standing.instance)
-
     @cached_property
     def classes(self) -> Classes:
         """Servers by class."""
@@ -123,7 +118,11 @@ class Facts:
         names: list[str | Mechanism] = list(self.mechanisms or ())
         if not names:
             rows = [row for row in TABLE.values() if row.compared and row.undefined(standing.instance) is None]
-            names = [row.name for row in rows if not self.large or getattr(row.prove, "func", None) is by_rounds]
+            names = [
+                row.name
+                for row in rows
+                if not is_large(standing.instance) or getattr(row.prove, "func", None) is by_rounds
+            ]
         others = [name for name in names if getattr(name, "name", name) != standing.fair.mechanism]
         now = {} if standing.subject.observed is None else {OBSERVED: standing.subject.observed}
         found = {name: getattr(one, "last", one) for name, one in allocate_all(standing.instance, others).items()}
@@ -144,17 +143,7 @@ class Facts:
         """What the audit says of what runs now (of what is fair, where nothing is known to run)."""
         standing = self.standing
         given = standing.subject.tasks if standing.subject.tasks is not None else standing.fair
-        return audit(standing.instance, given, self.asked)
-
-    @property
-    def asked(self) -> list[str]:
-        """Properties that are asked for when none is named."""
-        return asked_of(self.standing.instance)
-
-    @property
-    def left_out(self) -> list[str]:
-        """Properties that are not asked for because of the size."""
-        return left_out_of(self.standing.instance)
+        return audit(standing.instance, given, asked_of(standing.instance))
 
     @cached_property
     def model(self) -> str:

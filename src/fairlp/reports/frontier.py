@@ -67,10 +67,9 @@ class Frontier:
         * ``gap``: how far the mean level is from its maximum at most, relatively, as prices prove.
         """
         rows = {alpha: self._measures(found.tasks_array) for alpha, found in self.allocations.items()}
-        frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("alpha")
+        frame = pd.DataFrame.from_dict(rows, orient="index", columns=_MEASURES).rename_axis("alpha")
         counted = int(able_users(self.instance).sum())
-        bounds = [bound(alpha, counted) if self.premise else np.nan for alpha in frame.index]
-        frame["bound"] = bounds
+        frame["bound"] = [bound(alpha, counted) if self.premise else np.nan for alpha in frame.index]
         frame["gap"] = [_gap(found) for found in self.allocations.values()]
         return frame
 
@@ -121,39 +120,19 @@ class Frontier:
         first, last = self.allocations[0.0], self.allocations[np.inf]
         return _total(self.instance, first.tasks_array), _smallest(_levels(self.instance, last.tasks_array))
 
-    def _measures(self, tasks: np.ndarray) -> dict[str, float]:
+    def _measures(self, tasks: np.ndarray) -> tuple[float, ...]:
         """Return what a table says of an allocation."""
         instance = self.instance
         levels, total = _levels(instance, tasks), _total(instance, tasks)
         most, highest = self._extremes
         smallest = _smallest(levels)
         used = tasks.sum(axis=1) @ instance.demands / np.where(instance.pool > 0, instance.pool, 1.0)
-        return dict(
-            zip(
-                _MEASURES,
-                (
-                    total,
-                    float(used[instance.pool > 0].mean()),
-                    smallest,
-                    jain(levels),
-                    gini(levels),
-                    _price(total, most),
-                    _price(smallest, highest),
-                ),
-                strict=True,
-            )
-        )
+        mean = float(used[instance.pool > 0].mean())
+        prices = _price(total, most), _price(smallest, highest)
+        return total, mean, smallest, jain(levels), gini(levels), *prices
 
 
-_MEASURES = [
-    "total_share",
-    "utilization",
-    "smallest_level",
-    "jain",
-    "gini",
-    "price_of_fairness",
-    "price_of_efficiency",
-]
+_MEASURES = ["total_share", "utilization", "smallest_level", "jain", "gini", "price_of_fairness", "price_of_efficiency"]
 
 
 def frontier(

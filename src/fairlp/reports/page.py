@@ -12,25 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
-from ..clusters.result import Snapshot
 from ..errors import FileFormatError
 from ..mechanisms.mechanism import Mechanism
 from ..models.files.whole_files import home, write_text
-from ..models.instances.instance import Instance
 from .charts import drawn
 from .facts import Facts
 from .layout import raw, short, shown
 from .packages import need
 from .sections import sections
 from .standing import Standing
-from .subject import Subject, subject_of
+from .subject import Given, subject_of
 
 #: Suffixes of other formats, which a page would be taken for.
 _OTHERS = frozenset({".pdf", ".png", ".svg", ".json", ".csv", ".txt", ".md", ".docx", ".xlsx", ".yaml", ".yml"})
 
 
 def report(
-    given: Snapshot | Instance | Subject | str | Path,
+    given: Given,
     output: str | Path,
     mechanism: str | Mechanism | None = None,
     *,
@@ -71,11 +69,8 @@ def report(
 def page(facts: Facts) -> str:
     """Return the page as text."""
     own = files(__package__)
-    css, script, bundle = (
-        own.joinpath("page.css").read_text("utf-8"),
-        own.joinpath("page.js").read_text("utf-8"),
-        _bundle(),
-    )
+    css, script, template = (own.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js", "html.j2"))
+    bundle = _bundle()
     specs = {name: chart.to_dict() for name, chart in drawn(facts).items()}
     # Vega puts names into expressions, where these two end a line
     specs = json.loads(re.sub("[\u2028\u2029]", "␤", json.dumps(specs, ensure_ascii=False)))
@@ -84,7 +79,7 @@ def page(facts: Facts) -> str:
     environment.filters |= {"shown": shown, "raw": raw, "short": short}
     subject = facts.standing.subject
     return str(
-        environment.from_string(own.joinpath("page.html.j2").read_text("utf-8")).render(
+        environment.from_string(template).render(
             title=f"Fair shares of {subject.name or 'a cluster'}",
             lead=_lead(facts),
             sections=sections(facts),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..tolerances import AUDIT
-from .facts import OBSERVED, Facts, answer
+from .facts import OBSERVED, Facts, answer, is_large, left_out_of
 from .layout import Column, Section, Table, amounts, limited, records, scaled, shown, tree_of
 
 _NO_PRICE = (
@@ -107,7 +107,7 @@ def _queues(facts: Facts) -> Section:
                 path or "whole cluster",
                 *(getattr(row, name) for name in _QUEUE_FIGURES),
                 row.blocked_by,
-                _held(facts, row),
+                _held(facts, row, row.held_by),
             ]
             for path, row in zip(part.index, records(part), strict=True)
         ]
@@ -131,9 +131,9 @@ _QUEUE_FIGURES = (
 )  # fmt: skip
 
 
-def _held(facts: Facts, row: Any) -> str:
+def _held(facts: Facts, row: Any, held: Any) -> str:
     """Return who holds what stops a queue or user, with the unit of the resource."""
-    return amounts(row.held_by, _unit(facts, row.blocked_by.removeprefix("cap of ")))
+    return amounts(held, _unit(facts, row.blocked_by.removeprefix("cap of ")))
 
 
 def _users(facts: Facts) -> Section:
@@ -212,9 +212,8 @@ def _owed(facts: Facts) -> Section:
     def rows(part: pd.DataFrame) -> list[list[Any]]:
         found = []
         for label, row in zip(part.index, records(part), strict=True):
-            unit = _unit(facts, row.blocked_by.removeprefix("cap of "))
             figures = (row.tasks, row.fair_tasks, row.owed, row.owed_share, row.waiting)
-            who = (amounts(row.held_by, unit), amounts(row.beyond_fair, unit))
+            who = (_held(facts, row, row.held_by), _held(facts, row, row.beyond_fair))
             found.append([str(label), row.queue, *figures, row.blocked_by, row.servers, row.where, *who])
         return found
 
@@ -236,7 +235,7 @@ def _mechanisms(facts: Facts) -> Section:
     rows = [[str(name), *values] for name, *values in figures.itertuples(name=None)]
     caption = "Shares are dominant shares of the cluster, the same yardstick for all"
     said = ["What runs now is called observed."] if OBSERVED in figures.index else []
-    notes = ["Only mechanisms that are quick at this size are compared."] if facts.large else []
+    notes = ["Only mechanisms that are quick at this size are compared."] if is_large(facts.standing.instance) else []
     table = Table("mechanism-table", caption, columns, rows)
     title = "Mechanisms side by side"
     return Section("mechanisms", "Mechanisms", title, said, charts=["mechanisms"], tables=[table], notes=notes)
@@ -281,18 +280,14 @@ def _audit(facts: Facts) -> Section:
         Column("who shows it", "words"),
     ]
     rows = [
-        [
-            name,
-            answer(str(name), holds, witness),
-            0.0 if abs(margin) <= AUDIT else margin,
-            witness.removeprefix("vacuous: "),
-        ]
+        [name, answer(name, holds, witness), 0.0 if abs(margin) <= AUDIT else margin, witness.removeprefix("vacuous: ")]
         for name, holds, margin, witness in found[["holds", "margin", "witness"]].itertuples(name=None)
     ]
     what = "what runs now" if _observed(facts) else f"what {facts.standing.fair.mechanism} gives"
     broken = sum(row[1] == "no" for row in rows)
     said = f"Of {what}: {broken} of {len(rows)} properties are broken. Nothing here knows how it was made."
-    notes = [f"Left out at this size: {', '.join(facts.left_out)}."] if facts.left_out else []
+    left_out = left_out_of(facts.standing.instance)
+    notes = [f"Left out at this size: {', '.join(left_out)}."] if left_out else []
     table = Table("audit-table", "Properties, with who shows that they are broken", columns, rows)
     return Section("audit", "Audit", "The audit, with witnesses in words", [said], tables=[table], notes=notes)
 

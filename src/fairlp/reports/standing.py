@@ -119,16 +119,13 @@ class Blocking:
         queues = self.instance.queues
         if queues is None or not queues.capped.any():
             return None
-        v = int(queues.of[n])
-        while True:
+        for v in queues.chain(int(queues.of[n])):
             caps = queues.caps[v]
             step = demand if self.whole else AUDIT * caps
             over = (demand > 0) & np.isfinite(caps) & (self._by_queue[v] + step > caps * (1 + AUDIT))
             if over.any():
                 return Stop("cap", int(over.argmax()), _NONE, queue=v)
-            if v == int(queues.parents[v]):
-                return None
-            v = int(queues.parents[v])
+        return None
 
     def held(self, resource: int, servers: np.ndarray) -> np.ndarray:
         """Return how much of a resource each user holds on these servers, shape (N,)."""
@@ -196,7 +193,7 @@ class Standing:
     def owed(self) -> np.ndarray:
         """Tasks that each user lacks of its fair share, 0 for rounding."""
         lacks = np.minimum(self.due - self.has, self.waiting)
-        return np.asarray(np.where(lacks > AUDIT * np.maximum(self.due, self.has), lacks, 0.0))
+        return np.where(lacks > AUDIT * np.maximum(self.due, self.has), lacks, 0.0)
 
     @cached_property
     def share_of_a_task(self) -> np.ndarray:
@@ -248,14 +245,14 @@ class Standing:
         if tree is None:
             raise TypeError("the instance has no queues")
         below, pool, demands = tree.below, instance.pool, instance.demands
-        has, due = (np.asarray(below @ (each[:, None] * demands)) for each in (self.has, self.due))
+        has, due = ((below @ (each[:, None] * demands)) for each in (self.has, self.due))
         borrowed = (np.maximum(has - tree.guarantees, 0.0) / pool).max(axis=1)
         guarantee = (tree.guarantees / pool).max(axis=1)
         borrowed[0] = np.nan  # the root has nobody to borrow from
         rows = [self._held_by_queues(v) for v in range(len(tree))]
         columns: dict[str, Any] = {
             "level": tree.depths,
-            "users": np.asarray(below.sum(axis=1)).astype(int),
+            "users": below.sum(axis=1).astype(int),
             "weight": tree.weights,
             "tasks": below @ self.has,
             "fair_tasks": below @ self.due,
@@ -301,13 +298,13 @@ class Standing:
         if not found:
             return "", 0, "", {}, {}
         finite = np.where(np.isfinite(self.waiting), self.waiting, 1.0)
-        most = max(found.values(), key=lambda who: float((finite[who] * self.share_of_a_task[who]).sum()))
+        most = max(found.values(), key=lambda who: (finite[who] * self.share_of_a_task[who]).sum())
         stop = self.stops[most[0]]
         servers = np.unique(np.concatenate([self.stops[n].servers for n in most]))
         held = self._holding(Stop(stop.why, stop.resource, servers, stop.nearest, stop.queue))
         outside = np.ones(len(held))
         if stop.why == "resource" and v:
-            outside -= np.asarray(tree.below[[v]].todense()).ravel()
+            outside -= tree.users_below(v)
         amounts, beyond = (np.bincount(tree.of, each * outside, len(tree)) for each in (held, held * self._excess))
         what, _, where = self._words(stop)
         return (
@@ -324,12 +321,8 @@ class Standing:
         assert tree is not None
         found: list[list[int]] = [[] for _ in range(len(tree))]
         for n in self.stops:
-            v = int(tree.of[n])
-            while True:
+            for v in tree.chain(int(tree.of[n])):
                 found[v].append(n)
-                if v == int(tree.parents[v]):
-                    break
-                v = int(tree.parents[v])
         return found
 
     def _holding(self, stop: Stop) -> np.ndarray:
@@ -337,7 +330,7 @@ class Standing:
         if stop.why == "resource":
             return self.blocking.held(stop.resource, stop.servers)
         if stop.why == "cap" and self.instance.queues is not None:
-            below = np.asarray(self.instance.queues.below[[stop.queue]].todense()).ravel()
+            below = self.instance.queues.users_below(stop.queue)
             return np.asarray(below * self.has * self.instance.demands[:, stop.resource])
         return np.zeros(len(self.has))
 

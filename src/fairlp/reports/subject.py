@@ -12,7 +12,7 @@ import pandas as pd
 from ..clusters.reading import snapshot
 from ..clusters.result import Snapshot
 from ..clusters.sources import files_of, scheduler_of
-from ..errors import FileFormatError, InstanceError
+from ..errors import FileFormatError, InstanceError, UnknownNameError, nearest
 from ..formulations.normalisers import dominant
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.mechanism import Mechanism
@@ -71,6 +71,10 @@ class Subject:
         )
 
 
+#: What reports are given: see `subject_of`.
+Given = Subject | Snapshot | Instance | str | Path
+
+
 def is_dump(path: str | Path) -> bool:
     """Whether a file, or one of a folder, was written by a scheduler's tools."""
     source = home(path)
@@ -93,9 +97,7 @@ def _told(path: Path) -> bool:
         return False
 
 
-def subject_of(
-    given: Subject | Snapshot | Instance | str | Path, observed: Any = None, scheduler: str | None = None
-) -> Subject:
+def subject_of(given: Given, observed: Any = None, scheduler: str | None = None) -> Subject:
     """Return what a report is about.
 
     Parameters
@@ -135,9 +137,7 @@ def _of_snapshot(found: Snapshot, observed: Any, name: str) -> Subject:
     instance = found.observed.instance
     place = {user: n for n, user in enumerate(instance.users)}
     waiting, homeless = np.zeros(len(instance.users)), []
-    for user, queue, tasks in zip(
-        found.waiting["user"].tolist(), found.waiting["queue"].tolist(), found.waiting["tasks"].tolist(), strict=True
-    ):
+    for user, queue, tasks in found.waiting[["user", "queue", "tasks"]].itertuples(index=False):
         if user in place:
             waiting[place[user]] += tasks
         else:
@@ -151,6 +151,12 @@ def _of_snapshot(found: Snapshot, observed: Any, name: str) -> Subject:
         found.scheduler,
         name,
     )
+
+
+def require_user_or_queue(by: str) -> None:
+    """Raise where a table is asked for by something else."""
+    if by not in ("user", "queue"):
+        raise UnknownNameError(f"by={by!r}; {nearest(by, ['user', 'queue'])}")
 
 
 def chosen(instance: Instance, mechanism: str | Mechanism | None) -> str | Mechanism:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
 
-from ..clusters.result import Snapshot
-from ..errors import InstanceError, UnknownNameError, nearest
+from ..errors import InstanceError
 from ..mechanisms.mechanism import Mechanism
-from ..models.instances.instance import Instance
 from .standing import Standing
-from .subject import Subject, subject_of
+from .subject import Given, require_user_or_queue, subject_of
 
 
 def fair_shares(
-    given: Snapshot | Instance | Subject | str | Path,
+    given: Given,
     mechanism: str | Mechanism | None = None,
     *,
     observed: Any = None,
@@ -65,8 +62,7 @@ def fair_shares(
     >>> found["owed"].to_dict(), found.loc["B", "blocked_by"], found.loc["B", "beyond_fair"]
     ({'A': 0.0, 'B': 1.0}, 'resource1', {'A': 1.0})
     """
-    if by not in ("user", "queue"):
-        raise UnknownNameError(f"by={by!r}; {nearest(by, ['user', 'queue'])}")
+    require_user_or_queue(by)
     subject = subject_of(given, observed)
     if by == "queue" and subject.instance.queues is None:
         raise InstanceError("the instance has no queues; give queue= (the path of each user's queue) to make some")

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from ..api import allocate
-from ..clusters.result import Snapshot
-from ..errors import InstanceError, UnknownNameError, nearest
+from ..errors import InstanceError
 from ..mechanisms.mechanism import Mechanism
 from ..models.instances.instance import Instance
 from .edits import edited
-from .subject import Subject, chosen, subject_of
+from .subject import Given, chosen, require_user_or_queue, subject_of
 
 
 def what_if(
-    given: Snapshot | Instance | Subject | str | Path,
+    given: Given,
     *,
     add_servers: Mapping[str, int] | None = None,
     weights: Mapping[Any, float] | None = None,
@@ -73,8 +71,7 @@ def what_if(
     after = edited(before, add_servers, weights, queues)
     if by is None:
         by = "user" if after.queues is None else "queue"
-    if by not in ("user", "queue"):
-        raise UnknownNameError(f"by={by!r}; {nearest(by, ['user', 'queue'])}")
+    require_user_or_queue(by)
     if by == "queue" and after.queues is None:
         raise InstanceError("there are no queues, before or after; by='user' is there")
     how = chosen(after, mechanism)
@@ -100,6 +97,6 @@ def _amounts(instance: Instance, totals: np.ndarray, by: str) -> pd.DataFrame:
         if instance.queues is None:
             amounts, labels = amounts.sum(axis=0, keepdims=True), pd.Index([""], dtype=object)
         else:
-            amounts, labels = np.asarray(instance.queues.below @ amounts), instance.queues.paths.labels
+            amounts, labels = (instance.queues.below @ amounts), instance.queues.paths.labels
     columns = ["tasks", *(f"amount:{resource}" for resource in instance.resources)]
     return pd.DataFrame(amounts, index=labels, columns=columns)

@@ -79,9 +79,7 @@ class Arrays:
         found = self._arrays.get(name)
         if found is None:
             raise self.fault(f"there is no {name!r}")
-        fits = len(found.shape) == len(shape) and all(
-            k is None or k == n for k, n in zip(shape, found.shape, strict=True)
-        )
+        fits = found.ndim == len(shape) and all(k in (None, n) for k, n in zip(shape, found.shape, strict=True))
         if found.dtype != kind or not fits:
             raise self.fault(f"{name!r} is {found.dtype} of shape {found.shape}; expected {kind.__name__} of {shape}")
         return found

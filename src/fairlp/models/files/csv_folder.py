@@ -34,6 +34,7 @@ QUEUES, ABOUT = "queues.csv", "fairlp.json"
 FILES = (USERS, SERVERS, ELIGIBLE, RATES, QUEUES, ABOUT)
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,299})")
 _FLOAT = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_FLAGS = {"true": True, "false": False}
 _NUMERIC = {"user": frozenset({"weight", "task_limit", "entitlement"}), "server": frozenset({"count"})}
 _TEXT = {"user": frozenset({"eligible", "queue"}), "server": frozenset[str]()}
 
@@ -197,15 +198,11 @@ def inferred(cells: Sequence[str]) -> list[Any]:
         convert = int
     elif all(_FLOAT.fullmatch(cell) for cell in given):
         convert = float
-    elif all(cell.lower() in ("true", "false") for cell in given):
-        convert = _is_true
+    elif all(cell.lower() in _FLAGS for cell in given):
+        return [_FLAGS.get(cell.strip().lower()) for cell in cells]
     if convert is str:
         return [cell or None for cell in cells]
     return [convert(cell.strip()) if cell.strip() else None for cell in cells]
-
-
-def _is_true(cell: str) -> bool:
-    return cell.lower() == "true"
 
 
 def _about(folder: Path) -> dict[str, Any]:

@@ -17,15 +17,16 @@ from .frames import eligible_entries
 
 # Queues in a document: one record each, with its weight, guarantee and cap; and the path of each user's queue.
 
+#: A mapping of a document.
+Record = dict[str, Any]
 _AMOUNTS: Final = ("guarantee", "cap")
 
 
-def queue_records(queues: Queues, resources: Iterable[Any]) -> list[dict[str, Any]]:
+def queue_records(queues: Queues, names: list[str]) -> list[Record]:
     """Return one record for each queue, without what is the default; the root only where it has something to say."""
-    names = list(map(str, resources))
     records = []
     for path, weight, guarantee, cap in zip(queues, queues.weights, queues.guarantees, queues.caps, strict=True):
-        record: dict[str, Any] = {"queue": path}
+        record: Record = {"queue": path}
         if weight != 1:
             record["weight"] = short(weight)
         for what, row, given in (("guarantee", guarantee, guarantee > 0), ("cap", cap, np.isfinite(cap))):
@@ -36,11 +37,11 @@ def queue_records(queues: Queues, resources: Iterable[Any]) -> list[dict[str, An
     return records
 
 
-def queues_of(document: _Document) -> dict[str, dict[str, Any]] | None:
+def queues_of(document: _Document) -> dict[str, Record] | None:
     """Return what a document says of its queues, by path; None where it has none."""
     if "queues" not in document.document:
         return None
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Record] = {}
     for k, entry in enumerate(document.records("queues")):
         record = document.record(entry, f"queues[{k}]", ("queue",), ("weight", *_AMOUNTS))
         path = path_of(document, record["queue"], f"queues[{k}].queue")
@@ -114,20 +115,21 @@ def column_of(values: list[Any]) -> pd.Series[Any]:
     return pd.Series(values, dtype=None if len(kinds) == 1 and kinds <= {int, float, bool, str} else object)
 
 
-def to_document(instance: Instance) -> dict[str, Any]:
+def to_document(instance: Instance) -> Record:
     """Return the document of an instance; defaults are left out."""
     _distinct(instance.resources, "resources")
-    document: dict[str, Any] = {"fairlp": VERSION}
+    names = list(map(str, instance.resources))
+    document: Record = {"fairlp": VERSION}
     if instance.name:
         document["name"] = instance.name
     document["resources"] = [
         {"name": r, "unit": instance.units[str(r)]} if str(r) in instance.units else {"name": r}
         for r in instance.resources
     ]
-    document["users"] = _user_records(instance)
+    document["users"] = _user_records(instance, names)
     if instance.queues is not None:
-        document["queues"] = queue_records(instance.queues, instance.resources)
-    document["servers"] = _server_records(instance)
+        document["queues"] = queue_records(instance.queues, names)
+    document["servers"] = _server_records(instance, names)
     if instance.rates is not None:
         document["rates"] = [
             {"user": instance.users[n], "server": instance.servers[i], "rate": short(instance.rates[n, i])}
@@ -136,14 +138,13 @@ def to_document(instance: Instance) -> dict[str, Any]:
     return document
 
 
-def _user_records(instance: Instance) -> list[dict[str, Any]]:
-    names = list(map(str, instance.resources))
+def _user_records(instance: Instance, names: list[str]) -> list[Record]:
     places = eligible_entries(instance)
     stood_in = instance.queue or ("",) * len(instance.users)
     attributes = _attribute_records(instance.user_attributes, instance.users, "user")
     records = []
     for n, user in enumerate(instance.users):
-        record: dict[str, Any] = {"user": user, "demand": _amounts(names, instance.demands[n])}
+        record: Record = {"user": user, "demand": _amounts(names, instance.demands[n])}
         if instance.weights.ndim == 2:
             record["weight"] = dict(zip(names, map(short, instance.weights[n]), strict=True))
         elif instance.weights[n] != 1:
@@ -160,12 +161,11 @@ def _user_records(instance: Instance) -> list[dict[str, Any]]:
     return records
 
 
-def _server_records(instance: Instance) -> list[dict[str, Any]]:
-    names = list(map(str, instance.resources))
+def _server_records(instance: Instance, names: list[str]) -> list[Record]:
     attributes = _attribute_records(instance.server_attributes, instance.servers, "server")
     records = []
     for i, server in enumerate(instance.servers):
-        record: dict[str, Any] = {"server": server, "capacity": _amounts(names, instance.capacities[i])}
+        record: Record = {"server": server, "capacity": _amounts(names, instance.capacities[i])}
         if instance.counts[i] != 1:
             record["count"] = int(instance.counts[i])
         records.append(record | attributes[i])
@@ -176,7 +176,7 @@ def _amounts(names: list[str], row: np.ndarray) -> dict[str, int | float]:
     return {name: short(amount) for name, amount in zip(names, row, strict=True) if amount != 0}
 
 
-def _attribute_records(frame: pd.DataFrame, labels: Iterable[Any], what: str) -> list[dict[str, Any]]:
+def _attribute_records(frame: pd.DataFrame, labels: Iterable[Any], what: str) -> list[Record]:
     """Return ``{"attributes": {...}}`` for each row, missing values as None so that the order of columns is kept."""
     for name in frame.columns:
         if not isinstance(name, str):
@@ -248,7 +248,7 @@ class _Document:
     def fail(self, where: str, what: str) -> NoReturn:
         raise FileFormatError(f"{self.file}: {where}{': ' if where else ''}{what}")
 
-    def record(self, value: Any, where: str, required: Iterable[str], optional: Iterable[str]) -> dict[str, Any]:
+    def record(self, value: Any, where: str, required: Iterable[str], optional: Iterable[str]) -> Record:
         """Return a mapping whose keys are known."""
         if not isinstance(value, dict):
             self.fail(where, f"expected a mapping, found {_shown(value)}")
@@ -293,7 +293,7 @@ class _Document:
             row[self.position[str(name)]] = self.number(amount, f"{where}.{name}")
         return row
 
-    def attributes(self, record: dict[str, Any], where: str) -> dict[str, Any]:
+    def attributes(self, record: Record, where: str) -> Record:
         given = record.get("attributes", {})
         if not isinstance(given, dict):
             self.fail(f"{where}.attributes", f"expected a mapping, found {_shown(given)}")
@@ -336,7 +336,7 @@ class _Document:
         except InstanceError as error:
             raise InstanceError(f"{self.file}: {error}") from None
 
-    def users(self) -> dict[str, Any]:
+    def users(self) -> Record:
         labels, demands, weights, limits, entitlements, queue, eligible, attributes = [], [], [], [], [], [], [], []
         rows = self.records("users")
         entitled = any(isinstance(row, dict) and "entitlement" in row for row in rows)
@@ -385,7 +385,7 @@ class _Document:
             self.fail(where, f"expected a condition (text) or a list of servers, found {_shown(value)}")
         return [self.label(server, f"{where}[{k}]") for k, server in enumerate(value)]
 
-    def servers(self) -> dict[str, Any]:
+    def servers(self) -> Record:
         labels, capacities, counts, attributes = [], [], [], []
         rows = self.records("servers")
         for k, entry in enumerate(rows):

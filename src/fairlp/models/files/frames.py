@@ -98,11 +98,11 @@ def from_frames(
         resources=chosen,
         weights=_weights(n, chosen),
         eligible=n.entries("eligible") if eligible is None else eligible,
-        task_limits=_limits(n),
+        task_limits=_filled(n, "task_limit", np.inf),
         counts=i.entries("count"),
         rates=by_server if rates is None else rates,
         entitlements=n.entries("entitlement"),
-        queue=_queue(n),
+        queue=_filled(n, "queue", None),
         queues=queues,
         units=_units(n, i, chosen, resources if isinstance(resources, Mapping) else {}, units or {}),
         server_attributes=i.attributes(chosen),
@@ -275,12 +275,8 @@ class _Table:
 
 def _is_numeric(column: pd.Series[Any]) -> bool:
     present = column[column.notna()]
-    return len(present) > 0 and pd.api.types.infer_dtype(present) in (
-        "integer",
-        "floating",
-        "mixed-integer-float",
-        "decimal",
-    )
+    kinds = ("integer", "floating", "mixed-integer-float", "decimal")
+    return len(present) > 0 and pd.api.types.infer_dtype(present) in kinds
 
 
 def _chosen(n: _Table, i: _Table, resources: Any) -> list[Any]:
@@ -290,12 +286,10 @@ def _chosen(n: _Table, i: _Table, resources: Any) -> list[Any]:
             n.header(resource)
             i.header(resource)
         return chosen
-    for name, (header, _) in n.candidates.items():
-        if isinstance(header, str) and header.startswith(RESOURCE):
-            i.header(name)
-    for name, (header, _) in i.candidates.items():
-        if isinstance(header, str) and header.startswith(RESOURCE):
-            n.header(name)
+    for table, other in ((n, i), (i, n)):
+        for name, (header, _) in table.candidates.items():
+            if isinstance(header, str) and header.startswith(RESOURCE):
+                other.header(name)
     chosen = [name for name in i.candidates if name in n.candidates]
     if not chosen:
         raise InstanceError(
@@ -312,16 +306,12 @@ def _weights(n: _Table, resources: list[Any]) -> Any:
     return n.entries("weight") if by_resource is None else by_resource
 
 
-def _limits(n: _Table) -> list[Any] | None:
-    entries = n.entries("task_limit")
+def _filled(n: _Table, header: str, default: Any) -> list[Any] | None:
+    """Return the entries of a reserved column, the default where they are blank; None when it is not there."""
+    entries = n.entries(header)
     if entries is None:
         return None
-    return [np.inf if is_missing(entry) or entry == "" else entry for entry in entries]
-
-
-def _queue(n: _Table) -> list[Any] | None:
-    entries = n.entries("queue")
-    return None if entries is None else [None if is_missing(entry) else entry for entry in entries]
+    return [default if is_missing(entry) or entry == "" else entry for entry in entries]
 
 
 def _units(

@@ -32,7 +32,8 @@ else:
     _BaseDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 _EXPECTED = "expected .json, .yaml, .yml or a folder with users.csv and servers.csv"
-_PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "eligible")
+_PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "eligible",
+          "rates", "entitlements")  # fmt: skip
 _YAML_STYLE: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 10**6}
 _TOO_DEEP = f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"
 _dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
@@ -155,8 +156,7 @@ def differences(a: Instance, b: Instance) -> list[str]:
     """
     if a.equals(b):
         return []
-    parts = (*_PARTS, "rates", "entitlements")
-    found = [part for part in parts if not a.derived(**{part: getattr(b, part)}).equals(a)]
+    found = [part for part in _PARTS if not a.derived(**{part: getattr(b, part)}).equals(a)]
     for part, what in (("server_attributes", "server attribute"), ("user_attributes", "user attribute")):
         left, right = getattr(a, part), getattr(b, part)
         found += [f"{what} {n!r}" for n in left.columns if n not in right or _listed(left[n]) != _listed(right[n])]

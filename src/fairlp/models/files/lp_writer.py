@@ -15,10 +15,12 @@ from .names import (
     Names,
     Naming,
     about,
+    bounded_rows,
     check_writable,
     comment,
     decimal,
     decimals,
+    left_out,
     naming,
     unused,
 )
@@ -99,7 +101,7 @@ def _split_names(program: Program, use: Naming) -> tuple[list[tuple[str, str]], 
 
 def _parts(program: Program, use: Naming, row_names: list[tuple[str, str]], constant: Constant) -> Iterator[str]:
     """Yield the file, section by section."""
-    kept = np.isfinite(program.row_lower) | np.isfinite(program.row_upper)
+    kept = bounded_rows(program)
     has_column = bool(program.offset) and constant == "column"
     # terms without a variable are refused by GLPK, so a program without columns gets one as well
     extra = use.constant if has_column or not program.n_columns else None
@@ -109,8 +111,7 @@ def _parts(program: Program, use: Naming, row_names: list[tuple[str, str]], cons
         head.append(f"The objective's constant is the cost of column {extra}, which is fixed at 1.")
     if any(first != second for first, second in row_names):
         head.append("A row with two bounds is written as two: name.lower and name.upper.")
-    if not kept.all():
-        head.append(f"Rows without any bound are left out: {int((~kept).sum())}.")
+    head += left_out(kept)
     yield comment("\\", head) + ("Maximize\n" if program.sense == "max" else "Minimize\n")
     yield _objective(program, use, kept, extra)
     yield "Subject To\n"

@@ -95,12 +95,11 @@ class _Reader:
         """Read COLUMNS: entries, costs, and which columns are integer."""
         lines = self.sections.words("COLUMNS")
         self._expect(lines, (3, 5), "column, row and number, or column and two of each")
-        words = np.array([*lines.words, b""], dtype=object)
-        marks = (lines.counts == 3) & (words[lines.first + 1] == b"'MARKER'")
-        inside = self._markers(lines, words, np.flatnonzero(marks))
+        marks = (lines.counts == 3) & (lines.array[lines.first + 1] == b"'MARKER'")
+        inside = self._markers(lines, np.flatnonzero(marks))
         first, counts, inside = lines.first[~marks], lines.counts[~marks], inside[~marks]
 
-        names = words[first].tolist()
+        names = lines.array[first].tolist()
         self.column_of = {name: j for j, name in enumerate(dict.fromkeys(names))}
         ids = np.fromiter(map(self.column_of.__getitem__, names), dtype=np.int64, count=len(names))
         steps = np.diff(ids)
@@ -118,13 +117,10 @@ class _Reader:
 
         two = counts == 5
         at = np.concatenate((first + 1, first[two] + 3))
-        of, rows = np.concatenate((ids, ids[two])), self._find(lines, words, at)
-        values = self._numbers(lines, words, at + 1)
+        of, rows = np.concatenate((ids, ids[two])), self._find(lines, at)
+        values = self._numbers(lines, at + 1)
         place = of * max(len(self.kinds), 1) + rows
-        order = np.argsort(place, kind="stable")
-        same = np.flatnonzero(np.diff(place[order]) == 0)
-        if same.size:
-            raise self._again(lines, words, int(at[order[same + 1]].min()))
+        order = self._sorted(lines, at, place)
         of, rows, values = of[order], rows[order], values[order] + 0.0
 
         self.c = np.zeros(n)
@@ -136,12 +132,12 @@ class _Reader:
         shape = (int(self.kept.sum()), n)
         self.A: csc_array[Any] = csc_array((values[stays], position[rows[stays]], starts), shape=shape)
 
-    def _markers(self, lines: Lines, words: np.ndarray, which: np.ndarray) -> np.ndarray:
+    def _markers(self, lines: Lines, which: np.ndarray) -> np.ndarray:
         """Return which lines stand between INTORG and INTEND."""
         change = np.zeros(len(lines.first), dtype=np.int64)
         depth = 0
         for i in which.tolist():
-            if words[lines.first[i] + 2] != (b"'INTEND'" if depth else b"'INTORG'"):
+            if lines.words[lines.first[i] + 2] != (b"'INTEND'" if depth else b"'INTORG'"):
                 expected = "'INTEND', which ends what 'INTORG' began" if depth else "'INTORG'"
                 raise self.source.fault(int(lines.numbers[i]), f"expected the marker {expected}")
             change[i] = 1 - 2 * depth
@@ -190,17 +186,13 @@ class _Reader:
         """Return rows and numbers of RHS or RANGES; the name of the vector may be missing."""
         lines = self.sections.words(title)
         self._expect(lines, (2, 3, 4, 5), "the section's vector, row and number, or that and one more row and number")
-        words = np.array([*lines.words, b""], dtype=object)
         named = lines.counts % 2
-        self._one_vector(words[lines.first[named == 1]].tolist(), lines.numbers[named == 1])
+        self._one_vector(lines.array[lines.first[named == 1]].tolist(), lines.numbers[named == 1])
         two = lines.counts >= 4
         at = np.concatenate((lines.first + named, (lines.first + named)[two] + 2))
-        rows = self._find(lines, words, at)
-        values = self._numbers(lines, words, at + 1)
-        order = np.argsort(rows, kind="stable")
-        same = np.flatnonzero(np.diff(rows[order]) == 0)
-        if same.size:
-            raise self._again(lines, words, int(at[order[same + 1]].min()))
+        rows = self._find(lines, at)
+        values = self._numbers(lines, at + 1)
+        self._sorted(lines, at, rows)
         self.row_lines[rows] = lines.numbers_of(at)
         return rows, values
 
@@ -277,20 +269,20 @@ class _Reader:
             i = int(wrong.argmax())
             raise self.source.fault(int(lines.numbers[i]), f"expected {what}; found {lines.counts[i]} words")
 
-    def _find(self, lines: Lines, words: np.ndarray, at: np.ndarray) -> np.ndarray:
+    def _find(self, lines: Lines, at: np.ndarray) -> np.ndarray:
         """Return the rows that are named at these words."""
-        names = words[at].tolist()
+        names = lines.array[at].tolist()
         try:
             return np.fromiter(map(self.row_of.__getitem__, names), dtype=np.int64, count=len(names))
         except KeyError:
             word = min(i for i, name in zip(at.tolist(), names, strict=True) if name not in self.row_of)
-            name = words[word].decode()
+            name = lines.words[word].decode()
             message = f"no row is called {shown(name)}{hint(name, [known.decode() for known in self.row_of])}"
             raise self.source.fault(lines.number_of(word), message) from None
 
-    def _numbers(self, lines: Lines, words: np.ndarray, at: np.ndarray) -> np.ndarray:
+    def _numbers(self, lines: Lines, at: np.ndarray) -> np.ndarray:
         """Return the numbers at these words."""
-        texts = words[at].tolist()
+        texts = lines.array[at].tolist()
         try:
             values = np.fromiter(map(float, texts), dtype=float, count=len(texts))
         except ValueError:
@@ -301,11 +293,18 @@ class _Reader:
         if not wrong.any():
             return values
         word = int(at[wrong].min())
-        message = f"expected a finite number instead of {shown(words[word].decode())}"
+        message = f"expected a finite number instead of {shown(lines.array[word].decode())}"
         raise self.source.fault(lines.number_of(word), message)
 
-    def _again(self, lines: Lines, words: np.ndarray, word: int) -> LineError:
-        return self.source.fault(lines.number_of(word), f"a second number for row {shown(words[word].decode())}")
+    def _sorted(self, lines: Lines, at: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """Return the order of places, which are named at these words; raise when there is one twice."""
+        order = np.argsort(place, kind="stable")
+        same = np.flatnonzero(np.diff(place[order]) == 0)
+        if same.size:
+            word = int(at[order[same + 1]].min())
+            name = shown(lines.words[word].decode())
+            raise self.source.fault(lines.number_of(word), f"a second number for row {name}")
+        return order
 
     def _twice(self, lines: Lines, names: list[bytes]) -> LineError:
         first: dict[bytes, int] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -49,6 +50,11 @@ class Lines:
     first: np.ndarray
     counts: np.ndarray
     numbers: np.ndarray
+
+    @cached_property
+    def array(self) -> np.ndarray:
+        """The words, and an empty one behind them."""
+        return np.array([*self.words, b""], dtype=object)
 
     def numbers_of(self, words: np.ndarray) -> np.ndarray:
         """Return the numbers of the lines in which words stand, given by their positions."""

@@ -16,12 +16,14 @@ from .names import (
     Names,
     Naming,
     about,
+    bounded_rows,
     check_writable,
     clean,
     comment,
     decimal,
     decimals,
     fixed_naming,
+    left_out,
     naming,
 )
 from .whole_files import Target, write_model
@@ -38,9 +40,7 @@ def short_decimals(values: np.ndarray) -> list[str]:
     >>> short_decimals(np.array([0.1, 2 / 3, -1e-7 / 3, 123456789.123456]))
     ['0.1', '.66666666667', '-3.333333e-8', '123456789.12']
     """
-    distinct, inverse = np.unique(np.asarray(values, dtype=float) + 0.0, return_inverse=True)
-    texts = np.array([_short_decimal(value) for value in distinct.tolist()], dtype=object)
-    return list(texts[inverse].tolist())
+    return decimals(values, _short_decimal)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def write_mps(
         raise UnknownNameError(f"no MPS profile is called {profile!r}; {nearest(profile, _PROFILES)}")
     check_writable(program, "MPS")
     use = fixed_naming(program) if profile == "fixed" else naming(program, names)
-    kept = np.isfinite(program.row_lower) | np.isfinite(program.row_upper)
+    kept = bounded_rows(program)
     written = {use.rows[i] for i in np.flatnonzero(kept).tolist()}
     row_map = {name: entry for name, entry in use.row_map.items() if name in written}
     return write_model(path_or_file, _parts(program, use, kept, profile), row_map, use.column_map)
@@ -136,8 +136,7 @@ def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) ->
         head.append(f"The objective's constant is the cost of column {use.constant}, which is fixed at 1.")
     elif constant:
         head.append("The objective's constant is minus the right-hand side of the objective row.")
-    if not kept.all():
-        head.append(f"Rows without any bound are left out: {int((~kept).sum())}.")
+    head += left_out(kept)
     if profile == "fixed":
         head.append("Names are numbers; the file with .names.json after its name says what they stand for.")
         rounded = sum(
@@ -216,9 +215,9 @@ def _ranges(
 def _columns(program: Program, use: Naming, kept: np.ndarray, sign: float, layout: _Layout) -> Iterator[str]:
     """Yield the COLUMNS section: cost, then rows in order; markers around runs of integer columns."""
     matrix, n = program.A, program.n_columns
-    rows = np.asarray(matrix.indices)
+    rows = matrix.indices
     of = np.repeat(np.arange(n), np.diff(matrix.indptr))
-    values = np.asarray(matrix.data)
+    values = matrix.data
     if not kept.all():
         stays = kept[rows]
         rows, of, values = rows[stays], of[stays], values[stays]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, Final, Literal
@@ -235,17 +235,17 @@ def fixed_naming(program: Program) -> Naming:
 def check_writable(program: Program, form: str) -> None:
     """Raise ModelError when the Program holds something that the format ``form`` cannot say."""
     if program.logs is not None:
+        what = "logarithm" if program.logs.are_logs else "power"
         raise ModelError(
-            f"program {program.name!r} has {'logarithms' if program.logs.are_logs else 'powers'} in its objective "
-            f"({program.logs.name!r}), and a {'logarithm' if program.logs.are_logs else 'power'} has no place in "
-            f"{form}; hand the model over with Model.to_cvxpy(), or solve it as a sequence of LPs and "
+            f"program {program.name!r} has {what}s in its objective ({program.logs.name!r}), and a {what} has no place "
+            f"in {form}; hand the model over with Model.to_cvxpy(), or solve it as a sequence of LPs and "
             "write those"
         )
     for what, names, lower, upper in (
         ("row", program.rows, program.row_lower, program.row_upper),
         ("column", program.columns, program.col_lower, program.col_upper),
     ):
-        wrong = np.flatnonzero((lower > upper) | (lower == np.inf) | (upper == -np.inf))
+        wrong = impossible(lower, upper)
         if wrong.size:
             i = int(wrong[0])
             name = [name for block in names for name in block.names()][i]
@@ -260,11 +260,16 @@ def decimal(value: float) -> str:
     return repr(float(value) + 0.0).removesuffix(".0")  # + 0.0 turns -0.0 into 0.0
 
 
-def decimals(values: np.ndarray) -> list[str]:
-    """Return `decimal` of every value; equal values, of which models have many, are formatted once."""
+def decimals(values: np.ndarray, one: Callable[[float], str] = decimal) -> list[str]:
+    """Return the decimal of every value; equal values, of which models have many, are formatted once."""
     distinct, inverse = np.unique(np.asarray(values, dtype=float) + 0.0, return_inverse=True)
-    texts = np.array([repr(value).removesuffix(".0") for value in distinct.tolist()], dtype=object)
+    texts = np.array([one(value) for value in distinct.tolist()], dtype=object)
     return list(texts[inverse].tolist())
+
+
+def impossible(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return the positions of bounds that no value meets."""
+    return np.flatnonzero((lower > upper) | (lower == np.inf) | (upper == -np.inf))
 
 
 def comment(mark: str, paragraphs: Iterable[str]) -> str:
@@ -274,6 +279,17 @@ def comment(mark: str, paragraphs: Iterable[str]) -> str:
         text = " ".join(paragraph.split()).encode("ascii", "replace").decode("ascii")
         lines += textwrap.wrap(text, _COMMENT_WIDTH, break_on_hyphens=False)
     return "".join(f"{mark} {line}\n" for line in lines)
+
+
+def bounded_rows(program: Program) -> np.ndarray:
+    """Return which rows have a bound; others are in no file."""
+    found: np.ndarray = np.isfinite(program.row_lower) | np.isfinite(program.row_upper)
+    return found
+
+
+def left_out(kept: np.ndarray) -> list[str]:
+    """Return what the head of a file says of rows that are not kept."""
+    return [] if kept.all() else [f"Rows without any bound are left out: {(~kept).sum()}."]
 
 
 def about(program: Program) -> list[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 from ...errors import FileFormatError
 from ..programs.program import Program
-from .source import Parsed, Source
+from .source import Source
 from .whole_files import home, read_bytes, unpacked
 
 _EXPECTED: Final = "expected .mps, .lp, .mps.gz or .lp.gz"
@@ -58,7 +57,13 @@ def read_program(path: str | Path) -> Program:
     from .restore import restored
 
     source = _open(home(path))
-    return restored(source, _parser(source.path)(source))
+    if _kind(source.path) == ".mps":
+        from .mps_reader import parse_mps
+
+        return restored(source, parse_mps(source))
+    from .lp_reader import parse_lp
+
+    return restored(source, parse_lp(source))
 
 
 def write_program(program: Program, path: str | Path, **options: Any) -> list[Path]:
@@ -85,10 +90,7 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
         For another suffix.
     """
     target = home(path)
-    suffixes = [suffix.lower() for suffix in target.suffixes]
-    if suffixes and suffixes[-1] == ".gz":
-        suffixes.pop()
-    kind = suffixes[-1] if suffixes else ""
+    kind = _kind(target)
     if kind == ".mps":
         from .mps_writer import write_mps
 
@@ -104,12 +106,10 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
 
 def _open(path: Path) -> Source:
     """Return the file's text, unpacked, with one kind of line ends; raise when it is not text."""
-    kind = [suffix.lower() for suffix in path.suffixes]
-    packed = kind[-1:] == [".gz"]
-    if (kind[-2:-1] if packed else kind[-1:]) not in ([".mps"], [".lp"]):
+    if _kind(path) not in (".mps", ".lp"):
         raise FileFormatError(f"cannot tell the format of {path.name!r}; {_EXPECTED}")
     content = read_bytes(path)
-    if packed:
+    if path.suffix.lower() == ".gz":
         content = unpacked(content, path)
     elif content.startswith(b"\x1f\x8b"):
         raise FileFormatError(f"{path} is compressed; name it {path.name}.gz")
@@ -133,11 +133,6 @@ def _open(path: Path) -> Source:
     return source
 
 
-def _parser(path: Path) -> Callable[[Source], Parsed]:
-    if path.name.lower().removesuffix(".gz").endswith(".mps"):
-        from .mps_reader import parse_mps
-
-        return parse_mps
-    from .lp_reader import parse_lp
-
-    return parse_lp
+def _kind(path: Path) -> str:
+    """Return the suffix that tells the format, before that of a compressed file."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix

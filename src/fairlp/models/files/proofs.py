@@ -120,9 +120,6 @@ def _sides(name: str, low: float, high: float, entries: Entries, dual: Fraction,
     return lines
 
 
-__all__ = ["vipr"]
-
-
 FORMAT, VERSION = "fairlp proof", 1
 
 
@@ -244,6 +241,3 @@ def _laid_out(data: dict[str, Any]) -> str:
         return json.dumps(value)
 
     return lines(data, 0) + "\n"
-
-
-__all__ = ["FORMAT", "VERSION", "plain", "status_name", "write_proof"]

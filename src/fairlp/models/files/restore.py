@@ -44,7 +44,7 @@ def restored(source: Source, parsed: Parsed) -> Program:
         _undo(parsed, text)
     explained = side or ({}, {})
     for what, names, entries in zip(("row", "column"), (parsed.row_names, parsed.column_names), explained, strict=True):
-        if len(entries) > 0 and (missing := entries.keys() - set(names)):
+        if missing := entries.keys() - set(names):
             raise FileFormatError(
                 f"{source.path}.names.json explains {what} {min(missing)!r}, which is not in {source.path.name}: they "
                 "do not belong together; remove it to read the model with the names of the file"
@@ -197,9 +197,6 @@ def _block(name: str, keys: list[_Key], start: int) -> Block | None:
     if count == 0:
         return Block(name, (), start, start + 1) if len(keys) == 1 else None
     axes, codes = [], []
-    if count == 1:
-        only = pd.Index([key[1] for key in keys], dtype=object)
-        return Block(name, ((_SYMBOLS[0], only),), start, start + len(keys)) if only.is_unique else None
     for k, labels in enumerate(list(zip(*keys, strict=True))[1:]):
         code, distinct = pd.factorize(np.array(labels, dtype=object))
         symbol = _SYMBOLS[k] if k < len(_SYMBOLS) else f"{_SYMBOLS[0]}{k}"

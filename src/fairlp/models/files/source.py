@@ -14,6 +14,7 @@ import numpy as np
 from ...errors import FairlpWarning, FileFormatError, nearest
 from ...tolerances import LARGEST_BOUND
 from ..programs.program import Sense
+from .names import impossible
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -102,7 +103,7 @@ def settle(
         upper[upper >= LARGEST_BOUND] = np.inf
         lower[lower >= LARGEST_BOUND] = np.inf
         upper[upper <= -LARGEST_BOUND] = -np.inf
-    wrong = np.flatnonzero((lower > upper) | (lower == np.inf) | (upper == -np.inf))
+    wrong = impossible(lower, upper)
     if wrong.size:
         i = int(wrong[0])
         raise source.fault(

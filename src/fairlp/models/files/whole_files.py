@@ -31,13 +31,14 @@ try:
 except ImportError:  # no Unix
     fcntl = None  # type: ignore[assignment]
 
-Target = str | os.PathLike[str] | IO[str] | IO[bytes]
+AnyPath = str | os.PathLike[str]
+Target = AnyPath | IO[str] | IO[bytes]
 
 #: What may be read though it is no regular file: the streams that this process was given.
 _GIVEN = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
-def home(path: str | os.PathLike[str]) -> Path:
+def home(path: AnyPath) -> Path:
     """Return a path with ``~`` as the folder of its user; one of nobody stays as it is.
 
     >>> home("a/~") == Path("a/~"), home("~nobody-has-this-name/a") == Path("~nobody-has-this-name/a")
@@ -129,7 +130,7 @@ def not_found(path: Path) -> str:
 
 
 @contextmanager
-def drafts(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
+def drafts(*paths: AnyPath) -> Iterator[list[Path]]:
     """Give a draft beside the place of each file; when the block ends without an error, all drafts take their places.
 
     A draft keeps the last suffixes of its file. Links stay links, and a file that is replaced leaves its permissions to
@@ -179,12 +180,12 @@ def draft_folder(folder: Path, names: Iterable[str]) -> Iterator[Path]:
             os.replace(draft, place)
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> Path:
+def write_text(path: AnyPath, text: str) -> Path:
     """Write text as UTF-8, whole or not at all, and return its path; a lone surrogate is an error."""
     return write_bytes(path, utf8(text))
 
 
-def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
+def write_bytes(path: AnyPath, content: bytes) -> Path:
     """Write bytes, whole or not at all, and return their path."""
     with drafts(path) as [draft]:
         draft.write_bytes(content)

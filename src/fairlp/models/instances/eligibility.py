@@ -14,6 +14,8 @@ from ..notation.labels import aligned, is_default, is_table
 from . import checks
 from .conditions import Columns, condition_text, evaluate, is_missing
 
+#: The condition of each user that has one.
+Conditions = tuple[str | None, ...]
 _FLAG = (bool, np.bool_)
 _NUMBER = (int, float, np.number)
 _LIST = (list, tuple, set, frozenset, np.ndarray, pd.Index, pd.Series)
@@ -21,7 +23,7 @@ _LIST = (list, tuple, set, frozenset, np.ndarray, pd.Index, pd.Series)
 
 def resolve(
     eligible: Any, n: Index, i: Index, c: np.ndarray, r: Index, attributes: pd.DataFrame
-) -> tuple[np.ndarray | None, tuple[str | None, ...]]:
+) -> tuple[np.ndarray | None, Conditions]:
     """Return where each user may run, and the conditions that said so.
 
     Parameters
@@ -56,7 +58,7 @@ def resolve(
     >>> mask.tolist(), conditions
     ([[False, True], [True, False]], ('memory >= 64', None))
     """
-    conditions: tuple[str | None, ...] = ()
+    conditions: Conditions = ()
     if eligible is None:
         return None, conditions
     table = _table(eligible, n, i)
@@ -148,9 +150,7 @@ def _by_user(eligible: pd.Series[Any]) -> dict[Any, Any]:
     return dict(zip(eligible.index, eligible, strict=True))
 
 
-def _mask_of_entries(
-    entries: Sequence[Any], n: Index, i: Index, columns: Columns
-) -> tuple[np.ndarray, tuple[str | None, ...]]:
+def _mask_of_entries(entries: Sequence[Any], n: Index, i: Index, columns: Columns) -> tuple[np.ndarray, Conditions]:
     mask = np.ones((len(n), len(i)), dtype=bool)
     position = {label: k for k, label in enumerate(i)}
     conditions: list[str | None] = [None] * len(n)

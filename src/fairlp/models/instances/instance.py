@@ -19,7 +19,6 @@ from ..notation.labels import arranged, labels_on
 from ..programs.displays import table
 from . import checks
 from .alone import able, tasks_alone_there
-from .eligibility import resolve
 from .problem import AllocationProblem
 from .tables import indices_and_tables, named_axes
 
@@ -163,6 +162,7 @@ class Instance(AllocationProblem):
         >>> instance
         <Instance: 2 users, 1 server, resources cpu, memory>
         """
+        from .eligibility import resolve
         from .queues import resolve as tree_of
 
         n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
@@ -332,6 +332,8 @@ class Instance(AllocationProblem):
         ------
         TooLargeError
             When that would be too many pairs of user and server.
+        InstanceError
+            When a new label is that of another row.
         """
         if (self.counts == 1).all():
             return self

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from ...tolerances import PROPORTIONAL_BITS
 from .instance import Instance, of_servers
@@ -84,6 +85,13 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
     merged = instance.select_users(groups.first)
     ones = np.ones(len(groups))
     return merged.derived(weights=ones, task_limits=ones * np.inf, conditions=()), groups
+
+
+def equal_servers(instance: Instance, attributes: pd.DataFrame) -> np.ndarray:
+    """Return the class of each row of servers: those of equal capacity and attributes, by first appearance."""
+    keys = pd.concat([pd.DataFrame(instance.capacities), attributes.astype(str)], axis=1)
+    keys.columns = pd.RangeIndex(keys.shape[1])
+    return keys.groupby(list(keys.columns), sort=False, dropna=False).ngroup().to_numpy()
 
 
 def _canonical(values: np.ndarray, unit: np.ndarray, power: int) -> list[np.ndarray]:

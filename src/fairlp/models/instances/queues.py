@@ -119,6 +119,18 @@ class Queues:
         """Whether all users stand in the root."""
         return not self.of.any()
 
+    def users_below(self, v: int) -> np.ndarray:
+        """Return 1 for each user who stands in a queue or below it, and 0 for the others. Shape (N,)."""
+        found: np.ndarray = self.below[[v]].todense().ravel()
+        return found
+
+    def chain(self, v: int) -> list[int]:
+        """Return the positions of a queue and of those above it, the root last."""
+        found = [v]
+        while found[-1] != self.parents[found[-1]]:
+            found.append(int(self.parents[found[-1]]))
+        return found
+
     def names(self) -> tuple[str, ...]:
         """Return the path of each user's queue."""
         return tuple(self.paths.labels[self.of])
@@ -129,7 +141,7 @@ class Queues:
         if depth is not None:
             for _ in range(int(self.depths.max())):
                 at = np.where(self.depths[at] > depth, self.parents[at], at)
-        return np.asarray(at)
+        return at
 
     def table(self, resources: Index) -> pd.DataFrame:
         """Return the queues as a table: weight, ``guarantee:<resource>`` and ``cap:<resource>`` where there are any."""

@@ -5,7 +5,7 @@ x[n] is the granted fraction of what n asks for, r[n,j] what it asks for of reso
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -75,9 +75,9 @@ class Requests:
     def select(self, users: np.ndarray) -> Requests:
         """Return the requests of some users (bool, shape (N,)), their entitlements divided by their sum."""
         e = self.entitlements[users]
-        return Requests(
+        return replace(
+            self,
             users=Index("n", self.users.labels[users], "user"),
-            resources=self.resources,
             fractions=self.fractions[users],
             entitlements=e / e.sum() if e.any() else np.full(len(e), 1.0 / max(len(e), 1)),
             tasks=self.tasks[users],
@@ -87,11 +87,11 @@ class Requests:
 
     def granted(self, tasks: np.ndarray) -> np.ndarray:
         """Return x[n] from tasks; 1 for a user who asks for nothing. Shape (N,)."""
-        return np.asarray(np.where(self.tasks > 0, tasks / np.where(self.tasks > 0, self.tasks, 1.0), 1.0))
+        return np.where(self.tasks > 0, tasks / np.where(self.tasks > 0, self.tasks, 1.0), 1.0)
 
     def to_tasks(self, x: np.ndarray) -> np.ndarray:
         """Return tasks from x[n], to the last digit where a user has all it asked for. Shape (N,)."""
-        return np.asarray(np.where(self.limited & (x >= 1), self.tasks, x * self.tasks))
+        return np.where(self.limited & (x >= 1), self.tasks, x * self.tasks)
 
     def thresholds(self, bottlenecks: np.ndarray) -> np.ndarray:
         """Return the x[n] from which n may not complain: min(1, e[n]/max r[n,j] over bottlenecks that it uses).

@@ -133,6 +133,8 @@ def _of_labels(lists: list[Any], users: Index, servers: Index) -> tuple[np.ndarr
 
 #: Users × servers of a dense instance, at most: its tables of floats are 2 GiB then.
 MOST_DENSE = 2**28
+#: What dense and sparse instances both have.
+_SHARED = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "name")
 #: Users whose rates on all servers are computed at a time.
 _CHUNK = 256
 
@@ -265,8 +267,7 @@ class SparseInstance(AllocationProblem):
         for what, found in (("given rates", instance.rates), ("queues", instance.queues)):
             if found is not None:
                 raise InstanceError(f"a SparseInstance has no {what}; leave them out, or stay with the dense instance")
-        names = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "name")
-        return cls(**{name: getattr(instance, name) for name in names}, eligible=sparse.csr_array(instance.eligible))
+        return cls(**{name: getattr(instance, name) for name in _SHARED}, eligible=sparse.csr_array(instance.eligible))
 
     def dense(self) -> Instance:
         """Return the same as an :class:`~fairlp.Instance`, of users × servers.
@@ -286,18 +287,7 @@ class SparseInstance(AllocationProblem):
                 f"{len(self.users)} users × {len(self.servers)} servers make tables of {size / 2**27:.1f} GiB each; "
                 "stay with the sparse instance"
             )
-        return Instance.from_arrays(
-            self.demands,
-            self.capacities,
-            users=list(self.users),
-            servers=list(self.servers),
-            resources=list(self.resources),
-            weights=self.weights,
-            eligible=self.eligible.toarray(),
-            task_limits=self.task_limits,
-            counts=self.counts,
-            name=self.name,
-        )
+        return Instance.from_arrays(**{name: getattr(self, name) for name in _SHARED}, eligible=self.eligible.toarray())
 
     @property
     def has_constraints(self) -> bool:

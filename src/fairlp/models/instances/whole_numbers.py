@@ -60,7 +60,7 @@ def whole(values: np.ndarray) -> np.ndarray:
             break
         scaled = np.rint(values * factor)
         if bool((scaled / factor == values).all()):  # division rounds correctly, so this decimal reads as the float
-            return np.asarray(scaled)
+            return scaled
     decimals = [Decimal(repr(value)) for value in values.ravel().tolist()]
     if (
         max(number.adjusted() for number in decimals if number)
@@ -185,7 +185,7 @@ def beyond(demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray, task
     >>> beyond(np.array([[0.1]]), np.array([[0.3], [0.2]]), np.array([1, 1]), np.array([[3.0, 3.0]])).tolist()
     [[False], [True]]
     """
-    return np.asarray(exact_room(demands, capacities, counts, tasks)[1] < 0, dtype=bool)
+    return exact_room(demands, capacities, counts, tasks)[1] < 0
 
 
 def exact_room(
