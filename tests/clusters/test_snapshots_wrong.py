@@ -35,7 +35,6 @@ def read(folder, *items, **options):
         ('{"apiVersion": "v1", "apiVersion": "v2"}', "key 'apiVersion' occurs twice"),
         ('{"apiVersion": "v1", "items": [NaN]}', "NaN is not JSON"),
         ('{"apiVersion": "v1", "items": [' + "[" * 100_000, "nested too deeply"),
-        ('{"apiVersion": "v1", "items": [1' + "0" * 5000 + "]}", "digits"),
         ('{"apiVersion": "v1", "kind": "List"} x', "Expecting a mapping or a list"),
         ("apiVersion: v1\n", "is not JSON; print it with kubectl get … -o json"),
         ("caf\xe9", "is not UTF-8"),
@@ -45,6 +44,13 @@ def test_a_file_that_cannot_be_read_says_where(tmp_path, text, message):
     path = tmp_path / "dump.json"
     path.write_bytes(text.encode("latin-1" if "\xe9" in text else "utf-8"))
     with pytest.raises(FileFormatError, match=message):
+        fairlp.snapshot(path, "kubernetes")
+
+
+def test_a_number_of_thousands_of_digits_is_no_node(tmp_path):
+    path = tmp_path / "dump.json"
+    path.write_text('{"apiVersion": "v1", "items": [1' + "0" * 5000 + "]}")
+    with pytest.raises(InstanceError, match="no node is there"):
         fairlp.snapshot(path, "kubernetes")
 
 

@@ -162,20 +162,11 @@ def certify(
     # a program in which no side and no bound has a size is measured beside its point, and 1
     sized = rhs.any() or _finite_size(program.col_lower, program.col_upper).any()
     unit = 0.0 if sized else max(1.0, float(abs(x).max(initial=0.0)))
-    primal = max(
-        _violation(activity, size, program.row_lower, program.row_upper),
-        _violation(x, abs(x), program.col_lower, program.col_upper),
-    )
-    if primal > VERIFIED:  # beside what the numbers could be it may be rounding
-        reach = np.maximum(abs(x), reach_of(program) if sized else unit)
-        size = np.maximum(magnitude @ np.maximum(abs(x), NEGLIGIBLE * reach), rhs)
-        beside = np.maximum(reach, _tightest(program.A, size[program.A.indices]))
-        primal = max(
-            _violation(activity, size, program.row_lower, program.row_upper),
-            _violation(x, beside, program.col_lower, program.col_upper),
-        )
     whole = program.integrality > 0
-    point = primal, float(abs(x[whole] - np.round(x[whole])).max(initial=0.0))
+    point = (
+        _primal_residual(program, x, activity, size, unit),
+        float(abs(x[whole] - np.round(x[whole])).max(initial=0.0)),
+    )
     if row_duals is None and bound is None:
         return Certificate(*point)
     sign = 1.0 if program.sense == "min" else -1.0
@@ -218,6 +209,26 @@ def certify(
         total = max(total, _NEAR_ZERO * float(size_of_cost @ reach_of(program)))
     alone = apart / abs(primal_value) if primal_value else None
     return Certificate(*point, dual, complementarity / total, apart / total, alone)
+
+
+def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size: np.ndarray, unit: float) -> float:
+    """Return the largest violation of a row or bound, relative; ``size`` is what a row is made of at the point.
+
+    ``unit`` is what columns are measured beside where nothing in the program has a size, else 0.
+    """
+
+    def worst(size: np.ndarray, beside: np.ndarray) -> float:
+        return max(
+            _violation(activity, size, program.row_lower, program.row_upper),
+            _violation(x, beside, program.col_lower, program.col_upper),
+        )
+
+    primal = worst(size, abs(x))
+    if primal > VERIFIED:  # beside what the numbers could be it may be rounding
+        reach = np.maximum(abs(x), unit or reach_of(program))
+        size = np.maximum(size, abs(program.A) @ (NEGLIGIBLE * reach))
+        primal = worst(size, np.maximum(reach, _tightest(program.A, size[program.A.indices])))
+    return primal
 
 
 def _dual_residual(
