@@ -52,11 +52,11 @@ def test_what_a_function_is_bound_to_is_told_by_its_kind_where_it_is_no_data():
 
 
 def test_an_error_of_ours_among_the_runs_is_no_failure_of_the_back_end(monkeypatch):
-    def fails(self):
+    def fails(self, todo, stopped):
         raise StudyError("run 3 cannot be done")
         yield
 
-    monkeypatch.setattr(engine._Runs, "_outcomes", fails)
+    monkeypatch.setattr(engine._How, "in_parallel", fails)
     with pytest.raises(StudyError, match=r"^run 3 cannot be done$"):
         make(mechanisms="drf", statistics="jain").run(progress=False)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from ..errors import FileFormatError, StudyError, UnknownNameError, nearest
 from ..mechanisms.own import OwnMechanism
 from ..mechanisms.references import located
-from ..models.files.whole_files import home, write_text
+from ..models.files.whole_files import home, require_folder, write_text
 from ..models.programs.backends import carried
 from . import functions
 from .checks import Named, mechanisms_of, named, points_of, statistics_of, whole
@@ -163,6 +163,11 @@ class Study:
         Returns
         -------
         Instance
+
+        Raises
+        ------
+        StudyError
+            For a point that the grid does not have.
         """
         if not 0 <= point < len(self.points):
             raise StudyError(f"there is no point {point}; study {self.name!r} has {len(self.points)}, from 0 on")
@@ -363,8 +368,7 @@ class Study:
         kind = target.suffix.lower()
         if kind not in (".json", ".yaml", ".yml"):
             raise FileFormatError(f"cannot tell the format of {str(path)!r}; expected .json, .yaml or .yml")
-        if not target.absolute().parent.is_dir():
-            raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(target.parent)!r}")
+        require_folder(target)
         text = json.dumps(document, indent=1, ensure_ascii=False) + "\n" if kind == ".json" else yaml_text(document)
         return write_text(target, text)
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FairlpError, FairlpWarning, FileFormatError, StudyError, UnknownNameError, nearest
-from ..models.files.whole_files import home
+from ..models.files.whole_files import home, require_folder
 from ..progress import progress_bar
 from . import storage
 from .packages import need
@@ -94,15 +95,14 @@ class _How:
         """Return what is done already with what was missing; an error of a run ends it when all under way is kept."""
         todo = self.missing(done)
         done = dict(done)
-        keys, failed = self.study.keys, None
+        keys, failed, stopped = self.study.keys, None, Event()
         total = self.study.runs * len(keys)
-        runs = _Runs(self, todo)
         with progress_bar(self.study.name, total, total - len(todo), self.progress) as advance:
-            for outcome in runs:
+            for outcome in self.outcomes(todo, stopped):
                 advance()
                 if outcome.error is not None and self.on_error == "raise":
                     failed = failed or outcome
-                    runs.stop()
+                    stopped.set()
                     continue
                 key = keys[outcome.point]
                 done[key, outcome.run] = outcome
@@ -121,62 +121,47 @@ class _How:
         error.add_note(f"In the worker:\n{outcome.trace}")
         return error
 
-
-class _Runs:
-    """Outcomes of runs as they come, in any order; after ``stop`` only of those that are under way."""
-
-    def __init__(self, how: _How, todo: list[tuple[int, int]]) -> None:
-        self._how, self._todo, self._going = how, todo, True
-
-    def stop(self) -> None:
-        """Begin no more runs."""
-        self._going = False
-
-    def __iter__(self) -> Iterator[Ran]:
-        if not self._todo:
+    def outcomes(self, todo: list[tuple[int, int]], stopped: Event) -> Iterator[Ran]:
+        """Yield outcomes of runs as they come, in any order; once it is stopped only of those that are under way."""
+        if not todo:
             return
-        backend = self._how.backend
         try:
             with _quiet(), _one_thread():
-                yield from self._outcomes()
+                yield from self.in_parallel(todo, stopped)
         except FairlpError:
             raise
         except Exception as error:
             raise StudyError(
-                f"the back end {backend!r} failed: {type(error).__name__}: {error} (with a path, finished runs are "
-                "kept and the study goes on from them)"
+                f"the back end {self.backend!r} failed: {type(error).__name__}: {error} (with a path, finished runs "
+                "are kept and the study goes on from them)"
             ) from error
 
-    def _outcomes(self) -> Iterator[Ran]:
+    def in_parallel(self, todo: list[tuple[int, int]], stopped: Event) -> Iterator[Ran]:
+        """Yield what joblib gives back."""
         joblib = need("joblib")
-        backend, workers = self._how.backend, self._how.workers
-        limited = getattr(joblib.parallel.BACKENDS.get(backend), "supports_inner_max_num_threads", False)
+        limited = getattr(joblib.parallel.BACKENDS.get(self.backend), "supports_inner_max_num_threads", False)
         more = {"inner_max_num_threads": 1} if limited else {}
-        with joblib.parallel_config(backend=backend, n_jobs=1 if workers is None else workers, **more):
+        with joblib.parallel_config(backend=self.backend, n_jobs=1 if self.workers is None else self.workers, **more):
             try:
                 parallel = joblib.Parallel(return_as="generator_unordered")
             except ValueError:  # a back end that gives nothing back before all is done: some runs at a time
                 with joblib.Parallel() as parallel:
-                    tasks, size = self._tasks(), _RUNS_A_BATCH * joblib.effective_n_jobs()
+                    tasks, size = self.tasks(todo, stopped), _RUNS_A_BATCH * joblib.effective_n_jobs()
                     while batch := list(islice(tasks, size)):
                         yield from parallel(batch)
                 return
-            outcomes = parallel(self._tasks())
-            try:
+            with closing(parallel(self.tasks(todo, stopped))) as outcomes:
                 yield from outcomes
-            finally:
-                outcomes.close()
 
-    def _tasks(self) -> Iterator[Any]:
-        # one task a run: joblib puts quick ones together itself, by how long they take
+    def tasks(self, todo: list[tuple[int, int]], stopped: Event) -> Iterator[Any]:
+        """Yield one task a run: joblib puts quick ones together itself, by how long they take."""
         from joblib import delayed
 
-        study = self._how.study
-        work = replace(study.work, process=os.getpid())
-        for point, number in self._todo:
-            if not self._going:
+        work = replace(self.study.work, process=os.getpid())
+        for point, number in todo:
+            if stopped.is_set():
                 return
-            yield delayed(do)(work, point, study.points[point], number)
+            yield delayed(do)(work, point, self.study.points[point], number)
 
 
 @contextmanager
@@ -216,8 +201,7 @@ def _checked(path: str | Path) -> Path:
     target = home(path)
     if target.suffix.lower() != ".parquet":
         raise FileFormatError(f"cannot write {str(path)!r}: the result of a study is a .parquet file")
-    if not target.absolute().parent.is_dir():
-        raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(target.parent)!r}")
+    require_folder(target)
     if target.is_dir():
         raise FileFormatError(f"cannot write {str(path)!r}: it is a folder; expected a file")
     return target

@@ -44,12 +44,12 @@ def summary(instance: Instance, allocations: Allocations, *, of: str | Sequence[
     for label in _labels(allocations, of):
         allocation = allocations[label]
         shares = _shares(instance, allocation)
-        found[f"{label}.tasks"] = float(allocation.totals.sum())
-        found[f"{label}.smallest_share"] = float(shares.min())
-        found[f"{label}.median_share"] = float(np.median(shares))
-        found[f"{label}.largest_share"] = float(shares.max())
+        found[f"{label}.tasks"] = allocation.totals.sum()
+        found[f"{label}.smallest_share"] = shares.min()
+        found[f"{label}.median_share"] = np.median(shares)
+        found[f"{label}.largest_share"] = shares.max()
         for resource, used in allocation.pool_utilization.items():
-            found[f"{label}.used_{resource}"] = float(used)
+            found[f"{label}.used_{resource}"] = used
     return found
 
 
@@ -80,7 +80,7 @@ def deviation(instance: Instance, allocations: Allocations, *, of: str, from_: s
         numbers[f"{name}_1"] = int((whole == 1).sum())
         numbers[f"{name}_2"] = int((whole == 2).sum())
         numbers[f"{name}_more"] = int((whole > 2).sum())
-        numbers[f"{name}_max"] = float(missing[whole > 0].max(initial=0.0))
+        numbers[f"{name}_max"] = missing[whole > 0].max(initial=0.0)
         numbers[name] = int((whole > 0).sum())
     return numbers
 
@@ -137,7 +137,7 @@ def seconds(instance: Instance, allocations: Allocations, *, of: str | Sequence[
     -------
     dict of str to float
     """
-    return {label: float(sum(allocations[label].times.values())) for label in _labels(allocations, of)}
+    return {label: sum(allocations[label].times.values()) for label in _labels(allocations, of)}
 
 
 def _labels(allocations: Allocations, of: str | Sequence[str] | None) -> list[str]:
