@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -226,3 +228,25 @@ def test_rows_without_sides_or_entries_do_not_scale_a_program():
     without = program.replace(row_upper=np.array([3e4, np.inf, np.inf]))
     both, alone = equilibrate(free)[0], equilibrate(without)[0]
     assert both.columns == alone.columns and both.rhs == alone.rhs and 0.1 < both.columns[0] < 10
+
+
+def test_multipliers_that_a_back_end_gives_are_checked():
+    class Forges:
+        name, capabilities = "forges", frozenset({Capability.LP})
+
+        def available(self):
+            return True, ""
+
+        def version(self):
+            return ""
+
+        def solve(self, program, options):
+            from fairlp.models.programs.solution import Solution
+
+            found = Solution.of_point(program, Termination.INFEASIBLE, "so", self.name, None, None, None)
+            return dataclasses.replace(found, row_ray=np.ones(program.n_rows))
+
+        def session(self, program, options):
+            raise NotImplementedError
+
+    assert bounded().solve(Forges()).status.termination is Termination.UNKNOWN

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import SolverError
 from ...models.programs.backends import solve
-from ...models.programs.certificate import proves_unbounded
+from ...models.programs.certificate import proves_infeasible, proves_unbounded
 from ...models.programs.program import Block, Program
 from ...models.programs.solution import HOPELESS, Options, Point, Solution, Status, Termination
 from ...tolerances import VERIFIED
@@ -121,7 +121,7 @@ def settled(solution: Solution, options: Options) -> Solution:
     relaxed, ask = _relaxed(program), Options(method="simplex", time_limit=options.time_limit)
     found = Highs().solve(relaxed.replace(c=np.zeros(program.n_columns)), ask)
     rays = (solution.row_ray, found.row_ray, *_rows_that_cannot_hold(relaxed))
-    multipliers = next((ray for ray in rays if ray is not None), None)
+    multipliers = next((ray for ray in rays if ray is not None and proves_infeasible(relaxed, ray)), None)
     if multipliers is not None:
         return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=multipliers)
     direction = _direction(relaxed, ask)
@@ -141,9 +141,8 @@ def settled(solution: Solution, options: Options) -> Solution:
     if program.is_mip and said.termination is Termination.INFEASIBLE:
         return _ended(solution, said.termination, "no whole numbers fit, by the solver's word")
     if x is not None and direction is None and program.logs is None:
-        return _ended(
-            solution, Termination.UNKNOWN, "refuted: a point is feasible, and no direction improves without end"
-        )
+        words = "refuted: a point is feasible, and no direction without end was found"
+        return _ended(solution, Termination.UNKNOWN, words)
     return _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, "neither is proved")
 
 
