@@ -152,7 +152,7 @@ def mechanism(
     title, source : str
         What it is, and where it was published.
     promises : iterable of str
-        Properties of :func:`fairlp.result`, also with a condition: "envy-free if all weights are equal".
+        Properties of :func:`fairlp.properties`, also with a condition: "envy-free if all weights are equal".
     domain : iterable of (Domain or callable)
         What an instance must be: functions Instance → why it is not so, or None.
     gamma : callable

@@ -51,7 +51,7 @@ def climb(
     first : Stretch
         All of the instance's users.
     solver, merge, options
-        As for :func:`~fairlp.solvers.leximin.rounds.leximin`; only identical servers are merged.
+        As for :func:`~fairlp.solvers.leximin.leximin.leximin`; only identical servers are merged.
     """
     begin = perf_counter()
     result = LeximinResult(np.zeros((len(instance.users), len(instance.servers))), np.zeros(len(instance.users)))
