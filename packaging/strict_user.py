@@ -29,10 +29,9 @@ def memory_first(instance: Instance) -> Model:
     model = Model("Memory first", indices=(n, i, r))
     d = model.parameter("d", (n, r), instance.demands, "amount of r for one task of n")
     c = model.parameter("c", (i, r), instance.capacities, "capacity of i")
-    x, t = model.variable("x", n, i), model.variable("t")
+    x = model.variable("x", n, i)
     model.constraint("capacity", (d * x).sum(n) <= c)
-    model.constraint("fairness", x.sum(i) >= t)
-    model.maximize(t)
+    model.leximin(x.sum(i))
     model.define("tasks", x)
     return model
 
