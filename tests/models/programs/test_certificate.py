@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from fairlp.models.programs import certificate
 from fairlp.models.programs.certificate import certify, proves_infeasible, proves_unbounded
 from fairlp.models.programs.program import Block, Program
 from fairlp.tolerances import VERIFIED
@@ -252,3 +253,22 @@ def test_an_optimum_of_zero_is_known_to_a_solvers_tolerance_of_what_the_objectiv
     one = near.replace(c=np.array([3.0, 0.0]), col_lower=np.array([0.0, -INF]), row_lower=np.array([-6.0, -INF]))
     assert certify(one, np.zeros(2), np.array([-1e-12, 0.0])).is_optimal
     assert not certify(one, np.zeros(2), np.array([-1e-3, 0.0])).is_optimal
+
+
+def test_what_rows_and_bounds_let_a_column_reach():
+    """x + y <= 9 with y in [4, 5]: x is at most 5 by what y needs, and could be 9 by the row alone."""
+    p = program(
+        A=sp.csc_array(np.array([[1.0, 1.0], [0.0, 0.0]])),
+        row_lower=np.full(2, -INF),
+        row_upper=np.array([9.0, INF]),
+        col_lower=np.array([0.0, 4.0]),
+        col_upper=np.array([INF, 5.0]),
+    )
+    assert certificate._implied_reach(p).tolist() == [5.0, 5.0]
+    assert certificate.reach_of(p).tolist() == [9.0, 5.0]  # the smaller of row and bounds, where there are both
+    no_row = p.replace(row_upper=np.full(2, INF))
+    assert certificate._implied_reach(no_row).tolist() == [INF, 5.0]
+    assert certificate.reach_of(no_row).tolist() == [0.0, 5.0]
+    negative = p.replace(row_lower=np.array([-7.0, -INF]), row_upper=np.full(2, INF), col_lower=np.array([-INF, 4.0]))
+    assert certificate._implied_reach(negative).tolist() == [INF, 5.0]
+    assert certificate.reach_of(negative).tolist() == [7.0, 5.0]
