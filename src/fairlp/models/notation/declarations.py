@@ -41,7 +41,7 @@ class Declarations(Tables):
         over : Index or tuple of Index
         values : array_like, Series, DataFrame or mapping
             One finite number for each combination of labels. What carries labels is put in the order of the indices, or
-            refused; see :func:`.allocations.aligned`.
+            refused; see :func:`.labels.aligned`.
         doc : str
             What the numbers are, with the unit.
 
@@ -309,8 +309,8 @@ class Declarations(Tables):
         return rows
 
     def _unused(self, name: str) -> str:
-        """Return a name that nothing has."""
-        while any(name in table for table in (self._parameters, self._variables, self._subsets, self._constraints)):
+        """Return a name that nothing in the model has."""
+        while name in self:
             name += "_"
         return name
 

@@ -248,7 +248,8 @@ def _dual_residual(
         residual = wrong / np.maximum(terms, _NEAR_ZERO * (abs(program.A).T @ prices) + np.finfo(float).tiny)
     if (residual > VERIFIED).any() and total > 0:
         reach = np.maximum(abs(x), _implied_reach(program))
-        residual = np.minimum(residual, np.where(wrong > 0, wrong * np.where(wrong > 0, reach, 0.0) / total, 0.0))
+        at = wrong > 0
+        residual[at] = np.minimum(residual[at], wrong[at] * reach[at] / total)
     return float(residual.max(initial=0.0))
 
 

@@ -79,6 +79,7 @@ class Floored:
         rows = program.A[self.rows].tocsr()
         held = rows.copy()
         held.data[held.indices == self.t] = 0.0
+        magnitude = abs(rows)
         while waiting.size:
             weight = np.zeros(len(self.rows))
             weight[waiting] = 1.0 / speed[waiting]
@@ -86,7 +87,7 @@ class Floored:
             x = self.solve().require_point()
             gain = rows @ x - self.session.program.row_lower[self.rows]
             # a gain is told from rounding by what its own row is made of: others may be of any size
-            raised = (gain > self.same * (abs(rows) @ abs(x)))[waiting]
+            raised = (gain > self.same * (magnitude @ abs(x)))[waiting]
             if not raised.any():
                 break
             waiting = waiting[~raised]
