@@ -272,3 +272,22 @@ def test_what_rows_and_bounds_let_a_column_reach():
     negative = p.replace(row_lower=np.array([-7.0, -INF]), row_upper=np.full(2, INF), col_lower=np.array([-INF, 4.0]))
     assert certificate._implied_reach(negative).tolist() == [INF, 5.0]
     assert certificate.reach_of(negative).tolist() == [7.0, 5.0]
+
+
+@pytest.mark.parametrize("row", [(0.0, 0.0), (1.0, 0.0)])
+def test_noise_in_a_column_that_nothing_gives_a_size_is_noise_beside_others_of_any_size(row):
+    """x >= 0 is in no row, or in x − z <= 0 alone; y is bounded."""
+    p = program(
+        c=np.array([1.0, 1.0, 0.0]),
+        sense="min",
+        A=sp.csc_array(np.array([[row[0], 0.0, -row[0]]])),
+        row_lower=np.array([-INF]),
+        row_upper=np.zeros(1),
+        col_lower=np.zeros(3),
+        col_upper=np.array([INF, 1e9, INF]),
+        integrality=np.zeros(3, dtype=np.uint8),
+        rows=(Block("row", (), 0, 1),),
+        columns=(Block("column", (), 0, 3),),
+    )
+    assert certify(p, np.array([-4e-33, 0.0, 0.0]), np.zeros(1)).is_optimal
+    assert not certify(p, np.array([-1e-3, 0.0, 0.0]), None).is_feasible

@@ -159,12 +159,9 @@ def certify(
     magnitude = abs(program.A)
     rhs = _finite_size(program.row_lower, program.row_upper)
     activity, size = program.A @ x, np.maximum(magnitude @ abs(x), rhs)
-    # a program in which no side and no bound has a size is measured beside its point, and 1
-    sized = rhs.any() or _finite_size(program.col_lower, program.col_upper).any()
-    unit = 0.0 if sized else max(1.0, float(abs(x).max(initial=0.0)))
     whole = program.integrality > 0
     point = (
-        _primal_residual(program, x, activity, size, unit),
+        _primal_residual(program, x, activity, size),
         float(abs(x[whole] - np.round(x[whole])).max(initial=0.0)),
     )
     if row_duals is None and bound is None:
@@ -175,7 +172,7 @@ def certify(
         slope = program.logs.slopes(program.logs.arguments(x))
         cost = cost + program.logs.A.T @ slope
         size_of_cost = size_of_cost + abs(program.logs.A).T @ abs(slope)
-    total = max(float(size_of_cost @ abs(x)), unit * float(size_of_cost.max(initial=0.0)))
+    total = float(size_of_cost @ abs(x))
     if bound is not None:
         apart = abs(program.objective_value(x) - bound)
         return Certificate(*point, gap=apart / total if apart else 0.0, bound=bound)
@@ -211,11 +208,8 @@ def certify(
     return Certificate(*point, dual, complementarity / total, apart / total, alone)
 
 
-def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size: np.ndarray, unit: float) -> float:
-    """Return the largest violation of a row or bound, relative; ``size`` is what a row is made of at the point.
-
-    ``unit`` is what columns are measured beside where nothing in the program has a size, else 0.
-    """
+def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size: np.ndarray) -> float:
+    """Return the largest violation of a row or bound, relative; ``size`` is what a row is made of at the point."""
 
     def worst(size: np.ndarray, beside: np.ndarray) -> float:
         return max(
@@ -225,7 +219,7 @@ def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size
 
     primal = worst(size, abs(x))
     if primal > VERIFIED:  # beside what the numbers could be it may be rounding
-        reach = np.maximum(abs(x), unit or reach_of(program))
+        reach = np.maximum(abs(x), reach_of(program))
         size = np.maximum(size, abs(program.A) @ (NEGLIGIBLE * reach))
         primal = worst(size, np.maximum(reach, _tightest(program.A, size[program.A.indices])))
     return primal
@@ -312,7 +306,7 @@ def _tightest(A: csc_array[Any], sides: np.ndarray) -> np.ndarray:
 def reach_of(program: Program) -> np.ndarray:
     """Return how large each variable could be by its bounds and the tightest row with a nonzero side; O(nonzeros).
 
-    0 where nothing says so.
+    0 where nothing says so; 1 where nothing in its rows has a size either, so that there is no other unit.
     """
     A, lower, upper = program.A, program.row_lower[program.A.indices], program.row_upper[program.A.indices]
     # the side that an entry runs into: it makes the measure of rounding independent of the units of rows and columns
@@ -322,7 +316,9 @@ def reach_of(program: Program) -> np.ndarray:
         by_rows = np.where(below, np.maximum(by_rows, _tightest(A, np.where(A.data > 0, lower, upper))), by_rows)
     by_bounds = _finite_size(program.col_lower, program.col_upper)
     both = (by_rows > 0) & (by_bounds > 0)
-    return np.asarray(np.where(both, np.minimum(by_rows, by_bounds), np.maximum(by_rows, by_bounds)))
+    reach = np.where(both, np.minimum(by_rows, by_bounds), np.maximum(by_rows, by_bounds))
+    has_size = (abs(A) @ reach > 0) | (_finite_size(program.row_lower, program.row_upper) > 0)
+    return np.where((reach == 0) & (abs(A).T @ has_size == 0), 1.0, reach)
 
 
 def _violation(value: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
