@@ -29,8 +29,8 @@ import numpy as np
 from measure import console, machine, show
 
 import fairlp
-from fairlp.library.shapes import SHAPES, shaped
 from fairlp.models.programs import backends
+from fairlp.research.library.shapes import SHAPES, shaped
 
 
 def ours(kind: str, size: int, method: str) -> tuple[Any, ...]:

@@ -16,9 +16,9 @@ import pandas as pd
 from measure import machine, show
 
 import fairlp
-from fairlp.simulation import SimulationResult, Workload, simulate
-from fairlp.simulation.experiments import compare_policies, dedicated_clouds, slot_sizes
-from fairlp.simulation.generators import alibaba, google_sample, sample, synthetic
+from fairlp.research.simulation import SimulationResult, Workload, simulate
+from fairlp.research.simulation.experiments import compare_policies, dedicated_clouds, slot_sizes
+from fairlp.research.simulation.generators import alibaba, google_sample, sample, synthetic
 
 LIMIT = 60.0  # seconds, Best-Fit
 WHOLE = ("best-fit", "first-fit", "slots")

@@ -35,9 +35,9 @@ FLOORS = [
     {"mechanisms", "conformance"},
     {"mechanisms.max_min"},
     {"mechanisms.per_server", "mechanisms.complaints", "mechanisms.arrivals", "mechanisms.whole_tasks"},
-    {"api", "simulation", "clusters"},
-    {"auditing", "study", "plots", "library"},
-    {"reports", "ledger"},
+    {"api"},
+    {"auditing", "plots"},
+    {"research", "operations"},
     {"cli"},
 ]
 ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -145,6 +145,13 @@ def test_every_door_is_one_line_in_a_method():
 def test_strings_name_modules_in_the_two_tables_only():
     named = {path.relative_to(SOURCE).as_posix() for path in FILES if any(is_string for _, is_string in imports(path))}
     assert named == STRINGS
+
+
+def test_neither_research_nor_operations_knows_the_other():
+    for path in FILES:
+        own = room_of(module_of(path))
+        if own in ("research", "operations"):
+            assert not {room_of(target) for target, _ in imports(path) if target} & ({"research", "operations"} - {own})
 
 
 def test_families_do_not_know_each_other():
@@ -288,7 +295,7 @@ def test_the_wheel_built_from_the_sdist_holds_every_package(wheel):
     inside = set(zipfile.ZipFile(wheel).namelist())
     expected = {f"fairlp/{path.relative_to(SOURCE).as_posix()}" for path in FILES}
     expected |= {"fairlp/py.typed", "fairlp/models/files/instance.schema.json"}
-    expected |= {f"fairlp/reports/page.{suffix}" for suffix in ("html.j2", "css", "js")}
+    expected |= {f"fairlp/operations/reports/page.{suffix}" for suffix in ("html.j2", "css", "js")}
     assert expected <= inside, expected - inside
     assert {name for name in inside if not name.startswith(("fairlp/", "fairlp-"))} == {"fairlp_check.py"}
 

@@ -36,7 +36,7 @@ found.plot()
 """,
     "Utilisation over time": """
 from fairlp import plots
-from fairlp.simulation import experiments, generators
+from fairlp.research.simulation import experiments, generators
 
 servers = generators.google_sample(30, seed=1)
 load = generators.synthetic(200, users=10, hours=1, seed=1)

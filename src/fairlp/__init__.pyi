@@ -5,17 +5,14 @@ from typing import overload
 
 from pandas import DataFrame
 
-from . import conformance, errors, examples, library, plots, simulation, study
+from . import conformance, errors, examples, plots
 from ._version import __version__
 from .api import allocate, allocate_all, compare, formulate
 from .auditing import audit
 from .auditing.blocking import blockers
 from .auditing.promises import counterexample, promises, properties
 from .callable_module import Listing
-from .clusters.reading import snapshot
-from .clusters.result import Snapshot
 from .errors import FairlpError, FairlpWarning
-from .ledger.reproducing import reproduce
 from .mechanisms.allocation import Allocation
 from .mechanisms.arrivals.online import Arrivals
 from .mechanisms.arrivals.result import DynamicAllocation
@@ -36,11 +33,15 @@ from .models.notation.model import Model
 from .models.programs.backends import register_solver
 from .models.programs.program import Program
 from .models.programs.solution import Capability, Options, Solution, Status, Termination
-from .reports.charts import charts
-from .reports.frontier import Frontier, frontier
-from .reports.page import report
-from .reports.tables import fair_shares
-from .reports.what_if import what_if
+from .operations.clusters.reading import snapshot
+from .operations.clusters.result import Snapshot
+from .operations.reports.charts import charts
+from .operations.reports.page import report
+from .operations.reports.tables import fair_shares
+from .operations.reports.what_if import what_if
+from .research import library, simulation, study
+from .research.frontier import Frontier, frontier
+from .research.ledger.reproducing import reproduce
 from .solvers.backends.base import BaseBackend as Backend
 from .solvers.backends.base import Raw
 from .solvers.leximin.of_model import LeximinSolution, leximin

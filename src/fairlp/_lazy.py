@@ -26,7 +26,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
 
             raise AttributeError(f"module {package!r} has no attribute {name!r}; {nearest(name, names)}")
         module, own = homes[name]
-        home = import_module(f".{module}" if module else package, package)
+        home = import_module(module if module.strip(".") else package, package)
         value = vars(home).get(own) or import_module(f"{home.__name__}.{own}")
         setattr(sys.modules[package], name, value)  # asked for once
         return value
@@ -42,7 +42,8 @@ def _homes(stub: str) -> dict[str, tuple[str, str]]:
         body = ast.parse(file.read()).body
     for node in body:
         if isinstance(node, ast.ImportFrom):
-            homes |= {name.asname or name.name: (node.module or "", name.name) for name in node.names}
+            module = "." * node.level + (node.module or "")
+            homes |= {name.asname or name.name: (module, name.name) for name in node.names}
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             homes[node.target.id] = ("", node.target.id)
         elif isinstance(node, ast.Assign):

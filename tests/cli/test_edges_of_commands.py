@@ -17,8 +17,8 @@ from cli_runner import run
 from fairlp import Instance
 from fairlp.cli import ExitCode, programs, reports, standings, tables
 from fairlp.mechanisms.literature import REFERENCES
-from fairlp.reports.standing import Standing
-from fairlp.reports.subject import subject_of
+from fairlp.operations.reports.standing import Standing
+from fairlp.operations.reports.subject import subject_of
 
 module = importlib.import_module("fairlp.cli.app")
 

@@ -136,7 +136,7 @@ def test_a_counterexample_is_printed_without_a_file():
 
 
 def test_an_audit_of_many_says_what_it_did_not_ask(monkeypatch):
-    from fairlp.reports import facts
+    from fairlp.operations.reports import facts
 
     nodes = [node("n1"), pod("a", on="n1")]
     dump = written(Path("."), *nodes)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from fairlp.ledger import Ledger, Row
-from fairlp.ledger.registry import ENTRIES, Run
+from fairlp.research.ledger import Ledger, Row
+from fairlp.research.ledger.registry import ENTRIES, Run
 from paths import ROOT
 
 PAGE = ROOT / "docs" / "ledger.md"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-    from ..reports.subject import Subject
+    from ..operations.reports.subject import Subject
 
 
 class Table(StrEnum):
@@ -130,7 +130,7 @@ def audit(
     options = way.options()
     standing = None
     if subject.scheduler:
-        from ..reports.standing import Standing
+        from ..operations.reports.standing import Standing
 
         standing = Standing.of(subject, whose.mechanism, **options)
     found = _findings(subject, name, tasks, question, options)
@@ -147,7 +147,7 @@ def audit(
         if table in (None, Table.properties):
             _print_findings(console, found, name, broken)
             if standing is not None and question.properties is None:
-                from ..reports.facts import left_out_of
+                from ..operations.reports.facts import left_out_of
 
                 names = left_out_of(subject.instance)
                 if names:
@@ -173,7 +173,7 @@ def _findings(subject: Subject, name: str, tasks: Any, question: Question, optio
 
     names = question.properties
     if subject.scheduler and names is None:
-        from ..reports.facts import asked_of
+        from ..operations.reports.facts import asked_of
 
         names = asked_of(subject.instance)
     found = run(
@@ -190,7 +190,7 @@ def _findings(subject: Subject, name: str, tasks: Any, question: Question, optio
 
 
 def _print_findings(console: Console, found: pd.DataFrame, name: str, broken: list[str]) -> None:
-    from ..reports.facts import answer
+    from ..operations.reports.facts import answer
 
     answers = list(map(answer, found.index, found["holds"], found["witness"]))
     report_table(console, found.assign(holds=answers), f"{name}: what it keeps")

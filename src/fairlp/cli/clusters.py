@@ -76,7 +76,7 @@ def report(
     """
     check_folder(output)
     options = way.options()
-    from ..reports.page import report as run
+    from ..operations.reports.page import report as run
 
     run(load_subject(path, scheduler), output, mechanism, compare=given_names(compare), **options)
     wrote(output)
@@ -143,7 +143,7 @@ def what_if(
     Example: fairlp what-if dump.json --add-servers a100=3 --weight research=2
     """
     wanted, options = edits.arguments(), way.options()
-    from ..reports.what_if import what_if as run
+    from ..operations.reports.what_if import what_if as run
 
     found = run(
         load_subject(path, scheduler), mechanism=mechanism, by=None if by is None else by.value, **wanted, **options

@@ -186,8 +186,8 @@ def frontier(
     Example: fairlp frontier khamse-ashari-figure-1 --alphas 0.5,1,2
     """
     how = way.options()
-    from ..reports.frontier import ALPHAS
-    from ..reports.frontier import frontier as found_by
+    from ..research.frontier import ALPHAS
+    from ..research.frontier import frontier as found_by
 
     given = load_instance(instance)
     seen = None

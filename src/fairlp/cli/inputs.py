@@ -10,7 +10,7 @@ from ..models.files.whole_files import home
 
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
-    from ..reports.subject import Subject
+    from ..operations.reports.subject import Subject
 
 _NODES = "openb_node_list_all_node.csv"
 #: Tables of tasks in the Alibaba trace, the preferred one first (a third of its GPU tasks name their GPU models).
@@ -57,7 +57,7 @@ def _alibaba(folder: Path) -> Instance:
 
 def load_subject(text: str, scheduler: str | None = None) -> Subject:
     """Return what a report is about: what a scheduler's tools print, or an instance as `load_instance` takes it."""
-    from ..reports.subject import is_dump, subject_of
+    from ..operations.reports.subject import is_dump, subject_of
 
     if scheduler is not None or (text and is_dump(text)):
         return subject_of(text, scheduler=scheduler)

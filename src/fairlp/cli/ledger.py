@@ -19,7 +19,7 @@ from .tables import report_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..ledger import Ledger
+    from ..research.ledger import Ledger
 
 
 class Size(StrEnum):
@@ -73,7 +73,7 @@ def reproduce_papers(
         raise typer.BadParameter(f"{str(write)!r} is no .md file", param_hint="'--write'")
     if write is not None and paper is not None:
         raise typer.BadParameter("the page is of all papers; name none", param_hint="'--write'")
-    from ..ledger import reproduce
+    from ..research.ledger import reproduce
 
     with workers.hired() as how:
         found = reproduce(

@@ -18,7 +18,7 @@ from .tables import report_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..library import Entry, Results
+    from ..research.library import Entry, Results
 
 library = Commands(
     cls=Group, no_args_is_help=True, help="Benchmark instances: list them, write them as MPS, run solvers on them."
@@ -43,7 +43,7 @@ class Compression(StrEnum):
 
 def complete_entry(incomplete: str) -> list[str]:
     """Return the entries that begin so; after a comma, the next name of a list."""
-    from ..library import names
+    from ..research.library import names
 
     done, last = last_of_list(incomplete)
     return [done + name for name in names() if name.startswith(last)]
@@ -76,7 +76,7 @@ class Which:
 
     def entries(self, only: list[str] | None) -> list[Entry]:
         """Return the instances, by name or all; say on standard error which cannot be made here, and why."""
-        from ..library.entry import chosen
+        from ..research.library.entry import chosen
 
         found, missing = chosen(given_names(only), self.size.value, self.seed, self.folders())
         _tell_of({name: f"left out: {why}" for name, why in missing.items()})
@@ -98,7 +98,7 @@ OnlyOption = Annotated[
 @grouped
 def list_entries(*, which: Which, report: Report) -> None:
     """List the instances: family, size, why each is hard, the optimum where there is a closed form."""
-    from ..library import table
+    from ..research.library import table
 
     frame = table(which.size.value, which.seed, data=which.folders())
     shown = frame.astype(object).where(frame.notna(), float("nan"))
@@ -124,7 +124,7 @@ def write_entries(
 
     Example: fairlp library write instances --size small
     """
-    from ..library import write_all
+    from ..research.library import write_all
 
     index = write_all(
         folder,
@@ -181,8 +181,8 @@ def run_solvers(
 
     Only answers that are proved count. Ctrl-C keeps what is done. Example: fairlp library run --solvers highs,scip
     """
-    from ..library import run
     from ..models.programs.backends import available_backends
+    from ..research.library import run
 
     names = given_names(solvers) or available_backends()
     entries = which.entries(only)

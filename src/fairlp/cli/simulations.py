@@ -21,8 +21,8 @@ from .tables import report_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..simulation import Workload
-    from ..simulation.result import SimulationResult
+    from ..research.simulation import Workload
+    from ..research.simulation.result import SimulationResult
 
 #: JOBS that are drawn instead of read.
 _DRAWN = "synthetic"
@@ -34,7 +34,7 @@ _MOST_OF_A_HEADER = 100_000
 
 def complete_policy(incomplete: str) -> list[str]:
     """Return the policies that begin so."""
-    from ..simulation import policies
+    from ..research.simulation import policies
 
     return [name for name in policies() if name.startswith(incomplete)]
 
@@ -69,7 +69,7 @@ class Jobs:
 
     def drawn_or_read(self) -> Workload:
         """Return the jobs of a CSV file, of a table of Alibaba's tasks, or drawn."""
-        from ..simulation import Workload, generators
+        from ..research.simulation import Workload, generators
 
         drawn = solver_options(self.draw)
         path = home(self.jobs)
@@ -137,7 +137,7 @@ class Runs:
     def options(self) -> dict[str, dict[str, Any]]:
         """Return the options of each policy, which only divisible tasks have; check the names of all."""
         from ..mechanisms.whole_tasks.placement import POLICIES
-        from ..simulation import policies
+        from ..research.simulation import policies
 
         names = given_names(self.policy) or ["best-fit"]
         for name in names:
@@ -203,8 +203,8 @@ def simulate(
 
     Example: fairlp simulate wang-figure-4 synthetic -p best-fit -p slots --until 7200
     """
-    from ..simulation import simulate as run
-    from ..simulation.experiments import Comparison
+    from ..research.simulation import simulate as run
+    from ..research.simulation.experiments import Comparison
 
     options = runs.options()  # a name that is wrong ends it before the first policy is simulated
     servers, workload = load_instance(cluster), jobs.drawn_or_read()

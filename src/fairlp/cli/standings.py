@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
 
-    from ..reports.standing import Standing
+    from ..operations.reports.standing import Standing
 
 #: Rows of a table that a report shows.
 _SHOWN = 30
@@ -52,7 +52,7 @@ def for_people(table: pd.DataFrame, units: Mapping[str, str] | None = None) -> p
     """Return a table with shares in percent, who holds what in words, and without columns that say nothing."""
     shown = table.copy()
     if "blocked_by" in shown:
-        from ..reports.layout import amounts
+        from ..operations.reports.layout import amounts
 
         of = [(units or {}).get(str(what).removeprefix("cap of "), "") for what in shown["blocked_by"]]
         for name in ("held_by", "beyond_fair"):

@@ -21,7 +21,7 @@ from .tables import report_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..study import Result
+    from ..research.study import Result
 
 study = Commands(
     cls=Group, no_args_is_help=True, help="Monte Carlo studies: run one from a file, show what came of it."
@@ -71,7 +71,7 @@ class Workers:
         if self.scheduler is None:
             yield {"workers": self.workers, "backend": self.backend or "loky"}
             return
-        from ..study.packages import need
+        from ..research.study.packages import need
 
         with need("distributed").Client(self.scheduler):
             yield {"workers": self.workers, "backend": "dask"}
@@ -110,7 +110,7 @@ def run_study(
     check_folder(target)
     from dataclasses import replace
 
-    from ..study import Study
+    from ..research.study import Study
 
     with _importable(file.absolute().parent) if allow_code else nullcontext():
         found = Study.read(file, allow_code=allow_code)
@@ -133,7 +133,7 @@ def show_study(
     report: Report,
 ) -> None:
     """Show what came of a study: mean, standard deviation, minimum and maximum by point."""
-    from ..study import Result
+    from ..research.study import Result
 
     result = Result.read(file)
     if runs:
@@ -153,7 +153,7 @@ def example_study(
     check_folder(output)
     if not force:
         check_free(output)
-    from ..study import Study
+    from ..research.study import Study
 
     say(f"wrote {Study.from_dict(_EXAMPLE).write(output)}")
 
@@ -162,7 +162,7 @@ def example_study(
 @grouped
 def list_generators(report: Report) -> None:
     """List the generators of instances that ship with fairlp."""
-    from ..study.generators import table
+    from ..research.study.generators import table
 
     report.table(table(), "Generators")
 
@@ -171,7 +171,7 @@ def list_generators(report: Report) -> None:
 @grouped
 def list_statistics(report: Report) -> None:
     """List the statistics that ship with fairlp."""
-    from ..study.statistics import table
+    from ..research.study.statistics import table
 
     report.table(table(), "Statistics")
 

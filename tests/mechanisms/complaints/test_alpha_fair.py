@@ -17,7 +17,7 @@ from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError
 from fairlp.formulations.alpha_fair import alpha_fair, checked, reference
 from fairlp.formulations.normalisers import dominant
 from fairlp.mechanisms.complaints.alpha_fairness import power_mean, proof
-from fairlp.study.generators import log_normal
+from fairlp.research.study.generators import log_normal
 from fairlp.tolerances import AGREEMENT, CONVEX_COMPLAINT, MEAN_LEVEL, VERIFIED
 from instances import random_instance
 from profiles import many

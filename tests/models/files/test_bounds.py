@@ -16,7 +16,7 @@ from fairlp.models.files import instances, limits, whole_files
 from fairlp.models.files.programs import read_program
 from fairlp.models.files.tasks import read_tasks
 from fairlp.models.files.traces import read_pai2020
-from fairlp.simulation import Workload
+from fairlp.research.simulation import Workload
 
 GOOD = """\
 fairlp: 1

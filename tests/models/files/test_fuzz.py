@@ -19,7 +19,7 @@ from fairlp.errors import FairlpError, FairlpWarning
 from fairlp.models.files.arrays import read_arrays, write_arrays
 from fairlp.models.files.tasks import read_tasks
 from fairlp.models.files.traces import read_alibaba_gpu, read_pai2020
-from fairlp.simulation import Workload, generators
+from fairlp.research.simulation import Workload, generators
 from profiles import many
 
 #: Seconds that a small file may take, on a busy machine.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairlp
-from fairlp.library import shapes
+from fairlp.research.library import shapes
 from profiles import PROFILE, many
 from scripts import benchmark
 

@@ -1,0 +1,1 @@
+"""Operations: what schedulers print, and a report on it. The core works without it."""

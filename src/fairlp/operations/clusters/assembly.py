@@ -1,0 +1,339 @@
+"""From nodes, leaves and queues to the instance, what runs of it, and what waits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from ...errors import InstanceError, TooLargeError
+from ...mechanisms.allocation import Allocation
+from ...models.instances.alone import tasks_alone
+from ...models.instances.instance import Instance
+from ...models.instances.queues import ROOT, lineage, parent_of
+from .cluster import Cluster, Group, Leaf, Node, add_amounts
+from .notes import Record
+from .result import Snapshot
+
+#: Amounts by queue and resource.
+InQueues = dict[str, dict[str, float]]
+
+# What is known of queues, as an instance takes it: all that are used are listed, and odd limits are noted.
+
+
+def queues_of(
+    cluster: Cluster, used: Iterable[str], resources: list[str], pool: np.ndarray, below: InQueues
+) -> dict[str, Record]:
+    """Return weight, guarantee and cap of each queue by path, with those that nobody says anything of.
+
+    Parameters
+    ----------
+    cluster : Cluster
+        Its ``queues``; a resource that is none of the instance's is noted and left out.
+    used : iterable of str
+        The queue of each user.
+    resources : list of str
+    pool : ndarray, shape (R,)
+        What there is of each.
+    below : mapping
+        By queue and resource, what of its guarantee and cap is in use already.
+    """
+    known = set(resources)
+    found: dict[str, Record] = {}
+    for path in [*cluster.queues, *used]:
+        for here in lineage(path):
+            found.setdefault(here, {})
+    for path, given in cluster.queues.items():
+        row: Record = {"weight": given.get("weight", 1.0)}
+        for what in ("guarantee", "cap"):
+            amounts = {r: amount for r, amount in given.get(what, {}).items() if math.isfinite(amount)}
+            for resource in sorted(set(amounts) - known):
+                place = f"queue {path!r}"
+                cluster.note("", place, f"{what} of {resource!r}, which is no resource here", "left out")
+            taken = below.get(path, {})
+            row[what] = {r: max(amount - taken.get(r, 0.0), 0.0) for r, amount in amounts.items() if r in known}
+        for resource, amount in row["guarantee"].items():
+            cap = row["cap"].get(resource, math.inf)
+            if amount > cap:
+                what = f"guarantee of {resource!r}, {amount:g}, above its cap, {cap:g}"
+                cluster.note("", f"queue {path!r}", what, "lowered to the cap")
+                row["guarantee"][resource] = cap
+        found[path] = row
+    _note_too_much(cluster, found, dict(zip(resources, pool.tolist(), strict=True)))
+    return found
+
+
+def _note_too_much(cluster: Cluster, rows: dict[str, Record], pool: dict[str, float]) -> None:
+    """Note guarantees of children that add up to more than their parent's, or than there is."""
+    children: dict[str, list[str]] = {}
+    for path in rows:
+        if path != ROOT:
+            children.setdefault(parent_of(path), []).append(path)
+    for parent, paths in children.items():
+        for resource, there in pool.items():
+            asked = sum(rows[path].get("guarantee", {}).get(resource, 0.0) for path in paths)
+            most = rows[parent].get("cap", {}).get(resource, there)
+            if asked > most and not math.isclose(asked, most):
+                what = f"guarantees of {resource!r} below it add up to {asked:g}, and there are {most:g}"
+                cluster.note("", f"queue {parent!r}" if parent else "the root", what, "kept as they are")
+
+
+#: What says, of a place, on which nodes (by position) it may be; None: everywhere.
+Allowed = Callable[[Hashable], np.ndarray | None]
+#: Bytes of the tables of users × servers (tasks, and where they may run), at most.
+_MOST_BYTES: Final = 4 * 2**30
+_BYTES_A_PAIR: Final = 9
+#: Servers that γ is computed for at once.
+_SLICE: Final = 256
+
+
+@dataclass
+class Row:
+    """A user to be: its leaf, tasks by position of the node, and where it may run."""
+
+    leaf: Leaf
+    group: Group
+    running: dict[int, int]
+    allowed: np.ndarray | None
+
+
+def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: str) -> Snapshot:
+    """Return the snapshot of a cluster.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    allowed : callable
+        Where the tasks of a place may run.
+    path : str
+        Where it was read, for error messages.
+    capacity : {"whole", "free"}
+    by : {"owner", "queue"}
+    """
+    nodes, rows = _rows(cluster, allowed, by)
+    if cluster.nodes and (size := len(nodes) * len(rows) * _BYTES_A_PAIR) > _MOST_BYTES:
+        way = " (by='queue' makes one of all owners in a queue who ask for the same)" if by == "owner" else ""
+        raise TooLargeError(
+            f"{path}: {len(rows)} users (owners and what they ask for) on {len(nodes)} nodes take tables of "
+            f"{size / 2**30:.3g} GiB; read a part of the dump{way}"
+        )
+    waiting = _waiting(rows)
+    rows = [row for row in rows if _may_run(cluster, row)]
+    resources, rows = _resources(cluster, nodes, rows)
+    if not nodes or not rows:
+        raise InstanceError(
+            f"{path}: {'no node is there' if not nodes else 'nothing runs and nothing waits that could run'}; expected "
+            "a dump of nodes and of what runs on them"
+        )
+    used = _used(rows, len(nodes), resources)
+    offered = np.array([[node.amounts.get(r, 0.0) for r in resources] for node in nodes], dtype=float)
+    _note_overcommitment(cluster, nodes, resources, offered, used)
+    for k, node in enumerate(nodes):
+        if node.closed:
+            offered[k] = used[k]
+    whole = _instance(cluster, nodes, rows, (resources, offered))
+    observed = _observed(whole, rows)
+    if capacity == "free":
+        left = np.maximum(offered - used, 0.0)
+        able, kept = _with_something_free(cluster, rows, resources, left)
+        if not able:
+            raise InstanceError(f"{path}: nothing is free of what anybody asks for; capacity='whole' is all there is")
+        instance = _instance(cluster, nodes, able, ([resources[r] for r in kept], left[:, kept]), _in_queues(rows))
+    else:
+        instance = whole
+    return Snapshot(instance, observed, waiting, cluster.notes.table(), cluster.scheduler)
+
+
+def _rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list[Row]]:
+    """Return the nodes that count, and one row for each class of tasks that may run on the same nodes."""
+    busy = {node for group in cluster.groups.values() for node in group.running}
+    kept = np.array([not node.closed or node.name in busy for node in cluster.nodes.values()], dtype=bool)
+    for node, stays in zip(cluster.nodes.values(), kept, strict=True):
+        if node.closed:
+            done = "it counts with what runs on it" if stays else "left out"
+            cluster.note(node.file, f"node {node.name!r}", f"it takes no new tasks ({node.closed})", done)
+    nodes = [node for node, stays in zip(cluster.nodes.values(), kept, strict=True) if stays]
+    place = {node.name: k for k, node in enumerate(nodes)}
+    open_ = np.array([not node.closed for node in nodes], dtype=bool)
+    masks: dict[Hashable, np.ndarray | None] = {}
+    merged: dict[tuple[Any, ...], Row] = {}
+    for leaf, group in cluster.groups.items():
+        if by == "queue":
+            leaf = leaf._replace(owner="", label=leaf.queue or "all")
+        if leaf.place not in masks:
+            found = allowed(leaf.place)
+            mask = open_ if found is None else found[kept] & open_
+            masks[leaf.place] = None if mask.all() else mask
+        mask_here = masks[leaf.place]
+        key = (leaf.queue, leaf.owner, leaf.demand, b"" if mask_here is None else np.packbits(mask_here).tobytes())
+        row = merged.setdefault(key, Row(leaf, Group(), {}, mask_here))
+        row.group.add(group)
+    for row in merged.values():
+        row.running = {place[node]: count for node, count in row.group.running.items()}
+    return nodes, list(merged.values())
+
+
+def _waiting(rows: list[Row]) -> pd.DataFrame:
+    """Name the rows, and return those of which tasks wait."""
+    taken: set[str] = set()
+    for row in rows:
+        label = row.leaf.label or row.leaf.queue or "all"
+        name, k = label, 1
+        while name in taken:
+            k += 1
+            name = f"{label} #{k}"
+        taken.add(name)
+        row.leaf = row.leaf._replace(label=name)
+    found = [
+        (row.leaf.label, row.leaf.queue, row.group.waiting, row.group.since) for row in rows if row.group.waiting > 0
+    ]
+    table = pd.DataFrame(found, columns=["user", "queue", "tasks", "since"], dtype=object)
+    return table.astype({"tasks": int})
+
+
+def _may_run(cluster: Cluster, row: Row) -> bool:
+    """Add the nodes where tasks run to where they may, and return whether there is any."""
+    if row.allowed is None:
+        return True
+    where = np.array(list(row.running), dtype=int)
+    beyond = where[~row.allowed[where]]
+    if len(beyond):
+        what = f"{len(beyond)} of its nodes would not take it now (closed, or what it asks of nodes)"
+        cluster.note("", f"user {row.leaf.label!r}", what, "it may stay on them")
+        row.allowed = row.allowed.copy()
+        row.allowed[beyond] = True
+    if not row.allowed.any():
+        what = f"no node may take its tasks ({row.group.waiting} wait)"
+        cluster.note("", f"user {row.leaf.label!r}", what, "left out of the instance, kept in what waits")
+        return False
+    return True
+
+
+def _resources(cluster: Cluster, nodes: list[Node], rows: list[Row]) -> tuple[list[str], list[Row]]:
+    """Return the resources that somebody asks for and some node has, and the rows that ask for any of them."""
+    asked = {resource for row in rows for resource, _ in row.leaf.demand}
+    known = {resource for node in cluster.nodes.values() for resource, amount in node.amounts.items() if amount > 0}
+    # a node that takes no new tasks has what runs on it
+    has = {r for node in nodes if not node.closed for r, amount in node.amounts.items() if amount > 0}
+    has |= {r for row in rows for r, _ in row.leaf.demand if any(nodes[k].closed for k in row.running)} & known
+    for resource in sorted(asked - has):
+        what = "it is asked for, but no node " + ("that takes new tasks " if resource in known else "") + "has it"
+        cluster.note("", f"resource {resource!r}", what, "left out, with those who only wait")
+    for resource in sorted(known - asked):
+        cluster.note("", f"resource {resource!r}", "nodes have it, but nobody asks for it", "left out")
+    order = {resource: k for k, resource in enumerate(cluster.order)}
+    resources = sorted(asked & has, key=lambda resource: (order.get(resource, len(order)), resource))
+    kept = []
+    for row in rows:
+        missing = [resource for resource, _ in row.leaf.demand if resource not in has]
+        row.leaf = row.leaf._replace(demand=tuple(entry for entry in row.leaf.demand if entry[0] in has))
+        if row.leaf.demand and not (missing and not row.running):
+            kept.append(row)
+            continue
+        what = (
+            f"no node may take its tasks: {', '.join(missing)} is nowhere" if missing else "its tasks ask for nothing"
+        )
+        what += f" ({sum(row.running.values())} run, {row.group.waiting} wait)"
+        cluster.note("", f"user {row.leaf.label!r}", what, "left out of the instance")
+    return resources, kept
+
+
+def _demands(rows: list[Row], resources: list[str]) -> np.ndarray:
+    demands = [dict(row.leaf.demand) for row in rows]
+    return np.array([[demand.get(resource, 0.0) for resource in resources] for demand in demands])
+
+
+def _used(rows: list[Row], count: int, resources: list[str]) -> np.ndarray:
+    """Return what runs on each node, by resource."""
+    used = np.zeros((count, len(resources)))
+    for row, demand in zip(rows, _demands(rows, resources), strict=True):
+        for node, tasks in row.running.items():
+            used[node] += tasks * demand
+    return used
+
+
+def _note_overcommitment(
+    cluster: Cluster, nodes: list[Node], resources: list[str], offered: np.ndarray, used: np.ndarray
+) -> None:
+    for k, r in np.argwhere(used > offered).tolist():
+        what = f"{used[k, r]:g} of {resources[r]!r} are in use, of {offered[k, r]:g}"
+        done = "kept in what is observed; nothing of it is free"
+        cluster.note(nodes[k].file, f"node {nodes[k].name!r}", what, done)
+
+
+def _with_something_free(
+    cluster: Cluster, rows: list[Row], resources: list[str], left: np.ndarray
+) -> tuple[list[Row], list[int]]:
+    """Return the rows that ask only for what is free somewhere, and the positions of what they ask for."""
+    gone = {resources[r] for r in np.flatnonzero(~left.any(axis=0))}
+    for resource in sorted(gone):
+        what = "nothing of it is free"
+        cluster.note("", f"resource {resource!r}", what, "left out, with the users who need it")
+    able = [row for row in rows if not any(resource in gone for resource, _ in row.leaf.demand)]
+    asked = {resource for row in able for resource, _ in row.leaf.demand}
+    return able, [r for r, resource in enumerate(resources) if resource in asked]
+
+
+def _in_queues(rows: list[Row]) -> InQueues:
+    """Return what runs in each queue and below it, by resource."""
+    found: InQueues = {}
+    for row in rows:
+        tasks = sum(row.running.values())
+        for path in lineage(row.leaf.queue):
+            add_amounts(found.setdefault(path, {}), dict(row.leaf.demand), tasks)
+    return found
+
+
+def _instance(
+    cluster: Cluster,
+    nodes: list[Node],
+    rows: list[Row],
+    offer: tuple[list[str], np.ndarray],
+    below: InQueues | None = None,
+) -> Instance:
+    """Return the instance of what is offered; ``below`` is what queues use where that is what is free."""
+    resources, capacities = offer
+    eligible = np.ones((len(rows), len(nodes)), dtype=bool)
+    for n, row in enumerate(rows):
+        if row.allowed is not None:
+            eligible[n] = row.allowed
+    limits = [row.group.waiting + (sum(row.running.values()) if below is None else 0) for row in rows]
+    keys = dict.fromkeys(key for node in nodes for key in node.attributes)
+    attributes = {key: pd.Series([node.attributes.get(key) for node in nodes], dtype=object) for key in keys}
+    return Instance.from_arrays(
+        _demands(rows, resources),
+        capacities,
+        users=[row.leaf.label for row in rows],
+        servers=[node.name for node in nodes],
+        resources=resources,
+        task_limits=limits if cluster.limited else None,
+        eligible=eligible,
+        queue=[row.leaf.queue for row in rows],
+        queues=queues_of(cluster, [row.leaf.queue for row in rows], resources, capacities.sum(axis=0), below or {}),
+        units={resource: unit for resource, unit in cluster.units.items() if unit and resource in resources},
+        server_attributes=pd.DataFrame(attributes) if attributes else None,
+        name=cluster.scheduler,
+    )
+
+
+def _observed(whole: Instance, rows: list[Row]) -> Allocation:
+    tasks = np.zeros((len(rows), len(whole.servers)))
+    for n, row in enumerate(rows):
+        for node, count in row.running.items():
+            tasks[n, node] = count
+    alone = np.zeros(len(rows))
+    for start in range(0, len(whole.servers), _SLICE):  # users × all servers in floats would be as large as the tasks
+        part = slice(start, start + _SLICE)
+        alone += np.where(whole.eligible[:, part], tasks_alone(whole.demands, whole.capacities[part]), 0.0).sum(axis=1)
+    return Allocation(
+        instance=whole,
+        mechanism="observed",
+        method=whole.name,
+        tasks_array=tasks,
+        gamma=alone,
+        entitled=alone,
+    )

@@ -1,0 +1,338 @@
+"""YARN: ``ws/v1/cluster/scheduler``, ``nodes`` and ``apps`` of the ResourceManager, as JSON.
+
+It tells how much an application has, and in which partition, but not on which nodes: so the nodes of a partition are
+one server here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from ...models.files.whole_files import read_text
+from .assembly import Allowed
+from .cluster import LEAST_WEIGHT, Cluster, Demand, Leaf, Node, add_amounts, name_in_path, positive
+from .notes import Notes, Odd, Record, Where, list_at, mapping_at, part, text_at
+from .sources import END, members
+
+# YARN's queues, of the capacity scheduler (shares of the parent, in percent) and of the fair scheduler.
+
+VCORES, MEMORY = "vcores", "memory"
+_ROOT: Final = "root"
+_NUMBER = (int, float)
+#: What the percentages of siblings add up to; more than this is rounding.
+_HUNDRED: Final = Fraction(100)
+Resources = dict[str, int]
+
+
+def entries(value: Any, name: str) -> list[Any]:
+    """Return the entries of a list that may be null, wrapped in a mapping, or, of one entry, that entry itself."""
+    if isinstance(value, dict) and name and (name in value or not value):
+        value = value.get(name)
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def resources_of(given: Any, flat: Any = None, memory: str = "", vcores: str = "") -> Resources:
+    """Return amounts by resource: of a resource object, or of two numbers beside one another."""
+    found: Resources = {}
+    given = mapping_at(given)
+    informations = mapping_at(given, "resourceInformations")
+    for one in entries(informations, "resourceInformation"):
+        name, value = text_at(one, "name"), part(one, "value", kind=int, default=0)
+        found[{"memory-mb": MEMORY}.get(name, name)] = value
+    for name, value in (
+        (MEMORY, part(given, "memory", kind=int)),
+        (VCORES, part(given, "vCores", kind=int)),
+        (MEMORY, part(flat, memory, kind=int)),
+        (VCORES, part(flat, vcores, kind=int)),
+    ):
+        if value is not None:
+            found.setdefault(name, value)
+    if any(amount < 0 for amount in found.values()):
+        if any(amount < -1 for amount in found.values()):
+            raise Odd(f"amounts are negative: {found!r}")
+        return {}  # −1 stands for what is not known any more
+    return found
+
+
+class YarnQueues:
+    """The queues of one scheduler; paths have slashes, and no root."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes, self._note = notes, notes.add
+        self._rows: dict[str, Record] = {}
+        self._leaves: dict[str, list[str]] = {}
+
+    def read(self, info: Record, file: str) -> None:
+        """Take in a scheduler."""
+        kind = text_at(info, "type")
+        if kind == "capacityScheduler":
+            self._capacity(info, "", (Fraction(1), Fraction(1)), file)
+        elif kind == "fairScheduler":
+            self._fair(mapping_at(info, "rootQueue"), "", file)
+        else:
+            raise Odd(f"scheduler of type {kind!r}; expected capacityScheduler or fairScheduler")
+
+    def _add(self, path: str, **row: Any) -> None:
+        self._rows[path] = row
+        self._leaves.setdefault(path.rpartition("/")[2], []).append(path)
+
+    def _capacity(self, info: Any, path: str, above: tuple[Fraction, Fraction], file: str) -> None:
+        """Take in the children of a queue; ``above`` are the fractions of all that it is guaranteed and may have."""
+        children = [mapping_at(one) for one in entries(part(info, "queues", kind=(dict, list)), "queue")]
+        shares = [_percent(one, "capacity") for one in children]
+        total = sum(shares, Fraction(0))
+        for one, share in zip(children, shares, strict=True):
+            name = text_at(one, "queueName").rpartition(".")[2]
+            below = f"{path}/{name_in_path(name)}".lstrip("/")
+            where = file, f"queue {below!r}"
+            weight = float(share)
+            if not share:
+                own = part(one, "weight", kind=_NUMBER, default=-1)
+                weight = float(own) if own > 0 else LEAST_WEIGHT
+                if own <= 0:
+                    self._note(*where, "a capacity of 0", f"its weight is taken as {LEAST_WEIGHT:g}")
+            state = part(one, "state", kind=str, default="RUNNING")
+            if state != "RUNNING":
+                self._note(*where, f"its state is {state}", "left out: it counts as any other")
+            if one.get("userLimitFactor") not in (None, 1, 1.0) or one.get("userLimit") not in (None, 100):
+                self._note(*where, "limits of single users (userLimit, userLimitFactor)", "left out")
+            for entry in entries(part(one, "capacities"), "queueCapacitiesByPartition"):
+                label = text_at(entry, "partitionName")
+                if label:
+                    done = "left out: what it has of the default partition is taken of all nodes"
+                    self._note(*where, f"capacity in partition {label!r}", done)
+            # percentages are printed with few digits: their sum, and no rounding, is the whole
+            least = above[0] * share / max(total, _HUNDRED) if total else Fraction(0)
+            most = _percent(one, "maxCapacity", 100) / _HUNDRED * above[1]
+            if "absoluteMaxCapacity" in one:
+                most = _percent(one, "absoluteMaxCapacity") / _HUNDRED
+            self._add(below, weight=weight, guarantee=least, cap=most)
+            self._capacity(one, below, (least, most), file)
+
+    def _fair(self, info: Record, above: str, file: str) -> None:
+        """Take in a queue of the fair scheduler, and those below it."""
+        name = text_at(info, "queueName")
+        names = [name_in_path(step) for step in name.split(".")[1:]] if name.startswith(f"{_ROOT}.") else []
+        path = "/".join(names) if names or name == _ROOT else f"{above}/{name_in_path(name)}".lstrip("/")
+        weight = part(info, "weight", kind=_NUMBER)
+        where = file, f"queue {path!r}"
+        if weight is None and path:
+            self._note(*where, "its weight is not printed (the allocation file has it)", "taken as 1")
+        weight = 1.0 if weight is None else float(positive(weight, where, self._notes))
+        least, most = (resources_of(part(info, key)) for key in ("minResources", "maxResources"))
+        self._add(path, weight=weight, guarantee=least, cap=most)
+        for one in entries(part(info, "childQueues", kind=(dict, list)), "queue"):
+            self._fair(mapping_at(one), path, file)
+
+    def path(self, queue: str, where: Where) -> str:
+        """Return the path of the queue that an application names: by its whole path, or by its last name."""
+        steps = [name_in_path(step) for step in queue.split(".")]
+        path = "/".join(steps[1:] if steps[0] == _ROOT else steps)
+        if path in self._rows or not self._rows:
+            return path
+        named = self._leaves.get(path, [])
+        if len(named) == 1:
+            return named[0]
+        what = f"queue {queue!r} is {'the name of several' if named else 'not there'}"
+        self._note(*where, what, "it stands at the root")
+        return path
+
+    def fill(self, cluster: Cluster, total: Resources) -> None:
+        """Put weights, guarantees and caps on the queues of a cluster that has this much."""
+        for path, row in self._rows.items():
+            there = cluster.queue(path)
+            there["weight"] = row["weight"]
+            for what in ("guarantee", "cap"):
+                given = row[what]
+                if isinstance(given, Fraction):
+                    given = {resource: given * amount for resource, amount in total.items()}
+                if what == "cap":  # one of all there is says nothing
+                    given = {r: a for r, a in given.items() if a < total.get(r, math.inf)}
+                there[what] = {resource: float(amount) for resource, amount in given.items() if amount or what == "cap"}
+
+
+def _percent(given: Mapping[str, Any], key: str, default: float = 0.0) -> Fraction:
+    value = part(given, key, kind=_NUMBER, default=default)
+    if not 0 <= value <= 100:
+        raise Odd(f"{key} is {value!r}; expected a percentage")
+    return Fraction(repr(value))
+
+
+_UNITS: Final = {VCORES: "", MEMORY: "MiB"}
+_WORKS: Final = ("RUNNING", "DECOMMISSIONING")
+_WAITS: Final = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING")
+_ANY: Final = "*"
+
+
+def partition_name(label: str) -> str:
+    """Return what the server of a partition is called."""
+    return f"nodes of {label!r}" if label else "nodes"
+
+
+class Reader:
+    """Gathers nodes and applications, and then puts applications where queues are known."""
+
+    def __init__(self) -> None:
+        self.cluster = Cluster("yarn", _UNITS)
+        self.note = self.cluster.notes.add
+        self.queues = YarnQueues(self.cluster.notes)
+        self.offered: dict[str, Resources] = {}  # by partition
+        self.used: Resources = {}
+        self.apps: dict[str, tuple[Record, str]] = {}
+        self.nodes: set[str] = set()
+
+    def read(self, path: Path) -> None:
+        """Take in a file."""
+        takes = {"nodes": ("node", self._node), "apps": ("app", self._app)}
+        for key, value in members(read_text(path), path):
+            try:
+                if key in takes:
+                    name, take = takes[key]
+                    for entry in entries(value, name):
+                        self._guarded(take, entry, path.name, name)
+                elif key == "scheduler":
+                    self.queues.read(mapping_at(value, "schedulerInfo"), path.name)
+                elif key != END:
+                    self.note(path.name, f"key {key!r}", "it is not read", "left out")
+            except Odd as error:
+                self.note(path.name, key, str(error), "left out")
+
+    def _guarded(self, take: Any, entry: Any, file: str, name: str) -> None:
+        try:
+            take(mapping_at(entry), file)
+        except Odd as error:
+            which = entry.get("id", "?") if isinstance(entry, dict) else "?"
+            self.note(file, f"{name} {which!r}", str(error), "left out")
+
+    def _node(self, given: Record, file: str) -> None:
+        name, state = text_at(given, "id"), text_at(given, "state")
+        where = file, f"node {name!r}"
+        if not name:
+            raise Odd("it has no id")
+        if name in self.nodes:
+            self.note(*where, "there is an earlier node of this name", "left out")
+            return
+        if state not in _WORKS:
+            self.note(*where, f"it does not work ({state})", "left out")
+            return
+        self.nodes.add(name)
+        used = resources_of(part(given, "usedResource"), given, "usedMemoryMB", "usedVirtualCores")
+        left = resources_of(part(given, "availableResource"), given, "availMemoryMB", "availableVirtualCores")
+        if not used and not left:
+            raise Odd("nothing tells what it has")
+        labels = list_at(given, "nodeLabels")
+        label = str(labels[0]) if labels else ""
+        if len(labels) > 1:
+            self.note(*where, f"labels {labels[1:]!r}", "left out: a node is of its first partition")
+        if state == "DECOMMISSIONING":
+            self.note(*where, "it takes no new containers (DECOMMISSIONING)", "it counts with what it runs")
+            left = {}
+        here = self.offered.setdefault(label, {})
+        for total, amounts in ((here, used), (here, left), (self.used, used)):
+            add_amounts(total, amounts)
+
+    def _app(self, given: Record, file: str) -> None:
+        name, state = text_at(given, "id"), text_at(given, "state")
+        where = file, f"application {name!r}"
+        if state not in _WAITS:
+            self.note(*where, f"it has finished ({state})", "left out: it holds nothing")
+        elif name in self.apps:
+            self.note(*where, "there is an earlier application of this number", "left out")
+        else:
+            self.apps[name] = given, file
+
+    def finish(self) -> tuple[Cluster, Allowed]:
+        """Return the cluster, and what tells where containers may be."""
+        cluster = self.cluster
+        for label, amounts in self.offered.items():
+            whole = {resource: float(amount) for resource, amount in amounts.items()}
+            cluster.add(Node(partition_name(label), whole, {"partition": label}))
+        if cluster.nodes:
+            what = "nothing tells on which nodes containers run"
+            cluster.note("", f"{len(self.nodes)} nodes", what, "the nodes of a partition are one server")
+        total: Resources = {}
+        for amounts in self.offered.values():
+            add_amounts(total, amounts)
+        self.queues.fill(cluster, total)
+        held: Resources = {}
+        for name, (given, file) in self.apps.items():
+            try:
+                self._place(given, (file, f"application {name!r}"), held)
+            except Odd as error:
+                cluster.note(file, f"application {name!r}", str(error), "left out")
+        for resource in sorted({*held, *self.used}):
+            if self.nodes and held.get(resource, 0) != self.used.get(resource, 0):
+                what = f"nodes say that {self.used.get(resource, 0)} are in use, applications {held.get(resource, 0)}"
+                cluster.note("", f"resource {resource!r}", what, "what applications say is what is observed")
+        labels = [str(node.attributes["partition"]) for node in cluster.nodes.values()]
+
+        def allowed(place: Hashable) -> np.ndarray | None:
+            return np.array([label == place for label in labels], dtype=bool)
+
+        return cluster, allowed
+
+    def _place(self, given: Record, where: Where, held: Resources) -> None:
+        queue = self.queues.path(text_at(given, "queue"), where)
+        user = text_at(given, "user")
+        label = f"{queue}/{user}" if queue else user
+        leaf = Leaf(queue, user, label, ())
+        containers = max(part(given, "runningContainers", kind=int, default=0), 0)
+        for partition, amounts in self._has(given):
+            amounts = {resource: amount for resource, amount in amounts.items() if amount > 0}
+            if not amounts:
+                continue
+            add_amounts(held, amounts)
+            parts = containers
+            if not parts or any(amount % parts for amount in amounts.values()):
+                parts = math.gcd(*amounts.values())
+                what = f"its {containers} containers are not alike"
+                self.note(*where, what, "it counts as equal parts of what it has")
+            demand = tuple(sorted((resource, float(amount // parts)) for resource, amount in amounts.items()))
+            self.cluster.run(leaf._replace(demand=demand, place=partition), partition_name(partition), where, parts)
+        asked = 0
+        for count, demand, partition in self._asks(given):
+            asked += count
+            self.cluster.wait(leaf._replace(demand=demand, place=partition), count, _time(given.get("startedTime")))
+        if not asked and given["state"] != "RUNNING":
+            self.note(*where, f"it is {given['state']}, and nothing tells what it asks for", "left out")
+
+    def _has(self, given: Record) -> Iterator[tuple[str, Resources]]:
+        """Yield the partitions in which an application has something, and what."""
+        usages = part(given, "resourceInfo", "resourceUsagesByPartition", kind=(list, dict), default=[])
+        whole = resources_of(None, given, "allocatedMB", "allocatedVCores")
+        found = [(text_at(one, "partitionName"), resources_of(part(one, "used"))) for one in entries(usages, "")]
+        for resource, amount in whole.items():
+            if sum(amounts.get(resource, 0) for _, amounts in found) != amount:
+                found = [(text_at(given, "appNodeLabelExpression"), whole)]
+                break
+        yield from ((_label(partition), amounts) for partition, amounts in found)
+
+    def _asks(self, given: Record) -> Iterator[tuple[int, Demand, str]]:
+        """Yield count, shape and partition of the containers that an application waits for, on any node."""
+        for one in entries(part(given, "resourceRequests", kind=(list, dict), default=[]), ""):
+            count = part(one, "numContainers", kind=int, default=0)
+            if part(one, "resourceName", kind=str, default=_ANY) == _ANY and count > 0:
+                shape = resources_of(mapping_at(one, "capability"))
+                label = text_at(one, "nodeLabelExpression")
+                yield count, tuple(sorted((r, float(a)) for r, a in shape.items() if a > 0)), _label(label)
+
+
+def _label(text: str) -> str:
+    """Return the partition of a label expression."""
+    return "" if text in ("<DEFAULT_PARTITION>", "<Not set>", "DEFAULT_PARTITION") else text
+
+
+def _time(value: Any) -> str | None:
+    """Return milliseconds since 1970 as a time."""
+    if type(value) is not int or not 0 < value < 2**45:
+        return None
+    return datetime.fromtimestamp(value // 1000, UTC).isoformat().replace("+00:00", "Z")

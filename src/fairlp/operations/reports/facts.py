@@ -1,0 +1,183 @@
+"""All that a page says, found once: the tables behind its sections and its pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...api import allocate, allocate_all, comparison_table, formulate
+from ...auditing import audit
+from ...auditing.properties import PROPERTIES
+from ...errors import NotDefinedError
+from ...mechanisms.allocation import Allocation
+from ...mechanisms.certificates import by_rounds
+from ...mechanisms.mechanism import Mechanism
+from ...mechanisms.table import TABLE
+from ...models.instances.instance import Instance
+from .classes import Classes
+from .standing import Standing
+
+# What to buy next: what one more unit of a capacity is worth, by class of servers.
+
+
+def next_to_buy(fair: Allocation, classes: Classes) -> pd.DataFrame | None:
+    """Return the prices of capacity by class and resource, dearest first; None where the mechanism has none.
+
+    Parameters
+    ----------
+    fair : Allocation
+        One without prices is found once more by a method that solves linear programs.
+    classes : Classes
+
+    Returns
+    -------
+    DataFrame
+        ``class``, ``resource``, ``unit``, ``price`` of one unit on a server of the class (at most what one more adds to
+        the level of the round in which capacity first ends), ``worth`` (of all that has a price, the part that the
+        class's amount is worth) and ``server`` (the same of one server more of the class, all its resources). What has
+        no price is left out.
+    """
+    priced = _priced(fair)
+    if priced is None or priced.prices_array is None:
+        return None
+    instance = fair.instance
+    prices = np.maximum(priced.prices_array, 0.0)
+    of_class = np.array([prices[classes.of == k].max(axis=0) for k in range(len(classes.names))])
+    whole = float((of_class * classes.capacities).sum())
+    first = np.unique(classes.of, return_index=True)[1]
+    rows = []
+    for k, name in enumerate(classes.names):
+        most = of_class[k]
+        server = float(most @ instance.capacities[first[k]])
+        for r in np.flatnonzero(most > 0).tolist():
+            amount = float(classes.capacities[k, r])
+            resource = str(instance.resources[r])
+            unit = instance.units.get(resource, "")
+            rows.append((name, resource, unit, float(most[r]), most[r] * amount / whole, server / whole))
+    columns = ["class", "resource", "unit", "price", "worth", "server"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.sort_values("worth", ascending=False, kind="stable", ignore_index=True)
+
+
+def _priced(fair: Allocation) -> Allocation | None:
+    """Return the allocation with prices, where the mechanism has a method that gives them."""
+    if fair.prices_array is not None:
+        return fair
+    row = TABLE.get(fair.mechanism)
+    if row is None:
+        return None
+    solving = [method.name for method in row.methods if method.solves and not method.by_name]
+    return allocate(fair.instance, row, method=solving[-1], **fair.parameters) if solving else None
+
+
+#: Pairs of users and servers up to which every mechanism is compared and every property asked.
+MOST_PAIRS = 250_000
+#: What is left out beyond that: it looks at every pair of users, or solves a program of every user and server.
+_COSTLY = ("Pareto-optimal", "non-wasteful", "leximin", "PS-DSF")
+#: What a page calls that which runs now.
+OBSERVED = "observed"
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What there is to say of a standing.
+
+    Attributes
+    ----------
+    standing : Standing
+    mechanisms : sequence of str or Mechanism, or None
+        Those to compare; None for those that go without saying.
+    """
+
+    standing: Standing
+    mechanisms: Any = None
+
+    @cached_property
+    def classes(self) -> Classes:
+        """Servers by class."""
+        return Classes.among(self.standing.instance)
+
+    @cached_property
+    def in_use(self) -> pd.DataFrame:
+        """Fraction in use, classes × resources; NaN where there is no capacity."""
+        instance, classes = self.standing.instance, self.classes
+        usage = self.standing.allocation.usage.to_numpy()
+        used = np.column_stack([np.bincount(classes.of, weights=u, minlength=len(classes.names)) for u in usage.T])
+        there = classes.capacities > 0
+        fraction = np.divide(used, classes.capacities, out=np.full(used.shape, np.nan), where=there)
+        return pd.DataFrame(fraction, index=classes.names, columns=list(map(str, instance.resources)))
+
+    @cached_property
+    def compared(self) -> dict[str, Allocation | None]:
+        """What runs now, where that is known, what is fair, and what other mechanisms give, by name."""
+        standing = self.standing
+        names: list[str | Mechanism] = list(self.mechanisms or ())
+        if not names:
+            rows = [row for row in TABLE.values() if row.compared and row.undefined(standing.instance) is None]
+            names = [
+                row.name
+                for row in rows
+                if not is_large(standing.instance) or getattr(row.prove, "func", None) is by_rounds
+            ]
+        others = [name for name in names if getattr(name, "name", name) != standing.fair.mechanism]
+        now = {} if standing.subject.observed is None else {OBSERVED: standing.subject.observed}
+        found = {name: getattr(one, "last", one) for name, one in allocate_all(standing.instance, others).items()}
+        return {**now, standing.fair.mechanism: standing.fair, **found}
+
+    @cached_property
+    def comparison(self) -> pd.DataFrame:
+        """Figures of the mechanisms: total tasks, shares, use of each resource."""
+        return comparison_table(self.standing.instance, self.compared, "summary").drop(columns="seconds")
+
+    @cached_property
+    def prices(self) -> pd.DataFrame | None:
+        """What to buy next; None where the mechanism has no prices."""
+        return next_to_buy(self.standing.fair, self.classes)
+
+    @cached_property
+    def findings(self) -> pd.DataFrame:
+        """What the audit says of what runs now (of what is fair, where nothing is known to run)."""
+        standing = self.standing
+        given = standing.subject.tasks if standing.subject.tasks is not None else standing.fair
+        return audit(standing.instance, given, asked_of(standing.instance))
+
+    @cached_property
+    def model(self) -> str:
+        """The model of what is fair, as mathematics in text; empty for a procedure."""
+        try:
+            fair = self.standing.fair
+            return str(formulate(self.standing.instance, fair.mechanism, **fair.parameters))
+        except NotDefinedError:
+            return ""
+
+
+def is_large(instance: Instance) -> bool:
+    """Whether there are so many users and servers that only what is quick is found."""
+    return len(instance.users) * len(instance.servers) > MOST_PAIRS
+
+
+def asked_of(instance: Instance) -> list[str]:
+    """Return the properties that are asked for when none is named: those that need no mechanism to be run again."""
+    costly, tree = is_large(instance), instance.queues is not None
+    return [
+        name
+        for name, row in PROPERTIES.items()
+        if not row.reruns and (tree or not row.tree) and not (costly and name.startswith(_COSTLY))
+    ]
+
+
+def left_out_of(instance: Instance) -> list[str]:
+    """Return the properties that are not asked for because of the size."""
+    return [name for name in PROPERTIES if is_large(instance) and name.startswith(_COSTLY)]
+
+
+def answer(name: str, holds: Any, witness: str) -> str:
+    """Return what a table says of a property: yes, no, that it is not applicable, or that a search found nothing."""
+    if holds is not None and holds == holds:
+        return "yes" if holds else "no"
+    searched = name in PROPERTIES and PROPERTIES[name].reruns and "which proves nothing" in witness
+    return "none found" if searched else "not applicable"

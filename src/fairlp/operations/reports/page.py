@@ -1,0 +1,117 @@
+"""``report``: one self-contained page of HTML, from a template, with its script and its pictures' data in it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..._version import __version__
+from ...errors import FileFormatError
+from ...mechanisms.mechanism import Mechanism
+from ...models.files.whole_files import home, write_text
+from .charts import drawn
+from .facts import Facts
+from .layout import raw, short, shown
+from .packages import need
+from .sections import sections
+from .standing import Standing
+from .subject import Given, subject_of
+
+#: Suffixes of other formats, which a page would be taken for.
+_OTHERS = frozenset({".pdf", ".png", ".svg", ".json", ".csv", ".txt", ".md", ".docx", ".xlsx", ".yaml", ".yml"})
+
+
+def report(
+    given: Given,
+    output: str | Path,
+    mechanism: str | Mechanism | None = None,
+    *,
+    observed: Any = None,
+    compare: Any = None,
+    **options: Any,
+) -> Path:
+    """Write a report as one page of HTML that needs no network.
+
+    Parameters
+    ----------
+    given, mechanism, observed, **options
+        As for :func:`fairlp.fair_shares`.
+    output : str or Path
+        The file, usually ``.html``; it appears whole, and replaces what is there.
+    compare : sequence of str or Mechanism, optional
+        Mechanisms to compare; by default all that are defined (of many users and servers those that are quick).
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    FileFormatError
+        Where the suffix is that of another format.
+    ReportNotAvailableError
+        Where Altair, vl-convert or Jinja is not installed: ``pip install "fairlp[report]"``.
+    """
+    for name in ("altair", "vl_convert", "jinja2"):  # before anything is found
+        need(name)
+    if (suffix := Path(output).suffix.lower()) in _OTHERS:
+        raise FileFormatError(f"cannot write {str(output)!r}: a report is a page of HTML, not {suffix}; expected .html")
+    subject = subject_of(given, observed)
+    return write_text(home(output), page(Facts(Standing.of(subject, mechanism, **options), compare)))
+
+
+def page(facts: Facts) -> str:
+    """Return the page as text."""
+    own = files(__package__)
+    css, script, template = (own.joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js", "html.j2"))
+    bundle = _bundle()
+    specs = {name: chart.to_dict() for name, chart in drawn(facts).items()}
+    # Vega puts names into expressions, where these two end a line
+    specs = json.loads(re.sub("[\u2028\u2029]", "␤", json.dumps(specs, ensure_ascii=False)))
+    jinja = need("jinja2")
+    environment = jinja.Environment(autoescape=True, trim_blocks=True, undefined=jinja.StrictUndefined)
+    environment.filters |= {"shown": shown, "raw": raw, "short": short}
+    subject = facts.standing.subject
+    return str(
+        environment.from_string(template).render(
+            title=f"Fair shares of {subject.name or 'a cluster'}",
+            lead=_lead(facts),
+            sections=sections(facts),
+            charts=specs,
+            specs=specs,
+            css=css,
+            bundle=bundle,
+            script=script,
+            policy=_policy(bundle, script),
+            version=__version__,
+        )
+    )
+
+
+def _lead(facts: Facts) -> str:
+    standing = facts.standing
+    source = f"A dump of {standing.subject.scheduler}. " if standing.subject.scheduler else ""
+    fair = standing.fair.mechanism
+    if standing.subject.tasks is None:
+        return f"{source}What {fair} gives to everyone; what runs now is not known."
+    return f"{source}What runs now, beside what is fair by {fair}."
+
+
+@cache
+def _bundle() -> str:
+    """Return the script that draws, from the package: Vega, Vega-Lite and Vega-Embed in one."""
+    text = str(need("vl_convert").javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+    return text.replace("\r\n", "\n").replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _policy(*scripts: str) -> str:
+    """Return what the browser is to allow: these scripts and no other, nothing from anywhere."""
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
+    rest = "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; script-src {hashes}; {rest}"

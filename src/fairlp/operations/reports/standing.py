@@ -1,0 +1,367 @@
+"""Who has what, beside what is fair: by user, and by queue at every level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from ...api import allocate
+from ...mechanisms.allocation import Allocation
+from ...mechanisms.mechanism import Mechanism
+from ...models.instances.alone import effort, tasks_alone
+from ...models.instances.instance import Instance
+from ...models.trees.guarantees import floors
+from ...tolerances import AUDIT, SATURATED
+from .subject import Subject, chosen
+
+# What stops each user who wants more: the resource, the servers, who holds it, or the cap of a queue.
+
+#: Who holds what stops a user: so many of those who hold most.
+HOLDERS = 3
+#: Users for whom what stops them is looked for; of more, those who come first.
+MOST_USERS = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Stop:
+    """What stops a user.
+
+    Attributes
+    ----------
+    why : str
+        ``resource`` (there is none left on any server where it fits), ``cap`` (of a queue), ``room`` (nothing stops
+        it: a task fits somewhere) or ``nowhere`` (no server could ever take a task).
+    resource : int
+        Position of the resource; -1 where there is none.
+    servers : ndarray of int
+        Positions of the servers where that resource is what is short, or where there is room.
+    nearest : int
+        The server that lacks least, or has most room; -1 for none.
+    queue : int
+        The queue whose cap it is; -1 for none.
+    """
+
+    why: str
+    resource: int
+    servers: np.ndarray
+    nearest: int = -1
+    queue: int = -1
+
+
+_NONE = np.zeros(0, dtype=int)
+
+
+class Blocking:
+    """What stops users, given who has what.
+
+    Parameters
+    ----------
+    instance : Instance
+    tasks : ndarray, shape (N, K)
+    whole : bool
+        Whether a task needs all of its demands free on one server (else any part of a task counts).
+    """
+
+    def __init__(self, instance: Instance, tasks: np.ndarray, *, whole: bool) -> None:
+        self.instance, self.tasks, self.whole = instance, tasks, whole
+        needs = effort(instance)
+        used = (tasks if needs is None else tasks * needs).T @ instance.demands
+        capacity = instance.capacities * instance.counts[:, None]
+        left = capacity - used
+        self.left = np.where(left > SATURATED * capacity, left, 0.0)
+        self.sparse = sparse.csr_array(tasks)
+
+    @cached_property
+    def _runnable(self) -> np.ndarray:
+        return self.instance.runnable()
+
+    @cached_property
+    def _by_queue(self) -> np.ndarray:
+        """What users below each queue have, queues × resources."""
+        queues = self.instance.queues
+        assert queues is not None
+        return np.asarray(queues.below @ (self.tasks.sum(axis=1)[:, None] * self.instance.demands))
+
+    def of(self, n: int) -> Stop:
+        """Return what stops a user."""
+        demand = self.instance.demands[n]
+        capped = self._cap(n, demand)
+        if capped is not None:
+            return capped
+        where = np.flatnonzero(self._runnable[n])
+        if self.whole and where.size:
+            where = where[tasks_alone(demand[None, :], self.instance.capacities[where])[0] >= 1 - AUDIT]
+        if not where.size:
+            return Stop("nowhere", -1, _NONE)
+        asked = np.flatnonzero(demand > 0)
+        ratio = self.left[np.ix_(where, asked)] / demand[asked]
+        fits, scarcest = ratio.min(axis=1), asked[ratio.argmin(axis=1)]
+        if self.whole:
+            room = fits >= 1 - AUDIT
+        else:
+            alone = tasks_alone(demand[None, :], self.instance.capacities[where])[0] * self.instance.counts[where]
+            room = fits > AUDIT * alone
+        if room.any():
+            there = where[room]
+            return Stop("room", -1, there, int(there[fits[room].argmax()]))
+        counts = np.bincount(scarcest, weights=self.instance.counts[where], minlength=len(demand))
+        r = int(counts.argmax())
+        short = scarcest == r
+        return Stop("resource", r, where[short], int(where[short][fits[short].argmax()]))
+
+    def _cap(self, n: int, demand: np.ndarray) -> Stop | None:
+        """Return the lowest queue above a user whose cap leaves no room for a task (or for any part of one)."""
+        queues = self.instance.queues
+        if queues is None or not queues.capped.any():
+            return None
+        for v in queues.chain(int(queues.of[n])):
+            caps = queues.caps[v]
+            step = demand if self.whole else AUDIT * caps
+            over = (demand > 0) & np.isfinite(caps) & (self._by_queue[v] + step > caps * (1 + AUDIT))
+            if over.any():
+                return Stop("cap", int(over.argmax()), _NONE, queue=v)
+        return None
+
+    def held(self, resource: int, servers: np.ndarray) -> np.ndarray:
+        """Return how much of a resource each user holds on these servers, shape (N,)."""
+        there = np.zeros(self.tasks.shape[1])
+        there[servers] = 1.0
+        return np.asarray((self.sparse @ there) * self.instance.demands[:, resource])
+
+
+def largest(amounts: np.ndarray, labels: Any) -> dict[Any, float]:
+    """Return the largest positive amounts by label, largest first."""
+    order = np.argsort(-amounts, kind="stable")[:HOLDERS]
+    return {labels[int(k)]: float(amounts[k]) for k in order if amounts[k] > 0}
+
+
+#: What is said to stop a user of whom a task fits somewhere.
+ROOM: Final = "nothing: it fits"
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """A subject and the fair allocation beside it."""
+
+    subject: Subject
+    fair: Allocation
+
+    @classmethod
+    def of(cls, subject: Subject, mechanism: str | Mechanism | None = None, **options: Any) -> Standing:
+        """Return the standing under a mechanism."""
+        found = allocate(subject.instance, chosen(subject.instance, mechanism), **options)
+        return cls(subject, getattr(found, "last", found))  # of users who arrive: after the last step
+
+    @property
+    def instance(self) -> Instance:
+        """Who demands what, and what there is."""
+        return self.subject.instance
+
+    @property
+    def tasks(self) -> np.ndarray:
+        """What runs now, or what the mechanism gives where nothing is known to run."""
+        return self.fair.tasks_array if self.subject.tasks is None else self.subject.tasks
+
+    @property
+    def allocation(self) -> Allocation:
+        """What is reported on: what runs now, or else what the mechanism gives."""
+        return self.subject.observed or self.fair
+
+    @cached_property
+    def has(self) -> np.ndarray:
+        """Tasks that each user has."""
+        return np.asarray(self.tasks.sum(axis=1))
+
+    @cached_property
+    def due(self) -> np.ndarray:
+        """Tasks that are fair for each user."""
+        return np.asarray(self.fair.tasks_array.sum(axis=1))
+
+    @cached_property
+    def waiting(self) -> np.ndarray:
+        """Tasks of each user that wait."""
+        if self.subject.tasks is not None:
+            return self.subject.waiting
+        return np.asarray(np.maximum(self.subject.waiting - self.has, 0.0))
+
+    @cached_property
+    def owed(self) -> np.ndarray:
+        """Tasks that each user lacks of its fair share, 0 for rounding."""
+        lacks = np.minimum(self.due - self.has, self.waiting)
+        return np.where(lacks > AUDIT * np.maximum(self.due, self.has), lacks, 0.0)
+
+    @cached_property
+    def share_of_a_task(self) -> np.ndarray:
+        """Dominant share of one task of each user."""
+        return np.asarray((self.instance.demands / self.instance.pool).max(axis=1))
+
+    @cached_property
+    def blocking(self) -> Blocking:
+        """What is left of the servers."""
+        return Blocking(self.instance, self.tasks, whole=self.subject.tasks is not None)
+
+    @cached_property
+    def wants(self) -> np.ndarray:
+        """Positions of the users who want more."""
+        lacks = self.waiting > AUDIT * np.maximum(self.has, 1.0)
+        return np.flatnonzero(lacks)
+
+    @cached_property
+    def stops(self) -> dict[int, Stop]:
+        """What stops each user who wants more (the first ``MOST_USERS`` of them by what they are owed)."""
+        order = np.argsort(-(self.owed * self.share_of_a_task)[self.wants], kind="stable")
+        return {int(n): self.blocking.of(int(n)) for n in self.wants[order][:MOST_USERS]}
+
+    @cached_property
+    def users(self) -> pd.DataFrame:
+        """One row for each user; see :func:`fairlp.fair_shares`."""
+        instance, share = self.instance, self.share_of_a_task
+        kept = self._floors
+        rows = [self._held_by_users(n) for n in range(len(instance.users))]
+        columns: dict[str, Any] = {
+            "queue": list(instance.queue or [""] * len(instance.users)),
+            "tasks": self.has,
+            "fair_tasks": self.due,
+            "share": self.has * share,
+            "fair_share": self.due * share,
+            "guarantee": kept * share,
+            "borrowed": np.maximum(self.has - kept, 0.0) * share,
+            "waiting": self.waiting,
+            "owed": self.owed,
+        }
+        if not self._guaranteed:
+            columns |= {"guarantee": np.nan, "borrowed": np.nan}
+        return pd.DataFrame(columns | _of(rows), index=instance.users.labels.rename("user"))
+
+    @cached_property
+    def queues(self) -> pd.DataFrame:
+        """One row for each queue, the root first; see :func:`fairlp.fair_shares`."""
+        instance, tree = self.instance, self.instance.queues
+        if tree is None:
+            raise TypeError("the instance has no queues")
+        below, pool, demands = tree.below, instance.pool, instance.demands
+        has, due = ((below @ (each[:, None] * demands)) for each in (self.has, self.due))
+        borrowed = (np.maximum(has - tree.guarantees, 0.0) / pool).max(axis=1)
+        guarantee = (tree.guarantees / pool).max(axis=1)
+        borrowed[0] = np.nan  # the root has nobody to borrow from
+        rows = [self._held_by_queues(v) for v in range(len(tree))]
+        columns: dict[str, Any] = {
+            "level": tree.depths,
+            "users": below.sum(axis=1).astype(int),
+            "weight": tree.weights,
+            "tasks": below @ self.has,
+            "fair_tasks": below @ self.due,
+            "share": (has / pool).max(axis=1),
+            "fair_share": (due / pool).max(axis=1),
+            "guarantee": guarantee if self._guaranteed else np.nan,
+            "cap": np.where(tree.capped.any(axis=1), (tree.caps / pool).min(axis=1), np.nan),
+            "borrowed": borrowed if self._guaranteed else np.nan,
+            "waiting": below @ self.waiting,
+            "owed": below @ self.owed,
+        }
+        return pd.DataFrame(columns | _of(rows), index=pd.Index(tree.paths.labels, name="queue"))
+
+    @property
+    def _guaranteed(self) -> bool:
+        return self.instance.queues is not None and bool(self.instance.queues.guarantees.any())
+
+    @cached_property
+    def _floors(self) -> np.ndarray:
+        simple = self._guaranteed and self.instance.weights.ndim == 1
+        return floors(self.instance) if simple else np.zeros(len(self.instance.users))
+
+    def _held_by_users(self, n: int) -> tuple[Any, ...]:
+        """Return what stops a user, where, who holds most of it, and who holds it beyond its fair share."""
+        stop = self.stops.get(n)
+        if stop is None:
+            return "", 0, "", {}, {}
+        held = self._holding(stop)
+        return (
+            *self._words(stop),
+            largest(held, self.instance.users),
+            largest(held * self._excess, self.instance.users),
+        )
+
+    def _held_by_queues(self, v: int) -> tuple[Any, ...]:
+        """Return what stops most tasks that wait below a queue, where, and which other queues hold it."""
+        tree = self.instance.queues
+        assert tree is not None
+        found: dict[tuple[str, int, int], list[int]] = {}
+        for n in self._stopped_below[v]:
+            stop = self.stops[n]
+            found.setdefault((stop.why, stop.resource, stop.queue), []).append(n)
+        if not found:
+            return "", 0, "", {}, {}
+        finite = np.where(np.isfinite(self.waiting), self.waiting, 1.0)
+        most = max(found.values(), key=lambda who: (finite[who] * self.share_of_a_task[who]).sum())
+        stop = self.stops[most[0]]
+        servers = np.unique(np.concatenate([self.stops[n].servers for n in most]))
+        held = self._holding(Stop(stop.why, stop.resource, servers, stop.nearest, stop.queue))
+        outside = np.ones(len(held))
+        if stop.why == "resource" and v:
+            outside -= tree.users_below(v)
+        amounts, beyond = (np.bincount(tree.of, each * outside, len(tree)) for each in (held, held * self._excess))
+        what, _, where = self._words(stop)
+        return (
+            what,
+            int(self.instance.counts[servers].sum()),
+            where,
+            *(largest(a, _Paths(tree)) for a in (amounts, beyond)),
+        )
+
+    @cached_property
+    def _stopped_below(self) -> list[list[int]]:
+        """Users who are stopped, for each queue that they stand in or below."""
+        tree = self.instance.queues
+        assert tree is not None
+        found: list[list[int]] = [[] for _ in range(len(tree))]
+        for n in self.stops:
+            for v in tree.chain(int(tree.of[n])):
+                found[v].append(n)
+        return found
+
+    def _holding(self, stop: Stop) -> np.ndarray:
+        """Return what each user holds of what stops one."""
+        if stop.why == "resource":
+            return self.blocking.held(stop.resource, stop.servers)
+        if stop.why == "cap" and self.instance.queues is not None:
+            below = self.instance.queues.users_below(stop.queue)
+            return np.asarray(below * self.has * self.instance.demands[:, stop.resource])
+        return np.zeros(len(self.has))
+
+    @cached_property
+    def _excess(self) -> np.ndarray:
+        """The part of what each user has that is beyond its fair share."""
+        beyond = np.where(self.has > self.due * (1 + AUDIT), self.has - self.due, 0.0)
+        return np.asarray(np.divide(beyond, self.has, out=np.zeros_like(beyond), where=self.has > 0))
+
+    def _words(self, stop: Stop) -> tuple[str, int, str]:
+        """Return what stops a user, on how many servers, and the nearest of them (of a cap: the queue)."""
+        count = int(self.instance.counts[stop.servers].sum())
+        nearest = str(self.instance.servers[stop.nearest]) if stop.nearest >= 0 else ""
+        if stop.why == "cap":
+            assert self.instance.queues is not None
+            return f"cap of {self.instance.resources[stop.resource]}", 0, str(self.instance.queues.paths[stop.queue])
+        words = {"room": ROOM, "nowhere": "it fits no server"}
+        return words.get(stop.why) or str(self.instance.resources[stop.resource]), count, nearest
+
+
+class _Paths:
+    """Labels of queues for people: the root is called so."""
+
+    def __init__(self, tree: Any) -> None:
+        self._paths = tree.paths
+
+    def __getitem__(self, v: int) -> str:
+        return str(self._paths[v]) or "(root)"
+
+
+def _of(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
+    """Return the columns of what stops users or queues."""
+    names = ("blocked_by", "servers", "where", "held_by", "beyond_fair")
+    return {name: [row[k] for row in rows] for k, name in enumerate(names)}

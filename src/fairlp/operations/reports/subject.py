@@ -1,0 +1,177 @@
+"""What a report is about: an instance, what runs of it now where that is known, and what waits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import FileFormatError, InstanceError, UnknownNameError, nearest
+from ...formulations.normalisers import dominant
+from ...mechanisms.allocation import Allocation, tasks_of
+from ...mechanisms.mechanism import Mechanism
+from ...mechanisms.table import TABLE
+from ...models.files.instances import read
+from ...models.files.whole_files import home
+from ...models.instances.instance import Instance
+from ..clusters.reading import snapshot
+from ..clusters.result import Snapshot
+from ..clusters.sources import files_of, scheduler_of
+
+#: The files of an instance in a folder; no scheduler's tools write them.
+_OWN_FILES = frozenset({"users.csv", "servers.csv"})
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """An instance and what is known of it now.
+
+    Attributes
+    ----------
+    instance : Instance
+        All there is, whether in use or free.
+    tasks : ndarray, shape (N, K), or None
+        What runs now.
+    waiting : ndarray, shape (N,)
+        Tasks that wait; infinite where nothing says how many.
+    homeless : DataFrame
+        ``user``, ``queue``, ``tasks``: what waits of users who may run on no server, and stand in no instance.
+    not_understood : DataFrame
+        What the reader of the dump left out.
+    scheduler, name : str
+        Whose dump it is (empty: none), and what a title calls it.
+    """
+
+    instance: Instance
+    tasks: np.ndarray | None
+    waiting: np.ndarray
+    homeless: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks"]))
+    not_understood: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame(columns=["file", "where", "what", "done"])
+    )
+    scheduler: str = ""
+    name: str = ""
+
+    @property
+    def observed(self) -> Allocation | None:
+        """What runs now, as an Allocation; None where nobody says."""
+        if self.tasks is None:
+            return None
+        alone = dominant(self.instance)
+        return Allocation(
+            instance=self.instance,
+            mechanism="observed",
+            method=self.scheduler or "given",
+            tasks_array=self.tasks,
+            gamma=alone,
+            entitled=alone,
+        )
+
+
+#: What reports are given: see `subject_of`.
+Given = Subject | Snapshot | Instance | str | Path
+
+
+def is_dump(path: str | Path) -> bool:
+    """Whether a file, or one of a folder, was written by a scheduler's tools."""
+    source = home(path)
+    if not str(path) or not (source.is_file() or source.is_dir()) or source.suffix.lower() in (".yaml", ".yml"):
+        return False  # a pipe can be read once only, and is left to the reader of instances
+    try:
+        files = files_of(source)
+    except FileFormatError:  # nothing is in the folder
+        return False
+    if source.is_dir() and {file.name for file in files} >= _OWN_FILES:
+        return False
+    return any(_told(file) for file in files)
+
+
+def _told(path: Path) -> bool:
+    """Whether a file tells that a scheduler wrote it; what cannot be read does not, and its own reader says why."""
+    try:
+        return scheduler_of(path) is not None
+    except FileFormatError:
+        return False
+
+
+def subject_of(given: Given, observed: Any = None, scheduler: str | None = None) -> Subject:
+    """Return what a report is about.
+
+    Parameters
+    ----------
+    given : Snapshot, Instance, str or Path
+        A path is of a scheduler's dump, or of an instance as :func:`fairlp.read` takes it.
+    observed : Allocation, DataFrame of users × servers, or array of that shape, optional
+        What runs now; a snapshot says so itself.
+    scheduler : str, optional
+        Of a path: who wrote it, where the files do not tell.
+    """
+    if isinstance(given, str | Path):
+        if scheduler is None and not is_dump(given):
+            given = read(given)
+        else:
+            name = Path(given).name
+            given = snapshot(given, scheduler)
+            return _of_snapshot(given, observed, name)
+    if isinstance(given, Snapshot):
+        return _of_snapshot(given, observed, given.scheduler)
+    if isinstance(given, Subject):
+        return given
+    if not isinstance(given, Instance):
+        raise InstanceError(
+            f"{type(given).__name__} was given; expected a Snapshot, an Instance, or the path of a dump or an instance"
+        )
+    limits = given.task_limits
+    if observed is None:
+        return Subject(given, None, limits.copy(), name=given.name)
+    tasks = tasks_of(given, observed)
+    return Subject(given, tasks, np.maximum(limits - tasks.sum(axis=1), 0.0), name=given.name)
+
+
+def _of_snapshot(found: Snapshot, observed: Any, name: str) -> Subject:
+    if observed is not None:
+        raise InstanceError("a snapshot says itself what runs; give observed= with an Instance only")
+    instance = found.observed.instance
+    place = {user: n for n, user in enumerate(instance.users)}
+    waiting, homeless = np.zeros(len(instance.users)), []
+    for user, queue, tasks in found.waiting[["user", "queue", "tasks"]].itertuples(index=False):
+        if user in place:
+            waiting[place[user]] += tasks
+        else:
+            homeless.append((user, queue, tasks))
+    return Subject(
+        instance,
+        found.observed.tasks_array,
+        waiting,
+        pd.DataFrame(homeless, columns=["user", "queue", "tasks"]),
+        found.not_understood,
+        found.scheduler,
+        name,
+    )
+
+
+def require_user_or_queue(by: str) -> None:
+    """Raise where a table is asked for by something else."""
+    if by not in ("user", "queue"):
+        raise UnknownNameError(f"by={by!r}; {nearest(by, ['user', 'queue'])}")
+
+
+def chosen(instance: Instance, mechanism: str | Mechanism | None) -> str | Mechanism:
+    """Return the mechanism asked for, or the one that goes without saying.
+
+    That is the first of the table which shares along the tree where users stand in queues; else the first that is
+    about dominant shares of the pool; else the first that is defined.
+    """
+    if mechanism is not None:
+        return mechanism
+    rows = [row for row in TABLE.values() if row.compared and row.undefined(instance) is None]
+    if instance.queues is not None and not instance.queues.is_flat:
+        rows = [row for row in rows if row.along_tree] or rows
+    else:
+        rows = [row for row in rows if row.gamma is dominant and not row.whole_tasks and not row.along_tree] or rows
+    if not rows:
+        raise InstanceError("no mechanism is defined for this instance; fairlp.mechanisms() says what each expects")
+    return rows[0].name

@@ -1,0 +1,251 @@
+"""Metin, Precomputed Dominant Resource Fairness: its examples and statements (its tables are in ``metin_tables``)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import examples
+from ...api import allocate
+from ...auditing import audit
+from ...mechanisms.complaints import check
+from ...mechanisms.whole_tasks import cycles, precomputed
+from ...mechanisms.whole_tasks.picking import pick_by_pick
+from ...mechanisms.whole_tasks.shares import Pool
+from ...models.instances.instance import Instance
+from ...tolerances import AGREEMENT
+from ..study import generators
+from .checking import Told, integers, statement, uncheckable
+from .registry import Run, entry
+from .verdicts import CONFIDENCE, Answer, Number, Verdict, beside, compare, in_words, named, on_instance, pairs, shown
+
+
+@entry(
+    "000",
+    "§3.1, example",
+    "9 CPUs and 18 GB, tasks (1, 4) and (3, 1): served B A A B A, 3 and 2 tasks, shares ⅔, no CPU left",
+)
+def ghodsi(run: Run) -> Answer:
+    """Progressive filling, pick by pick."""
+    found = allocate(examples.ghodsi(), "drf-discrete", trace=True)
+    assert found.picks is not None
+    order = "".join(found.picks["user"][found.picks["runs"]])
+    printed = {"tasks of A": 3, "tasks of B": 2, "share of A": "2/3", "share of B": "2/3", "CPUs left": 0}
+    left = 9 - found.usage["cpu"].iloc[0]
+    printed["in the order B A A B A"] = "yes"
+    ours = [*found.totals, *found.shares, left, order == "BAABA"]
+    return beside(printed, ours, "the tie at the beginning goes to the larger share per task")
+
+
+@entry("000", "§3.1, program", "DRF is the optimum of the program with equal dominant shares: 3 and 2 tasks")
+def program(run: Run) -> Answer:
+    """The same as a linear program, divisible."""
+    found = allocate(examples.ghodsi(), "drf", method="lp")
+    return beside({"tasks of A": 3, "tasks of B": 2}, found.totals)
+
+
+@statement("000", "§3.2, closed form", "Without zero demands everybody has the share x = 1 / max_r Σ d̂[n,r]", integers)
+def closed_form(instance: Instance) -> Told:
+    """The formula beside the linear program."""
+    part = instance.demands / instance.pool
+    level = 1 / (part / part.max(axis=1, keepdims=True)).sum(axis=0).max()
+    found = allocate(instance, "edrf", method="lp").shares.to_numpy()
+    return np.allclose(found, level, rtol=AGREEMENT)
+
+
+@statement(
+    "000",
+    "§3.2, rounds",
+    "With zero demands, rounds that each use up one resource are Pareto-efficient",
+    lambda rng: integers(rng, zeros=0.4),
+)
+def rounds(instance: Instance) -> Told:
+    """The rounds, audited, and beside the linear programs."""
+    found = allocate(instance, "edrf", method="rounds")
+    judged = audit(instance, found, "Pareto-optimal").holds.iloc[0]
+    same = np.allclose(found.totals, allocate(instance, "edrf", method="lp").totals, rtol=AGREEMENT)
+    return judged and same
+
+
+@entry(
+    "000",
+    "§3.3, cycle of the example",
+    "ds*/ds of A is 2/1; a cycle is 1 task of B and 2 of A; one more turn uses up the CPUs",
+)
+def cycle(run: Run) -> Answer:
+    """The cycle of Ghodsi et al.'s example, in rationals."""
+    instance = examples.ghodsi()
+    table = cycles.summary(instance)
+    ratio = table["share"].max() / table["share"]["A"]
+    printed = {"ds*/ds of A": 2, "tasks of A in a cycle": 2, "tasks of B in a cycle": 1, "length": 3}
+    return beside(
+        printed,
+        [ratio, *table["cycle"], cycles.length(instance)],
+        otherwise="1/3 over 2/9 is 3/2, so by the formula for |l| a cycle is 3 tasks of A and 2 of B; two turns of "
+        "2 and 1 would need 10 CPUs of 9",
+    )
+
+
+@entry(
+    "000",
+    "§3.3, subcycles",
+    "Ratio 1.25: an extra task in every 4th subcycle; ratio 1.4: after the first, in the 2nd and then the 3rd",
+)
+def subcycles(run: Run) -> Answer:
+    """Filling with two users, and between which subcycles the smaller one has an extra task."""
+    numbers: list[Number] = []
+    for name, (small, large), printed in (("1.25", (4, 5), [4, 4, 4, 4]), ("1.4", (5, 7), [2, 3, 2, 3])):
+        instance = Instance.from_arrays([[small], [large]], [[100 * large]], users=["A", "B"], resources=["units"])
+        picks = allocate(instance, "drf-discrete", trace=True).picks
+        assert picks is not None
+        turns = np.cumsum((picks["user"] == "B").to_numpy())[(picks["user"] == "A").to_numpy()]
+        extra = np.flatnonzero(np.bincount(turns)[1:] > 1)
+        numbers += pairs(named(f"ratio {name}: from extra task to extra task", printed), np.diff(extra)[:4])
+        numbers += pairs({f"ratio {name}: first subcycle with one": 1}, [extra[0] + 1])
+    return compare(numbers)
+
+
+@statement("000", "§3.4, formula", "Without the floor, k·ds*/ds[n] tasks are the (divisible) DRF allocation", integers)
+def formula(instance: Instance) -> Told:
+    """Precomputed DRF without its floor beside the linear program of DRF."""
+    found = allocate(instance, "pdrf", divisible=True).totals
+    return np.allclose(found, allocate(instance, "drf", method="lp").totals, rtol=AGREEMENT)
+
+
+@statement(
+    "000",
+    "Algorithm 1",
+    "Gives floor(k·ds*/ds[n]) tasks, an approximation of DRF",
+    integers,
+    why="rounding may cost one task, and never gives one",
+)
+def algorithm_1(instance: Instance) -> Told:
+    """Algorithm 1 in floats beside the same formula in rationals."""
+    pool = Pool.of(instance)
+    exact, found = precomputed.precomputed(pool), precomputed.algorithm_1(pool)
+    return not (found > exact).any() or (found < exact - 1).any()
+
+
+@entry("000", "§3.4, simplification", "Cancelling ds* leads to less accurate results")
+def simplification(run: Run) -> Answer:
+    """How many floors are wrong either way, on instances where many quotients are whole."""
+    rng, count = run.rng, run.of(500, 5000)
+    wrong = np.zeros(2, dtype=int)
+    for _ in range(count):
+        demands = rng.integers(1, 10, (rng.integers(2, 8), 1))
+        pool = Pool.of(Instance.from_arrays(demands, [demands.sum(axis=0) * rng.integers(1, 8)]))
+        exact = precomputed.precomputed(pool)
+        wrong += [(precomputed.algorithm_1(pool, simplified=s) != exact).sum() for s in (False, True)]
+    from scipy.stats import binomtest
+
+    more = wrong[1] and binomtest(wrong[1], wrong.sum(), alternative="greater").pvalue < 1 - CONFIDENCE
+    ours = f"wrong floors: {wrong[0]} as printed, {wrong[1]} simplified"
+    why = "" if more else "not more than by chance; the simplified form rounds less often"
+    return Answer(Verdict.HOLDS if more else Verdict.DIFFERS, ours, why, count=count, size=f"{count} instances")
+
+
+@entry("000", "§5, number of picks", "The loop makes about min_r c[r]/mean demand of r allocations")
+def picks(run: Run) -> Answer:
+    """Tasks that filling hands out, over the formula."""
+    rng, count = run.rng, run.of(5, 200)
+    ratios = []
+    for _ in range(count):
+        instance = generators.uniform_integers(rng, users=200, resources=4, demands=(1, 20), reserves=(5000, 10000))
+        served = allocate(instance, "drf-discrete").totals.sum()
+        ratios.append(served / (instance.pool / instance.demands.mean(axis=0)).min())
+    low, high = min(ratios), max(ratios)
+    ours = f"{low:.3g} to {high:.3g} times as many"
+    why = "users of small tasks are served more often, so that the mean task served is smaller than the mean demand"
+    return Answer(
+        Verdict.HOLDS if low <= 1 <= high else Verdict.DIFFERS, ours, why, count=count, size="200 users, 4 resources"
+    )
+
+
+@statement(
+    "000",
+    "§5, repair",
+    "One task each in ascending share leaves nothing that would fit",
+    lambda rng: integers(rng, users=(5, 20)),
+)
+def repair(instance: Instance) -> Told:
+    """Precomputed DRF repaired, and what still fits."""
+    return _nothing_fits(instance, allocate(instance, "pdrf", repair="ascending").totals.to_numpy())
+
+
+def _nothing_fits(instance: Instance, tasks: np.ndarray) -> bool:
+    """Whether no task of anybody fits into what these tasks leave."""
+    left = instance.pool - tasks @ instance.demands
+    return not (instance.demands <= left).all(axis=1).any()
+
+
+@entry("000", "§6.1, example", "Demands 2, 4 and 10 of 35: a cycle takes 26, 9 are left; a secondary cycle takes 8")
+def higher_order(run: Run) -> Answer:
+    """The basic subcycle and what is left of it."""
+    instance = examples.cycles()
+    basic = cycles.summary(instance)["basic_subcycle"].to_numpy(dtype=float)
+    taken = basic @ instance.demands[:, 0]
+    why = "10/2 is 5, not 4: 5·2 + 2·4 + 1·10 = 28, and 7 are left, too few for the secondary cycle of 8"
+    return beside({"a cycle takes": 26, "left": 9}, [taken, 35 - taken], otherwise=why, witness=in_words(instance))
+
+
+@entry(
+    "000",
+    "§6.2, example",
+    "59 and 19, tasks (1, 4) and (3, 1): stopping gives 2 and 8, leaves (33, 3), enough for 3 more of B",
+)
+def stopping(run: Run) -> Answer:
+    """Stopping where the chosen user's task does not fit, and going on without it."""
+    instance = examples.ghodsi_59_19()
+    stop, goes_on = (allocate(instance, "drf-discrete", rule=rule) for rule in ("stop", "exclude"))
+    left = instance.pool - stop.totals.to_numpy() @ instance.demands
+    printed = {"tasks of A": 2, "tasks of B": 8, "CPUs left": 33, "memory left": 3, "more tasks of B": 3}
+    return beside(printed, [*stop.totals, *left, goes_on.totals["B"] - stop.totals["B"]])
+
+
+@statement(
+    "000",
+    "§6.2, Pareto efficiency",
+    "Excluding whom the resources left do not suffice makes progressive filling Pareto-efficient",
+    integers,
+    why="no task of anybody fits any more; with whole tasks another allocation may still be better for all",
+)
+def excluding(instance: Instance) -> Told:
+    """What still fits at the end of filling."""
+    return _nothing_fits(instance, pick_by_pick(Pool.of(instance)))
+
+
+def _weighted(rng: np.random.Generator) -> Instance:
+    """Return a random instance with weights per resource, each column of which sums to 1."""
+    plain = integers(rng, resources=(2, 3))
+    table = rng.integers(1, 6, plain.demands.shape)
+    return plain.replace(weights=table / table.sum(axis=0))
+
+
+@statement(
+    "000",
+    "§6.3, weights",
+    "Scaling demands by weights per resource (columns that sum to 1) gives weighted DRF",
+    _weighted,
+)
+def weights(instance: Instance) -> Told:
+    """Precomputed DRF with weights per resource, without its floor, beside extended DRF."""
+    found = allocate(instance, "pdrf", divisible=True).totals
+    expected = allocate(instance, "edrf", method="lp").totals
+    return np.allclose(found, expected, rtol=AGREEMENT) or f"{in_words(instance)}: {shown(found)}"
+
+
+@entry("000", "§3.1, remark", "DRF reduces to bottleneck-based fairness where all dominant resources are the same")
+def one_dominant(run: Run) -> Answer:
+    """One resource, requests of 1, 1 and 0.1: an allocation without justified complaints that is not DRF's."""
+    instance = examples.requests([[1], [1], [0.1]], [1 / 3] * 3)
+    other = np.array([1 / 3, 17 / 30, 1])
+    drf = allocate(instance, "drf").totals
+    fair = check.check(instance, other) and not np.allclose(other, drf)
+    return on_instance(instance, fair, f"DRF {shown(drf)}; {shown(other)} leaves no justified complaint either")
+
+
+uncheckable(
+    "000",
+    "§6.1, inequality",
+    "Σ floor(k·ds*/ds)·d ≤ Σ floor(k·ds*/ds)·d",
+    "both sides are printed alike; without the floor on the right it is so by definition of floor",
+)

@@ -1,0 +1,278 @@
+"""Wang, Li and Liang, DRFH: the two-server example, the program, and what is proved of it (§§III to V)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import examples
+from ...api import allocate
+from ...auditing import audit
+from ...models.instances.instance import Instance
+from ...models.notation.model import Model
+from ...tolerances import AGREEMENT, AUDIT, VERIFIED
+from .checking import Told, audited, breaks, integers, over, shipped, statement, uncheckable
+from .registry import Run, entry
+from .verdicts import Answer, Number, Verdict, beside, compare, in_words, named, on_instance, pairs, shown
+
+#: Audits of what is proved of DRFH (positive demands, any weights and placement of servers).
+DRFH = "drfh"
+#: The part of a resource that is taken away to see whether it is missed.
+A_LITTLE = 2.0**-20
+
+
+def _clusters(rng: np.random.Generator) -> Instance:
+    """Return a small random cluster with positive demands."""
+    return integers(rng, users=(2, 5), servers=(2, 3), resources=(2, 3))
+
+
+@entry("002", "Table I", "Google's servers: ten configurations, 12 thousand servers")
+def table_1(run: Run) -> Answer:
+    """The table that ships, and its sum."""
+    table = examples.google_servers()
+    printed = {"0.50, 0.50": 6732, "0.50, 0.25": 3863, "0.50, 0.75": 1001, "1.00, 1.00": 795, "0.25, 0.25": 126}
+    printed |= {"0.50, 0.12": 52, "0.50, 0.03": 5, "0.50, 0.97": 5, "1.00, 0.50": 3, "0.50, 0.06": 1}
+    ours = {f"{cpu:.2f}, {memory:.2f}": count for cpu, memory, count in table.itertuples(index=False)}
+    return beside(printed, [ours.get(name, 0) for name in printed], f"{table['count'].sum():,} servers in all")
+
+
+@entry("002", "Figure 1", "Capacities (1/7, 6/7), (6/7, 1/7); D (1/70, 1/14), (1/14, 1/70); d̂ (1/5, 1), (1, 1/5)")
+def figure_1(run: Run) -> Answer:
+    """Capacities and demands as shares of the pool."""
+    instance = examples.wang_figure_1()
+    share = instance.demands / instance.pool
+    normalised = share / share.max(axis=1, keepdims=True)
+    printed = named("c", ["1/7", "6/7", "6/7", "1/7"]) | named("D", ["1/70", "1/14", "1/14", "1/70"])
+    printed |= named("d̂", ["1/5", 1, 1, "1/5"])
+    return beside(printed, [*(instance.capacities / instance.pool).flat, *share.flat, *normalised.flat])
+
+
+@entry(
+    "002", "Figure 2", "DRF on each server: 5 and 1 tasks on server 1, 1 and 5 on server 2, 6 each; not Pareto-optimal"
+)
+def figure_2(run: Run) -> Answer:
+    """DRF server by server, and whether somebody could gain."""
+    instance = examples.wang_figure_1()
+    found = allocate(instance, "naive-drf")
+    printed = named("tasks", [5, 1, 1, 5]) | named("total", [6, 6]) | {"Pareto-optimal": "no"}
+    judged = audit(instance, found, "Pareto-optimal").holds.iloc[0]
+    return beside(printed, [*found.tasks_array.flat, *found.totals, judged])
+
+
+@entry("002", "§III-D, utilisation", "DRF on each server may lead to arbitrarily low utilisation")
+def low_utilisation(run: Run) -> Answer:
+    """M users, servers and resources; server i has little of resource i, and user i needs little of it."""
+    used = []
+    for m in (2, 4, 8):
+        table = np.where(np.eye(m) > 0, 1 / m**2, 1.0)
+        instance = Instance.from_arrays(table, table)
+        naive, best = allocate(instance, "naive-drf"), allocate(instance, DRFH)
+        used.append(naive.totals.sum() / best.totals.sum())
+    ours = f"tasks beside DRFH's with m = 2, 4, 8: {shown(used)}"
+    verdict = Verdict.HOLDS if used[0] > used[1] > used[2] and used[2] < 1 / 4 else Verdict.DIFFERS
+    return Answer(verdict, ours, "it falls like 1/m", count=3)
+
+
+@entry("002", "Figure 3", "DRFH: server 1 to user 1, server 2 to user 2, 10 tasks each, g = 5/7")
+def figure_3(run: Run) -> Answer:
+    """DRFH of the example."""
+    instance = examples.wang_figure_1()
+    found = allocate(instance, DRFH)
+    printed = named("tasks", [10, 0, 0, 10]) | named("g", ["5/7", "5/7"])
+    return beside(printed, [*found.tasks_array.flat, *found.levels])
+
+
+@entry("002", "§III-D, example", "User 1 alone on server 1 and user 2 alone on server 2 run 10 tasks each, more than 6")
+def exclusive(run: Run) -> Answer:
+    """Tasks alone."""
+    alone = examples.wang_figure_1().gamma()
+    return beside(named("tasks of user", [10, 10]), np.diag(alone))
+
+
+uncheckable(
+    "002",
+    "Definition 1",
+    "Non-wasteful: less of anything would run fewer tasks",
+    "a definition; the entry of Lemma 1 uses it",
+)
+
+
+def _bundles(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return the demand of a task, and a bundle in proportion to it or not."""
+    need = rng.uniform(0.01, 0.2, rng.integers(2, 5))
+    return need, need * rng.integers(1, 5) * (1 if rng.random() < 0.5 else rng.uniform(1, 2, len(need)))
+
+
+@statement(
+    "002",
+    "Lemma 1",
+    "An allocation wastes nothing if and only if it is g·d̂; g is the global dominant share",
+    _bundles,
+    few=200,
+    many=5000,
+)
+def lemma_1(drawn: tuple[np.ndarray, np.ndarray]) -> Told:
+    """Random bundles, in proportion and not: whether less of something would run as many tasks."""
+    need, bundle = drawn
+    normal = need / need.max()
+    tasks = (bundle / need).min()
+    less = bundle * (1 - np.eye(len(need)) * A_LITTLE)
+    wasteless = ((less / need).min(axis=1) < tasks * (1 - AGREEMENT)).all()
+    proportional = np.ptp(bundle / normal) <= AGREEMENT * (bundle / normal).max()
+    share = np.isclose((bundle / normal).min(), tasks * need.max(), rtol=AGREEMENT)
+    return (wasteless == proportional and share) or f"D {shown(need)}, bundle {shown(bundle)}"
+
+
+@entry("002", "Lemma 1, proof", "N = min_r A[r]/D[r] = g·D[r*] tasks")
+def lemma_1_proof(run: Run) -> Answer:
+    """Both sides for user 1 of Fig. 1."""
+    instance = examples.wang_figure_1()
+    need = instance.demands[0] / instance.pool
+    g = 5 / 7
+    tasks = (g * need / need.max() / need).min()
+    return beside(
+        {"N": "10", "g·D": "10"},
+        [tasks, g * need.max()],
+        otherwise="it is g/D[r*]: 10 tasks of 1/14 of the memory each are 5/7 of it",
+        witness=in_words(instance),
+    )
+
+
+def _program_7(instance: Instance, counted: list[int]) -> float:
+    """Return the optimum of LP (7) where the equal share is summed over the servers that count."""
+    n, i, r = instance.users, instance.servers, instance.resources
+    share = instance.demands / instance.pool
+    model = Model("LP (7)", indices=(n, i, r))
+    d = model.parameter("d_hat", (n, r), share / share.max(axis=1, keepdims=True))
+    c = model.parameter("c", (i, r), instance.capacities / instance.pool)
+    chi = model.parameter("chi", i, counted)
+    g, t = model.variable("g", n, i), model.variable("t")
+    model.constraint("capacity", (d * g).sum(n) <= c)
+    model.constraint("equal", (chi * g).sum(i) == t)
+    model.maximize(t)
+    return float(model.solve().objective)
+
+
+@entry("002", "Program (7)", "The largest equal share is the optimum of a linear program: 5/7 for Fig. 1")
+def program_7(run: Run) -> Answer:
+    """The program with the sum over servers, beside DRFH on random clusters."""
+
+    def same(instance: Instance) -> Told:
+        optimum = _program_7(instance, [1] * len(instance.servers))
+        return np.isclose(optimum, allocate(instance, DRFH).levels.min(), rtol=VERIFIED)
+
+    fig = pairs({"g": "5/7"}, [_program_7(examples.wang_figure_1(), [1, 1])])
+    return over(run, _clusters, same, few=15, many=300) if fig[0].agrees else compare(fig)
+
+
+@entry("002", "Program (7), as printed", "Σ over users U of g[n,l] = g")
+def program_7_printed(run: Run) -> Answer:
+    """A third server that the sum over two users leaves out."""
+    pair = examples.wang_figure_1()
+    instance = Instance.from_arrays(pair.demands, [[2, 12], [12, 2], [6, 6]])
+    printed, right = _program_7(instance, [1, 1, 0]), _program_7(instance, [1, 1, 1])
+    ours = f"as printed {printed:.6g}, over servers {right:.6g}"
+    return on_instance(instance, right > printed * (1 + AUDIT), ours, "the sum runs over servers S, not users U")
+
+
+audited("002", "Proposition 1", "DRFH is envy-free", DRFH, "envy-free")
+audited("002", "Proposition 2", "DRFH is Pareto-optimal", DRFH, "Pareto-optimal")
+audited(
+    "002",
+    "Proposition 3",
+    "DRFH is truthful",
+    DRFH,
+    "strategy-proof",
+    lies=True,
+    why="no lie that was tried pays",
+)
+
+
+@statement("002", "Proposition 4", "On one server DRFH is DRF", integers)
+def proposition_4(instance: Instance) -> Told:
+    """Both on one server."""
+    return np.allclose(allocate(instance, DRFH).totals, allocate(instance, "drf").totals, rtol=AGREEMENT)
+
+
+audited("002", "Proposition 5", "Single-resource fairness", DRFH, "single-resource")
+audited(
+    "002",
+    "Proposition 6",
+    "Bottleneck fairness: one global dominant resource of all is shared max-min fairly",
+    DRFH,
+    "global bottleneck",
+)
+
+
+@entry("002", "Proposition 7", "Population monotonicity")
+def proposition_7(run: Run) -> Answer:
+    """DRFH without each user in turn, with positive demands as the paper assumes."""
+
+    def monotonic(instance: Instance) -> Told:
+        found = audit(instance, allocate(instance, DRFH), "population-monotonic").iloc[0]
+        return found["witness"] if found["holds"] is False else True
+
+    excluded = breaks(DRFH, "population-monotonic")
+    why = "with zero demands, which §III-A excludes, it fails" if excluded.verdict is Verdict.REFUTED else ""
+    return over(run, _clusters, monotonic, many=300, why=why)
+
+
+@entry(
+    "002",
+    "§IV-D, two equal divisions",
+    "Both (a) half of each server and (b) (1.5, 5.5) and (5.5, 1.5) are 7 CPUs and 7 GB; which to take is unclear",
+)
+def equal_divisions(run: Run) -> Answer:
+    """What user 1 could run with either."""
+    instance = examples.wang_figure_1()
+    parts = {"(a)": instance.capacities / 2, "(b)": np.array([[1.5, 5.5], [5.5, 1.5]])}
+    numbers: list[Number] = []
+    tasks = {}
+    for name, part in parts.items():
+        numbers += pairs({f"CPUs {name}": 7, f"memory {name}": 7}, part.sum(axis=0))
+        tasks[name] = (part / instance.demands[0]).min(axis=1).sum()
+    return compare(numbers, f"user 1 runs {tasks['(a)']:g} tasks in (a), {tasks['(b)']:g} in (b)")
+
+
+shipped(
+    "002",
+    "§IV-D, sharing incentive",
+    "Is not defined for several servers, and not promised",
+    DRFH,
+    "sharing incentive",
+    "measured by an equal part of every server",
+    missing=True,
+)
+
+
+def _finite_clusters(rng: np.random.Generator) -> Instance:
+    """Return such a cluster with weights and task limits."""
+    plain = _clusters(rng)
+    n = len(plain.users)
+    return plain.replace(weights=rng.integers(1, 5, n), task_limits=rng.integers(1, 12, n))
+
+
+@statement(
+    "002",
+    "§V-A, weights and finite tasks",
+    "The analysis extends to weighted users with a finite number of tasks",
+    _finite_clusters,
+    many=300,
+)
+def finite(instance: Instance) -> Told:
+    """Envy-freeness, Pareto optimality and population monotonicity with weights and task limits."""
+    asked = ["envy-free", "Pareto-optimal", "population-monotonic"]
+    found = audit(instance, allocate(instance, DRFH), asked)
+    wrong = found[found.holds.eq(False)]
+    return f"{wrong.index[0]}: {wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else True
+
+
+@entry("002", "§V-B, formula (9)", "Best-Fit takes the server whose free capacity is most like the demand")
+def best_fit(run: Run) -> Answer:
+    """Whole tasks on the servers of Fig. 1: Best-Fit reaches the optimum of Fig. 3, First-Fit does not."""
+    instance = examples.wang_figure_1()
+    totals = {name: allocate(instance, name).totals for name in ("drfh-best-fit", "drfh-first-fit")}
+    return beside(
+        named("tasks of user", [10, 10]),
+        totals["drfh-best-fit"],
+        f"First-Fit: {shown(totals['drfh-first-fit'])}; the paper has no numbers of its own here, Fig. 3's are taken",
+    )

@@ -1,0 +1,270 @@
+"""A discrete-event simulation of whole tasks on servers: users submit jobs, a policy decides, tasks end.
+
+At every instant all tasks that end are ended and all jobs that arrive are queued; then, as long as something fits, the
+user with the smallest weighted global dominant share (for slots: the fewest slots per weight) runs the next task of its
+oldest job. A user whose next task fits nowhere waits until room is made where it fits; a job whose tasks fit no server
+even when it is empty is refused when it comes. Amounts are whole numbers, so that nothing is ever over capacity by
+rounding, and shares compare exactly.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...errors import InstanceError
+from ...mechanisms.whole_tasks.placement import SLOTS, Servers
+from ...models.files.arrays import Arrays
+from ...models.instances.alone import quotients
+from ...models.instances.instance import Instance
+from ...models.instances.whole_numbers import integers, whole
+from .base import Sample, Simulation
+from .workload import Workload
+
+
+class Engine(Simulation):
+    """Whole tasks on single servers.
+
+    Parameters
+    ----------
+    cluster, workload, weights, every
+        As for :class:`Simulation`.
+    policy : {"first-fit", "best-fit", "slots"}
+    slots : int
+        Slots of the largest server, for ``slots``.
+    """
+
+    def __init__(
+        self,
+        cluster: Instance,
+        workload: Workload,
+        policy: str,
+        *,
+        weights: Mapping[Any, float] | None = None,
+        every: float = 60.0,
+        slots: int = SLOTS,
+    ) -> None:
+        cut = slots if policy == "slots" else None
+        super().__init__(cluster, workload, policy, weights=weights, every=every, slots=cut)
+        jobs, users = len(self.tasks), len(self.weights)
+        self.servers = Servers.empty(self.table, self.capacities, self.counts, slots=cut)
+        self.capacity = self.vacant.free
+        self.pool = self.capacity.sum(axis=0).astype(float)
+        self.step, self.unit = _shares(self.table, self.capacities, self.counts)
+        if self.vacant.slots is not None:
+            if not self.vacant.slots.any():
+                raise InstanceError(
+                    f"no server has a slot: the largest amounts of resources are cut into {slots} slots, and server "
+                    f"{cluster.servers[0]!r} has less than one of some resource, as all have; take more slots, or "
+                    "another policy"
+                )
+            self.step, self.unit = [[1] for _ in self.table], int(self.vacant.slots.sum())
+        weight = integers(whole(self.weights)).tolist()
+        self.inverse = [math.lcm(*weight) // one for one in weight]
+        self.share: list[int] = [0] * users
+        self.held = [[0] * len(self.step[0]) for _ in range(users)]
+        self.pending: list[deque[int]] = [deque() for _ in range(users)]
+        self.left = np.zeros(jobs, dtype=np.int64)  # tasks not yet started
+        self.open = np.zeros(jobs, dtype=np.int64)  # tasks not yet ended
+        self.queued = np.zeros(users, dtype=np.int64)
+        self.active = np.zeros(users, dtype=np.int64)
+        self.done = np.zeros(users, dtype=np.int64)
+        self.blocked: set[int] = set()
+        self.events: list[tuple[float, int, int, int]] = []
+        self.sequence = 0
+
+    def completed(self) -> np.ndarray:
+        """Return the tasks of each user that have ended."""
+        return self.done
+
+    def next_change(self) -> float:
+        """Return when the next task ends."""
+        return self.events[0][0] if self.events else math.inf
+
+    def proceed(self, to: float) -> None:
+        """Let time pass: tasks run on."""
+
+    def happen(self) -> None:
+        """End the tasks that end now, queue the jobs that arrive, and start what fits."""
+        freed = self._end_tasks()
+        for job in self.arrivals():
+            user = int(self.user[job])
+            self.left[job] = self.open[job] = self.tasks[job]
+            self.queued[user] += self.tasks[job]
+            self.pending[user].append(job)
+            if len(self.pending[user]) == 1:
+                self.blocked.discard(user)
+        self._schedule(freed)
+
+    def observe(self) -> Sample:
+        """Return what runs where, and what waits."""
+        used = (self.capacity - self.servers.free).sum(axis=0).astype(float)
+        arrived = slice(self.next_job)
+        return Sample(
+            used=quotients(used, self.pool),
+            usage=self.usage(self.open[arrived] - self.left[arrived], arrived),
+            shares=np.array([max(held) / self.unit for held in self.held]),
+            waiting=self.queued.copy(),
+            running=self.active.copy(),
+        )
+
+    def state(self) -> tuple[dict[str, np.ndarray], Any]:
+        """Return what runs where and what waits; amounts and shares, of any size, follow from it exactly."""
+        arrays, _ = super().state()
+        own = {
+            "left": self.left,
+            "blocked": np.array(sorted(self.blocked), dtype=np.int64),
+            **{
+                f"event.{name}": np.array([event[k] for event in self.events], dtype=float if k == 0 else np.int64)
+                for k, name in enumerate(("time", "number", "server", "job"))
+            },
+            "sequence": np.array(self.sequence),
+        }
+        return arrays | own, None
+
+    def restore(self, kept: Arrays) -> None:
+        """Go on from a state that was kept in a file."""
+        super().restore(kept)
+        jobs, users, came = len(self.tasks), len(self.weights), np.arange(len(self.tasks)) < self.next_job
+        times = kept.floats("event.time", None)
+        numbers = kept.wholes("event.number", len(times))
+        servers = kept.wholes("event.server", len(times), below=len(self.servers.row))
+        of = kept.wholes("event.job", len(times), below=jobs)
+        self.events = list(zip(times.tolist(), numbers.tolist(), servers.tolist(), of.tolist(), strict=True))
+        heapq.heapify(self.events)  # it is a heap already, unless somebody changed the file
+        self.sequence = kept.whole("sequence")
+        self.left = kept.wholes("left", jobs)
+        running = np.bincount(of, minlength=jobs)
+        self.open = self.left + running
+        there = came & ~np.isin(np.arange(jobs), self.refused)
+        if (self.open > np.where(there, self.tasks, 0)).any() or not (times >= self.now).all():
+            raise kept.fault("more tasks run or wait than there are, or have ended before now")
+        for array, tasks in ((self.queued, self.left), (self.active, running)):
+            np.add.at(array, self.user, tasks)
+        np.add.at(self.done, self.user[there], (self.tasks - self.open)[there])
+        for job in np.flatnonzero(self.left).tolist():
+            self.pending[int(self.user[job])].append(job)
+        self._run_again(servers, of, kept)
+        self.blocked = set(kept.wholes("blocked", None, below=users).tolist())
+        if any(not self.pending[user] for user in self.blocked):
+            raise kept.fault("a user without a task waits for room")
+
+    def _run_again(self, servers: np.ndarray, of: np.ndarray, kept: Arrays) -> None:
+        """Put the running tasks on their servers: what is free and held is a sum of whole numbers, in any order."""
+        places, counts = np.unique(np.column_stack([servers, of]), axis=0, return_counts=True)
+        for (server, job), count in zip(places.tolist(), counts.tolist(), strict=True):
+            kind = int(self.kind[job])
+            self.servers.take(kind, server, count)
+            self._charge(int(self.user[job]), kind, count)
+        if (self.servers.free < 0).any() or (self.servers.slots is not None and (self.servers.slots < 0).any()):
+            raise kept.fault("more runs on a server than it holds")
+
+    def _end_tasks(self) -> set[int]:
+        """End the tasks that end now; return the servers that have more room."""
+        freed: set[int] = set()
+        while self.events and self.events[0][0] == self.now:
+            _, _, server, job = heapq.heappop(self.events)
+            kind, user = int(self.kind[job]), int(self.user[job])
+            self.servers.take(kind, server, -1)
+            self._charge(user, kind, -1)
+            self.active[user] -= 1
+            self.done[user] += 1
+            self.open[job] -= 1
+            if self.open[job] == 0:
+                self.finish[job] = self.now
+            freed.add(server)
+        return freed
+
+    def _schedule(self, freed: set[int]) -> None:
+        """Run tasks as long as something fits: the smallest share first, the first in order among equals."""
+        room = np.array(sorted(freed), dtype=np.int64)
+        # who was blocked can fit only where room was made, and its next task of the same job too
+        among = dict.fromkeys(self._unblock(room), room)
+        heap = [(self.share[u], u) for u in range(len(self.pending)) if self.pending[u] and u not in self.blocked]
+        heapq.heapify(heap)
+        while heap:
+            _, user = heap[0]
+            job = self.pending[user][0]
+            server = self._choose(job, among.get(user))
+            self.decisions += 1
+            if server < 0:
+                self.blocked.add(user)
+                heapq.heappop(heap)
+                continue
+            self._start(job, user, server)
+            if not self.pending[user]:
+                heapq.heappop(heap)
+                continue
+            if self.pending[user][0] != job:
+                among.pop(user, None)
+            heapq.heapreplace(heap, (self.share[user], user))
+
+    def _start(self, job: int, user: int, server: int) -> None:
+        kind = int(self.kind[job])
+        self.servers.take(kind, server)
+        self._charge(user, kind, 1)
+        self.active[user] += 1
+        self.queued[user] -= 1
+        if self.left[job] == self.tasks[job]:
+            self.start[job] = self.now
+        self.left[job] -= 1
+        if self.left[job] == 0:
+            self.pending[user].popleft()
+        self.sequence += 1
+        heapq.heappush(self.events, (self.now + float(self.duration[job]), self.sequence, server, job))
+
+    def _choose(self, job: int, among: np.ndarray | None) -> int:
+        """Return the server for the job's next task (one of ``among``, if given), −1 where none fits."""
+        kind = int(self.kind[job])
+        if among is None:
+            where = np.flatnonzero(self.fits(self.servers, job))
+        else:
+            where = among[self.fits(self.servers, job, among)]
+        if not where.size:
+            return -1
+        if self.policy != "best-fit" or where.size == 1:
+            return int(where[0])
+        return int(where[self.servers.shape_distance(kind, where).argmin()])
+
+    def _unblock(self, room: np.ndarray) -> list[int]:
+        """Return the blocked users whose next task fits where room was made: nowhere else is more than before."""
+        if not room.size or not self.blocked:
+            return []
+        users = sorted(self.blocked)
+        heads = [self.pending[user][0] for user in users]
+        needs = self.servers.demands[self.kind[heads]]
+        found = []
+        for server in room.tolist():
+            if self.servers.slots is not None and self.servers.slots[server] < 1:
+                continue
+            fits = np.asarray((needs <= self.servers.free[server]).all(axis=1), dtype=bool)
+            for k in np.flatnonzero(fits).tolist():
+                allowed = self.eligible[heads[k]] if self.eligible is not None else None
+                if allowed is None or allowed[self.servers.row[server]]:
+                    found.append(users[k])
+        self.blocked.difference_update(found)
+        return found
+
+    def _charge(self, user: int, kind: int, tasks: int) -> None:
+        """Add tasks to what the user holds, and update its share."""
+        held = self.held[user]
+        for r, amount in enumerate(self.step[kind]):
+            held[r] += tasks * amount
+        # parts of the pool in one unit, times the weights' common multiple over the weight: whole numbers that compare
+        self.share[user] = max(held) * self.inverse[user]
+
+
+def _shares(demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray) -> tuple[list[list[int]], int]:
+    """Return what one task of each kind adds to its user's amounts, and the unit: all of a resource."""
+    pool = (integers(capacities).T @ counts.astype(object)).tolist()
+    common = math.lcm(*(total for total in pool if total))
+    steps = [
+        [amount * (common // total) if total else 0 for amount, total in zip(row, pool, strict=True)]
+        for row in integers(demands).tolist()
+    ]
+    return steps, common

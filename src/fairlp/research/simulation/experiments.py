@@ -1,0 +1,333 @@
+"""The experiments of Wang et al. (§VI) and Khamse-Ashari et al. (§V), each a function of any cluster and workload.
+
+=================  ===========================  ==================================
+paper              function                     figure
+=================  ===========================  ==================================
+Wang, Fig. 4       :func:`joining_users`        ``plot_user_shares``
+Wang, Table II     :func:`slot_sizes`           ``plot_slot_sizes``
+Wang, Fig. 5       :func:`compare_policies`     ``plot_utilization_over_time``
+Wang, Fig. 6       the same                     ``plot_completion_times``, ``plot_reductions``
+Wang, Fig. 7       the same                     ``plot_completion_ratios``
+Wang, Fig. 8       :func:`dedicated_clouds`     ``plot_dedicated_clouds``
+KA, Fig. 6         :func:`leaving_user`         ``plot_tracking``
+=================  ===========================  ==================================
+
+Wang: W. Wang, B. Li and B. Liang, Dominant Resource Fairness in Cloud Computing Systems with Heterogeneous Servers,
+INFOCOM 2014, doi 10.48550/arXiv.1308.0083. KA: J. Khamse-Ashari, I. Lambadaris, G. Kesidis, B. Urgaonkar and Y. Zhao,
+Per-Server Dominant-Share Fairness, ICC 2017, doi 10.48550/arXiv.1611.00404.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import UnknownNameError, nearest
+from ...examples import load
+from ...models.instances.instance import Instance
+from . import simulate
+from .generators import divide, three_users
+from .result import SimulationResult
+from .workload import Workload
+
+if TYPE_CHECKING:
+    from ...mechanisms.per_server.tracking import Tracking
+
+#: Classes of jobs by their tasks: 1 to 5, 6 to 10, …, more than 50 (Wang et al., Fig. 6b, has five classes too).
+SIZES: tuple[int, ...] = (5, 10, 20, 50)
+#: Sizes of slots in Table II of Wang et al..
+SLOT_SIZES: tuple[int, ...] = (10, 12, 14, 16, 20)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One workload on one cluster under several policies.
+
+    Attributes
+    ----------
+    cluster : Instance
+    workload : Workload
+    results : dict
+        Policy → :class:`SimulationResult`.
+    """
+
+    cluster: Instance
+    workload: Workload
+    results: dict[str, SimulationResult] = field(repr=False)
+
+    def utilization(self) -> pd.DataFrame:
+        """Return the fraction of each resource in use over time; columns (policy, resource).
+
+        Returns
+        -------
+        DataFrame
+            Indexed by time [s].
+        """
+        series = {policy: result.utilization for policy, result in self.results.items()}
+        return pd.concat(series, axis="columns", names=["policy", "resource"])
+
+    def completion(self) -> pd.DataFrame:
+        """Return the completion time [s] of each job under each policy; NaN where it did not end.
+
+        Returns
+        -------
+        DataFrame
+            Jobs × policies.
+        """
+        return pd.DataFrame({policy: result.jobs["completion"] for policy, result in self.results.items()})
+
+    def ratios(self) -> pd.DataFrame:
+        """Return by user the tasks ``submitted`` and, by policy, the fraction of them that was completed.
+
+        Returns
+        -------
+        DataFrame
+        """
+        first = next(iter(self.results.values()))
+        ratios = {policy: result.users["ratio"] for policy, result in self.results.items()}
+        return pd.DataFrame({"submitted": first.users["submitted"], **ratios})
+
+    def summary(self, start: float = 0.0, stop: float = np.inf) -> pd.DataFrame:
+        """Return a row for each policy: mean utilisation from ``start`` to ``stop``, and what was completed when.
+
+        Parameters
+        ----------
+        start, stop : float
+            Seconds; ``stop`` is excluded.
+
+        Returns
+        -------
+        DataFrame
+        """
+        times = self.completion()
+        everywhere = times[times.notna().all(axis="columns")]
+        rows = {}
+        for policy, result in self.results.items():
+            used = result.utilization.loc[start:stop].mean()
+            rows[policy] = {
+                **{f"{resource} used": value for resource, value in used.items()},
+                "tasks completed": result.users["completed"].sum() / result.users["submitted"].sum(),
+                "jobs completed": result.jobs["finish"].notna().sum() / len(result.jobs),
+                "completion of all [s]": result.jobs["completion"].mean(),
+                "completion of those that end everywhere [s]": everywhere[policy].mean(),
+            }
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
+
+    def reductions(
+        self, policy: str = "best-fit", against: str = "slots", sizes: Sequence[int] = SIZES
+    ) -> pd.DataFrame:
+        """Return by class of jobs how much sooner they end under a policy than under another.
+
+        Parameters
+        ----------
+        policy, against : str
+        sizes : sequence of int
+            The largest number of tasks in each class but the last.
+
+        Returns
+        -------
+        DataFrame
+            By number of tasks: ``jobs`` that end under both policies, and the mean of their ``reduction``
+            1 − time/time against (negative: later).
+        """
+        sooner = 1 - self._of(policy).jobs["completion"] / self._of(against).jobs["completion"]
+        names = [*(f"{low + 1}–{high}" for low, high in pairwise([0, *sizes])), f">{sizes[-1]}"]
+        classes = pd.cut(self._of(policy).jobs["tasks"], [0, *sizes, np.inf], labels=names)
+        groups = sooner.groupby(classes, observed=False)
+        return pd.DataFrame({"jobs": groups.count(), "reduction": groups.mean()}).rename_axis("tasks of the job")
+
+    def _of(self, policy: str) -> SimulationResult:
+        if policy not in self.results:
+            raise UnknownNameError(f"policy {policy!r} is not in this comparison; {nearest(policy, self.results)}")
+        return self.results[policy]
+
+
+@dataclass(frozen=True, eq=False)
+class Sharing:
+    """Users on clouds of their own, and together on all servers.
+
+    Attributes
+    ----------
+    policy : str
+    users : DataFrame
+        By user: tasks ``submitted``; the fraction completed, ``dedicated`` and ``shared``; and the mean completion time
+        of the jobs that ended in both, ``dedicated time`` and ``shared time`` [s].
+    """
+
+    policy: str
+    users: pd.DataFrame
+
+    def figures(self) -> pd.Series[float]:
+        """Return how many users, as fractions, the shared cloud is better, equal or worse for, and by how much.
+
+        Returns
+        -------
+        Series
+        """
+        gain = (self.users["shared"] - self.users["dedicated"]).dropna()
+        ended = self.users[["shared time", "dedicated time"]].dropna()
+        return pd.Series(
+            {
+                "more tasks shared": (gain > 0).mean(),
+                "as many": (gain == 0).mean(),
+                "fewer tasks shared": (gain < 0).mean(),
+                "largest loss of ratio": max(0.0, -gain.min()),
+                "mean gain of ratio": gain.mean(),
+                "jobs sooner shared": (ended["shared time"] <= ended["dedicated time"]).mean(),
+            }
+        )
+
+
+def compare_policies(
+    cluster: Instance,
+    workload: Workload,
+    policies: Sequence[str] = ("best-fit", "first-fit", "slots"),
+    **how: Any,
+) -> Comparison:
+    """Run a workload under several policies (Wang et al., Figs. 5 to 7).
+
+    Parameters
+    ----------
+    cluster : Instance
+    workload : Workload
+    policies : sequence of str
+    **how
+        As for :func:`simulate`.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from fairlp.research.simulation.generators import google_sample, synthetic
+    >>> found = compare_policies(google_sample(5, seed=1), synthetic(60, 5, hours=0.5, seed=1), until=1800)
+    >>> found.summary()["tasks completed"].round(3).to_dict()
+    {'best-fit': 0.262, 'first-fit': 0.255, 'slots': 0.255}
+    """
+    return Comparison(cluster, workload, {policy: simulate(cluster, workload, policy, **how) for policy in policies})
+
+
+def slot_sizes(cluster: Instance, workload: Workload, sizes: Sequence[int] = SLOT_SIZES, **how: Any) -> pd.DataFrame:
+    """Run a workload under Slots with several sizes (Wang et al., Table II).
+
+    Parameters
+    ----------
+    cluster : Instance
+    workload : Workload
+    sizes : sequence of int
+        Slots of the largest server.
+    **how
+        As for :func:`simulate`.
+
+    Returns
+    -------
+    DataFrame
+        By number of slots: the mean fraction of each resource in use, ``overall`` (their mean), and the fraction of
+        ``tasks`` completed.
+    """
+    rows = {}
+    for slots in sizes:
+        result = simulate(cluster, workload, "slots", slots=slots, **how)
+        used = result.mean_utilization()
+        done = result.users["completed"].sum() / result.users["submitted"].sum()
+        rows[slots] = {**used.to_dict(), "overall": used.mean(), "tasks": done}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("slots")
+
+
+def joining_users(
+    cluster: Instance | None = None, workload: Workload | None = None, policy: str = "best-fit", **how: Any
+) -> SimulationResult:
+    """Let users join and leave, and watch their shares (Wang et al., Fig. 4).
+
+    Parameters
+    ----------
+    cluster : Instance, optional
+        By default 100 of Google's servers (:func:`fairlp.examples.wang_figure_4`).
+    workload : Workload, optional
+        By default the paper's three users (:func:`~fairlp.simulation.generators.three_users`).
+    policy : str
+    **how
+        As for :func:`simulate`.
+
+    Returns
+    -------
+    SimulationResult
+
+    Examples
+    --------
+    >>> joining_users(policy="drfh", every=50).shares.loc[[150, 450, 550]].round(3).values.tolist()
+    [[1.0, 0.0, 0.0], [0.606, 0.606, 0.0], [0.454, 0.454, 0.454]]
+    """
+    cluster = load("wang-figure-4") if cluster is None else cluster
+    return simulate(cluster, three_users() if workload is None else workload, policy, **how)
+
+
+def dedicated_clouds(
+    cluster: Instance, workload: Workload, policy: str = "best-fit", *, seed: int = 0, **how: Any
+) -> Sharing:
+    """Run every user alone on an equal part of the servers, and all together on all of them (Wang et al., Fig. 8).
+
+    Parameters
+    ----------
+    cluster : Instance
+        At least one server for each user.
+    workload : Workload
+    policy : str
+    seed : int
+        Of who gets which servers.
+    **how
+        As for :func:`simulate`.
+
+    Returns
+    -------
+    Sharing
+    """
+    together = simulate(cluster, workload, policy, **how)
+    rows = {}
+    for user, own in zip(workload.users, divide(cluster, len(workload.users), seed), strict=True):
+        alone = simulate(own, workload.only(user), policy, **how)
+        times = pd.DataFrame({"alone": alone.jobs["completion"], "shared": together.jobs["completion"]}).dropna()
+        rows[user] = {
+            "submitted": together.users["submitted"][user],
+            "dedicated": alone.users["ratio"][user],
+            "shared": together.users["ratio"][user],
+            "dedicated time": times["alone"].mean(),
+            "shared time": times["shared"].mean(),
+        }
+    return Sharing(policy, pd.DataFrame.from_dict(rows, orient="index").rename_axis("user"))
+
+
+def leaving_user(
+    cluster: Instance | None = None,
+    away: Mapping[Any, tuple[float, float]] | None = None,
+    *,
+    until: float = 300.0,
+    **how: Any,
+) -> Tracking:
+    """Let users leave and come back while servers keep PS-DSF up on their own (Khamse-Ashari et al., Fig. 6).
+
+    Parameters
+    ----------
+    cluster : Instance, optional
+        With its users; by default that of the paper (:func:`fairlp.examples.khamse_ashari_table_3`).
+    away : mapping, optional
+        User → (from, to); by default the paper's: the last user is away from 100 s to 250 s.
+    until : float
+    **how
+        As for :func:`fairlp.per_server.track`.
+
+    Returns
+    -------
+    Tracking
+    """
+    from ...mechanisms.per_server.tracking import track
+
+    cluster = load("khamse-ashari-table-3") if cluster is None else cluster
+    away = {cluster.users[-1]: (100.0, 250.0)} if away is None else away
+    return track(cluster, away, until=until, **how)

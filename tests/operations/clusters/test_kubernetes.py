@@ -1,0 +1,296 @@
+"""Kubernetes' nodes and pods: demands, capacities, placement, what runs and what waits, counted here by hand."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import fairlp
+from fairlp.operations.clusters.pods import owner_of
+from kubernetes_dumps import node, pod, said, thing, written
+
+
+def read(folder, *items, **options):
+    return fairlp.snapshot(written(folder, *items), **options)
+
+
+@pytest.fixture
+def small(tmp_path):
+    """Two nodes; web runs three pods and one waits, a job of two GPUs waits, a bare pod runs."""
+    return written(
+        tmp_path,
+        node("n1"),
+        node("n2", allocatable={"cpu": "4", "memory": "16Gi", "nvidia.com/gpu": "4"}),
+        *[pod(f"web-7d4b9c6f5-{k}", "shop", on=on) for k, on in enumerate(("n1", "n1", "n2", None))],
+        pod("train-1", "ml", ("Job", "train"), None, {"cpu": "2", "memory": "4Gi", "nvidia.com/gpu": "2"}),
+        pod("alone", "ml", None, "n2", {"cpu": "1500m", "memory": "1M"}),
+    )
+
+
+def test_the_golden_dump(small):
+    found = fairlp.snapshot(small)
+    instance = found.instance
+    assert found.scheduler == "kubernetes" and list(found.not_understood["what"]) == []
+    assert list(instance.users) == ["shop/web", "ml/train", "ml/alone"]
+    assert list(instance.servers) == ["n1", "n2"]
+    assert list(instance.resources) == ["cpu", "memory", "nvidia.com/gpu", "pods"]
+    assert instance.units == {"cpu": "1/1000 core", "memory": "MiB"}
+    assert instance.demands.tolist() == [[500, 1024, 0, 1], [2000, 4096, 2, 1], [1500, 10**6 / 2**20, 0, 1]]
+    assert instance.capacities.tolist() == [[8000, 32768, 0, 110], [4000, 16384, 4, 110]]
+    assert instance.task_limits.tolist() == [4, 1, 1]
+    assert instance.queue == ("shop", "ml", "ml")
+    assert not instance.has_constraints
+    assert found.observed.tasks.to_numpy().tolist() == [[2, 1], [0, 0], [0, 1]]
+    assert found.observed.usage.loc["n1"].tolist() == [1000, 2048, 0, 2]
+    assert found.observed.usage.loc["n2"].tolist() == [2000, 1024 + 10**6 / 2**20, 0, 2]
+    assert found.waiting.to_dict("records") == [
+        {"user": "shop/web", "queue": "shop", "tasks": 1, "since": "2026-01-01T00:00:00Z"},
+        {"user": "ml/train", "queue": "ml", "tasks": 1, "since": "2026-01-01T00:00:00Z"},
+    ]
+    assert repr(found) == ("<Snapshot of kubernetes: 3 users, 2 servers, 4 tasks run, 2 wait, 0 lines not understood>")
+
+
+def test_what_is_free(small):
+    found = fairlp.snapshot(small, capacity="free")
+    assert found.instance.capacities.tolist() == [
+        [7000, 32768 - 2048, 0, 108],
+        [2000, 16384 - 1024 - 10**6 / 2**20, 4, 108],
+    ]
+    assert found.instance.task_limits.tolist() == [1, 1, 0]
+    assert found.observed.instance.capacities[0, 0] == 8000
+
+
+def test_it_can_be_shared_and_audited(small):
+    found = fairlp.snapshot(small)
+    fair = fairlp.allocate(found.instance, "c-drfh")
+    assert fair.totals.tolist() == pytest.approx([4, 1, 1])
+    holds = fairlp.audit(found.instance, found.observed, ["feasible", "Pareto-optimal"])["holds"]
+    assert holds.to_dict() == {"feasible": True, "Pareto-optimal": False}  # two tasks wait, and would fit
+
+
+def test_the_pods_of_one_owner_are_one_user_for_each_shape(tmp_path):
+    big = {"cpu": "1", "memory": "1Gi"}
+    items = [pod("a", on="n1"), pod("b", on="n1"), pod("c", on="n1", requests=big), pod("d", requests=big)]
+    found = read(tmp_path, node("n1"), *items)
+    assert list(found.instance.users) == ["ml/web", "ml/web #2"]
+    assert found.observed.totals.tolist() == [2, 1] and found.instance.task_limits.tolist() == [2, 2]
+
+
+def test_pods_of_one_owner_that_may_not_be_on_the_same_nodes_are_two_users(tmp_path):
+    selectors = [{}, {"nodeSelector": {"zone": "a"}}, {"nodeSelector": {"zone": "a", "same": "a"}}]
+    pods = [pod(f"p{k}", **selector) for k, selector in enumerate(selectors)]
+    found = read(tmp_path, node("n1", {"zone": "a", "same": "a"}), node("n2"), *pods)
+    assert list(found.instance.users) == ["ml/web", "ml/web #2"]  # however it is said where
+    assert found.instance.eligible.tolist() == [[True, True], [True, False]]
+    assert found.instance.task_limits.tolist() == [1, 2]
+
+
+def test_one_user_for_all_owners_of_a_queue(tmp_path):
+    items = [pod("a", owner=("Job", "a"), on="n1"), pod("b", owner=("Job", "b")), pod("c", "x", on="n1")]
+    assert list(read(tmp_path, node("n1"), *items).instance.users) == ["ml/a", "ml/b", "x/web"]
+    found = read(tmp_path, node("n1"), *items, by="queue")
+    assert list(found.instance.users) == ["ml", "x"] and found.instance.task_limits.tolist() == [2, 1]
+
+
+def test_an_owner_without_a_name_owns_nothing():
+    nameless, named = {"kind": "Job", "controller": True}, {"kind": "ReplicaSet", "name": "web"}
+    assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless, named]}}) == ("ReplicaSet", "web")
+    assert owner_of({"metadata": {"name": "p", "ownerReferences": [nameless]}}) == ("Pod", "p")
+
+
+def test_owners_are_called_by_what_a_person_made(tmp_path):
+    items = [
+        pod("a", owner=("ReplicaSet", "plain"), on="n1"),
+        pod("b", owner=("Job", "nightly-28391040"), on="n1"),
+        pod("c", owner=("Job", "nightly-28392480"), on="n1"),
+        pod("proxy-n1", "kube-system", ("Node", "n1"), on="n1"),
+        pod("proxy-n2", "kube-system", ("Node", "n2"), on="n2"),
+    ]
+    found = read(tmp_path, node("n1"), node("n2"), *items)
+    assert dict(found.observed.totals) == {"ml/plain": 1, "ml/nightly": 2, "kube-system/proxy": 2}
+
+
+def container(cpu, **more):
+    return {"resources": {"requests": {"cpu": cpu}}} | more
+
+
+@pytest.mark.parametrize(
+    ("spec", "cpu"),
+    [
+        ({"containers": [container("1"), container("250m")]}, 1250),
+        ({"containers": [container("1")], "initContainers": [container("3"), container("2")]}, 3000),
+        ({"containers": [container("1")], "initContainers": [container("500m")], "overhead": {"cpu": "100m"}}, 1100),
+        ({"containers": [container("1")], "initContainers": [container("1", restartPolicy="Always")]}, 2000),
+        # a sidecar runs while the next one starts
+        (
+            {
+                "containers": [container("1")],
+                "initContainers": [container("1", restartPolicy="Always"), container("3")],
+            },
+            4000,
+        ),
+        (
+            {
+                "containers": [container("1")],
+                "initContainers": [container("3"), container("1", restartPolicy="Always")],
+            },
+            3000,
+        ),
+        ({"containers": [container("1")], "resources": {"requests": {"cpu": "6"}}}, 6000),
+        ({"containers": [{"resources": {"limits": {"cpu": "2"}}}]}, 2000),
+        ({"containers": [{"resources": {"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}}]}, 1000),
+    ],
+)
+def test_what_a_pod_requests(tmp_path, spec, cpu):
+    assert read(tmp_path, node("n1"), pod("a", on="n1", **spec)).instance.demands[0, 0] == cpu
+
+
+LABELS = [{"zone": "a", "size": "4"}, {"zone": "b", "size": "16"}, {"zone": "c"}, {}]
+
+
+def affinity(*terms):
+    required = {"nodeSelectorTerms": list(terms)}
+    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
+
+
+def term(key, operator, *values, kind="matchExpressions"):
+    return {kind: [{"key": key, "operator": operator, "values": list(values)}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "where"),
+    [
+        ({}, "1111"),
+        ({"nodeSelector": {"zone": "a"}}, "1000"),
+        (affinity(term("zone", "In", "a", "b")), "1100"),
+        (affinity(term("zone", "NotIn", "a")), "0111"),
+        (affinity(term("zone", "Exists")), "1110"),
+        (affinity(term("zone", "DoesNotExist")), "0001"),
+        (affinity(term("size", "Gt", "5")), "0100"),
+        (affinity(term("size", "Lt", "5")), "1000"),
+        (affinity(term("zone", "In", "a"), term("zone", "In", "c")), "1010"),  # terms are alternatives
+        (
+            affinity(
+                {
+                    "matchExpressions": [
+                        *term("zone", "Exists")["matchExpressions"],
+                        *term("size", "Gt", "5")["matchExpressions"],
+                    ]
+                }
+            ),
+            "0100",
+        ),
+        (affinity(term("metadata.name", "In", "n3", kind="matchFields")), "0001"),
+        (affinity(term("zone", "Exists")) | {"nodeSelector": {"zone": "c"}}, "0010"),
+        (affinity({}, term("zone", "In", "c")), "0010"),  # an empty term selects nothing
+    ],
+)
+def test_selectors_and_affinity(tmp_path, spec, where):
+    nodes = [node(f"n{k}", labels) for k, labels in enumerate(LABELS)]
+    found = read(tmp_path, *nodes, pod("a", **spec)).instance
+    assert "".join(str(int(one)) for one in found.eligible[0]) == where
+    assert found.server_attributes["zone"].tolist() == ["a", "b", "c", None]
+
+
+def taint(key, value="", effect="NoSchedule"):
+    return {"key": key, "value": value, "effect": effect}
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "where"),
+    [
+        ([], "1001"),
+        ([{"operator": "Exists"}], "1111"),
+        ([{"key": "gpu", "operator": "Exists"}], "1101"),
+        ([{"key": "gpu", "value": "yes"}], "1101"),
+        ([{"key": "gpu", "value": "no"}], "1001"),
+        ([{"key": "gpu", "operator": "Exists", "effect": "NoExecute"}], "1001"),
+        ([{"key": "down", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}], "1011"),
+        ([{"key": "", "operator": "Equal", "value": ""}], "1001"),
+    ],
+)
+def test_taints_and_tolerations(tmp_path, tolerations, where):
+    taints = [
+        [],
+        [taint("gpu", "yes")],
+        [taint("down", effect="NoExecute")],
+        [taint("soft", effect="PreferNoSchedule")],
+    ]
+    nodes = [node(f"n{k}", taints=own) for k, own in enumerate(taints)]
+    found = read(tmp_path, *nodes, pod("a", tolerations=tolerations)).instance
+    assert "".join(str(int(one)) for one in found.eligible[0]) == where
+
+
+def test_a_cordoned_node_counts_with_what_runs_on_it(tmp_path):
+    nodes = [node("n1"), node("n2", unschedulable=True), node("n3", unschedulable=True)]
+    nodes.append(node("n4", conditions=[{"type": "Ready", "status": "Unknown"}]))
+    found = read(tmp_path, *nodes, pod("a", on="n1"), pod("b", "x", on="n2"), pod("c", "x"))
+    assert list(found.instance.servers) == ["n1", "n2"]
+    assert found.instance.capacities[1].tolist() == [500, 1024, 1]
+    assert found.instance.eligible.tolist() == [[True, False], [True, True]]
+    assert said(found, "cordoned") == [("node 'n2'", "it counts with what runs on it"), ("node 'n3'", "left out")]
+    assert said(found, "not ready") == [("node 'n4'", "left out")]
+    assert said(found, "would not take it now") == [("user 'x/web'", "it may stay on them")]
+
+
+def test_the_pods_of_a_daemon_set_are_one_user(tmp_path):
+    pinned = [affinity(term("metadata.name", "In", f"n{k}", kind="matchFields")) for k in range(3)]
+    items = [pod(f"d{k}", "sys", ("DaemonSet", "agent"), f"n{k}", **pinned[k]) for k in range(3)]
+    found = read(tmp_path, *[node(f"n{k}") for k in range(3)], *items)
+    assert list(found.instance.users) == ["sys/agent"] and found.observed.tasks.to_numpy().tolist() == [[1, 1, 1]]
+    assert len(said(found, "bound to its node by name")) == 3
+
+
+def test_a_quota_is_the_cap_of_its_namespace(tmp_path):
+    hard = {"requests.cpu": "4", "memory": "8Gi", "pods": "10", "limits.cpu": "9", "services": "3"}
+    more = {"cpu": "3", "requests.nvidia.com/gpu": "1", "requests.storage": "1Ti"}
+    quotas = [
+        thing("ResourceQuota", "one", {"hard": hard}, namespace="ml"),
+        thing("ResourceQuota", "two", {"hard": more}, namespace="ml"),
+        thing("ResourceQuota", "later", {"hard": {"cpu": "5", "memory": "16Gi"}}, namespace="ml"),
+        thing("ResourceQuota", "three", {"hard": {"cpu": "1"}, "scopes": ["BestEffort"]}, namespace="ml"),
+    ]
+    found = read(tmp_path, node("n1"), pod("a", on="n1"), *quotas)
+    queues = found.instance.queues
+    assert dict(zip(found.instance.resources, queues.caps[queues.named("ml")], strict=True)) == {
+        "cpu": 3000,
+        "memory": 8192,
+        "pods": 10,
+    }
+    for what in ("'limits.cpu'", "'services'", "'requests.storage'"):
+        assert said(found, what)[0][1] == "left out: it is none of what pods request"
+    assert said(found, "scopes") == [("ResourceQuota 'ml/three'", "left out")]
+    assert said(found, "cap of 'nvidia.com/gpu'") == [("queue 'ml'", "left out")]
+    free = read(tmp_path, node("n1"), pod("a", on="n1"), pod("b"), *quotas, capacity="free").instance
+    assert free.queues.caps[free.queues.named("ml"), 0] == 2500
+
+
+def test_objects_may_lie_in_several_files_and_forms(tmp_path):
+    (tmp_path / "nodes.json").write_text(json.dumps({"kind": "NodeList", "apiVersion": "v1", "items": [
+        {key: value for key, value in node("n1").items() if key not in ("kind", "apiVersion")}
+    ]}))  # fmt: skip
+    (tmp_path / "one.json").write_text(json.dumps(pod("a", on="n1")) + "\n" + json.dumps(pod("b")))
+    (tmp_path / "empty.json").write_text('{"apiVersion": "v1", "items": [], "kind": "List"}')
+    (tmp_path / ".hidden").write_text("{")
+    found = fairlp.snapshot(tmp_path)
+    assert found.observed.totals.to_dict() == {"ml/web": 1} and found.waiting["tasks"].tolist() == [1]
+
+
+def test_what_only_closed_nodes_have_is_nobodys_who_waits(tmp_path):
+    gpus = {"cpu": "1", "nvidia.com/gpu": "1"}
+    nodes = [node("n1"), node("g1", allocatable={"nvidia.com/gpu": "4"}, unschedulable=True)]
+    waits = pod("w", "x", ("Job", "w"), requests=gpus)
+    found = read(tmp_path, *nodes, pod("a", on="n1"), waits)
+    assert list(found.instance.users) == ["ml/web"] and found.waiting["user"].tolist() == ["x/w"]
+    assert said(found, "no node that takes new tasks has it")[0][0] == "resource 'nvidia.com/gpu'"
+    assert said(found, "nvidia.com/gpu is nowhere (0 run, 1 wait)") == [("user 'x/w'", "left out of the instance")]
+    found = read(tmp_path, *nodes, pod("a", on="n1"), waits, pod("b", "y", ("Job", "b"), "g1", gpus))
+    assert found.instance.capacities[:, 2].tolist() == [0, 1] and "x/w" in found.instance.users
+
+
+def test_a_device_that_is_gone_is_no_part_of_what_runs(tmp_path):
+    items = [pod("a", "x", on="n1", requests={"cpu": "1", "foo": "1"}), pod("b", requests={"foo": "2", "cpu": "1"})]
+    found = read(tmp_path, node("n1"), *items)
+    assert list(found.instance.users) == ["x/web"] and list(found.instance.resources) == ["cpu", "pods"]
+    assert found.waiting["user"].tolist() == ["ml/web"]

@@ -1,0 +1,327 @@
+"""Slurm: nodes, jobs and accounts, made by hand in the shapes of old and new versions; no real cluster wrote them."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from fairlp.operations.clusters.notes import Odd
+from fairlp.operations.clusters.slurm import wanted
+from fairlp.operations.clusters.slurm_text import array_tasks, gres, hosts, number, tres
+from kubernetes_dumps import said
+from profiles import many
+
+
+def wrapped(value):
+    return {"set": True, "infinite": False, "number": value}
+
+
+def node(name, **more):
+    """A node of 16 cores and 64 GiB in partition cpu."""
+    known = {"name": name, "cpus": 16, "real_memory": 65536, "gres": "", "state": ["IDLE"], "partitions": ["cpu"]}
+    return known | {"features": []} | more
+
+
+def job(number, user="ann", account="physics", tres="cpu=4,mem=8G,node=1,billing=4", nodes="n1", **more):
+    """A job that runs where ``nodes`` says, and waits where that is empty."""
+    state = ["RUNNING"] if nodes else ["PENDING"]
+    known = {"job_id": number, "user_name": user, "account": account, "partition": "cpu", "job_state": state}
+    known |= {"nodes": nodes, "tres_req_str": tres, "tres_alloc_str": tres if nodes else "", "features": ""}
+    return known | {"submit_time": wrapped(1767225600)} | more
+
+
+def written(folder, nodes, jobs, accounts=None, meta=None):
+    for name, key, entries in (("nodes.json", "nodes", nodes), ("jobs.json", "jobs", jobs)):
+        document = {"meta": meta or {"Slurm": {"release": "24.05.1"}}, key: entries, "errors": [], "warnings": []}
+        (folder / name).write_text(json.dumps(document), encoding="utf-8")
+    if accounts is not None:
+        (folder / "accounts.txt").write_text(accounts, encoding="utf-8")
+    return folder
+
+
+def read(folder, *given, **options):
+    return fairlp.snapshot(written(folder, *given), **options)
+
+
+SSHARE = """Account|User|RawShares|NormShares|RawUsage|NormUsage|EffectvUsage|FairShare|LevelFS|GrpTRESMins|TRESRunMins
+root|||0.000000|10||1.000000||||
+ physics||30|0.750000|7|0.7|0.7||1.07||
+  physics|ann|2|0.666667|7|0.7|1.0|0.5|0.66||
+  lab||parent|0.1|0|0|0||||
+   lab|bob|1|1.0|0|0|0|1|inf||
+ bio||10|0.25|3|0.3|0.3||0.8||
+"""
+
+
+def test_the_golden_dump(tmp_path):
+    nodes = [
+        node("n1"),
+        node("g1", gres="gpu:a100:4(S:0-1)", partitions=["gpu", "cpu"], features="a100,nvme", real_memory=131072),
+        node("n2", state=["IDLE", "DRAIN"]),
+    ]
+    gpu = "cpu=8,mem=32G,node=1,billing=8,gres/gpu=2"
+    jobs = [
+        job(1),
+        job(2),
+        job(3, nodes="", array_task_string="1-5%2"),
+        job(4, "bob", "lab", gpu, "g1", partition="gpu"),
+        job(5, "bob", "lab", gpu, "", partition="gpu", features="a100&nvme"),
+    ]
+    found = read(tmp_path, nodes, jobs, SSHARE)
+    instance = found.instance
+    assert found.scheduler == "slurm"
+    assert list(instance.users) == ["physics/ann", "lab/bob"] and list(instance.servers) == ["n1", "g1"]
+    assert list(instance.resources) == ["cpu", "memory", "gpu"]
+    assert instance.units == {"cpu": "cores", "memory": "MiB"}
+    assert instance.demands.tolist() == [[4, 8192, 0], [8, 32768, 2]]
+    assert instance.capacities.tolist() == [[16, 65536, 0], [16, 131072, 4]]
+    assert instance.task_limits.tolist() == [7, 2]
+    assert instance.eligible.tolist() == [[True, True], [False, True]]
+    assert instance.queue == ("physics/ann", "physics/lab/bob")
+    weights = {path: instance.queues.weights[instance.queues.named(path)] for path in instance.queues}
+    assert weights == {"": 1, "physics": 30, "physics/ann": 2, "physics/lab": 1, "physics/lab/bob": 1, "bio": 10}
+    assert found.observed.tasks.to_numpy().tolist() == [[2, 0], [0, 1]]
+    assert found.observed.usage.to_numpy().tolist() == [[8, 16384, 0], [8, 32768, 2]]
+    assert found.waiting.to_dict("records") == [
+        {"user": "physics/ann", "queue": "physics/ann", "tasks": 5, "since": "2026-01-01T00:00:00Z"},
+        {"user": "lab/bob", "queue": "physics/lab/bob", "tasks": 1, "since": "2026-01-01T00:00:00Z"},
+    ]
+    assert said(found, "it takes no new tasks (DRAIN)") == [("node 'n2'", "left out")]
+    assert said(found, "nodes have it, but nobody asks for it") == [("resource 'gpu:a100'", "left out")]
+    assert said(found, "its share is that of its parent") == [("line 5", "taken as 1")]
+    assert len(found.not_understood) == 3
+
+
+def test_old_and_new_versions_say_the_same(tmp_path):
+    old_node = node("n1", state="idle", state_flags=[], features="a,b", partitions="cpu")
+    new_node = node("n1", cpus=wrapped(16), real_memory=wrapped(65536), state=["IDLE"], features=["a", "b"])
+    old_job = job(1, tres="cpu=4,mem=8192M,node=1", job_state="RUNNING", submit_time=1767225600)
+    found = []
+    for name, one, other in (("old", old_node, old_job), ("new", new_node, job(1))):
+        folder = tmp_path / name
+        folder.mkdir()
+        found.append(read(folder, [one], [other]))
+    assert found[0].instance.equals(found[1].instance)
+    assert (found[0].observed.tasks_array == found[1].observed.tasks_array).all()
+
+
+ALLOCATIONS = {
+    "new": {"nodes": {"list": "n[1-2]", "allocation": [
+        {"name": "n1", "cpus": {"count": 6}, "memory": {"allocated": 4096}},
+        {"name": "n2", "cpus": {"count": 2}, "memory": {"allocated": 4096}},
+    ]}},
+    "old": {"nodes": "n[1-2]", "allocated_nodes": [
+        {"nodename": "n1", "cpus_used": 6, "memory_allocated": 4096},
+        {"nodename": "n2", "cpus_used": 2, "memory_allocated": 4096},
+    ]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("version", ALLOCATIONS)
+def test_a_job_of_several_nodes_has_a_part_on_each(tmp_path, version):
+    whole = "cpu=8,mem=8G,node=2,gres/gpu=3"
+    spread = job(1, tres=whole, nodes="n[1-2]", job_resources=ALLOCATIONS[version])
+    spread["gres_detail"] = ["gpu:1(IDX:0)", "gpu:2(IDX:0-1)"]
+    gpus = {"gres": "gpu:4"}
+    found = read(tmp_path, [node("n1", **gpus), node("n2", **gpus)], [spread])
+    assert found.observed.usage.to_numpy().tolist() == [[6, 4096, 1], [2, 4096, 2]]
+    assert list(found.instance.users) == ["physics/ann", "physics/ann #2"]
+    assert set(found.instance.queue) == {"physics/ann"}
+
+
+def test_a_job_of_several_nodes_that_tells_no_more_is_divided_evenly(tmp_path):
+    found = read(tmp_path, [node("n1"), node("n2")], [job(1, tres="cpu=5,mem=8G,node=2", nodes="n[1-2]")])
+    assert found.observed.usage.to_numpy().tolist() == [[2.5, 4096], [2.5, 4096]]
+    assert said(found, "does not divide by its 2 nodes") == [("job 1", "divided evenly")]
+    waiting = read(tmp_path, [node("n1")], [job(1, tres="cpu=6,mem=8G,node=3", nodes="")]).waiting
+    assert waiting["tasks"].tolist() == [3]
+
+
+ACCOUNTS = """Cluster|Account|User|Partition|Share|ParentName|GrpTRES|GrpJobs|
+c|root|||1||cpu=100,billing=7||
+c|physics|||30|root|cpu=40,mem=1T,gres/gpu=2,node=3|9|
+c|lab|||0|physics|||
+c|lab|bob||parent||cpu=x||
+c|lab|bob|gpu|7||||
+c|lab|eve||many||||
+c|a//b|||2|lab|||
+c|loop|||1|pool|||
+c|pool|||1|loop|||
+""".replace("|\n", "\n")
+
+
+def limits(found, path):
+    queues = found.instance.queues
+    row = queues.caps[queues.named(path)]
+    return {r: v for r, v in zip(found.instance.resources, row.tolist(), strict=True) if math.isfinite(v)}
+
+
+def test_accounts_of_sacctmgr(tmp_path):
+    jobs = [job(1, "bob", "lab"), job(2, "x/y", "a//b"), job(3, "z", "loop"), job(4, "z", "unknown"), job(5, "", "")]
+    found = read(tmp_path, [node("n1")], jobs, ACCOUNTS)
+    assert found.instance.queue == (
+        "physics/lab/bob", "physics/lab/a%2F%2Fb/x%2Fy", "pool/loop/z", "unknown/z", "(none)/(none)"
+    )  # fmt: skip
+    assert limits(found, "") == {"cpu": 100}
+    assert limits(found, "physics") == {"cpu": 40, "memory": 2**20}
+    queues = found.instance.queues
+    assert queues.weights[queues.named("physics/lab")] == 1 / 1000
+    for what, where in (
+        ("limit of 'billing'", "line 2"),
+        ("limit of 'node'", "line 3"),
+        ("column 'GrpJobs'", "line 3"),
+        ("a share of 0", "line 4"),
+        ("'cpu=x' in 'cpu=x' is no amount", "line 5"),
+        ("an earlier line of 'bob' in 'lab'", "line 6"),
+        ("share 'many' is no whole number", "line 7"),
+        ("cap of 'gpu', which is no resource here", "queue 'physics'"),
+        ("nothing tells where it stands", "account 'unknown'"),
+    ):
+        assert said(found, what)[0][0] == where, what
+    assert said(found, "it is above itself")
+
+
+def association(account, user="", parent="", share=1, total=()):
+    entries = [{"type": kind, "name": name, "count": count} for kind, name, count in total]
+    known = {"account": account, "user": user, "parent_account": parent, "shares_raw": share}
+    return known | {"max": {"tres": {"total": entries}}}
+
+
+def test_accounts_as_json(tmp_path):
+    written(tmp_path, [node("n1", gres="gpu:8")], [job(1, tres="cpu=1,mem=1G,gres/gpu=1"), job(2, "bob", "lab")])
+    total = [("cpu", "", 10), ("mem", "", 4096), ("gres", "gpu", 3), ("node", "", 1)]
+    entries = [association("root"), association("physics", parent="root", share=wrapped(5), total=total)]
+    entries += [association("lab", parent="physics", share=3), association("lab", "bob", share=2147483647)]
+    (tmp_path / "assoc.json").write_text(json.dumps({"associations": entries}), encoding="utf-8")
+    found = fairlp.snapshot(tmp_path)
+    assert found.instance.queue == ("physics/ann", "physics/lab/bob")
+    assert limits(found, "physics") == {"cpu": 10, "memory": 4096, "gpu": 3}
+    (tmp_path / "assoc.json").unlink()
+    shares = [
+        {"name": "root", "parent": "", "shares": wrapped(1), "type": ["ASSOCIATION"]},
+        {"name": "physics", "parent": "root", "shares": wrapped(5), "type": ["ASSOCIATION"]},
+        {"name": "ann", "parent": "physics", "shares": wrapped(2), "type": ["USER"]},
+    ]
+    (tmp_path / "share.json").write_text(json.dumps({"shares": {"shares": shares, "total_shares": 3}}))
+    queues = fairlp.snapshot(tmp_path).instance.queues
+    assert queues.weights[[queues.named("physics"), queues.named("physics/ann")]].tolist() == [5, 2]
+
+
+LINES = [
+    ({"nodes": [node("n1")]}, "there is an earlier node of this name", "node 'n1'"),
+    ({"nodes": [node("", cpus=1)]}, "it has no name", "nodes: ''"),
+    ({"nodes": [node("x", cpus=None)]}, "it has no cpus and real_memory", "nodes: 'x'"),
+    ({"nodes": [node("x", cpus="4")]}, "'4' is no number", "nodes: 'x'"),
+    ({"nodes": [node("x", state=["IDLE", "RESERVED"])]}, "it is in a reservation", "node 'x'"),
+    ({"nodes": [7]}, "it is 7; expected a mapping", "nodes: '?'"),
+    ({"jobs": [job(1)]}, "there is an earlier job of this number", "job 1"),
+    ({"jobs": [job(9, nodes="n7")]}, "it runs on 'n7', a node that is not there", "job 9"),
+    ({"jobs": [job(9, nodes="n[1")]}, "a bracket is not closed", "jobs: 9"),
+    ({"jobs": [job(9, job_state=["COMPLETED"])]}, "it has finished (COMPLETED)", "job 9"),
+    ({"jobs": [job(9, job_state=["RUNNING", "SUSPENDED"])]}, "it is suspended", "job 9"),
+    ({"jobs": [job(9, nodes="", state_reason="JobHeldUser")]}, "it may not start yet (JobHeldUser)", "job 9"),
+    ({"jobs": [job(9, tres="")]}, "nothing tells what it asks for", "jobs: 9"),
+    ({"jobs": [job(9, tres="cpu")]}, "'cpu' in 'cpu' is no amount", "jobs: 9"),
+    ({"jobs": [job(9, nodes="", job_state=["RUNNING"])]}, "nothing tells on which nodes", "jobs: 9"),
+    ({"jobs": [job(9, features="[a|b]*2")]}, "counts nodes", "job 9"),
+    ({"jobs": [job(9, features="a&(b")]}, "a parenthesis is not closed", "job 9"),
+    ({"jobs": [job(9, required_nodes="n1")]}, "it names nodes that it needs", "job 9"),
+    ({"jobs": [job(9, nodes="", array_task_string="x")]}, "is no list of array tasks", "jobs: 9"),
+    ({"jobs": [job(9, tres="cpu=1,license/x=1")]}, "it is asked for, but no node has it", "resource 'license/x'"),
+    ({"jobs": [job(9, tres="cpu=99,mem=1G")]}, "103 of 'cpu' are in use, of 16", "node 'n1'"),
+    ({"extra": 1}, "it is not read", "key 'extra'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "what", "where"), LINES, ids=[f"{what}" for _, what, _ in LINES])
+def test_everything_odd_is_one_clear_line(tmp_path, more, what, where):
+    written(tmp_path, [node("n1")], [job(1)])
+    (tmp_path / "odd.json").write_text(json.dumps({"meta": {}} | more), encoding="utf-8")
+    found = fairlp.snapshot(tmp_path)
+    assert [place for place, _ in said(found, what)] == [where]
+    assert found.observed.totals["physics/ann"] >= 1
+
+
+def test_a_table_without_parents_is_told(tmp_path):
+    found = read(tmp_path, [node("n1")], [job(1)], "Account|User|Share\nphysics||3\nlab||4\nlab|x\n")
+    assert said(found, "neither parents nor indentation")[0][0] == "line 1"
+    assert said(found, "2 cells, where the header has 3") == [("line 4", "left out")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", {}),
+        ("cpu=1", {"cpu": 1}),
+        ("mem=2048K", {"memory": 2}),
+        ("mem=500", {"memory": 500}),
+        ("mem=1.5G", {"memory": 1536}),
+        ("mem=2T", {"memory": 2 * 2**20}),
+        ("gres/gpu=4,gres/gpu:a100=4", {"gpu": 4, "gpu:a100": 4}),
+        ("gres/gpu:a=1,gres/gpu:b=2", {"gpu:a": 1, "gpu:b": 2, "gpu": 3}),
+    ],
+)
+def test_tres(text, expected):
+    assert tres(text) == expected
+
+
+def test_gres_hosts_arrays_and_numbers():
+    assert gres("gpu:a100:4(S:0-1),gpu:v100:2(S:0,1)") == {"gpu:a100": 4, "gpu:v100": 2, "gpu": 6}
+    assert gres("gres:gpu:2") == {"gpu": 2} and gres("(null)") == {} and gres("gpu") == {"gpu": 1}
+    assert hosts("a,b-[09-11],") == ["a", "b-09", "b-10", "b-11"] and hosts("") == []
+    assert array_tasks("1,3-5,10-20:5%4") == 7
+    assert number({"set": True, "infinite": True, "number": 0}) is None and number(None) is None
+    for wrong in ("n[1-99999999]", "n[0-999][0-9999]", "n[1-2:2]", "n[a]", "n1]"):
+        with pytest.raises(Odd):
+            hosts(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "there", "holds"),
+    [
+        ("a", "a", True),
+        ("a&b", "a", False),
+        ("a|b", "b", True),
+        ("a&b|c", "c", True),
+        ("a&(b|c)", "c", False),
+        ("(a|b)&(c|d)", "bd", True),
+    ],
+)
+def test_constraints(text, there, holds):
+    assert any(term <= set(there) for term in wanted(text)) == holds
+
+
+@pytest.mark.parametrize(
+    "wrong", ["a&", "&a", "(a", "a)", "a b", "[a|b]", "a*2", "!a", "&".join(f"(a{k}|b{k})" for k in range(30))]
+)
+def test_wrong_constraints(wrong):
+    with pytest.raises(Odd, match="constraint"):
+        wanted(wrong)
+    assert wanted("") is None
+
+
+@settings(max_examples=many(60), deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("xy"), st.integers(1, 9), st.integers(1, 9999), st.integers(1, 3)), min_size=1)
+)
+def test_what_is_observed_is_the_sum_over_jobs(tmp_path_factory, jobs):
+    names = ["n1", "n2", "n3"]
+    given_jobs = [
+        job(k, user, tres=f"cpu={cpu},mem={memory}M,node={count}", nodes=f"n[1-{count}]")
+        for k, (user, cpu, memory, count) in enumerate(jobs)
+    ]
+    found = read(tmp_path_factory.mktemp("sum"), [node(name) for name in names], given_jobs)
+    for k, name in enumerate(names):
+        expected = [Fraction(0), Fraction(0)]
+        for _, cpu, memory, count in jobs:
+            if k < count:
+                expected = [expected[0] + Fraction(cpu, count), expected[1] + Fraction(memory, count)]
+        if any(expected):
+            assert found.observed.usage.loc[name].tolist() == pytest.approx(list(map(float, expected)), rel=1e-12)
+    assert found.observed.usage["cpu"].sum() == pytest.approx(sum(cpu for _, cpu, _, _ in jobs), rel=1e-12)

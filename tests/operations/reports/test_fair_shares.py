@@ -1,0 +1,211 @@
+"""Fair shares beside what runs: numbers by hand, what stops whom, and who holds it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp.errors import InstanceError, UnknownNameError
+from fairlp.operations.reports.classes import Classes
+from fairlp.operations.reports.standing import Standing
+from fairlp.operations.reports.subject import Subject, chosen, subject_of
+from kubernetes_dumps import flavors, kueue, node, pod, written
+
+
+def shared():
+    """Two organisations share 12 cpu and 24 memory; a has three quarters of the cpu, and b waits.
+
+    Hierarchical DRF: a1 and a2 rise half as fast as b1 until a2 has its 2 tasks and counts
+    no more; then a1 and b1 end equal.
+    """
+    return fairlp.Instance.from_arrays(
+        [[1.0, 2.0], [1.0, 1.0], [1.0, 2.0]],
+        [[6.0, 12.0], [6.0, 12.0]],
+        users=["a1", "a2", "b1"],
+        servers=["s1", "s2"],
+        resources=["cpu", "memory"],
+        queue=["a/one", "a/two", "b"],
+        queues={"a": {"guarantee": {"cpu": 3.0}}, "b": {"guarantee": {"cpu": 3.0}}},
+        task_limits=[9, 2, 9],
+    )
+
+
+NOW = [[5, 2], [0, 2], [1, 2]]
+
+
+def test_by_user_the_numbers_are_those_by_hand():
+    found = fairlp.fair_shares(shared(), observed=NOW)
+    assert found["tasks"].tolist() == [7, 2, 3]
+    assert found["fair_tasks"].tolist() == pytest.approx([5, 2, 5])
+    assert found["share"].tolist() == pytest.approx([7 / 12, 2 / 12, 3 / 12])
+    assert found["waiting"].tolist() == [2, 0, 6]
+    assert found["owed"].tolist() == pytest.approx([0, 0, 2])
+    assert found["queue"].tolist() == ["a/one", "a/two", "b"]
+    assert found.loc["b1", "blocked_by"] == "cpu" and found.loc["b1", "servers"] == 2
+    assert found.loc["b1", "held_by"] == {"a1": 7.0, "b1": 3.0, "a2": 2.0}
+    assert found.loc["b1", "beyond_fair"] == pytest.approx({"a1": 2.0})
+    assert found.loc["a2", "blocked_by"] == "" and found.loc["a2", "held_by"] == {}
+
+
+def test_by_queue_the_numbers_are_those_by_hand():
+    found = fairlp.fair_shares(shared(), observed=NOW, by="queue")
+    assert found.index.tolist() == ["", "a", "a/one", "a/two", "b"]
+    assert found.loc["a", ["users", "tasks", "waiting"]].tolist() == [2, 9, 2]
+    assert found["share"].tolist() == pytest.approx([1, 9 / 12, 7 / 12, 2 / 12, 3 / 12])
+    assert found.loc["a", ["guarantee", "borrowed"]].tolist() == pytest.approx([3 / 12, 16 / 24])
+    assert found.loc["b", "guarantee"] == pytest.approx(0.25) and found.loc["b", "owed"] == pytest.approx(2)
+    assert found.loc["b", "held_by"] == {"a/one": 7.0, "a/two": 2.0}  # of other queues only
+    assert math.isnan(found.loc["", "borrowed"]) and found["cap"].isna().all()
+    assert fairlp.fair_shares(shared(), observed=NOW, by="queue", level=1).index.tolist() == ["a", "b"]
+
+
+def test_without_what_runs_everyone_has_the_fair_share():
+    found = fairlp.fair_shares(shared())
+    assert found["tasks"].tolist() == found["fair_tasks"].tolist()
+    assert (found["owed"] == 0).all()
+    assert found.loc["b1", "blocked_by"] == "cpu"
+
+
+def test_a_cap_is_what_stops_before_any_server():
+    instance = shared().replace(queues={"a": {}, "b": {"cap": {"cpu": 3.0}}})
+    found = fairlp.fair_shares(instance, observed=[[1, 0], [0, 0], [3, 0]])
+    assert found.loc["b1", ["blocked_by", "where", "held_by"]].tolist() == ["cap of cpu", "b", {"b1": 3.0}]
+    assert found.loc["a1", ["blocked_by", "servers", "where"]].tolist() == ["nothing: it fits", 2, "s2"]
+    assert fairlp.fair_shares(instance, observed=[[1, 0], [0, 0], [2, 0]]).loc["b1", "blocked_by"] == "nothing: it fits"
+
+
+def test_a_task_larger_than_every_server_fits_none():
+    instance = fairlp.Instance.from_arrays([[8.0], [1.0]], [[6.0], [6.0]], users=["big", "small"])
+    with pytest.warns(fairlp.errors.OversizedTaskWarning):
+        found = fairlp.fair_shares(instance, observed=[[0, 0], [3, 3]])
+    assert found["blocked_by"].tolist() == ["it fits no server", "nothing: it fits"]
+
+
+def test_parts_of_what_is_left_that_fit_no_task_are_not_room():
+    instance = fairlp.Instance.from_arrays([[4.0], [3.0]], [[6.0], [6.0]], users=["four", "three"], servers=["x", "y"])
+    found = fairlp.fair_shares(instance, observed=[[0, 0], [1, 1]])  # 6 of 12 are free, and nobody has 4 of them
+    assert found.loc["four", ["blocked_by", "servers"]].tolist() == ["resource1", 2]
+    assert found.loc["three", "blocked_by"] == "nothing: it fits"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "words"),
+    [
+        ({"by": "team"}, UnknownNameError, "by='team'"),
+        ({"by": "queue"}, InstanceError, "has no queues"),
+        ({"level": 1}, InstanceError, "level is of queues"),
+        ({"mechanism": "drhf"}, UnknownNameError, "drfh"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(wrong, error, words):
+    with pytest.raises(error, match=words):
+        fairlp.fair_shares(fairlp.examples.load("ghodsi"), **wrong)
+
+
+def test_neither_an_instance_nor_a_path():
+    with pytest.raises(InstanceError, match="int was given"):
+        fairlp.fair_shares(3)
+
+
+def test_the_mechanism_goes_with_the_instance():
+    assert chosen(shared(), None) == "h-drf"
+    assert chosen(shared(), "tsf") == "tsf"
+    assert chosen(fairlp.examples.load("wang-figure-1"), None) == "drfh"
+    assert chosen(fairlp.examples.load("ghodsi"), None) == "drf"
+    rated = fairlp.Instance.from_arrays([[1.0]], [[4.0]], rates=[[2.0]])
+    assert fairlp.allocate(rated, chosen(rated, None)).totals.tolist() == pytest.approx([2.0])
+
+
+def test_options_of_the_mechanism_are_its_own():
+    borrowed = fairlp.fair_shares(shared(), observed=NOW, count="borrowed")["fair_tasks"]
+    assert borrowed.tolist() == pytest.approx(fairlp.allocate(shared(), "h-drf", count="borrowed").totals.tolist())
+
+
+def cluster(folder):
+    """Two nodes, and two queues of Kueue; one pod may run nowhere."""
+    label = "kueue.x-k8s.io/queue-name"
+    one = {"cpu": "1", "memory": "1Gi"}
+    queues = [
+        kueue("ClusterQueue", "red", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
+        kueue("ClusterQueue", "blue", {"cohort": "org", "resourceGroups": flavors(("cpu", 8, {}))}),
+        *[kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml") for name in ("red", "blue")],
+    ]
+    pods = [
+        pod(f"r{k}", on=f"n{k % 2}", owner=("Job", "train"), requests=one, labels={label: "to-red"}) for k in range(14)
+    ]
+    pods += [pod("b0", on="n0", owner=("Job", "serve"), requests=one, labels={label: "to-blue"})]
+    pods += [pod(f"w{k}", owner=("Job", "serve"), requests=one, labels={label: "to-blue"}) for k in range(5)]
+    pods += [pod("lost", owner=("Job", "lost"), requests=one, labels={label: "to-blue"}, nodeSelector={"disk": "none"})]
+    nodes = [node(f"n{k}", {"kubernetes.io/hostname": f"n{k}", "os": "linux"}) for k in range(2)]
+    return written(folder, *nodes, *queues, *pods)
+
+
+def test_of_a_dump_what_runs_and_waits_is_known(tmp_path):
+    path = cluster(tmp_path)
+    found = fairlp.fair_shares(path)
+    assert found["tasks"].to_dict() == {"ml/train": 14.0, "ml/serve": 1.0}
+    assert found.loc["ml/serve", "waiting"] == 5
+    assert found.loc["ml/serve", "owed"] == pytest.approx(5)
+    assert found.loc["ml/serve", "blocked_by"] == "nothing: it fits"  # 15 of 16 cores run
+    assert found.equals(fairlp.fair_shares(fairlp.snapshot(path)))
+    subject = subject_of(path)
+    assert subject.homeless["user"].tolist() == ["ml/lost"]
+    assert subject.scheduler == "kubernetes"
+    with pytest.raises(InstanceError, match="a snapshot says itself"):
+        fairlp.fair_shares(path, observed=found)
+
+
+def test_classes_are_of_equal_servers_and_leave_host_names_out(tmp_path):
+    instance = fairlp.snapshot(cluster(tmp_path)).instance
+    classes = Classes.among(instance)
+    assert len(classes.names) == 1 and classes.servers.tolist() == [2]
+    assert "cpu" in classes.names[0]
+    two = fairlp.Instance.from_arrays(
+        [[1.0]],
+        [[4.0], [4.0], [4.0], [8.0]],
+        counts=[1, 2, 1, 5],
+        server_attributes=pd.DataFrame({"gpu": ["T4", "T4", "P100", "T4"]}),
+    )
+    found = Classes.among(two)
+    assert found.names == ["T4: 8 resource1", "T4: 4 resource1", "P100"]
+    assert found.servers.tolist() == [5, 3, 1] and found.of.tolist() == [1, 1, 2, 0]
+    assert found.capacities.tolist() == [[40.0], [12.0], [4.0]]
+
+
+def test_of_many_users_each_row_is_what_blockers_says():
+    """On random clusters: who is stopped, and the resource, as the table of users × servers has them."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        demands = rng.integers(1, 4, (5, 2)).astype(float)
+        instance = fairlp.Instance.from_arrays(demands, rng.integers(4, 9, (3, 2)).astype(float))
+        allocation = fairlp.allocate(instance, "drfh")
+        blocked = fairlp.blockers(instance, allocation)
+        standing = Standing.of(subject_of(instance), "drfh")
+        for n, user in enumerate(instance.users):
+            rows = blocked[blocked["user"] == user]
+            assert rows["blocked"].all() == (standing.stops[n].why == "resource")
+            if standing.stops[n].why == "resource":
+                used = allocation.utilization.to_numpy()[standing.stops[n].servers, standing.stops[n].resource]
+                assert used == pytest.approx(1) and demands[n, standing.stops[n].resource] > 0
+
+
+def test_who_does_not_wait_is_owed_nothing():
+    """Where a dump does not tell how many tasks there are, a fair share may be more than anybody asks for."""
+    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[8.0]], users=["idle", "waits"])
+    standing = Standing.of(Subject(instance, np.array([[1.0], [2.0]]), np.array([0.0, 1.0])), "drf")
+    assert standing.users["fair_tasks"].tolist() == pytest.approx([4, 4])
+    assert standing.users["owed"].tolist() == [0, 1]
+    assert standing.users["blocked_by"].tolist() == ["", "nothing: it fits"]
+
+
+def test_only_who_holds_it_where_one_may_run_holds_it():
+    instance = fairlp.Instance.from_arrays(
+        [[1.0], [1.0], [2.0]], [[4.0], [4.0]], users=["a", "b", "c"], servers=["x", "y"], eligible=[["x"], None, None]
+    )
+    found = fairlp.fair_shares(instance, observed=[[0, 0], [0, 4], [2, 0]])
+    assert found.loc["a", ["servers", "where", "held_by"]].tolist() == [1, "x", {"c": 4.0}]
+    assert found.loc["b", "held_by"] == {"b": 4.0, "c": 4.0}

@@ -1,0 +1,279 @@
+"""The page, as text: one file, everything in it, bounded in size, hostile names as data."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp.errors import FairlpError, FileFormatError
+from fairlp.operations.reports import layout, packages
+from fairlp.operations.reports.facts import Facts, answer, asked_of, is_large, left_out_of
+from fairlp.operations.reports.standing import Standing
+from fairlp.operations.reports.subject import subject_of
+from report_instances import HOSTILE, hostile, queued
+
+for package in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(package)
+
+
+class Parsed(HTMLParser):
+    """Tags with their attributes, and the text of the page outside of scripts and styles."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.words, self._inside = [], [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag in ("script", "style"):
+            self._inside = tag
+
+    def handle_endtag(self, tag):
+        if tag == self._inside:
+            self._inside = ""
+
+    def handle_data(self, data):
+        if not self._inside:
+            self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    instance, now = queued()
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    assert fairlp.report(instance, path, observed=now) == path
+    return path.read_text(encoding="utf-8")
+
+
+SECTIONS = ["glance", "queues", "users", "servers", "owed", "mechanisms", "prices", "audit", "model"]
+
+
+def test_every_section_is_there_and_nothing_is_fetched(page):
+    tags = Parsed(page).tags
+    assert [a["id"] for tag, a in tags if tag == "section"] == SECTIONS
+    assert [a["href"] for tag, a in tags if tag == "a"] == ["#main", *(f"#{name}" for name in SECTIONS)]
+    assert not [a for _, a in tags if "src" in a or a.get("href", "#")[0] != "#"]
+    assert not [tag for tag, _ in tags if tag in ("link", "iframe", "img", "object")]
+    policy = next(a["content"] for tag, a in tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; script-src 'sha256-") and "unsafe-eval" not in policy
+    assert len(page.encode()) < 5_000_000
+
+
+def test_the_page_can_be_heard(page):
+    parsed = Parsed(page)
+    charts = [a for tag, a in parsed.tags if a.get("role") == "img"]
+    assert len(charts) == 5 and all(len(a["aria-label"]) > 20 for a in charts)
+    headers = [a for tag, a in parsed.tags if tag == "th" and a.get("scope") == "col"]
+    assert len(headers) > 40 and all(a["aria-sort"] == "none" for a in headers)
+    assert sum(tag == "caption" for tag, _ in parsed.tags) == sum(tag == "table" for tag, _ in parsed.tags) == 8
+    assert ("html", {"lang": "en"}) in parsed.tags
+
+
+def test_the_numbers_are_those_of_the_tables(page):
+    instance, now = queued()
+    table = fairlp.fair_shares(instance, observed=now, by="queue")
+    rows = re.search(r'<table id="queue-table">.*?</table>', page, re.DOTALL)[0]
+    values = [float(value or "nan") for value in re.findall(r'data-value="([^"]*)"', rows)]
+    found = np.array(values).reshape(len(table), -1)
+    names = [
+        "level",
+        "users",
+        "weight",
+        "tasks",
+        "fair_tasks",
+        "share",
+        "fair_share",
+        "guarantee",
+        "borrowed",
+        "waiting",
+    ]
+    assert np.array_equal(found, table[names].to_numpy(dtype=float), equal_nan=True)
+    text = " ".join(Parsed(page).words)
+    for part in ("not applicable", "maximize", "there is room for them", "and of single servers one more of class"):
+        assert part in text, part
+
+
+def test_hostile_names_are_data(tmp_path):
+    instance, now = hostile()
+    path = fairlp.report(instance, tmp_path / "hostile.html", observed=now)
+    text = path.read_text(encoding="utf-8")
+    parsed = Parsed(text)
+    assert sum(tag == "script" for tag, _ in parsed.tags) == 3
+    assert not [a for _, a in parsed.tags if any(name.startswith("on") for name in a)]
+    words = "".join(parsed.words)
+    assert all(name in words for name in HOSTILE)
+    inside = re.search(r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL)[1]
+    assert "<" not in inside
+    drawn = json.dumps(json.loads(inside), ensure_ascii=False)
+    assert json.dumps(HOSTILE[0])[1:-1] in drawn
+
+
+def test_names_with_separators_of_lines_do_not_stop_the_pictures(tmp_path):
+    """Vega compiles names into expressions, in which U+2028 ends a line: each picture is drawn, without a browser."""
+    import vl_convert
+
+    users, queues = ["ann\u2028x", "bob\u2029y"], ["red\u2028q", "blue"]
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 1]], [[9, 9]], users=users, servers=["s\u2028"], resources=["cpu\u2028", "mem"], queue=queues
+    )
+    text = fairlp.report(instance, tmp_path / "page.html", observed=[[1], [2]]).read_text(encoding="utf-8")
+    inside = re.search(r'<script type="application/json" id="charts">(.*?)</script>', text, re.DOTALL)[1]
+    specs = json.loads(inside)
+    assert len(specs) >= 3
+    for spec in specs.values():
+        assert "<svg" in vl_convert.vegalite_to_svg({**spec, "width": 300} if "facet" not in spec else spec)
+
+
+def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
+    rng = np.random.default_rng(5)
+    count = 900
+    instance = fairlp.Instance.from_arrays(
+        rng.integers(1, 9, (count, 2)).astype(float),
+        [[64.0, 256.0], [96.0, 192.0]],
+        counts=[3000, 2000],
+        users=[f"user {k}" for k in range(count)],
+        queue=[f"q{k % 700}" for k in range(count)],
+    )
+    now = np.zeros((count, 2))
+    now[:, 0] = 2
+    text = fairlp.report(instance, tmp_path / "many.html", observed=now).read_text(encoding="utf-8")
+    assert len(text.encode()) < 5_000_000
+    assert "The 200 first of 900 rows; 700 are left out." in text
+    assert "The whole table as text (CSV)" in text and "user 899," in text
+    assert "… and 660 more" in text
+    monkeypatch.setattr(layout, "MOST_CSV", 1000)
+    facts = Facts(Standing.of(subject_of(instance, now)), ["drfh"])
+    from fairlp.operations.reports.page import page as made
+
+    assert "user 899," not in made(facts)
+
+
+def test_many_pairs_are_asked_what_is_quick(monkeypatch):
+    instance, now = queued()
+    assert not is_large(instance) and "Pareto-optimal" in asked_of(instance) and left_out_of(instance) == []
+    monkeypatch.setattr("fairlp.operations.reports.facts.MOST_PAIRS", 3)
+    assert "Pareto-optimal" not in asked_of(instance) and "leximin (tsf)" in left_out_of(instance)
+    assert "caps kept" in asked_of(instance)
+    free = instance.replace(queues=None)
+    names = [set(Facts(Standing.of(subject_of(free, now)), None).compared)]
+    monkeypatch.undo()
+    names.append(set(Facts(Standing.of(subject_of(free, now)), None).compared))
+    assert {"observed", "drfh", "tsf"} <= names[0] < names[1] and "ceei" in names[1] - names[0]
+
+
+def test_an_instance_alone_is_reported_by_its_mechanism(tmp_path):
+    instance = fairlp.examples.load("wang-figure-1")
+    text = fairlp.report(instance, tmp_path / "r.html", "tsf").read_text(encoding="utf-8")
+    parsed = Parsed(text)
+    sections = [a["id"] for tag, a in parsed.tags if tag == "section"]
+    assert sections == [name for name in SECTIONS if name not in ("queues", "owed")]
+    assert "What tsf gives to everyone" in text
+
+
+def test_the_mechanisms_to_compare_can_be_named(tmp_path):
+    instance, now = queued()
+    facts = Facts(Standing.of(subject_of(instance, now)), ["drfh", "h-drf"])
+    assert facts.comparison.index.tolist() == ["observed", "h-drf", "drfh"]
+    procedure = Facts(Standing.of(subject_of(fairlp.examples.load("ghodsi")), "drfh-first-fit"))
+    assert procedure.model == "" and procedure.prices is None
+
+
+def test_charts_are_the_same_in_python(page):
+    instance, now = queued()
+    found = fairlp.charts(instance, observed=now)
+    inside = json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])
+    assert {name: chart.to_dict()["description"] for name, chart in found.items()} == {
+        name: spec["description"] for name, spec in inside.items()
+    }
+    assert list(found) == ["who", "queues", "users", "servers", "mechanisms"]
+    parts = [row["part"] for rows in found["who"].to_dict()["datasets"].values() for row in rows]
+    assert sum(parts) == pytest.approx(len(instance.resources))  # with what is free, all of each
+    assert list(fairlp.charts(fairlp.examples.load("wang-figure-1"))) == ["users", "servers", "mechanisms"]
+
+
+def test_queues_are_drawn_at_the_first_level_that_has_several():
+    instance, now = queued()
+    deep = instance.replace(queue=[f"all/{path}" for path in instance.queue], queues={})
+    spec = fairlp.charts(deep, observed=now)["who"].to_dict()
+    assert "level 2" in spec["description"]
+    assert {row["queue"] for rows in spec["datasets"].values() for row in rows} == {"all/org", "all/lab", "not in use"}
+
+
+def test_the_dearest_price_is_what_more_of_it_adds():
+    instance = fairlp.Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[9.0, 100.0]], resources=["cpu", "memory"])
+    prices = Facts(Standing.of(subject_of(instance), "drf")).prices  # found without prices, so once more by programs
+    assert prices[["resource"]].to_numpy().tolist() == [["cpu"]]
+    one = fairlp.allocate(instance, "drf").levels.min()
+    more = fairlp.allocate(instance.replace(capacities=[[9.09, 100.0]]), "drf")
+    gained = (more.totals / fairlp.allocate(instance, "drf").totals - 1).min()
+    assert prices["price"][0] * 0.09 == pytest.approx(gained * one) and prices["price"][0] == pytest.approx(one / 9)
+    assert prices[["worth", "server"]].to_numpy().tolist() == [[1.0, 1.0]]
+
+
+def test_what_capacity_is_worth_is_shared_by_classes():
+    """One resource: a unit is worth the same everywhere, so classes are worth what they have."""
+    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0], [10.0]], servers=["s", "t"], counts=[5, 1])
+    prices = Facts(Standing.of(subject_of(instance), "drfh")).prices
+    assert prices["class"].tolist() == ["4 resource1", "10 resource1"]
+    assert prices["worth"].tolist() == pytest.approx([20 / 30, 10 / 30])
+    assert prices["server"].tolist() == pytest.approx([4 / 30, 10 / 30])
+    assert prices["price"].nunique() == 1
+
+
+def test_answers_in_words():
+    assert answer("envy-free", True, "") == "yes" and answer("envy-free", False, "") == "no"
+    assert answer("single-resource", None, "vacuous: there are 2 resources") == "not applicable"
+    assert answer("strategy-proof", None, "no lie that pays was found in 9 tries, which proves nothing") == "none found"
+    assert answer("strategy-proof", None, "it takes the mechanism that made the allocation") == "not applicable"
+
+
+@pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
+def test_without_its_packages_the_error_names_the_extra(monkeypatch, tmp_path, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(packages.ReportNotAvailableError, match=rf'{package}.*pip install "fairlp\[report\]"') as error:
+        fairlp.report(fairlp.examples.load("ghodsi"), tmp_path / "r.html")
+    assert isinstance(error.value, FairlpError) and isinstance(error.value, ImportError)
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises((FileFormatError, OSError)):
+        fairlp.report(fairlp.examples.load("ghodsi"), tmp_path / "none" / "r.html")
+
+
+def at_the_edge():
+    """Clusters of which there is little to say, by name: instance, what runs, mechanism."""
+    make = fairlp.Instance.from_arrays
+    two = [[1.0], [2.0]]
+    return {
+        "nobody has a task": (make(two, [[4.0]], task_limits=[0, 0]), None, None),
+        "nothing runs": (make(two, [[4.0]], queue=["a", "a"]), [[0], [0]], None),
+        "all stand in the root": (make(two, [[4.0]], queue=[None, None]), [[1], [1]], None),
+        "labels are numbers": (make(two, [[4.0]], users=[1, 2], servers=[7], resources=["cpu"]), [[1], [1]], None),
+        "more runs than fits": (make(two, [[4.0]]), [[9], [3]], None),
+        "rates are given": (make([[1.0, 1.0]], [[4.0, 4.0]], rates=[[2.0]]), [[1]], None),
+        "users arrive": (fairlp.examples.load("ghodsi"), None, "dynamic-drf"),
+    }
+
+
+@pytest.mark.parametrize("name", at_the_edge())
+def test_of_little_there_is_a_page_too(name, tmp_path):
+    instance, now, mechanism = at_the_edge()[name]
+    text = fairlp.report(instance, tmp_path / "r.html", mechanism, observed=now).read_text(encoding="utf-8")
+    assert {"glance", "users", "servers", "mechanisms", "prices", "audit", "model"} <= {
+        a.get("id") for tag, a in Parsed(text).tags if tag == "section"
+    }
+
+
+def test_names_of_any_length_fit(tmp_path):
+    long = ["x" * 20_000, "y" * 20_000]
+    instance = fairlp.Instance.from_arrays([[1.0], [2.0]], [[4.0]], users=long, queue=long)
+    text = fairlp.report(instance, tmp_path / "r.html", observed=[[1], [1]]).read_text(encoding="utf-8")
+    assert len(text) < 2_000_000 and "x" * 400 + "…" in text

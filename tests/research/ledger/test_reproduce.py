@@ -1,0 +1,178 @@
+"""`fairlp.reproduce` and `fairlp reproduce`: names, files, bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+import fairlp
+from cli_runner import error_line, fairlp_in_a_shell, run
+from fairlp.errors import FileFormatError, StudyError, UnknownNameError
+from fairlp.research.ledger import Ledger, papers
+from fairlp.research.ledger.registry import ENTRIES, PAPERS, Run, Scale, entry, find
+from fairlp.research.ledger.verdicts import Verdict
+from ledger_rows import ledger, row
+
+
+@pytest.mark.parametrize("name", [alias for paper in PAPERS for alias in (paper.number, *paper.names)])
+def test_a_paper_goes_by_all_of_its_names(name):
+    (expected,) = [paper for paper in PAPERS if name in (paper.number, *paper.names)]
+    assert {one.paper for one in find(name)} == {one.paper for one in find(name.upper())} == {expected}
+
+
+@pytest.mark.parametrize(
+    ("paper", "item", "expected"),
+    [
+        ("002", "FIGURE 3", ["Figure 3"]),
+        ("002", "Fig. 3", ["Figure 3"]),
+        ("002", "fig 3", ["Figure 3"]),
+        ("002", "fig.3", ["Figure 3"]),
+        ("002", "prop. 7", ["Proposition 7"]),
+        ("002", "figure  4", ["Figure 4"]),
+        ("000", "table 2", ["Table 2, demands 1–100", "Table 2, demands 1–1000"]),
+        ("000", "Section 6.2, example", ["§6.2, example"]),
+        ("003", "table i", [f"Table I, {name}" for name in ("C-DRFH", "TSF", "PS-DSF", "PS-DSF with time division")]),
+    ],
+)
+def test_an_item_goes_by_what_people_call_it(paper, item, expected):
+    assert [one.item for one in find(paper, item)] == expected
+
+
+def test_an_item_without_its_paper_is_that_of_every_paper():
+    assert [one.paper.number for one in find(item="Lemma 1")] == ["001", "002", "003"]
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong", "told"),
+    [
+        (("006",), UnknownNameError, "no paper is called '006'"),
+        (("wong-2014",), UnknownNameError, "did you mean 'wang-2014'"),
+        ((7,), UnknownNameError, "by name, not int"),
+        (("002", "Figure 33"), UnknownNameError, "did you mean 'Figure 3'"),
+        (("001", "Figure 1"), UnknownNameError, "its items: Lemma 1; Lemma 2"),
+        ((None, "Figure 99"), UnknownNameError, "name a paper to see all of its items"),
+        (("002", "Fig"), UnknownNameError, "has no item 'Fig'"),
+    ],
+)
+def test_what_there_is_not_is_refused_and_what_there_is_named(given, wrong, told):
+    with pytest.raises(wrong, match=told):
+        fairlp.reproduce(*given)
+
+
+@pytest.mark.parametrize(
+    ("how", "wrong", "told"),
+    [
+        ({"scale": "huge"}, UnknownNameError, "no scale is called 'huge'"),
+        ({"seed": -1}, StudyError, "whole number of at least 0"),
+        ({"seed": 0.5}, StudyError, "whole number"),
+        ({"folder": "nowhere/at/all"}, FileFormatError, "there is no folder"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(how, wrong, told):
+    with pytest.raises(wrong, match=told):
+        fairlp.reproduce("002", "Figure 3", **how)
+
+
+def test_an_item_is_registered_once():
+    with pytest.raises(ValueError, match="there already"):
+        entry("002", "Figure 3", "again")(lambda run: None)
+
+
+def test_a_ledger_goes_to_data_and_back():
+    keys = [
+        "001 Theorem 2, worst case",
+        "002 Figure 2",
+        "002 Table II",
+        "003 Definitions 1–6",
+        "004 §5.5, circle of four",
+    ]
+    found = ledger(*keys)
+    assert Ledger.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert [str(one.verdict) for one in found] == ["equal", "equal", "not reproduced", "not checkable", "refuted"]
+
+
+@pytest.mark.parametrize("broken", [{}, [], {"fairlp_ledger": 2}, {"fairlp_ledger": 1, "rows": [{}]}])
+def test_data_that_is_no_ledger_is_refused(broken):
+    with pytest.raises(FileFormatError, match="ledger"):
+        Ledger.from_dict(broken)
+
+
+def test_a_ledger_is_a_table_and_counts():
+    found = ledger("002 Figure 3", "002 Proposition 2", "004 §4, envy-freeness")
+    table = found.table()
+    assert table.index.tolist()[0] == ("002", "Figure 3")
+    assert table["verdict"].tolist() == ["equal", "holds on 20 instances", "refuted by an instance"]
+    assert found.counts().loc["002"].to_dict() == {"equal": 1, "holds": 1, "refuted": 0, "items": 2}
+    assert repr(found) == "<Ledger: 3 items, equal 1, holds 1, refuted 1>"
+    assert [one.item for one in found.errata] == ["§4, envy-freeness"]
+    assert papers()["items"].sum() == len(ENTRIES)
+
+
+def test_a_ledger_is_written_as_data_table_and_page(tmp_path):
+    found = ledger("001 Theorem 2, worst case", "004 §4, envy-freeness")
+    assert Ledger.from_dict(json.loads(found.write(tmp_path / "a.json").read_text(encoding="utf-8"))) == found
+    assert pd.read_csv(found.write(tmp_path / "a.csv"), dtype=str)["paper"].tolist() == ["001", "004"]
+    page = found.write(tmp_path / "a.md").read_text(encoding="utf-8")
+    assert "| §4, envy-freeness | No user prefers" in page and "Instance: demands 1; 1; 0.1" in page
+    assert (tmp_path / "figures" / "ledger" / "001-theorem-2-worst-case.svg").exists()
+    with pytest.raises(FileFormatError, match=r"expected \.json, \.csv or \.md"):
+        found.write(tmp_path / "a.txt")
+    with pytest.raises(FileFormatError, match="there is no folder"):
+        found.write(tmp_path / "b" / "a.md")
+
+
+def test_the_scale_of_the_papers_is_larger_and_studies_go_on(tmp_path, monkeypatch):
+    assert Run(Scale.PAPER).of(3, 1000) == 1000 and Run().of(3, 1000) == 3
+    from fairlp.research.ledger import metin_tables
+
+    monkeypatch.setattr(metin_tables, "PAPER_RUNS", 12)
+    found = fairlp.reproduce("000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False)
+    (only,) = found
+    assert only.answer.size == "12 of 12 runs" and (tmp_path / "table-1-10–20.parquet").exists()
+    again = fairlp.reproduce("000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False)
+    assert again == found
+
+
+def test_seeds_draw_other_instances_and_items_draw_their_own():
+    entries = [ENTRIES["004 Theorem 1"], ENTRIES["004 Lemma 4"]]
+    draws = {one.key: Run(key=one.key).rng.random() for one in entries}
+    assert len({*draws.values(), Run(seed=1, key=entries[0].key).rng.random()}) == 3
+
+
+def test_the_command_prints_one_item_with_its_numbers():
+    text = run("reproduce", "wang", "fig. 3", "--no-progress").stdout
+    assert "Figure 3" in text and "5/7" in text and "equal" in text and "Numbers" in text
+    text = run("reproduce", "004", "§4, envy-freeness").stdout
+    assert "refuted by an instance" in text and "instance: demands 1; 1; 0.1" in text
+
+
+def test_the_command_writes_what_programs_read(tmp_path):
+    found = json.loads(run("reproduce", "003", "figure 1", "--json").stdout)
+    assert Ledger.from_dict(found) == fairlp.reproduce("003", "figure 1")
+    run("reproduce", "003", "figure 1", "-o", tmp_path / "found.json")
+    assert json.loads((tmp_path / "found.json").read_text(encoding="utf-8")) == found
+    table = run("reproduce", "002", "figure 2", "--csv", "--seed", 3).stdout
+    assert table.splitlines()[0] == "paper,item,paper says,we get,verdict,why"
+    several = run("reproduce", "002", "program (7)").stdout
+    assert "Verdicts" in several or "Program (7)" in several
+
+
+def test_the_command_refuses_what_it_cannot_do(tmp_path):
+    done = fairlp_in_a_shell("reproduce", "002", "Figure 33")
+    assert done.returncode == 3 and "'Figure 3'" in error_line(done)
+    assert "no .md file" in run("reproduce", "--write", tmp_path / "page.html", code=2).output
+    assert "all papers" in run("reproduce", "002", "--write", tmp_path / "page.md", code=2).output
+    assert run("reproduce", "--write", tmp_path / "no" / "page.md", code=3).exit_code == 3
+    assert row("002 Figure 3").verdict is Verdict.EQUAL
+
+
+def test_the_page_is_written_by_the_command(tmp_path, monkeypatch):
+    import fairlp.research.ledger.reproducing as reproducing
+
+    few = [ENTRIES["002 Figure 3"], ENTRIES["004 Figure 5"]]
+    monkeypatch.setattr(reproducing, "find", lambda paper, item: few)
+    run("reproduce", "--write", tmp_path / "page.md", "--no-progress")
+    assert "| 004 | 1 | 1 |" in (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert [path.name for path in (tmp_path / "figures" / "ledger").iterdir()] == ["004-figure-5.svg"]

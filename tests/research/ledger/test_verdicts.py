@@ -1,0 +1,139 @@
+"""A wrong answer is called wrong: rules of the verdicts, and mechanisms that are off by a little."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+
+import numpy as np
+import pytest
+
+import fairlp
+from fairlp.research.ledger import metin_tables
+from fairlp.research.ledger.checking import over
+from fairlp.research.ledger.registry import ENTRIES, Run
+from fairlp.research.ledger.verdicts import Verdict, agrees, compare, holds, in_words, named, pairs, shown
+from ledger_rows import row
+
+
+@pytest.mark.parametrize(
+    ("paper", "ours", "expected"),
+    [
+        ("5/7", 5 / 7, True),
+        ("5/7", 5 / 7 * (1 + 1e-5), False),
+        ("3.6", 3.6036, False),
+        ("≈2.609", 2.6094, True),
+        ("≈2.609", 2.6096, False),
+        (0, 1e-9, True),
+        (0, 1e-6, False),
+        (3, np.float64(3), True),
+    ],
+)
+def test_numbers_agree_to_the_printed_digits(paper, ours, expected):
+    assert agrees(paper, ours) is expected
+
+
+def test_one_number_that_differs_makes_the_item_differ_and_is_told_first():
+    numbers = pairs(named("x", [1, 2]) | {"kept": "yes"}, [1, 2.5, True])
+    answer = compare(numbers, "well", otherwise="because")
+    assert answer.verdict is Verdict.DIFFERS and answer.why == "because"
+    assert answer.ours == "x 2 2.5 (paper: 2), x 1 1, kept yes"
+    assert compare(numbers[:1], "well").why == "well"
+
+
+def test_a_statement_is_refuted_by_what_breaks_it():
+    assert holds(9).verdict is Verdict.HOLDS
+    broken = holds(9, ["this", "that"])
+    assert broken.verdict is Verdict.REFUTED and broken.witness == "this" and "2 of 9" in broken.ours
+    assert holds(0).verdict is Verdict.NOT_CHECKABLE
+
+
+def test_instances_with_nothing_to_check_do_not_count():
+    def odd(number):
+        return None if number % 2 == 0 else "odd"
+
+    answer = over(Run(key="x"), lambda rng: int(rng.integers(10)), odd, few=5)
+    assert answer.count == 5 and answer.verdict is Verdict.REFUTED
+    nothing = over(Run(key="x"), lambda rng: 0, odd, few=5)
+    assert nothing.verdict is Verdict.NOT_CHECKABLE
+
+
+def test_noise_is_told_from_a_difference():
+    values = np.random.default_rng(0).normal(480, 86, 150)
+    assert metin_tables.same_mean(477.623, values, 86.373)
+    assert not metin_tables.same_mean(520.0, values, 86.373)
+    assert not metin_tables.same_mean(0.48, np.full(150, 8.0), 0.0)
+    assert metin_tables.same_mean(0.001, np.zeros(150), 0.0) and metin_tables.same_mean(0.0, np.zeros(150), 0.0)
+    assert metin_tables.same_largest(3, np.array([4.0, *[1.0] * 149]))  # one of 1,150 may well be ours
+    assert not metin_tables.same_largest(3, np.array([*[4.0] * 9, *[1.0] * 141]))
+
+
+def off(factor=1.001):
+    """`allocate` of a mechanism that gives everybody a thousandth more."""
+
+    def wrong(instance, mechanism, **how):
+        found = fairlp.allocate(instance, mechanism, **how)
+        return dataclasses.replace(found, tasks_array=found.tasks_array * factor)
+
+    return wrong
+
+
+@pytest.mark.parametrize(
+    ("module", "key"),
+    [
+        ("metin", "000 §3.1, program"),
+        ("wang", "002 Figure 2"),
+        ("wang", "002 Figure 3"),
+        ("khamse_ashari", "003 Figure 1"),
+        ("khamse_ashari", "003 §III-A, example"),
+        ("khamse_ashari", "003 Figure 4"),
+        ("khamse_ashari", "003 Table IV, PS-DSF"),
+        ("dolev", "004 Figure 2"),
+        ("dolev", "004 Figure 5"),
+        ("dolev_theorem", "004 §5.5, selection"),
+    ],
+)
+def test_a_mechanism_off_by_a_thousandth_differs(module, key, monkeypatch):
+    assert row(key).verdict is not Verdict.DIFFERS
+    monkeypatch.setattr(importlib.import_module(f"fairlp.research.ledger.{module}"), "allocate", off())
+    assert ENTRIES[key].compute(Run()).verdict is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize("key", ["000 §3.4, formula", "002 Proposition 4", "003 Theorem 1", "004 Theorem 1"])
+def test_a_mechanism_off_by_a_thousandth_is_refuted(key, monkeypatch):
+    module = ENTRIES[key].function.__module__
+
+    def wrong(instance, mechanism, **how):
+        return off(1.001 if mechanism in ("pdrf", "drfh", "psdsf-rdm", "njc") else 1.0)(instance, mechanism, **how)
+
+    monkeypatch.setattr(importlib.import_module(module), "allocate", wrong)
+    if key == "003 Theorem 1":  # the condition is wrong instead: nobody has a bottleneck
+        monkeypatch.undo()
+        theorems = importlib.import_module(module)
+        monkeypatch.setattr(theorems, "_theorem_1", lambda instance, tasks: False)
+    answer = ENTRIES[key].compute(Run())
+    assert answer.verdict is Verdict.REFUTED and answer.witness
+
+
+def test_audits_find_a_planted_fault(monkeypatch):
+    from fairlp.auditing import promises
+
+    monkeypatch.setattr(promises, "allocate", off(0.999))
+    answer = ENTRIES["002 Proposition 2"].compute(Run())
+    assert answer.verdict is Verdict.REFUTED and "Pareto-optimal" in answer.witness
+
+
+def test_an_erratum_ends_with_its_counterexample(monkeypatch):
+    """If nothing broke the paper's sentence any more, it would not be called refuted."""
+    from fairlp.research.ledger import dolev
+
+    assert row("004 §4, one dominant resource").verdict is Verdict.REFUTED
+    monkeypatch.setattr(dolev.check, "check", lambda *given: False)
+    assert ENTRIES["004 §4, one dominant resource"].compute(Run()).verdict is Verdict.HOLDS
+
+
+def test_instances_are_told_in_words():
+    told = in_words(fairlp.examples.khamse_ashari_figure_1())
+    assert told.startswith("demands 1, 2, 10; 1, 2, 1; 1, 2, 0, capacities 9, 12, 100; 12, 12, 0, weights 1, 1, 2")
+    assert "may run on server1; server1; server1, server2" in told
+    assert shown([1e-20, 2]) == "1e-20, 2"

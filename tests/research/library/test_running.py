@@ -1,0 +1,255 @@
+"""Only proved answers count; processes are ended, begun anew and bounded; Ctrl-C keeps what is done."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp.research.library import processes, running, worker
+from fairlp.research.library.running import Result, Results, judged
+from fairlp.research.library.worker import solved
+from own_back_ends import LIES, Dual, Whole, liar
+from planted_solvers import DIES, EATS, SLEEPS, Moody
+
+library = fairlp.library
+TIES = library.load("ties", triples=2, doublings=1)
+ZEROS = library.load("zeros", users=5, servers=3)
+POOL = library.load("whole-pool", users=4, resources=2, tasks=3)
+
+
+def judge(entry, solver):
+    return judged(entry, "one", solved(entry.program(), solver))
+
+
+@pytest.mark.parametrize("entry", [TIES, ZEROS], ids=["ties", "zeros"])
+def test_an_honest_solver_is_certified(entry):
+    found = judge(entry, Dual())
+    assert found.accepted and found.verdict == "certified" and 0 < found.seconds < 60
+    assert found.objective == pytest.approx(float(entry.optimum.value), rel=1e-9) and found.gap <= 1e-9
+
+
+@pytest.mark.parametrize("entry", [TIES, ZEROS], ids=["ties", "zeros"])
+@pytest.mark.parametrize("lie", LIES)
+def test_a_solver_that_lies_is_not_counted(entry, lie):
+    found = judge(entry, liar(LIES[lie]))
+    assert not found.accepted and found.seconds == float("inf"), found
+
+
+def test_a_lie_without_duals_is_not_counted():
+    """Half of an optimum is feasible, and nothing but what is known of the optimum tells."""
+
+    class Half(Whole):
+        def run(self, program, options):
+            raw = super().run(program, options)
+            return replace(raw, x=np.floor(raw.x / 2) if program.is_mip else raw.x / 2)
+
+    for entry, verdict in ((POOL, "not feasible"), (TIES, "not the optimum"), (ZEROS, "not the optimum")):
+        honest = judge(entry, Whole(0.0, licence="x"))
+        assert honest.accepted and honest.verdict == "known optimum" and honest.gap <= 1e-7
+        found = judge(entry, Half(0.0, licence="x"))
+        assert not found.accepted and found.verdict in (verdict, "not the optimum"), found
+
+
+def test_without_duals_and_without_a_known_optimum_nothing_is_proved(monkeypatch):
+    from fairlp.research.library import entry as module
+
+    monkeypatch.setattr(module, "MOST_ROWS", 1)
+    fresh = library.load("zeros", users=4, servers=2)
+    found = judge(fresh, Whole(0.0, licence="x"))
+    assert not found.accepted and found.verdict == "not proved" and np.isnan(found.gap)
+
+
+def test_a_certificate_beside_a_closed_form_that_is_wrong_is_not_counted():
+    told = solved(TIES.program(), Dual())
+    wrong = {**told, "objective": told["objective"] * 1.001}
+    found = judged(TIES, "one", wrong)
+    assert not found.accepted and found.verdict == "not the optimum" and "is not the optimum" in found.message
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_an_optimum_of_0_is_measured_by_its_terms(width):
+    entry = library.load("njc-circle", users=5, width=width)
+    told = solved(entry.program(), "interior-point")
+    assert judged(entry, "one", told).verdict == "certified" and told["terms"] == pytest.approx(1.0)
+    off = {**told, "objective": told["objective"] - 1e-6}
+    assert judged(entry, "one", off).verdict == "not the optimum"
+
+
+def test_what_a_solver_cannot_do_is_told():
+    found = judge(POOL, Dual())
+    assert not found.accepted and found.verdict == found.status == "unable"
+
+    class Broken(Dual):
+        def run(self, program, options):
+            raise RuntimeError("boom")
+
+    found = judge(TIES, Broken)
+    assert found.status == "failed" and "boom" in found.message
+
+    class Hopeless(Dual):
+        def run(self, program, options):
+            return fairlp.Raw(fairlp.Termination.ITERATION_LIMIT, "tired")
+
+    found = judge(TIES, Hopeless)
+    assert not found.accepted and found.status == "iteration limit"
+
+
+def test_a_solver_in_a_process_of_its_own():
+    """Its process is ended or dies, and begins anew for the next entry; what it prints is no answer."""
+    moods = {SLEEPS: "time limit", DIES: "died", EATS: "out of memory"}
+    kinds = ["zeros", "gpus", "log-normal"]
+    moody = [library.load(kind, users=rows - 18, servers=6) for kind, rows in zip(kinds, moods, strict=True)]
+    assert [entry.program().n_rows for entry in moody] == list(moods)
+    found = library.run(
+        [Moody], [TIES, *moody, library.load("uniform", users=5, servers=2)], time_limit=0.5, memory=8.0
+    )
+    assert found.complete and found.solvers == ("moody",)
+    assert [row.status for row in found.rows] == ["optimal", *moods.values(), "optimal"]
+    assert [row.accepted for row in found.rows] == [True, False, False, False, True]
+    assert "ended after 0.5 s" in found.rows[1].message and "exit code 7" in found.rows[2].message
+    assert found.profile().within(1e9).to_dict() == {"moody": 0.4}
+
+
+def test_a_process_whose_parent_is_gone_leaves(monkeypatch):
+    class Left(Exception):
+        pass
+
+    def leave(code):
+        raise Left
+
+    waited, parents = [], iter([7, 7, 1])
+    monkeypatch.setattr(worker, "sleep", waited.append)
+    monkeypatch.setattr(worker.os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(worker.os, "_exit", leave)
+    with pytest.raises(Left):
+        worker.leave_with(7)
+    assert waited == [1.0, 1.0]
+
+
+def test_what_cannot_travel_is_refused_at_once():
+    class Locked(Dual):
+        def __reduce__(self):
+            raise TypeError("holds a licence")
+
+    with pytest.raises(fairlp.errors.UnsupportedError, match="cannot go to a process of its own: holds a licence"):
+        library.run([Locked()], ["ties"])
+
+
+def test_a_process_that_cannot_start_has_failed(monkeypatch):
+    monkeypatch.setattr(processes, "_CODE", "raise SystemExit(3)")
+    found = library.run(["highs"], [TIES])
+    assert found.complete and [row.status for row in found.rows] == ["failed"]
+    assert "could not be started" in found.rows[0].message
+
+
+class Planted:
+    """Stands for a process: answers at once, or as Ctrl-C does."""
+
+    def __init__(self, solver, memory):
+        self.solver, self.asked, self.ended = solver, 0, False
+
+    def ask(self, asked, limit):
+        self.asked += 1
+        if self.solver == "scipy" and self.asked == 2:
+            raise KeyboardInterrupt
+        return {"status": "failed", "message": "planted"}
+
+    def end(self):
+        self.ended = True
+
+
+def test_ctrl_c_keeps_what_is_done(monkeypatch):
+    made = []
+    monkeypatch.setattr(running, "SolverProcess", lambda *given: made.append(Planted(*given)) or made[-1])
+    found = library.run(["highs", "scipy"], ["ties", "many-rounds", "zeros"])
+    assert not found.complete and [(row.entry, row.solver) for row in found.rows] == [
+        ("ties", "highs"), ("ties", "scipy"), ("many-rounds", "highs"),
+    ]  # fmt: skip
+    assert all(process.ended for process in made)
+    assert list(found.times().index) == ["ties"] and "interrupted" in repr(found)
+
+
+def test_after_a_large_program_a_process_is_ended(monkeypatch):
+    made = []
+    monkeypatch.setattr(running, "SolverProcess", lambda *given: made.append(Planted(*given)) or made[-1])
+    ended = []
+    monkeypatch.setattr(Planted, "end", lambda self: ended.append(self.asked))
+    library.run(["highs"], [TIES, ZEROS, POOL])
+    assert ended == [3]
+    monkeypatch.setattr(running, "MOST_KEPT", ZEROS.program().A.nnz - 1)
+    ended.clear()
+    library.run(["highs"], [TIES, ZEROS, POOL])
+    assert ended == [2, 3]
+
+
+def results():
+    """Results by hand: two solvers, a linear program that both solve and an integer one that one solves."""
+    rows = (
+        Result("ties", "LP", "a", True, "certified", "optimal", 1.0, 0.5),
+        Result("ties", "LP", "b", True, "certified", "optimal", 3.0, 0.5),
+        Result("whole-pool", "MILP", "a", False, "not feasible", "optimal"),
+        Result("whole-pool", "MILP", "b", True, "known optimum", "optimal", 2.0, 0.25),
+    )
+    return Results(rows, ("a", "b"), {"pai-2020": "no data"}, {"size": "small"})
+
+
+def test_profiles_are_of_all_programs_or_of_a_kind():
+    found = results()
+    assert found.profile().ratios.to_numpy().tolist() == [[1, 3], [float("inf"), 1]]
+    assert found.profile("LP").ratios.to_numpy().tolist() == [[1, 3]]
+    with pytest.raises(fairlp.errors.UnknownNameError, match="there are LP, MILP"):
+        found.profile("QP")
+    assert repr(found) == "<Results of 2 solvers: 3 of 4 answers accepted>"
+
+
+def test_results_are_written(tmp_path):
+    found = results()
+    data = json.loads(found.write(tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert data["settings"] == {"size": "small"} and data["left_out"] == {"pai-2020": "no data"} and data["complete"]
+    assert [row["seconds"] for row in data["results"]] == [1.0, 3.0, None, 2.0]
+    assert {row["solver"]: row["solved"] for row in data["profile"]} == {"a": 0.5, "b": 1.0}
+    table = pd.read_csv(found.write(tmp_path / "r.csv"))
+    assert table["verdict"].tolist() == ["certified", "certified", "not feasible", "known optimum"]
+    with pytest.raises(fairlp.errors.FileFormatError, match=r"expected \.json or \.csv"):
+        found.write(tmp_path / "r.txt")
+
+
+@pytest.mark.parametrize(
+    ("solvers", "more", "words"),
+    [
+        ("highs", {}, "expected a list of names, such as ['highs']"),
+        ([], {}, "no solver was named"),
+        (["hihgs"], {}, "did you mean 'highs'"),
+        (["highs"], {"time_limit": 0}, "time_limit is 0; expected seconds above 0"),
+        (["highs"], {"time_limit": float("inf")}, "time_limit is inf"),
+        (["highs"], {"repeat": 0}, "repeat is 0; expected a whole number of at least 1"),
+        (["highs"], {"memory": -1}, "memory is -1; expected GiB above 0"),
+        (["highs"], {"size": "tiny"}, "no size is called 'tiny'"),
+    ],
+)
+def test_what_is_asked_wrongly_is_told(solvers, more, words):
+    with pytest.raises(fairlp.FairlpError) as told:
+        library.run(solvers, **{"entries": ["ties"], **more})
+    assert words in str(told.value)
+
+
+def test_a_solver_that_is_not_here_is_refused_before_anything_begins(monkeypatch):
+    class Absent(Dual):
+        name = "absent"
+
+        def available(self):
+            return False, "buy a licence"
+
+    monkeypatch.setattr(running, "SolverProcess", lambda *given: pytest.fail("it began"))
+    with pytest.raises(fairlp.errors.SolverNotAvailableError, match="buy a licence"):
+        library.run(["highs", Absent], ["ties"])
+
+
+def test_exact_optima_are_rationals_here():
+    assert isinstance(TIES.optimum.value, Fraction) and isinstance(ZEROS.optimum.value, Fraction)

@@ -1,0 +1,245 @@
+"""The generators and statistics that ship with fairlp, against numbers worked out by hand; the commands for studies."""
+
+from __future__ import annotations
+
+import json
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+
+import fairlp
+from cli_runner import error_line, fairlp_in_a_shell, run
+from fairlp import Instance, study
+from fairlp.cli import ExitCode
+from fairlp.cli.studies import study as group
+from fairlp.errors import InstanceError
+from fairlp.research.study import generators, statistics
+from paths import DOCS
+from study_functions import make
+
+DOCUMENTS = DOCS
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+# generators
+
+
+def test_uniform_integers_are_in_their_intervals_ends_included():
+    made = generators.uniform_integers(rng(), users=500, resources=3, demands=[2, 4], reserves=[7, 8])
+    assert set(made.demands.ravel()) == {2, 3, 4}
+    assert made.capacities.shape == (1, 3) and set(made.capacities.ravel()) <= {7, 8}
+    plain = generators.uniform_integers(rng(), users=5, resources=2)
+    more = generators.uniform_integers(rng(), users=5, resources=2, weights=[1, 3], task_limits=[0, 9])
+    assert (plain.demands == more.demands).all() and (plain.capacities == more.capacities).all()
+    assert set(more.weights) <= {1, 2, 3} and np.isfinite(more.task_limits).all()
+
+
+def test_zero_demands_leave_every_user_one():
+    made = generators.zero_demands(rng(), users=400, resources=3, zeros=0.5)
+    assert 0.3 < (made.demands == 0).mean() < 0.5
+    alone = generators.zero_demands(rng(), users=50, resources=4, zeros=1.0)
+    assert ((alone.demands > 0).sum(axis=1) == 1).all()
+    assert fairlp.allocate(made, "edrf").totals.min() > 0
+
+
+def test_log_normal_servers_differ():
+    made = generators.log_normal(rng(), users=300, servers=40, resources=2, size=30, eligible=0.25)
+    assert made.capacities.shape == (40, 2)
+    assert 0.8 < np.median(made.demands) < 1.2 and 25 < np.median(made.capacities) < 36
+    assert 0.2 < made.eligible.mean() < 0.3 and made.eligible.any(axis=1).all()
+    assert not generators.log_normal(rng(), users=3, servers=2).has_constraints
+
+
+def test_google_cluster_has_random_users():
+    one, other = (generators.google_cluster(rng(seed), users=20, weights=[1, 3], task_limits=[1, 5]) for seed in (0, 1))
+    assert one.n_servers == 12_583 and len(one.users) == 20
+    assert (one.demands != other.demands).any() and one.weights.max() <= 3 and one.task_limits.max() <= 5
+
+
+@pytest.mark.parametrize(
+    "options", [{"demands": [0, 1]}, {"demands": [3, 2]}, {"demands": [1]}, {"reserves": [0.5, 2]}, {"weights": [0, 1]}]
+)
+def test_intervals_are_checked(options):
+    with pytest.raises(InstanceError, match=rf"{next(iter(options))} are drawn from"):
+        generators.uniform_integers(rng(), users=2, resources=2, **options)
+
+
+def test_probabilities_are_checked():
+    with pytest.raises(InstanceError, match=r"zeros is 1\.5"):
+        generators.zero_demands(rng(), users=2, resources=2, zeros=1.5)
+
+
+# statistics
+
+
+def totals(*values):
+    return SimpleNamespace(totals=pd.Series(values), times={"build": 1.0, "solve": 0.5})
+
+
+CLUSTER = Instance.from_arrays(np.ones((6, 1)), [[100]])
+
+
+def test_deviation_counts_as_the_tables_of_the_paper():
+    exact, fast = totals(10, 10, 10, 10, 10, 10), totals(9, 8, 5, 11, 12, 10)
+    found = statistics.deviation(CLUSTER, {"a": exact, "b": fast}, of="b", from_="a")
+    assert found == {
+        "under_1": 1, "under_2": 1, "under_more": 1, "under_max": 5.0, "under": 3,
+        "over_1": 1, "over_2": 1, "over_more": 0, "over_max": 2.0, "over": 2,
+    }  # fmt: skip
+    assert all(isinstance(found[name], int) for name in found if not name.endswith("max"))
+
+
+def test_deviation_takes_rounding_for_none_and_part_of_a_task_for_one():
+    exact, fast = totals(1e6, 3.0, 3.0, 3.0, 0.0, 0.0), totals(1e6 + 1e-7, 2.75, 1.5, 3.0 - 1e-12, 0.0, 1e-3)
+    found = statistics.deviation(CLUSTER, {"a": exact, "b": fast}, of="b", from_="a")
+    assert (found["under_1"], found["under_2"], found["under"], found["under_max"]) == (1, 1, 2, 1.5)
+    assert (found["over_1"], found["over"], found["over_max"]) == (1, 1, 1e-3)
+
+
+def test_jain_of_equal_shares_and_of_one_user():
+    instance = Instance.from_arrays(np.ones((4, 1)), [[8]], weights=[1, 1, 2, 2])
+    found = statistics.jain(instance, {"a": totals(1, 1, 2, 2), "b": totals(3, 0, 0, 0), "c": totals(0, 0, 0, 0)})
+    assert found["a"] == pytest.approx(1) and found["b"] == pytest.approx(1 / 4) and np.isnan(found["c"])
+    assert list(statistics.jain(instance, {"a": totals(1, 1, 2, 2), "b": totals(3, 0, 0, 0)}, of="b")) == ["b"]
+
+
+def test_summary_has_the_figures_of_a_comparison():
+    instance = fairlp.examples.khamse_ashari_figure_1()
+    found = statistics.summary(instance, {"x": fairlp.allocate(instance, "tsf")})
+    figures = fairlp.compare(instance, ["tsf"], value="summary").loc["tsf"].drop("seconds")
+    assert list(found.values()) == figures.tolist()
+    assert list(found) == [
+        "x.tasks", "x.smallest_share", "x.median_share", "x.largest_share", "x.used_cpu", "x.used_memory",
+        "x.used_network",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("demands", "under", "sd", "over", "sd_over"),
+    [
+        ([1, 10], 477.623, 86.373, 0.694, 2.137),
+        ([1, 20], 474.932, 38.381, 0.192, 0.526),
+        ([10, 20], 486.521, 50.526, 0, 0),
+    ],
+)
+def test_table_1_of_precomputed_drf(demands, under, sd, over, sd_over):
+    """The paper's means of 1000 runs, within four standard errors of ours (over: one run in many has one user)."""
+    runs = 40
+    point = {"users": 1000, "resources": 10, "demands": demands, "reserves": [50_000, 100_000]}
+    how = {"name": "deviation", "of": "fast", "from": "exact"}
+    given = study.Study("table 1", "uniform-integers", [point], {"exact": "drf-discrete", "fast": "pdrf"}, [how], runs)
+    frame = given.run(backend="sequential").frame
+    assert abs(frame["deviation.under_1"].mean() - under) < 4 * sd / runs**0.5
+    assert abs(frame["deviation.over"].mean() - over) <= max(4 * sd_over, 1) / runs**0.5
+    assert frame["deviation.under_max"].max() == 1 and frame["deviation.under_2"].max() == 0
+
+
+def test_seconds_are_a_statistic_of_their_own():
+    assert statistics.seconds(CLUSTER, {"a": totals(1)}) == {"a": 1.5}
+    assert not [name for name in make().run(backend="sequential").statistics if "second" in name]
+
+
+def test_what_there_is():
+    assert list(study.generators().index) == ["uniform-integers", "zero-demands", "log-normal", "google-cluster"]
+    assert study.generators().loc["log-normal", "parameters"].startswith("users, servers, resources=2")
+    assert study.statistics().loc["deviation", "parameters"] == "of, from"
+
+
+# the command line
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_run_and_show(here):
+    run("study", "example")
+    shown = run("study", "run", "study.yaml", "--runs", 3, "--backend", "threading", "--workers", 2)
+    assert shown.stderr == "wrote study.parquet\n"
+    assert "users=20, resources=2, demands=[1, 10]" in shown.stdout and "deviation.under_1" in shown.stdout
+    records = json.loads(run("study", "show", "study.parquet", "--json").stdout)
+    summary = study.Result.read("study.parquet").summary()
+    assert [row["mean"] for row in records] == summary["mean"].tolist()
+    again = run("study", "run", "study.yaml", "--runs", 3, "--json", "-o", "study.parquet")
+    assert json.loads(again.stdout) == records
+    runs = run("study", "show", "study.parquet", "--runs", "--csv").stdout.splitlines()
+    assert len(runs) == 7 and runs[0].startswith("point,users,resources,demands,reserves,run,key,jain.reference")
+    assert "jain.asset" in run("study", "show", "study.parquet", "--runs").stdout
+    assert run("study", "show", "study.parquet", "-o", "x.csv").stdout == ""
+    assert "uniform-integers" in run("study", "generators").stdout
+    assert json.loads(run("study", "statistics", "--json").stdout)[0]["statistic"] == "summary"
+
+
+def test_functions_may_be_in_a_file_beside_the_study(here):
+    (here / "sub").mkdir()
+    (here / "sub" / "beside_the_study.py").write_text(
+        "def size(instance, allocations):\n    return {'users': len(instance.users)}\n", encoding="utf-8"
+    )
+    document = make(statistics=["jain"], generator="uniform-integers", grid={"users": [2], "resources": [1]}).to_dict()
+    document["statistics"] = ["beside_the_study:size"]
+    (here / "sub" / "s.json").write_text(json.dumps(document), encoding="utf-8")
+    assert fairlp_in_a_shell("study", "run", "sub/s.json", "--workers", "2", "--allow-code").returncode == 0
+    assert study.Result.read("s.parquet").frame["size.users"].tolist() == [2] * 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (("run", "studdy.yaml"), ExitCode.INPUT, "no file .*did you mean 'study.yaml'"),
+        (("run", "study.yaml", "--backend", "lokky"), ExitCode.INPUT, "did you mean 'loky'"),
+        (("run", "study.yaml", "--backend", "dask"), ExitCode.INPUT, "needs a cluster"),
+        (("run", "study.yaml", "-o", "x.csv"), ExitCode.INPUT, "a .parquet file"),
+        (("run", "study.yaml", "-o", "no/x.parquet"), ExitCode.INPUT, "no folder 'no'"),
+        (("show", "study.yaml"), ExitCode.INPUT, "no whole Parquet file"),
+        (("example",), ExitCode.INPUT, "exists already"),
+    ],
+)
+def test_errors_are_one_line(here, arguments, code, expected):
+    run("study", "example")
+    result = run("study", *arguments, code=code)
+    assert re.search(expected, error_line(result)) and result.stdout == ""
+
+
+def test_usage(here):
+    for arguments in (("run",), ("run", "x.yaml", "--runs", "0"), ("run", "x", "--json", "--csv"), ("walk",)):
+        assert "Traceback" not in run("study", *arguments, code=2).stderr
+    assert run("study", "run", "x", "--scheduler", "a", "--backend", "loky", code=2).stdout == ""
+
+
+def test_recorded_errors_make_the_exit_code_1(here):
+    make(grid={"users": [3], "fail_at": [0]}).write("s.yaml")
+    assert "failed: ZeroDivisionError" in error_line(run("study", "run", "s.yaml", "--allow-code", code=ExitCode.INPUT))
+    shown = run("study", "run", "s.yaml", "--allow-code", "--on-error", "record", code=ExitCode.NO)
+    assert "6 failed" in shown.stdout and "run 0: ZeroDivisionError: a large demand" in shown.stdout
+
+
+def test_every_option_is_documented():
+    text = (DOCUMENTS / "command-line.md").read_text(encoding="utf-8")
+    for name, command in typer.main.get_command(group).commands.items():
+        assert f"fairlp study {name}" in text
+        for parameter in command.params:
+            for option in (*parameter.opts, *parameter.secondary_opts):
+                assert not option.startswith("--") or option in text, f"{name} {option}"
+
+
+def test_the_studies_of_the_documentation_run(here):
+    """Python blocks one after the other in one namespace, fewer runs of each; YAML blocks are read."""
+    text = (DOCUMENTS / "studies.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(python|yaml)\n(.*?)```", text, flags=re.DOTALL)
+    assert {kind for kind, _ in blocks} == {"python", "yaml"}
+    space = {}
+    for kind, block in blocks:
+        if kind == "yaml":
+            (here / "study.yaml").write_text(block, encoding="utf-8")
+            assert study.Study.read("study.yaml").points
+        elif "dask" not in block:
+            exec(re.sub(r"runs=\d+", "runs=3", block), space)

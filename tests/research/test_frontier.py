@@ -1,0 +1,239 @@
+"""The frontier of efficiency and fairness: its measures by hand, its ends, its bound, its figure, and bad input."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+import fairlp
+from cli_runner import run
+from fairlp import examples
+from fairlp.errors import (
+    FairlpWarning,
+    InstanceError,
+    NotConvergedError,
+    NotDefinedError,
+    OversizedTaskWarning,
+    SolverError,
+)
+from fairlp.research.frontier import bound, gini, jain
+from fairlp.research.study.generators import log_normal
+from fairlp.solvers.interior_point import method
+from fairlp.solvers.interior_point.backend import in_series
+from fairlp.tolerances import AGREEMENT, MEAN_LEVEL
+from instances import random_instance
+from profiles import many
+
+GHODSI = examples.ghodsi()
+
+
+def brute_bound(alpha, users):
+    def ratio(log):
+        x = np.exp(log)
+        return (x ** (1 + 1 / alpha) + users - x) / (x ** (1 + 1 / alpha) + (users - x) * x)
+
+    return 1 - minimize_scalar(ratio, bounds=(0, np.log(users)), method="bounded", options={"xatol": 1e-10}).fun
+
+
+def test_the_table_says_what_the_allocations_are():
+    found = fairlp.frontier(GHODSI, [2])
+    assert found.table.index.tolist() == [0.0, 2.0, np.inf]
+    row, tasks = found.table.loc[2.0], found.allocations[2.0].totals.to_numpy()
+    shares = tasks / np.array([4.5, 3.0])  # 18/4 by memory, 9/3 by CPU
+    assert row.total_share == pytest.approx(shares.sum())
+    assert row.smallest_level == pytest.approx(shares.min())
+    assert row.jain == pytest.approx(shares.sum() ** 2 / 2 / (shares**2).sum())
+    assert row.gini == pytest.approx(abs(shares[0] - shares[1]) / 2 / shares.sum())
+    used = tasks @ GHODSI.demands / [9, 18]
+    assert row.utilization == pytest.approx(used.mean())
+    assert row.price_of_fairness == pytest.approx(1 - shares.sum() / (16 / 11))
+    assert row.price_of_efficiency == pytest.approx(1 - shares.min() / (2 / 3))
+    assert (found.table.gap <= MEAN_LEVEL).all()
+    assert found.premise and found.table.bound[2.0] == pytest.approx(bound(2, 2))
+
+
+@pytest.mark.parametrize("seed", range(many(8)))
+def test_the_ends_are_the_largest_total_and_the_largest_smallest_level(seed):
+    instance = random_instance(seed)
+    found = fairlp.frontier(instance, [0.5, 1, 3])
+    table = found.table
+    assert table.price_of_fairness.iloc[0] == 0 and table.price_of_efficiency.iloc[-1] == 0
+    assert (table[["price_of_fairness", "price_of_efficiency"]] >= 0).all().all()
+    assert (table.gap <= 1e-7).all() and not found.failed
+    drfh = found.markers.loc["drfh"]
+    assert drfh.smallest_level == pytest.approx(table.smallest_level.iloc[-1], rel=1e-9)
+    if found.premise:
+        assert (table.price_of_fairness <= table.bound + AGREEMENT).all()
+
+
+@pytest.mark.parametrize("seed", range(many(8)))
+def test_the_bound_holds_where_its_premise_does(seed):
+    rng = np.random.default_rng(seed)
+    instance = fairlp.Instance.from_arrays(rng.integers(1, 9, (5, 3)), [[12, 20, 16]])
+    found = fairlp.frontier(instance, [0.5, 1, 4])
+    assert found.premise and (found.table.price_of_fairness <= found.table.bound + AGREEMENT).all()
+
+
+def test_the_premise_fails_with_weights_limits_and_several_servers():
+    demands = [[1, 2], [2, 1]]
+    for changes in (
+        {"weights": [1, 2]},
+        {"task_limits": [1, np.inf]},
+        {"capacities": [[9, 1], [1, 9]], "eligible": [[1, 0], [1, 1]]},
+    ):
+        found = fairlp.frontier(fairlp.Instance.from_arrays(demands, **{"capacities": [[9, 9]], **changes}), [1])
+        assert not found.premise and found.table.bound.isna().all()
+
+
+@pytest.mark.parametrize("users", [2, 3, 10, 1000])
+def test_the_bound_is_that_of_the_papers(users):
+    assert bound(1, users) == pytest.approx(1 - (2 * np.sqrt(users) - 1) / users, abs=1e-9)
+    assert bound(np.inf, users) == pytest.approx(1 - 4 * users / (users + 1) ** 2, abs=1e-9)
+    for alpha in (0.3, 2, 7):
+        assert bound(alpha, users) == pytest.approx(brute_bound(alpha, users), abs=1e-8)
+    assert bound(0, users) == 0 == bound(2, 1) and bound(1e-3, users) < 0.05
+
+
+def test_indices_of_equality():
+    assert jain(np.array([3.0, 3, 3])) == 1 and jain(np.array([1.0, 0, 0, 0])) == 0.25
+    assert jain(np.zeros(3)) == 1 and gini(np.zeros(3)) == 0
+    assert gini(np.array([1.0, 0, 0, 0])) == 0.75 and gini(np.array([1.0, 3.0])) == pytest.approx(0.25)
+
+
+def test_what_was_observed_is_put_beside():
+    observed = fairlp.allocate(GHODSI, "asset")
+    found = fairlp.frontier(GHODSI, [1], observed=observed)
+    assert found.markers.index.tolist() == ["drfh", "ceei", "njc", "psdsf-rdm", "observed"]
+    shares = observed.totals.to_numpy() / [4.5, 3.0]
+    assert found.markers.total_share["observed"] == pytest.approx(shares.sum())
+    with pytest.raises(InstanceError, match="shape"):
+        fairlp.frontier(GHODSI, [1], observed=np.ones((3, 1)))
+
+
+def test_an_alpha_that_floats_cannot_hold_is_left_out_with_its_reason():
+    found = fairlp.frontier(GHODSI, [1, 1e5])
+    assert list(found.failed) == [1e5] and "beyond floats" in found.failed[1e5]
+    assert found.table.index.tolist() == [0.0, 1.0, np.inf]
+
+
+@pytest.mark.parametrize("seed", range(many(12)))
+def test_each_point_is_what_it_is_alone(seed):
+    """Found from the last one's, with limits, weights and placement: the same levels, as certain."""
+    instance = random_instance(seed)
+    found = fairlp.frontier(instance, [0.5, 1, 2, 4])
+    for alpha in (0.5, 1, 2, 4):
+        alone = fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert found.allocations[alpha].levels.to_numpy() == pytest.approx(alone.levels.to_numpy(), rel=1e-5, abs=1e-12)
+        assert found.allocations[alpha].gap <= MEAN_LEVEL and found.allocations[alpha].certify()
+
+
+def test_points_from_the_last_one_take_fewer_steps(monkeypatch):
+    taken = []
+    plain = method.solve
+
+    def counted(*given, **how):
+        point = plain(*given, **how)
+        taken.append(point.iterations)
+        return point
+
+    monkeypatch.setattr(method, "solve", counted)
+    rng = np.random.default_rng(3)
+    cluster = log_normal(rng, users=40, servers=40, resources=3, weights=(1, 3))
+    busy = log_normal(rng, users=40, servers=40, resources=3, task_limits=(1, 60))
+    alphas = np.geomspace(0.5, 8, 10)
+    for instance in (cluster, busy):
+        for alpha in alphas:
+            fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        alone, number = sum(taken), len(taken)
+        taken.clear()
+        with in_series():
+            for alpha in alphas:
+                fairlp.allocate(instance, "alpha-fair", alpha=alpha)
+        assert len(taken) == number == len(alphas) and sum(taken) < 0.75 * alone
+        taken.clear()
+
+
+def test_a_series_ends_and_takes_no_other_shape():
+    one, other = (log_normal(np.random.default_rng(1), users=n, servers=9, resources=2) for n in (7, 8))
+    with in_series():
+        first = fairlp.allocate(one, "alpha-fair", alpha=2).levels
+        assert fairlp.allocate(other, "alpha-fair", alpha=2).gap <= MEAN_LEVEL
+        again = fairlp.allocate(one, "alpha-fair", alpha=2).levels
+    assert again.to_numpy() == pytest.approx(first.to_numpy(), rel=1e-6)
+    assert fairlp.allocate(one, "alpha-fair", alpha=2).levels.equals(first)
+
+
+def test_bad_input_is_refused():
+    for bad in ("1,2", None, True):
+        with pytest.raises(InstanceError, match="alphas is"):
+            fairlp.frontier(GHODSI, bad)
+    with pytest.raises(InstanceError, match="alpha is -1"):
+        fairlp.frontier(GHODSI, [-1])
+    with pytest.raises(NotDefinedError, match="rates are given"):
+        fairlp.frontier(fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], rates=[[2.0]]))
+    assert fairlp.frontier(GHODSI, 2).table.index.tolist() == [0.0, 2.0, np.inf]
+
+
+def test_nobody_who_can_run_anything_has_nothing_to_trade():
+    found = fairlp.frontier(fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], task_limits=[0]), [1])
+    assert (found.table.total_share == 0).all() and not found.premise
+
+
+def test_the_figure_has_the_curve_and_what_lies_beside_it():
+    found = fairlp.frontier(GHODSI, [1, 2], observed=fairlp.allocate(GHODSI, "asset"))
+    figure = found.plot()
+    (axis,) = figure.axes
+    curve, *points = axis.get_lines()
+    assert curve.get_xdata() == pytest.approx(found.table.total_share) and len(points) == 5
+    assert [text.get_text() for text in axis.texts] == ["0", "1", "2", "∞"]
+    assert found.plot(axis) is figure and "4 α" in repr(found) and "<table" in found._repr_html_()
+
+
+def test_the_command_prints_writes_and_draws(tmp_path):
+    result = run("frontier", "ghodsi", "--alphas", "1,2", "--plot", tmp_path / "f.svg")
+    assert "price of fairness" in result.output and (tmp_path / "f.svg").exists()
+    data = json.loads(run("frontier", "ghodsi", "--alphas", "1", "--json").stdout)
+    assert [row["alpha"] for row in data["table"]] == [0.0, 1.0, None] and data["failed"] == []
+    file = tmp_path / "tasks.csv"
+    server, users = GHODSI.servers[0], GHODSI.users
+    file.write_text(f"user,{server}\n{users[0]},1\n{users[1]},2\n")
+    result = run("frontier", "ghodsi", "--observed", file, "--alphas", "1,100000")
+    assert "observed" in result.output and "beyond floats" in result.output
+    run("frontier", "ghodsi", "--alphas", "one", code=2)
+    run("frontier", "ghodsi", "--alphas", "-1", code=3)
+
+
+def test_a_task_that_fits_nowhere_is_said_once():
+    instance = fairlp.Instance.from_arrays([[3, 1], [1, 1]], [[2, 2], [2, 2]])
+    with pytest.warns(OversizedTaskWarning) as said:
+        found = fairlp.frontier(instance, [1, 2])
+    assert len(said) == 1 and found.allocations[1.0].totals.iloc[0] > 0
+    with pytest.warns(OversizedTaskWarning):
+        dropped = fairlp.frontier(instance, [1, 2], oversized="drop")
+    assert dropped.allocations[1.0].totals.iloc[0] == 0
+
+
+def test_a_mechanism_that_does_not_settle_is_left_out_with_a_warning(monkeypatch):
+    def unsettled(instance, name, **options):
+        if name == "psdsf-rdm":
+            raise NotConvergedError("planted")
+        return fairlp.allocate(instance, name, **options)
+
+    instance = fairlp.examples.wang_figure_1()
+    names = set(fairlp.frontier(instance, [1]).beside)
+    monkeypatch.setattr("fairlp.research.frontier.allocate", unsettled)
+    with pytest.warns(FairlpWarning, match="psdsf-rdm is not beside the frontier: planted"):
+        found = fairlp.frontier(instance, [1])
+    assert set(found.beside) == names - {"psdsf-rdm"} and "psdsf-rdm" in names and list(found.allocations)
+
+
+def test_a_solver_that_fails_at_an_end_of_the_frontier_fails(monkeypatch):
+    def fails(*_, **__):
+        raise SolverError("out of memory")
+
+    monkeypatch.setattr("fairlp.research.frontier.allocate", fails)
+    with pytest.raises(SolverError, match="out of memory"):
+        fairlp.frontier(examples.ghodsi(), [1])
