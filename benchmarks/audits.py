@@ -18,8 +18,7 @@ from time import perf_counter
 
 import fairlp
 from fairlp.auditing import audit
-from fairlp.auditing.claims import claims
-from fairlp.auditing.promises import COLUMNS, as_entry, count_broken
+from fairlp.auditing.promises import COLUMNS, as_entry, claims, count_broken
 from fairlp.auditing.properties import DYNAMIC
 from fairlp.mechanisms.table import TABLE
 

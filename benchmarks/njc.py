@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 import fairlp
 from fairlp import complaints
 from fairlp.errors import FairlpError
-from fairlp.mechanisms.complaints.candidates import Candidates
+from fairlp.mechanisms.complaints.complaints import Candidates
 from fairlp.mechanisms.complaints.market import eisenberg_gale
 from fairlp.models.instances.requests import Requests
 

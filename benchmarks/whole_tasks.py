@@ -22,9 +22,8 @@ from measure import console, machine, median_seconds, show
 from threadpoolctl import threadpool_limits
 
 import fairlp
-from fairlp.mechanisms.whole_tasks.filling import Filling
-from fairlp.mechanisms.whole_tasks.picking import pick_by_pick
-from fairlp.mechanisms.whole_tasks.shares import Pool
+from fairlp.mechanisms.whole_tasks.filling import Filling, Pool
+from fairlp.mechanisms.whole_tasks.placement import pick_by_pick
 
 RESOURCES = 10
 TASKS = 100  # of each user, about

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import fairlp
-from fairlp.auditing.claims import CONDITIONS
-from fairlp.auditing.promises import BY_OPTION, by_option, entries
+from fairlp.auditing.promises import BY_OPTION, CONDITIONS, by_option, entries
 from fairlp.auditing.search import random_instance
 from fairlp.errors import UnknownNameError
 from fairlp.mechanisms.table import TABLE

@@ -9,8 +9,7 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.auditing.claims import CONDITIONS, OUR_RESULTS, Claim, claims
-from fairlp.auditing.promises import COLUMNS, count_broken
+from fairlp.auditing.promises import COLUMNS, CONDITIONS, OUR_RESULTS, Claim, claims, count_broken
 from fairlp.auditing.properties import DYNAMIC, PROPERTIES
 from fairlp.errors import FairlpWarning, InstanceError, UnknownNameError
 from fairlp.mechanisms.table import TABLE

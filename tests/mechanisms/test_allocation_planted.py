@@ -10,7 +10,7 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.errors import NotDefinedError
-from fairlp.mechanisms import domains
+from fairlp.mechanisms import mechanism
 from fairlp.mechanisms.validation import agreement
 
 INF = np.inf
@@ -77,5 +77,5 @@ def test_domains_ask_every_user():
     plain = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
     one = Instance.from_arrays([[1.0], [1.0]], [[10.0]], task_limits=[INF, 3])
     table = Instance.from_arrays([[1.0], [1.0]], [[10.0]], weights=[[1.0], [2.0]])
-    assert domains._limits(plain) is None and "user2" in domains._limits(one)
-    assert domains._weights_by_resource(plain) is None and domains._weights_by_resource(table)
+    assert mechanism._limits(plain) is None and "user2" in mechanism._limits(one)
+    assert mechanism._weights_by_resource(plain) is None and mechanism._weights_by_resource(table)

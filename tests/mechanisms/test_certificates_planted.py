@@ -10,7 +10,7 @@ import pytest
 
 import fairlp
 from fairlp import examples
-from fairlp.mechanisms import certificates
+from fairlp.mechanisms import validation
 from fairlp.mechanisms.max_min import rationals
 from fairlp.models.programs.certificate import Verdict
 from instances import random_instance
@@ -73,7 +73,7 @@ def test_a_proof_in_rationals_that_failed_proves_nothing(monkeypatch):
 def test_a_reference_that_is_not_proved_proves_nothing(monkeypatch):
     allocation = right()
     unproved = dataclasses.replace(allocation, unproved="planted")
-    monkeypatch.setattr(certificates, "run", lambda *_, **__: unproved)
+    monkeypatch.setattr(validation, "run", lambda *_, **__: unproved)
     verdict = allocation.certify()
     assert not verdict.proved and verdict.message == "planted"
 

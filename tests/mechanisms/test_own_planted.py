@@ -9,8 +9,8 @@ import pytest
 
 import fairlp
 from fairlp.errors import InstanceError, ModelError, NotDefinedError, UnknownNameError
-from fairlp.mechanisms import own_proofs
-from fairlp.mechanisms.own_models import tasks_at
+from fairlp.mechanisms import own
+from fairlp.mechanisms.own import tasks_at
 from fairlp.mechanisms.table import OWN
 from own_mechanisms import memory_first, most_tasks, own_part
 
@@ -209,7 +209,7 @@ def test_a_model_that_is_not_proved_proves_nothing():
     verdict = fairlp.allocate(ONE, most_tasks).certify()
     assert not verdict.proved and "bound 5 by the solver's word" in verdict.message
     with pytest.raises(NotDefinedError, match="'own-part' is a procedure: nothing says what it ought to be"):
-        own_proofs.prove(fairlp.allocate(ONE, own_part))
+        own.prove(fairlp.allocate(ONE, own_part))
 
 
 def test_a_method_is_compared_where_it_applies_only():

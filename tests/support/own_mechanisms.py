@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 import fairlp
-from fairlp.mechanisms.domains import NO_RATES, ONE_SERVER, ONE_WEIGHT
+from fairlp.mechanisms.mechanism import NO_RATES, ONE_SERVER, ONE_WEIGHT
 from fairlp.mechanisms.table import OWN
 
 

@@ -15,7 +15,7 @@ from ..api import allocate
 from ..errors import FairlpError
 from ..tolerances import AUDIT
 from .findings import Finding, amount
-from .lying import FACTORS, changed, in_words, nearby, none_found, own_use
+from .reports import FACTORS, changed, in_words, nearby, none_found, own_use
 
 if TYPE_CHECKING:
     from ..mechanisms.arrivals.result import DynamicAllocation

@@ -10,8 +10,8 @@ from ..formulations.audits import pareto
 from ..mechanisms.allocation import Allocation
 from ..mechanisms.per_server.market import Market
 from ..mechanisms.table import TABLE
-from ..models.instances.alone import quotients, tasks_alone
 from ..models.instances.instance import Instance
+from ..models.instances.problem import quotients, tasks_alone
 from ..models.instances.whole_numbers import beyond, exact_room, integers, usable, whole_table
 from ..models.notation.model import Model
 from ..tolerances import AUDIT, FEASIBILITY

@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ..formulations.audits import one_resource
-from ..formulations.limits_of_queues import have_limits
 from ..formulations.normalisers import entitled_by
-from ..formulations.region import able_users
+from ..formulations.region import able_users, have_limits
 from ..mechanisms.allocation import Allocation
 from ..mechanisms.complaints.check import check
 from ..mechanisms.mechanism import Division, run
-from ..mechanisms.per_server.fixed_point import fixed_point
+from ..mechanisms.per_server.check import fixed_point
 from ..mechanisms.table import find
-from ..models.instances.alone import quotients
 from ..models.instances.instance import Instance
+from ..models.instances.problem import quotients
 from ..models.trees.climbing import begin
 from ..models.trees.guarantees import floors
 from ..models.trees.rates import constant

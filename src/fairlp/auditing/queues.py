@@ -11,14 +11,13 @@ from ..errors import FairlpError
 from ..formulations.hierarchical import collapsed, parts_of_queues
 from ..formulations.normalisers import dominant
 from ..formulations.region import able_users
-from ..models.instances.alone import quotients
+from ..models.instances.problem import quotients
 from ..models.instances.queues import Queues
 from ..models.trees.guarantees import floors
 from ..tolerances import AUDIT
 from .basics import NOT_TOLD_APART, most_envious
 from .findings import Case, Finding, amount
-from .lying import changed, in_words, may_claim, nearby, none_found, own_tasks
-from .reports import NEEDS_MECHANISM, strategy_proof
+from .reports import NEEDS_MECHANISM, changed, in_words, may_claim, nearby, none_found, own_tasks, strategy_proof
 
 #: Most users of one queue who lie together.
 COALITION = 3

@@ -13,19 +13,18 @@ import pandas as pd
 
 from ..api import allocate
 from ..errors import FairlpError, FairlpWarning, InstanceError, UnknownNameError, nearest
-from ..mechanisms.domains import NO_CONSTRAINTS
-from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.mechanism import NO_CONSTRAINTS, Mechanism
 from ..mechanisms.table import find as find_mechanism
-from ..models.instances.alone import quotients
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
+from ..models.instances.problem import quotients
 from ..models.instances.queues import Queues
 from ..models.notation.expressions import Index
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
 from . import audit
-from .lying import changed
 from .properties import PROPERTIES, Property, known
+from .reports import changed
 
 #: Of instances with a tree, the part in which many leaves are blocked: one server, all resources, zero demands.
 _BLOCKED = 0.7

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..models.programs.displays import whole_table
+from ..models.programs.solution import whole_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,7 @@ from ..models.notation.model import Model
 from ..models.trees.guarantees import floors
 from ..tolerances import AT_LIMIT
 from . import max_min, normalisers, region
-from .limits_of_queues import caps, guarantees
-from .region import able_users, task_limits, where_able, where_runs
+from .region import able_users, caps, guarantees, task_limits, where_able, where_runs
 
 #: Proportional fairness.
 DEFAULT = 1.0

@@ -11,9 +11,8 @@ from ..models.instances.instance import Instance
 from ..models.notation.model import Model
 from ..tolerances import FEASIBILITY
 from . import region
-from .limits_of_queues import caps
 from .max_min import max_min
-from .region import able_users, inverse, server_needs, task_limits, time_shares
+from .region import able_users, caps, inverse, server_needs, task_limits, time_shares
 
 
 def pareto(

@@ -16,8 +16,7 @@ from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Variable
 from ..models.notation.model import Model
 from . import normalisers, region
-from .limits_of_queues import limited
-from .region import able_users, task_limits, where_able, where_runs
+from .region import able_users, limited, task_limits, where_able, where_runs
 
 LIMIT = "limit of n (its number of tasks, in units of the variable)"
 

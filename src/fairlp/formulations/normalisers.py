@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import InstanceError
-from ..models.instances.alone import tasks_alone
 from ..models.instances.instance import Instance
+from ..models.instances.problem import tasks_alone
 from ..models.instances.sparse import SparseInstance
 
 #: Instance → a number of tasks for each user, shape (N,)

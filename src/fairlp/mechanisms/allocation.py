@@ -17,13 +17,45 @@ import pandas as pd
 from ..errors import InstanceError, NotDefinedError
 from ..models.files.columns import csv_text
 from ..models.files.whole_files import write_text
-from ..models.instances.alone import effort
 from ..models.instances.instance import Instance
-from ..models.instances.problem import AllocationProblem
+from ..models.instances.problem import AllocationProblem, effort
 from ..models.notation.labels import aligned, floats
-from ..models.programs.certificate import Verdict
-from ..models.programs.proof import NO_PROOF
-from ..tolerances import VERIFIED
+from ..models.programs.certificate import NO_PROOF, Verdict
+from ..tolerances import ROUNDING, VERIFIED
+
+# What allocations use of capacities: how far over they are, and scaled down where rounding brought them over.
+
+
+def within_capacity(instance: Instance, tasks: np.ndarray) -> np.ndarray:
+    """Return tasks of which no server is over its capacity beyond the rounding of a sum, scaled down where one is.
+
+    A solver keeps capacities within its tolerance, and which digits that leaves depends on the machine's arithmetic.
+    """
+    used = _used(instance, tasks)
+    within, needs = tasks.copy(), instance.demands > 0
+    # Only whoever takes of what is used too much gives some of it back.
+    for i in np.flatnonzero(used.max(axis=1) > 1 + ROUNDING):
+        over = np.where(used[i] > 1 + ROUNDING, used[i], 1.0)
+        within[:, i] /= np.where(needs, over, 1.0).max(axis=1)
+    return within
+
+
+def overuse(instance: Instance, tasks: np.ndarray) -> tuple[Any, Any, float] | None:
+    """Return the server, the resource and how many times its capacity is used, where it is too much; None elsewhere."""
+    used = _used(instance, tasks)
+    i, r = (int(at) for at in np.unravel_index(int(used.argmax()), used.shape))
+    if not used[i, r] > 1 + VERIFIED:
+        return None
+    return instance.servers[i], instance.resources[r], float(used[i, r])
+
+
+def _used(instance: Instance, tasks: np.ndarray) -> np.ndarray:
+    """Return use over capacity, servers × resources; 0 where there is no capacity."""
+    multiple = effort(instance)
+    used = (tasks if multiple is None else tasks * multiple).T @ instance.demands
+    capacity = instance.capacities * instance.counts[:, None]
+    return np.asarray(np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0))
+
 
 # Totals of an allocation by queue.
 
@@ -305,7 +337,7 @@ class Allocation(Shared):
         rationals from their bases, without a tolerance but ``AGREEMENT`` between the exact levels and these floats.
         The others by what proves their tasks: prices, or that nobody could gain on a server. All is computed from the
         instance and these tasks; of what the method said only prices are used, and any prices prove what they prove.
-        See :mod:`fairlp.mechanisms.certificates`.
+        See :mod:`fairlp.mechanisms.validation`.
 
         Parameters
         ----------

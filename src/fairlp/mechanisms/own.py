@@ -11,20 +11,176 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ..errors import FairlpError, InstanceError, ModelError, NotDefinedError, UnknownNameError, require_own_name
 from ..formulations import normalisers
 from ..models.notation.labels import aligned
-from .capacity import overuse
-from .domains import Domain
-from .mechanism import Asked, Mechanism, Method, Tasks
-from .own_models import solve_model
-from .own_proofs import compare_methods, prove
-from .table import FAMILIES, OWN
+from ..models.programs.certificate import NO_PROOF, Certificate, Verdict
+from ..solvers.leximin.of_model import LeximinSolution, leximin
+from ..tolerances import AGREEMENT
+from .allocation import Allocation, overuse, within_capacity
+from .mechanism import Asked, Domain, Mechanism, Method, Tasks
+from .table import FAMILIES, OWN, find
+from .validation import Check, agreement, differences
 
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
     from ..models.notation.model import Model
+    from ..models.programs.solution import Solution
+
+# Proofs for somebody's own mechanism: its levels by other programs or in rationals, its methods against each other.
+
+#: A back end that shares no code with the first, to compare with.
+_SECOND = {"highs": "scipy"}
+
+
+def prove(allocation: Allocation, exact: bool = False) -> Verdict:
+    """Return whether an allocation is what its formulation says: levels proved one by one, or in rationals.
+
+    A formulation that is solved once is proved by its certificate (exactly, from its basis), and the totals compared;
+    other totals may be as good, which the verdict says.
+    """
+    row = find(allocation.mechanism)
+    if row.formulation is None:
+        raise NotDefinedError(f"{allocation.mechanism!r} is a procedure: nothing says what it ought to be")
+    instance = allocation.instance
+    model = row.formulation(instance)
+    if model.levels is not None:
+        answer = leximin(model)
+        verdict = answer.certify(exact=exact)
+        x = answer.x
+    else:
+        solution = model.solve().require_optimal()
+        certificate = solution.certify(exact=exact)
+        proved = certificate.is_optimal if isinstance(certificate, Certificate) else certificate.proved
+        known = certificate.proof if isinstance(certificate, Verdict) else NO_PROOF
+        verdict = Verdict(proved, str(certificate), proof=known)
+        assert solution.x is not None
+        x = solution.x
+    if not verdict.proved:
+        return verdict
+    ours, expected = allocation.totals.to_numpy(), tasks_at(model, x, instance).sum(axis=1)
+    difference = differences(ours, expected)
+    worst = int(difference.argmax())
+    if difference[worst] > AGREEMENT:
+        wrong = f"user {instance.users[worst]!r} has {ours[worst]:.12g} tasks, and an optimum {expected[worst]:.12g}"
+        more = "" if model.levels is not None else "; other totals may be as good"
+        return Verdict(False, f"{wrong} ({verdict.message}){more}", float(difference[worst]), verdict.levels)
+    message = f"optimal, proved: {verdict.message}"
+    return Verdict(True, message, float(difference[worst]), verdict.levels, proof=verdict.proof)
+
+
+def compare_methods(check: Check) -> pd.DataFrame:
+    """Return the rows of ``validate``: every method against the first, and a leximin against a second back end."""
+    row, instance = check.mechanism, check.instance
+    first = row.methods[-1]
+    reference = check.allocate(method=first.name)
+    runs = {first.name: reference}
+    for method in row.methods[:-1]:
+        if method.is_exact_for(instance):
+            runs[method.name] = check.allocate(method=method.name)
+    if row.formulation is not None and row.formulation(instance).levels is not None:
+        other = _SECOND.get(check.solver, "highs")
+        again = Check(instance, row, other, {})
+        runs[f"{first.name}, {other}"] = again.allocate(method=first.name)
+    rows = {name: agreement(instance, found, reference) for name, found in runs.items()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+
+
+# The method of somebody's own formulation: a leximin where it has levels, else one solve; and what it must say.
+
+#: What the parts of a formulation are called.
+TASKS, CAPACITY = "tasks", "capacity"
+
+
+def solve_model(asked: Asked) -> Tasks:
+    """Solve the mechanism's own model."""
+    formulation = asked.mechanism.formulation
+    assert formulation is not None
+    with asked.phase("build"):
+        model = formulation(asked.instance)
+        require_tasks(model, asked.instance, asked.mechanism.name)
+    if model.levels is not None:
+        answer = leximin(model, solver=asked.solver, **asked.options)
+        tasks = tasks_at(model, answer.x, asked.instance)
+        return Tasks(
+            within_capacity(asked.instance, tasks),
+            prices=_prices(answer, asked.instance),
+            rounds=_rounds(answer, asked.instance, tasks),
+            gap=answer.gap,
+            unproved=answer.unproved,
+        )
+    solution = model.solve(asked.solver, **asked.options).require_optimal()
+    assert solution.x is not None
+    tasks = tasks_at(model, solution.x, asked.instance)
+    proved = solution.row_duals is not None
+    return Tasks(
+        within_capacity(asked.instance, tasks),
+        prices=_prices(solution, asked.instance) if proved else None,
+        gap=solution.verify().gap if proved else None,
+        unproved=solution.unproved,
+    )
+
+
+def require_tasks(model: Model, instance: Instance, name: str) -> None:
+    """Raise unless the model says what its tasks are, over users and servers."""
+    if TASKS not in model.definitions:
+        raise ModelError(
+            f"the formulation of {name!r} does not say what its tasks are; add model.define('tasks', x) with a formula "
+            "over users and servers"
+        )
+    if model.objective is None:
+        raise ModelError(
+            f"the formulation of {name!r} does not say what is best; add model.maximize(…), model.minimize(…), or "
+            "model.leximin(…)"
+        )
+    indices = model.definitions[TASKS].indices
+    sizes = [len(index) for index in indices]
+    users, servers = len(instance.users), len(instance.servers)
+    found = [list(index.labels) for index in indices]
+    wanted = [list(instance.users), list(instance.servers)]
+    if found not in (wanted, wanted[::-1]) and not (found == wanted[:1] and servers == 1):
+        raise ModelError(
+            f"the formulation of {name!r} defines 'tasks' over ({', '.join(i.symbol for i in indices)}), of sizes "
+            f"{sizes}; expected users and servers, {users} and {servers}"
+        )
+
+
+def tasks_at(model: Model, x: np.ndarray, instance: Instance) -> np.ndarray:
+    """Return the tasks at column values, users × servers."""
+    values = model.evaluate(TASKS, x)
+    indices = model.definitions[TASKS].indices
+    if len(indices) == 2 and list(indices[0].labels) != list(instance.users):
+        values = values.T
+    return np.asarray(np.maximum(values.reshape(len(instance.users), -1), 0.0))
+
+
+def _prices(answer: LeximinSolution | Solution, instance: Instance) -> np.ndarray | None:
+    """Return the duals of rows ``capacity``, servers × resources, where the model has such rows."""
+    if isinstance(answer, LeximinSolution):
+        if answer.priced is None:
+            return None
+        duals = answer.prices
+    else:
+        duals = answer.duals
+    if CAPACITY not in duals:
+        return None
+    values = np.asarray(duals[CAPACITY], dtype=float)
+    shape = (len(instance.servers), len(instance.resources))
+    if values.size != shape[0] * shape[1]:
+        return None
+    return np.asarray(np.nan_to_num(values.T if values.shape == shape[::-1] != shape else values.reshape(shape)))
+
+
+def _rounds(answer: LeximinSolution, instance: Instance, tasks: np.ndarray) -> pd.DataFrame:
+    """Return the rounds as those of the mechanisms are shown."""
+    full = tasks.sum(axis=1) >= instance.task_limits
+    satisfied = set(instance.users.labels[full])
+    frame = answer.rounds.rename(columns={"labels": "users"})
+    frame["satisfied"] = [[user for user in users if user in satisfied] for users in frame["users"]]
+    return frame
+
 
 #: What a method of one's own is called: by a model, by a procedure, and before it is known which.
 MODEL, PROCEDURE, UNKNOWN = "lp", "procedure", "own"

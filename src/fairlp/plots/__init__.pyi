@@ -9,11 +9,8 @@ from ..research.simulation.plots import (
     plot_user_shares,
     plot_utilization_over_time,
 )
-from .allocations import plot_allocation, plot_comparison, plot_shares, plot_utilization
-from .frontiers import plot_frontier
-from .membership import plot_convergence, plot_tracking
-from .profiles import plot_profile
-from .queues import plot_queues
+from .allocations import plot_allocation, plot_comparison, plot_queues, plot_shares, plot_utilization
+from .profiles import plot_convergence, plot_frontier, plot_profile, plot_tracking
 from .style import PlottingNotAvailableError
 
 __all__ = [

@@ -15,8 +15,7 @@ from ..api import allocate
 from ..errors import FairlpWarning, InstanceError, NotConvergedError, OversizedTaskWarning, SolverError
 from ..formulations import normalisers
 from ..formulations.alpha_fair import checked, weights
-from ..formulations.limits_of_queues import have_limits
-from ..formulations.region import able_users
+from ..formulations.region import able_users, have_limits
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.table import find, find_defined
 from ..models.instances.instance import Instance
@@ -104,7 +103,7 @@ class Frontier:
         Figure
             Of matplotlib.
         """
-        from ..plots.frontiers import plot_frontier
+        from ..plots.profiles import plot_frontier
 
         return plot_frontier(self.table, self.markers, ax=ax)
 

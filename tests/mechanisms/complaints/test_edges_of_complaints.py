@@ -14,7 +14,7 @@ from fairlp import Instance
 from fairlp.errors import NotConvergedError, SolverError
 from fairlp.formulations import alpha_fair
 from fairlp.mechanisms.complaints import all_fair as polytopes
-from fairlp.mechanisms.complaints import candidates, market, path
+from fairlp.mechanisms.complaints import complaints, market, path
 from fairlp.mechanisms.complaints import rows as validation
 from fairlp.mechanisms.complaints.alpha_fairness import mean_level_gap, power_mean
 from fairlp.mechanisms.complaints.complaints import Requests
@@ -95,23 +95,23 @@ def unknown(solution):
 
 
 def test_a_candidate_set_that_is_not_decided_is_solved_afresh():
-    wanted = candidates.Candidates(asked()).best()
-    tried = candidates.Candidates(asked())
+    wanted = complaints.Candidates(asked()).best()
+    tried = complaints.Candidates(asked())
     tried._session = Session(tried._session, unknown)
     assert tried.best().value == pytest.approx(wanted.value, rel=1e-9) and tried._session.restarts == 1
 
 
 def test_an_answer_for_a_candidate_set_that_overuses_is_refused():
-    tried = candidates.Candidates(asked())
+    tried = complaints.Candidates(asked())
     tried._session = Session(tried._session, lambda solution: replace(solution, x=solution.x * 2))
     with pytest.raises(SolverError, match="the answer for a candidate set cannot be certified"):
         tried.best()
 
 
 def test_no_candidate_set_at_all_names_another_method(monkeypatch):
-    monkeypatch.setattr(candidates.Candidates, "maximize", lambda *_: None)
+    monkeypatch.setattr(complaints.Candidates, "maximize", lambda *_: None)
     with pytest.raises(SolverError, match=r"no candidate set is feasible .* method='eg' gives one"):
-        candidates.Candidates(asked()).best()
+        complaints.Candidates(asked()).best()
 
 
 def solved():

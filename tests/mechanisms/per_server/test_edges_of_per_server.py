@@ -8,11 +8,11 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.errors import NoSolutionError
-from fairlp.mechanisms.per_server import best_response, methods, server_fill, support
+from fairlp.mechanisms.per_server import best_response, market, methods
 from instances import random_instance
 
 
-def market(seed=0):
+def tangle(seed=0):
     """Some users on some servers, in a tangle of placements; every second seed with task limits."""
     rng = np.random.default_rng(seed)
     n, k = rng.integers(4, 12), rng.integers(3, 8)
@@ -45,17 +45,19 @@ def second(real):
 
 
 FAULTS = {
-    "no system": lambda patch: patch.setattr(support._System, "of", never),
-    "no solution": lambda patch: patch.setattr(support._System, "solve", never),
-    "no second solution": lambda patch: patch.setattr(support._System, "solve", second(support._System.solve)),
-    "one pivot": lambda patch: patch.setattr(support, "MOST_PIVOTS", 1),
+    "no system": lambda patch: patch.setattr(best_response._System, "of", never),
+    "no solution": lambda patch: patch.setattr(best_response._System, "solve", never),
+    "no second solution": lambda patch: patch.setattr(
+        best_response._System, "solve", second(best_response._System.solve)
+    ),
+    "one pivot": lambda patch: patch.setattr(best_response, "MOST_PIVOTS", 1),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("seed", [1, 3, 16, 39])
 def test_without_pivots_sweeps_lead_there(monkeypatch, fault, seed):
-    instance = market(seed)
+    instance = tangle(seed)
     wanted = totals(instance)
     FAULTS[fault](monkeypatch)
     assert totals(instance) == pytest.approx(wanted, rel=1e-6)
@@ -73,7 +75,13 @@ def taking_nothing(system, tasks):
 
 @pytest.mark.parametrize("answer", [lost, taking_nothing])
 def test_an_edge_that_cannot_enter_ends_the_pivots(monkeypatch, answer):
-    instance, real, settle, asked, pivots = market(16), support._System.solve, support.Support.settle, [], []
+    instance, real, settle, asked, pivots = (
+        tangle(16),
+        best_response._System.solve,
+        best_response.Support.settle,
+        [],
+        [],
+    )
     wanted = totals(instance)
 
     def solve(system, tasks):
@@ -81,8 +89,8 @@ def test_an_edge_that_cannot_enter_ends_the_pivots(monkeypatch, answer):
         asked.append(enters)
         return answer(system, tasks) if enters else real(system, tasks)
 
-    monkeypatch.setattr(support._System, "solve", solve)
-    monkeypatch.setattr(support.Support, "settle", lambda self: pivots.append(settle(self)) or pivots[-1])
+    monkeypatch.setattr(best_response._System, "solve", solve)
+    monkeypatch.setattr(best_response.Support, "settle", lambda self: pivots.append(settle(self)) or pivots[-1])
     assert totals(instance) == pytest.approx(wanted, rel=1e-6)
     assert any(asked) and max(pivots) < 10
 
@@ -100,7 +108,7 @@ def test_numbers_that_are_not_finite_are_no_solution():
         def solve(self, right):
             return np.full(len(right), np.nan)
 
-    of, seen = support._System.of.__func__, []
+    of, seen = best_response._System.of.__func__, []
 
     def broken(cls, *given):
         system = of(cls, *given)
@@ -109,16 +117,16 @@ def test_numbers_that_are_not_finite_are_no_solution():
             seen.append(system.solve(system.support.tasks))
         return system
 
-    instance = market(1)
+    instance = tangle(1)
     wanted = totals(instance)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(support._System, "of", classmethod(broken))
+        patch.setattr(best_response._System, "of", classmethod(broken))
         assert totals(instance) == pytest.approx(wanted, rel=1e-6)
     assert seen and all(one is None for one in seen)
 
 
 def test_a_sweep_that_took_nothing_is_not_gone_on_with():
-    one = methods.Market.of(market(), "tdm")
+    one = methods.Market.of(tangle(), "tdm")
     tasks = np.ones(one.shape)
     best_response._drift(one, tasks, np.full(one.shape, 0.5))
     assert (tasks == 1).all()
@@ -133,15 +141,13 @@ def test_an_integer_program_that_no_tolerance_solves_says_so(monkeypatch):
 
     monkeypatch.setattr(methods, "_point", fails)
     with pytest.raises(NoSolutionError, match="infeasible"):
-        fairlp.allocate(market(), "psdsf-rdm", method="milp")
+        fairlp.allocate(tangle(), "psdsf-rdm", method="milp")
     assert tried == list(methods.MILP_TOLERANCES)
 
 
 def test_a_resource_of_which_nothing_is_left_is_used_up_at_once():
     demands = np.array([[0.0, 1.0], [1.0, 1.0]])
-    found = server_fill._saturation(
-        demands, np.ones(2), np.array([0.0, 1.0]), np.full(2, np.inf), np.array([0.0, 10.0])
-    )
+    found = market._saturation(demands, np.ones(2), np.array([0.0, 1.0]), np.full(2, np.inf), np.array([0.0, 10.0]))
     assert found.tolist() == [0.0, 5.5]
 
 

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 import fairlp
 import per_server_oracle as oracle
 from fairlp import Instance, examples
-from fairlp.mechanisms.per_server.fixed_point import fixed_point
+from fairlp.mechanisms.per_server.check import fixed_point
 from instances import random_instance
 from profiles import many
 

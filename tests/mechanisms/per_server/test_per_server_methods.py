@@ -10,8 +10,7 @@ import per_server_oracle as oracle
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotConvergedError, UnknownNameError, UnsupportedError
 from fairlp.mechanisms.per_server.algorithm_1 import separate_start, server_procedure
-from fairlp.mechanisms.per_server.clocks import Clocks
-from fairlp.mechanisms.per_server.distributed import Network
+from fairlp.mechanisms.per_server.distributed import Clocks, Network
 from fairlp.mechanisms.per_server.market import Market
 from instances import random_instance
 from profiles import by_day, many

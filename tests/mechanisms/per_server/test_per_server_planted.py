@@ -9,8 +9,8 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.mechanisms.per_server.fixed_point import fixed_point
-from fairlp.mechanisms.per_server.server_fill import NO_GROUP, fill_server
+from fairlp.mechanisms.per_server.check import fixed_point
+from fairlp.mechanisms.per_server.market import NO_GROUP, fill_server
 from fairlp.mechanisms.validation import Check
 from fairlp.tolerances import FIXED_POINT
 

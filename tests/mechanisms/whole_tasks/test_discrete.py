@@ -12,9 +12,8 @@ from discrete_oracle import Plain
 from fairlp import Instance, examples
 from fairlp.errors import UnknownNameError
 from fairlp.mechanisms.whole_tasks import filling
-from fairlp.mechanisms.whole_tasks.filling import Filling
-from fairlp.mechanisms.whole_tasks.picking import pick_by_pick
-from fairlp.mechanisms.whole_tasks.shares import TIES, Pool
+from fairlp.mechanisms.whole_tasks.filling import TIES, Filling, Pool
+from fairlp.mechanisms.whole_tasks.placement import pick_by_pick
 from profiles import by_day, many
 
 RULES = [("exclude", 0), ("stop", 0), ("exclude", 1)]

@@ -9,8 +9,8 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.mechanisms.whole_tasks import filling, on_tree, picking, precomputed
-from fairlp.mechanisms.whole_tasks.shares import Pool
+from fairlp.mechanisms.whole_tasks import filling, on_tree, placement, precomputed
+from fairlp.mechanisms.whole_tasks.filling import Pool
 
 
 def many(**more):
@@ -47,9 +47,9 @@ def test_a_bulk_that_does_not_fit_after_all_is_not_given(monkeypatch):
 
 def test_shares_without_a_short_common_unit_are_fractions(monkeypatch):
     pool = Pool.of(many())
-    whole = picking.comparable(pool)
-    monkeypatch.setattr(picking, "_LONGEST_DENOMINATOR", 1)
-    parts = picking.comparable(pool)
+    whole = placement.comparable(pool)
+    monkeypatch.setattr(placement, "_LONGEST_DENOMINATOR", 1)
+    parts = placement.comparable(pool)
     assert all(isinstance(part, Fraction) for part in parts)
     assert [part / parts[0] for part in parts] == [Fraction(share, whole[0]) for share in whole]
 

@@ -12,7 +12,7 @@ import placement_oracle
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotDefinedError, UnknownNameError
 from fairlp.mechanisms.whole_tasks import placement
-from fairlp.mechanisms.whole_tasks.shares import Pool
+from fairlp.mechanisms.whole_tasks.filling import Pool
 from profiles import PROFILE, many
 
 MECHANISMS = {"first-fit": "drfh-first-fit", "best-fit": "drfh-best-fit", "slots": "slots"}

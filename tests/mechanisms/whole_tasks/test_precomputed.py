@@ -15,8 +15,8 @@ from discrete_oracle import Plain
 from fairlp import Instance, examples
 from fairlp.errors import UnknownNameError
 from fairlp.mechanisms.whole_tasks import precomputed
+from fairlp.mechanisms.whole_tasks.filling import Pool
 from fairlp.mechanisms.whole_tasks.leximin import discrete_leximin
-from fairlp.mechanisms.whole_tasks.shares import Pool
 from profiles import many
 
 

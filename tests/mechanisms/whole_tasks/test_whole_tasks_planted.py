@@ -13,12 +13,10 @@ from fairlp import Instance
 from fairlp.errors import SolverError, TooLargeError
 from fairlp.mechanisms.validation import Check
 from fairlp.mechanisms.whole_tasks import leximin
-from fairlp.mechanisms.whole_tasks.filling import Filling
+from fairlp.mechanisms.whole_tasks.filling import Filling, Keys, Pool
 from fairlp.mechanisms.whole_tasks.leximin import discrete_leximin
-from fairlp.mechanisms.whole_tasks.picking import pick_by_pick
-from fairlp.mechanisms.whole_tasks.placement import BestFit, Servers, _steps, place
+from fairlp.mechanisms.whole_tasks.placement import BestFit, Servers, _steps, pick_by_pick, place
 from fairlp.mechanisms.whole_tasks.precomputed import FluidLevel, precomputed
-from fairlp.mechanisms.whole_tasks.shares import Keys, Pool
 from fairlp.mechanisms.whole_tasks.validation import _on_servers
 from fairlp.models.notation.model import Model
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlp.errors import InstanceError
-from fairlp.models.instances.conditions import Columns, condition_text, evaluate
-from fairlp.models.instances.eligibility import resolve
+from fairlp.models.instances.conditions import Columns, condition_text, evaluate, resolve
 from fairlp.models.instances.instance import Instance
 from fairlp.models.notation.expressions import Index
 

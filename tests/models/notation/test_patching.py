@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fairlp import Index, Model
 from fairlp.errors import ModelError
-from fairlp.models.notation import compiler, patching
+from fairlp.models.notation import compiler
 from profiles import many
 from random_models import N, Recipe, draw, same_bytes
 
@@ -52,7 +52,7 @@ def compiled_blocks(monkeypatch):
     for what in ("entries", "sides"):
         own = getattr(compiler, what)
         monkeypatch.setattr(
-            patching, what, lambda row, *rest, own=own, what=what: seen.append((what, row.name)) or own(row, *rest)
+            compiler, what, lambda row, *rest, own=own, what=what: seen.append((what, row.name)) or own(row, *rest)
         )
     return seen
 

@@ -8,7 +8,7 @@ import pytest
 
 from fairlp import Index, Model, log
 from fairlp.errors import FairlpError, ModelError, NoSolutionError
-from fairlp.models.notation.numbers import numbers
+from fairlp.models.notation.compiler import numbers
 
 N = Index("n", ["ann", "bob"], "user")
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
-from fairlp.models.instances.components import components, select
+from fairlp.models.instances.merging import components, select
 from profiles import many
 
 

@@ -8,7 +8,7 @@ import pytest
 import fairlp
 from fairlp import Index, Instance, Model
 from fairlp.errors import NoSolutionError, SolverError
-from fairlp.mechanisms.certificates import Verdict
+from fairlp.mechanisms.validation import Verdict
 from fairlp.models.programs.exact_simplex import _Basis, optimal_from
 from fairlp.solvers.leximin import climbing, of_model
 

@@ -7,7 +7,7 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.mechanisms.capacity import overuse
+from fairlp.mechanisms.allocation import overuse
 from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.max_min import rows as settling
 from fairlp.solvers.leximin.rounds import Propagation, own_error

@@ -7,8 +7,8 @@ import pytest
 
 import fairlp
 from fairlp.solvers.matrix_free import equations
-from fairlp.solvers.matrix_free.bounds import highest_level
-from fairlp.solvers.matrix_free.fleet import Fleet, Pairs
+from fairlp.solvers.matrix_free.method import highest_level
+from fairlp.solvers.matrix_free.servers import Fleet, Pairs
 from pair_instances import both, connected
 from profiles import by_day
 

@@ -19,8 +19,7 @@ from ...models.programs.solution import Options, Session, Solution, Termination
 from ...tolerances import FEASIBILITY
 from ..mechanism import Asked
 from .algorithms import cautious_closed_form, stack
-from .result import DynamicAllocation, StepModel
-from .schedule import Schedule, require_no_limits, schedule
+from .result import DynamicAllocation, Schedule, StepModel, require_no_limits, schedule
 
 # The linear programs of all steps, each solved from the last basis.
 

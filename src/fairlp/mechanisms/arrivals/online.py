@@ -14,7 +14,7 @@ from ...errors import InstanceError, UnknownNameError, nearest
 from ...models.instances.instance import Instance
 from ...tolerances import ENTITLEMENT_SUM
 from .algorithms import LevelStack
-from .schedule import require_horizon
+from .result import require_horizon
 
 if TYPE_CHECKING:
     from .result import DynamicAllocation

@@ -14,13 +14,11 @@ from ...formulations import normalisers
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.solution import Options
 from ...tolerances import AGREEMENT
-from ..domains import NO_CONSTRAINTS, NO_LIMITS, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
-from ..mechanism import Mechanism, Method
+from ..mechanism import NO_CONSTRAINTS, NO_LIMITS, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mechanism, Method
 from ..validation import Check
 from . import algorithms
 from .methods import CAUTIOUS, DYNAMIC_DRF, Rule, by_lp, combinatorial, in_parts
-from .result import DynamicAllocation
-from .schedule import require_no_limits, schedule
+from .result import DynamicAllocation, require_no_limits, schedule
 
 # How ``validate`` checks mechanisms for users who arrive: at every step, against each step's own program.
 

@@ -19,8 +19,7 @@ from ...tolerances import COMPLAINT, POLYTOPE_WIDTH
 from ..allocation import Allocation, tasks_by_user
 from ..mechanism import run
 from ..table import find, find_defined
-from .candidates import Candidates
-from .complaints import check_complaints
+from .complaints import Candidates, check_complaints
 
 # All fair allocations: the union of the polytopes of the feasible candidate sets, each described.
 

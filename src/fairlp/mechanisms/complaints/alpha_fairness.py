@@ -11,9 +11,8 @@ import numpy as np
 from ...errors import NotConvergedError, NotDefinedError, SolverError
 from ...formulations import normalisers
 from ...formulations.alpha_fair import DEFAULT, alpha_fair, better, checked, reference, weights, with_held_back
-from ...formulations.limits_of_queues import have_limits
 from ...formulations.normalisers import dominant, entitled
-from ...formulations.region import able_users
+from ...formulations.region import able_users, have_limits
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
@@ -23,8 +22,7 @@ from ...models.programs.solution import Termination
 from ...models.trees.guarantees import floors
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import AGREEMENT, AT_LIMIT, LEVEL_ROUNDING, MEAN_LEVEL, SETTLED_LEVELS, VERIFIED
-from ..allocation import Allocation
-from ..capacity import within_capacity
+from ..allocation import Allocation, within_capacity
 from ..max_min.rounds import is_one_server
 from ..max_min.trees import require_room
 from ..mechanism import Asked, Mechanism, Outcome, Tasks, run

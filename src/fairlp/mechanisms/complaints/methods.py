@@ -15,8 +15,7 @@ from ..allocation import Allocation
 from ..mechanism import Asked, Tasks
 from . import market as prices_by_newton
 from . import path
-from .candidates import Candidates
-from .complaints import FairCertificate, certify_fair
+from .complaints import Candidates, FairCertificate, certify_fair
 
 #: (requests of users with an entitlement, fraction of each resource to give out) → x, prices
 Optimum = Callable[[Requests, np.ndarray], tuple[np.ndarray, np.ndarray]]

@@ -16,7 +16,7 @@ from ...models.instances.requests import entitlements
 from ...models.programs.certificate import Verdict
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT, VERIFIED
-from ..capacity import within_capacity
+from ..allocation import within_capacity
 from ..mechanism import Asked, Tasks
 from .methods import market
 

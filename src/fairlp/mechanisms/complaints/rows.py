@@ -18,13 +18,11 @@ from ...models.instances.requests import Requests, entitlements
 from ...models.notation.model import Model
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT
 from ..allocation import Allocation
-from ..certificates import in_floats
-from ..domains import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
 from ..max_min.methods import by_interior_points
 from ..max_min.rounds import is_one_server
-from ..mechanism import Mechanism, Method
+from ..mechanism import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mechanism, Method
 from ..table import find
-from ..validation import Check, agreement
+from ..validation import Check, agreement, in_floats
 from . import alpha_fairness, methods
 from . import proportional as ceei
 from .alpha_fairness import mean_level_gap

@@ -9,16 +9,15 @@ import pandas as pd
 
 from ...formulations import normalisers
 from ...formulations.max_min import drf, separate_limits
-from ...models.instances.alone import effort
-from ...models.instances.components import components
 from ...models.instances.instance import EVERYWHERE, Instance
-from ...models.instances.merging import identity, merge_servers, merge_users
+from ...models.instances.merging import components, identity, merge_servers, merge_users
+from ...models.instances.problem import effort
 from ...models.notation.expressions import Index
 from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.leximin import leximin
 from ...solvers.leximin.rounds import LeximinResult
 from ...tolerances import AGREEMENT
-from ..capacity import within_capacity
+from ..allocation import within_capacity
 from ..mechanism import Asked, Method, Outcome, Tasks, through
 from .rounds import History
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...formulations.limits_of_queues import have_limits
 from ...formulations.max_min import in_tasks, max_min
 from ...formulations.normalisers import dominant
+from ...formulations.region import have_limits
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ...models.programs.certificate import Verdict

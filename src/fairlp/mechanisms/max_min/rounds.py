@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...models.instances.alone import effort
 from ...models.instances.instance import Instance
+from ...models.instances.problem import effort
 from ...tolerances import SATURATED
 
 History = list[tuple[float, np.ndarray]]

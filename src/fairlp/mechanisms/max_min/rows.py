@@ -10,15 +10,23 @@ import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError
 from ...formulations import hierarchical, max_min, normalisers
-from ...models.instances.alone import effort
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
+from ...models.instances.problem import effort
 from ...models.programs.certificate import Verdict
 from ...tolerances import AGREEMENT, DELICATE, UNCERTAIN
-from ..certificates import Rationals, by_rounds
-from ..domains import NO_CONSTRAINTS, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
-from ..mechanism import Asked, Mechanism, Method, Tasks
-from ..validation import differences
+from ..mechanism import (
+    NO_CONSTRAINTS,
+    NO_QUEUE_LIMITS,
+    NO_RATES,
+    ONE_SERVER,
+    ONE_WEIGHT,
+    Asked,
+    Mechanism,
+    Method,
+    Tasks,
+)
+from ..validation import Rationals, by_rounds, differences
 from . import rounds
 from .methods import by_interior_points, combinatorial, leximin_lp, rounds_table, separate_lp
 from .rationals import count_of, of_leximin, of_tree

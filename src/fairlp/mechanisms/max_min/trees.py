@@ -9,10 +9,9 @@ import numpy as np
 
 from ...errors import InstanceError, SolverError
 from ...formulations.hierarchical import rates_on_tree
-from ...formulations.limits_of_queues import have_limits, require_count, shortfall
-from ...formulations.region import able_users
-from ...models.instances.alone import effort
+from ...formulations.region import able_users, have_limits, require_count, shortfall
 from ...models.instances.instance import Instance
+from ...models.instances.problem import effort
 from ...models.trees.climbing import Stretch, begin
 from ...models.trees.filling import Rows, fill
 from ...models.trees.guarantees import floors

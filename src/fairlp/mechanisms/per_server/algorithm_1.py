@@ -25,8 +25,7 @@ import numpy as np
 
 from ...tolerances import LOWEST_LEVELS, ROUNDING, SATURATED, SWEEP_CHANGE
 from .best_response import MOST_SWEEPS, Settled
-from .market import Market
-from .server_fill import fill_server
+from .market import Market, fill_server
 
 #: Updates of one server at one visit; the levels then wait for the next sweep.
 MOST_UPDATES = 1000

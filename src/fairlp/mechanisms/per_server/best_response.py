@@ -2,18 +2,311 @@
 
 Each sweep is a best response of every server. Sweeps alone converge, but slowly where users and servers exchange tasks
 around cycles; between sweeps the linear system of the current support is solved and its cycles are emptied
-(:mod:`~fairlp.mechanisms.per_server.support`), which ends most instances after twenty sweeps at the last digit. Where
+(:class:`Support`), which ends most instances after twenty sweeps at the last digit. Where
 that makes no progress, the last sweep is sometimes extended until something is empty.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from ...models.instances.merging import connected
 from ...tolerances import SWEEP_CHANGE
-from .market import Market
+from .market import NO_GROUP, Filled, Market
+
+# The support of a PS-DSF allocation as a linear system, solved between the sweeps of best responses.
+
+#: Pivots at one visit: enough to empty most cycles, few beside the cost of the sweeps they save.
+MOST_PIVOTS = 400
+
+
+@dataclass
+class Support:
+    """Positive tasks as edges between users and groups.
+
+    Attributes
+    ----------
+    user, server, group : ndarray of int, shape (E,)
+        ``group`` is NO_GROUP where the user got all that was left of its tasks: there it is not the level that counts.
+    tasks : ndarray, shape (E,)
+    alone : ndarray, shape (E,)
+        γ[n,i].
+    rate : ndarray, shape (E,)
+        γ[n,i]·φ[n].
+    row, column, need : ndarray
+        Coordinates of what edge ``column`` needs of the resource of group ``row``: all edges on a group's server count.
+    capacity : ndarray, shape (G,)
+    limits : ndarray, shape (N,)
+        Task limits of all users; one who reaches its limit leaves its groups for the ground.
+    """
+
+    user: np.ndarray
+    server: np.ndarray
+    group: np.ndarray
+    tasks: np.ndarray
+    alone: np.ndarray
+    rate: np.ndarray
+    row: np.ndarray
+    column: np.ndarray
+    need: np.ndarray
+    capacity: np.ndarray
+    limits: np.ndarray
+
+    @classmethod
+    def of(cls, market: Market, tasks: np.ndarray, filled: list[Filled | None]) -> Support:
+        """Return the edges and groups after a sweep."""
+        users, servers, groups, amounts, rates = [], [], [], [], []
+        rows, columns, needs, capacity = [], [], [], []
+        edges = n_groups = 0
+        for i, one in enumerate(filled):
+            if one is None:
+                continue
+            who = market.users[i]
+            here = np.flatnonzero(tasks[who, i] > 0)
+            users.append(who[here])
+            servers.append(np.full(len(here), i))
+            groups.append(np.where(one.group[here] == NO_GROUP, NO_GROUP, one.group[here] + n_groups))
+            amounts.append(tasks[who[here], i])
+            rates.append(market.rate[i][here])
+            for number, resource in enumerate(one.resource):
+                rows.append(np.full(len(here), n_groups + number))
+                columns.append(np.arange(edges, edges + len(here)))
+                needs.append(market.demands[i][here, resource])
+                capacity.append(float(market.capacity[i][resource]))
+            edges, n_groups = edges + len(here), n_groups + len(one.resource)
+        user, server = np.concatenate(users), np.concatenate(servers)
+        return cls(
+            user,
+            server,
+            np.concatenate(groups),
+            np.concatenate(amounts),
+            market.gamma[user, server],
+            np.concatenate(rates),
+            np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64),
+            np.concatenate(columns) if columns else np.zeros(0, dtype=np.int64),
+            np.concatenate(needs) if needs else np.zeros(0),
+            np.array(capacity),
+            market.limits,
+        )
+
+    def settle(self) -> int:
+        """Pivot until the support has no cycle and its equations hold, or no more can be done; return the pivots."""
+        for pivots in range(MOST_PIVOTS):
+            if not self._pivot():
+                return pivots
+            self._drop_empty()
+        return MOST_PIVOTS
+
+    def _drop_empty(self) -> None:
+        keep = self.tasks > 0
+        if keep.all():
+            return
+        new = np.cumsum(keep) - 1
+        there = keep[self.column]
+        self.row, self.column, self.need = self.row[there], new[self.column[there]], self.need[there]
+        for name in ("user", "server", "group", "tasks", "alone", "rate"):
+            setattr(self, name, getattr(self, name)[keep])
+
+    def _pivot(self) -> bool:
+        """Make one step; False when there is nothing (more) to do."""
+        tries = (_System.of(self, ties, out) for ties, out in self._ties())
+        system = next((found for found in tries if found is not None), None)
+        if system is None:
+            return False
+        # first to where the equations of the forest hold, everything else as it is
+        wanted = self.tasks.copy()
+        wanted[system.out] = 0.0
+        solved = system.solve(wanted)
+        if solved is None:
+            return False
+        target, totals, levels = solved
+        if self._move(target):
+            return True
+        others = system.others
+        if not others.size:
+            return False
+        # by how much the level of the user of an outside edge exceeds its group's: fixed by the forest's ratios
+        ratio = totals[system.user[others]] / (self.rate[others] * levels[system.group[others]])
+        wanted = self.tasks.copy()
+        if (ratio >= 1).any():
+            wanted[others[ratio >= 1]] = 0.0
+            solved = system.solve(wanted)
+            if solved is None:
+                return False
+            self._move(solved[0])
+            return True
+        entering = int(others[ratio.argmin()])
+        wanted[entering] += self.alone[entering]
+        solved = system.solve(wanted)
+        if solved is None or not (solved[0] < self.tasks).any():
+            return False
+        self._move(solved[0], beyond=True)
+        return True
+
+    def _ties(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Return edges to the ground to try, one for each user that has all its tasks, and edges to leave out.
+
+        Such a user may be able to trade its tasks around servers that are short of one resource. Then the equations are
+        singular, and sweeps move it, a little each time, from where its level counts to where it does not: next it
+        leaves the former, next it is not tied, and last nobody is.
+        """
+        edges = np.flatnonzero(self.group == NO_GROUP)
+        order = edges[np.argsort(-(self.tasks / self.alone)[edges], kind="stable")]
+        ties = order[np.unique(self.user[order], return_index=True)[1]]
+        nothing = ties[:0]
+        yield ties, nothing
+        if not ties.size:
+            return
+        part = _components(self)
+        among = np.isin(self.column, ties)
+        tie, there = self.column[among], self.row[among]
+        around = part[self.user[tie]] == part[len(self.limits) + there]
+        level = np.flatnonzero((self.group != NO_GROUP) & np.isin(self.user, self.user[tie[around]]))
+        mass = np.bincount(self.user[level], (self.tasks / self.alone)[level], minlength=len(self.limits))
+        users = np.unique(self.user[level])
+        users = users[np.argsort(mass[users], kind="stable")]
+        count = 1
+        while count < 2 * len(users):
+            yield ties, level[np.isin(self.user[level], users[:count])]
+            count *= 2
+        yield np.setdiff1d(ties, tie[around]), nothing
+        yield nothing, nothing
+
+    def _move(self, target: np.ndarray, beyond: bool = False) -> bool:
+        """Go to the target, or as far as nothing turns negative; whether something stopped it (then it is 0)."""
+        step = target - self.tasks
+        falls = step < 0 if beyond else target < 0
+        length = np.full(len(step), np.inf)
+        length[falls] = self.tasks[falls] / -step[falls]
+        room, rises = self._room(step)
+        first, full = float(length.min(initial=np.inf)), float(room.min(initial=np.inf))
+        if not beyond and min(first, full) > 1:
+            self.tasks = target
+            return False
+        if full < first:
+            who = int(rises[room.argmin()])
+            own = self.user == who
+            self.tasks = np.maximum(self.tasks + full * step, 0.0)
+            self.group[own] = NO_GROUP
+            return True
+        stop = int(length.argmin())
+        self.tasks = np.maximum(self.tasks + first * step, 0.0)
+        self.tasks[stop] = 0.0
+        return True
+
+    def _room(self, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return how far the step may go until users reach their limits, and which users these are."""
+        size = len(self.limits)
+        rise = np.bincount(self.user, step, minlength=size)
+        free = np.zeros(size, dtype=bool)
+        free[self.user[self.group != NO_GROUP]] = True
+        free[self.user[self.group == NO_GROUP]] = False
+        rises = np.flatnonzero(free & (rise > 0) & np.isfinite(self.limits))
+        totals = np.bincount(self.user, self.tasks, minlength=size)
+        return np.maximum(self.limits[rises] - totals[rises], 0.0) / rise[rises], rises
+
+
+@dataclass
+class _System:
+    """The equations of a spanning forest, factorised: tasks of its edges, totals of users, levels of groups."""
+
+    support: Support
+    inside: np.ndarray
+    others: np.ndarray
+    out: np.ndarray
+    user: np.ndarray
+    group: np.ndarray
+    limit: np.ndarray
+    n_users: int
+    factor: object
+    usage: object
+    groups: np.ndarray
+
+    @classmethod
+    def of(cls, support: Support, ties: np.ndarray, out: np.ndarray) -> _System | None:
+        """Return the system of the heaviest spanning forest, or None when it is singular."""
+        import scipy.sparse as sp
+        from scipy.sparse.linalg import splu
+
+        level = support.group != NO_GROUP
+        level[out] = False
+        if not level.any():
+            return None
+        free = np.union1d(np.flatnonzero(level), ties)
+        names, member = np.unique(support.user, return_inverse=True)
+        groups = np.unique(support.group[level])
+        n_edges, n_users, n_groups = len(support.tasks), len(names), len(groups)
+        group = np.full(n_edges, n_groups)  # the ground comes last
+        group[level] = np.searchsorted(groups, support.group[level])
+        weight = (support.tasks / support.alone)[free]
+        weight[~level[free]] = np.inf  # a tie to the ground is never left out
+        inside = free[_spanning_forest(member[free], group[free], weight, n_users, n_groups + 1)]
+        outside = np.ones(n_edges, dtype=bool)
+        outside[inside] = False
+        size = len(inside)
+        each = np.arange(size)
+        tied = ~level[inside]
+        of_user = sp.csr_matrix((np.ones(size), (each, member[inside])), shape=(size, n_users))
+        rate = np.where(tied, 0.0, -support.rate[inside])
+        of_group = sp.csr_matrix((rate, (each, np.where(tied, 0, group[inside]))), shape=(size, n_groups))
+        position = np.full(len(support.capacity), -1)
+        position[groups] = np.arange(n_groups)
+        rows = position[support.row]
+        counted = rows >= 0
+        usage = sp.csr_matrix(
+            (support.need[counted], (rows[counted], support.column[counted])), shape=(n_groups, n_edges)
+        )
+        matrix = sp.bmat(
+            [[None, of_user, of_group], [of_user.T, -sp.identity(n_users), None], [usage[:, inside], None, None]],
+            format="csc",
+        )
+        try:
+            factor = splu(matrix)
+        except RuntimeError:  # exactly singular
+            return None
+        others = np.flatnonzero(outside & level)
+        limit = np.where(tied, support.limits[support.user[inside]], 0.0)
+        return cls(support, inside, others, out, member, group, limit, n_users, factor, usage, groups)
+
+    def solve(self, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Return tasks of all edges (those outside the forest as given), totals and levels; None when not finite."""
+        fixed = tasks.copy()
+        fixed[self.inside] = 0.0
+        given = np.bincount(self.user, fixed, minlength=self.n_users)
+        left = self.support.capacity[self.groups] - self.usage @ fixed
+        size = len(self.inside)
+        right = np.concatenate([self.limit, -given, left])
+        answer = self.factor.solve(right)  # type: ignore[attr-defined]
+        if not np.isfinite(answer).all():
+            return None
+        fixed[self.inside] = answer[:size]
+        return fixed, answer[size : size + self.n_users], answer[size + self.n_users :]
+
+
+def _components(support: Support) -> np.ndarray:
+    """Return for each user, then each group, which part of the graph of levels (without the ground) it is in."""
+    level = support.group != NO_GROUP
+    shape = len(support.limits), len(support.capacity)
+    return np.concatenate(connected(support.user[level], support.group[level], shape))
+
+
+def _spanning_forest(
+    user: np.ndarray, group: np.ndarray, weight: np.ndarray, n_users: int, n_groups: int
+) -> np.ndarray:
+    """Return the positions of the edges of a spanning forest of the largest weights."""
+    import scipy.sparse as sp
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    heaviest = np.argsort(-weight, kind="stable")
+    rank = np.empty(len(weight))
+    rank[heaviest] = np.arange(1, len(weight) + 1)
+    size = n_users + n_groups
+    tree = minimum_spanning_tree(sp.coo_matrix((rank, (user, n_users + group)), shape=(size, size)).tocsr())
+    return np.asarray(heaviest[tree.data.astype(np.int64) - 1])
+
 
 #: Sweeps before the support is looked at; by then most of it is right.
 FIRST_SWEEPS = 10
@@ -55,8 +348,6 @@ def best_response(
     Under time division the totals are unique. Under resource division there may be several fixed points; this is the
     one that is reached from an empty cluster when servers fill in their order.
     """
-    from .support import Support
-
     n_users, n_servers = market.shape
     tasks = np.zeros((n_users, n_servers)) if start is None else start.copy()
     sweeps: list[tuple[float, int]] = []

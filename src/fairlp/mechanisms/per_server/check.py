@@ -8,17 +8,153 @@ PS-DSF (resources are divided): no; user 'user1' could run 2 more tasks on serve
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ...formulations import per_server
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
+from ...tolerances import FEASIBILITY, FIXED_POINT
 from ..allocation import Allocation, tasks_of
 from ..mechanism import Division
-from .fixed_point import FixedPoint, fixed_point
-from .tracking import Tracking, track
+from .distributed import Tracking, track
+from .market import Market
+
+# Is an allocation PS-DSF? Definition 5 of Khamse-Ashari et al., user by user and server by server.
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """The verdict on an allocation, with what breaks it.
+
+    Attributes
+    ----------
+    division : {"rdm", "tdm"}
+    holds : bool
+        Feasible, and nobody could gain (tolerances ``FEASIBILITY`` and ``FIXED_POINT``, relative).
+    violation : float
+        Largest gain as a fraction of what the user could run alone on that server.
+    infeasibility : float
+        Largest violation of a capacity, task limit or placement, relative.
+    gains : DataFrame
+        Who could gain: user, server, gain (tasks), fraction (of what it could run alone there), level, and ``from``:
+        the users who would give way, highest level first. Empty when the allocation holds.
+    """
+
+    division: str
+    holds: bool
+    violation: float
+    infeasibility: float
+    gains: pd.DataFrame = field(repr=False)
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        kind = {"rdm": "resources are divided", "tdm": "time is divided"}[self.division]
+        if self.holds:
+            return f"PS-DSF ({kind}): yes; largest gain {self.violation:.1e} of what one could run alone on a server"
+        if self.infeasibility > FEASIBILITY or self.gains.empty:
+            what = "a capacity, limit or placement is violated"
+            return f"PS-DSF ({kind}): no, infeasible: {what} by {self.infeasibility:.3g}"
+        first = self.gains.iloc[0]
+        others = f", and {len(self.gains) - 1} more" if len(self.gains) > 1 else ""
+        taken = f" from {', '.join(repr(user) for user in first['from'])}" if first["from"] else " of what is free"
+        return (
+            f"PS-DSF ({kind}): no; user {first['user']!r} could run {first['gain']:.6g} more tasks on server "
+            f"{first['server']!r}{taken}{others}"
+        )
+
+
+def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm") -> FixedPoint:
+    """Return whether tasks (N×K, of all servers of a row together) are PS-DSF; O(N·K·(R + log N)).
+
+    Raises
+    ------
+    InstanceError
+        With weights per resource.
+    """
+    market = Market.of(instance, division)
+    totals = tasks.sum(axis=1)
+    room = np.maximum(market.limits - totals, 0.0)
+    infeasibility = _infeasibility(market, instance, tasks, totals)
+    violation = 0.0
+    found: list[tuple[float, int, int, float, float]] = []
+    for i, who in enumerate(market.users):
+        if not who.size:
+            continue
+        gain, level = _gains(market, i, who, tasks[who, i], totals[who])
+        gain = np.minimum(gain, room[who])
+        fraction = gain / market.gamma[who, i]
+        violation = max(violation, float(fraction.max()))
+        could = np.flatnonzero(fraction > FIXED_POINT).tolist()
+        found += [(float(fraction[k]), int(who[k]), i, float(gain[k]), float(level[k])) for k in could]
+    found.sort(key=lambda one: (-one[0], one[1], one[2]))
+    labels = np.fromiter(instance.users, dtype=object, count=len(instance.users))
+    rows = [
+        {
+            "user": instance.users[n],
+            "server": instance.servers[i],
+            "gain": gain,
+            "fraction": fraction,
+            "level": level,
+            "from": labels[_givers(market, tasks, totals, n, i, level)].tolist(),
+        }
+        for fraction, n, i, gain, level in found
+    ]
+    frame = pd.DataFrame(rows, columns=["user", "server", "gain", "fraction", "level", "from"])
+    holds = not found and infeasibility <= FEASIBILITY
+    return FixedPoint(division, holds, violation, infeasibility, frame)
+
+
+def judge(allocation: Allocation, division: Division) -> FixedPoint:
+    """Return whether an allocation's tasks are PS-DSF."""
+    return fixed_point(allocation.instance, allocation.tasks_array, division)
+
+
+def _gains(
+    market: Market, server: int, who: np.ndarray, here: np.ndarray, totals: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many tasks each user could add on the server, and its level there."""
+    demands, capacity = market.demands[server], market.capacity[server]
+    level = totals / market.rate[server]
+    order = np.argsort(-level, kind="stable")
+    held = np.zeros((len(who) + 1, demands.shape[1]))
+    np.cumsum(here[order, None] * demands[order], axis=0, out=held[1:])
+    higher = np.searchsorted(-level[order], -level * (1 + FIXED_POINT), side="left")
+    free = np.maximum(capacity - held[-1], 0.0) + held[higher]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(demands > 0, free / demands, np.inf)
+    return ratio.min(axis=1), level
+
+
+def _givers(market: Market, tasks: np.ndarray, totals: np.ndarray, user: int, server: int, level: float) -> np.ndarray:
+    """Return the positions of users of higher level who hold on that server what the user demands, highest first."""
+    who = market.users[server]
+    own = int(np.searchsorted(who, user))
+    levels = totals[who] / market.rate[server]
+    shared = (market.demands[server] * (market.demands[server][own] > 0) > 0).any(axis=1)
+    givers = np.flatnonzero((levels > level * (1 + FIXED_POINT)) & (tasks[who, server] > 0) & shared)
+    return np.asarray(who[givers[np.argsort(-levels[givers], kind="stable")]])
+
+
+def _infeasibility(market: Market, instance: Instance, tasks: np.ndarray, totals: np.ndarray) -> float:
+    """Return the largest violation of a capacity, limit, placement or sign, relative."""
+    worst = 0.0
+    for i, who in enumerate(market.users):
+        if who.size:
+            used = tasks[who, i] @ market.demands[i]
+            capacity = market.capacity[i]
+            worst = max(worst, float(((used - capacity) / np.where(capacity > 0, capacity, 1.0)).max()))
+    finite = np.isfinite(market.limits)
+    limits = market.limits[finite]
+    worst = max(worst, float(((totals[finite] - limits) / np.where(limits > 0, limits, 1.0)).max(initial=0.0)))
+    worst = max(worst, float(tasks[market.gamma == 0].max(initial=0.0)))
+    scale = np.where(market.gamma > 0, market.gamma, 1.0)
+    return max(worst, float((-tasks / scale).max(initial=0.0)))
 
 
 def check(instance: Instance, allocation: Allocation | pd.DataFrame | Any, division: Division = "rdm") -> FixedPoint:

@@ -14,13 +14,12 @@ from ...formulations import per_server as formulations
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ...tolerances import FIXED_POINT, MILP_TOLERANCES
-from ..capacity import within_capacity
+from ..allocation import within_capacity
 from ..mechanism import Asked, Outcome, Tasks
 from .algorithm_1 import algorithm_1
 from .best_response import MOST_SWEEPS, Settled, best_response
-from .clocks import clocks_of, positive
-from .distributed import Action, Network
-from .fixed_point import fixed_point
+from .check import fixed_point
+from .distributed import Action, Network, clocks_of, positive
 from .market import Market, merged
 
 # Markets of time: every server sells its time, and a user's tasks per second differ from server to server.

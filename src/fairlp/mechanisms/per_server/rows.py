@@ -15,14 +15,12 @@ from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ...tolerances import AGREEMENT
 from ..allocation import Allocation
-from ..certificates import in_floats
-from ..domains import NO_QUEUE_LIMITS, ONE_WEIGHT
 from ..max_min.methods import by_interior_points
-from ..mechanism import Division, Mechanism, Method
-from ..validation import Check, agreement
+from ..mechanism import NO_QUEUE_LIMITS, ONE_WEIGHT, Division, Mechanism, Method
+from ..validation import Check, agreement, in_floats
 from . import methods
-from .clocks import CLOCK_OPTIONS
-from .fixed_point import fixed_point, judge
+from .check import fixed_point, judge
+from .distributed import CLOCK_OPTIONS
 
 # How ``validate`` checks PS-DSF: every method against Definition 5 by linear programs.
 

@@ -15,7 +15,7 @@ from ..table import find_defined
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .shares import Pool
+    from .filling import Pool
 
 
 def summary(instance: Instance) -> pd.DataFrame:
@@ -117,7 +117,7 @@ def higher_order(instance: Instance) -> pd.DataFrame:
 
 
 def _pool(instance: Instance) -> Pool:
-    from .shares import Pool
+    from .filling import Pool
 
     find_defined("pdrf", instance)
     return Pool.of(instance)

@@ -19,7 +19,7 @@ from ...formulations.whole_tasks import Settled, whole_tasks
 from ...models.instances.instance import Instance
 from ...models.instances.whole_numbers import integers, usable
 from ...tolerances import FEASIBILITY, VERIFIED
-from .shares import Pool
+from .filling import Pool
 
 
 @dataclass

@@ -19,12 +19,10 @@ from ...models.trees.exact import decimal, exact_shares
 from ...tolerances import AGREEMENT
 from ..mechanism import Asked, Tasks
 from . import precomputed
-from .filling import RULES, Filling
+from .filling import RULES, TIES, Filling, Pool
 from .leximin import discrete_leximin
 from .on_tree import Room, never
-from .picking import Pick, pick_by_pick
-from .placement import SLOTS, SYSTEM, UNITS, note_on_slots, place
-from .shares import TIES, Pool
+from .placement import SLOTS, SYSTEM, UNITS, Pick, note_on_slots, pick_by_pick, place
 
 # A naive tree of shares, to compare hierarchical DRF with: from the root down to the child of the lowest share.
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from ...models.instances.whole_numbers import integers, quotient
 from ...tolerances import QUOTIENT_ROUNDING
-from .filling import Filling
-from .shares import Pool
+from .filling import Filling, Pool
 
 
 @dataclass
@@ -170,7 +169,7 @@ def higher_order_cycles(pool: Pool) -> list[Cycle]:
 
 def _by_share(pool: Pool, users: np.ndarray) -> np.ndarray:
     """Return the order of users by ascending share per task, exactly."""
-    from .shares import Keys
+    from .filling import Keys
 
     part = pool.take(users)
     return Keys(part.top, part.bottom, 1, "index").order(np.arange(len(users)), np.zeros(len(users)))

@@ -6,8 +6,7 @@ from functools import partial
 
 from ...formulations import normalisers, whole_tasks
 from ...formulations.hierarchical import at_level_1
-from ..domains import NO_GUARANTEES, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT
-from ..mechanism import Mechanism, Method
+from ..mechanism import NO_GUARANTEES, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mechanism, Method
 from . import methods, on_tree
 from .validation import check_filling, check_milp, check_placement, check_precomputed
 

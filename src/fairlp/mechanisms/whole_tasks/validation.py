@@ -12,8 +12,8 @@ from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT, VERIFIED
 from ..allocation import Allocation
 from ..validation import Check, agreement
+from .filling import Pool
 from .placement import Servers
-from .shares import Pool
 
 #: More tasks than this are not served one by one for a check.
 MOST_PICKS = 2_000_000

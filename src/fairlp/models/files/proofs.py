@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import FileFormatError, NoSolutionError, UnsupportedError
-from ..programs.certificate import Verdict
+from ..programs.certificate import Proof, ProofRound, Verdict
 from ..programs.exact_certificate import BASIC, UPPER
 from ..programs.program import Program
-from ..programs.proof import Proof, ProofRound
 from .names import file_names
 from .whole_files import home, write_text
 

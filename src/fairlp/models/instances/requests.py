@@ -11,8 +11,8 @@ import numpy as np
 
 from ...tolerances import COMPLAINT
 from ..notation.expressions import Index
-from .alone import tasks_alone
 from .instance import Instance
+from .problem import tasks_alone
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,8 @@ from ...errors import InstanceError, TooLargeError, nearest
 from ..notation.expressions import Index
 from ..notation.labels import aligned, is_default, is_table
 from . import checks
-from .alone import tasks_alone
-from .instance import Instance
-from .problem import AllocationProblem
-from .tables import indices_and_tables
+from .instance import Instance, indices_and_tables
+from .problem import AllocationProblem, tasks_alone
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -6,6 +6,8 @@ the rest; it is emitted as one batch of (row, column, value) triples.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +15,160 @@ import numpy as np
 
 from ...errors import ModelError
 from ..programs.program import INTEGER, Block, LogTerms, Program
-from .expressions import Element, Variable
-from .indices import Index, union
-from .nodes import Add, Expression, Log, Power, Product, Quotient, Range, SumOver
-from .numbers import Labelled, naming, reciprocal, times
-from .numbers import numbers as numbers
+from .expressions import Element, Parameter, Variable
+from .labels import Index, union
+from .nodes import Add, Constant, Ends, Expression, Log, Power, Product, Quotient, Range, Relation, SumOver
 
 if TYPE_CHECKING:
     from .entries import Constraint
     from .model import Model
+
+# Walks over expression trees: which names occur, where, and the same tree over another model's names.
+
+
+def children(node: Expression) -> tuple[Expression, ...]:
+    """Return the expressions that a node is made of."""
+    match node:
+        case Add() | Product() | Quotient():
+            return node.left, node.right
+        case SumOver():
+            return (node.body,)
+        case Log() | Power():
+            return (node.argument,)
+    return ()
+
+
+def named(*expressions: Expression) -> Iterator[Parameter | Variable]:
+    """Yield every parameter and variable of expressions, as it was declared; one may come again."""
+    stack = list(expressions)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (Parameter, Variable, Element)):
+            yield node.base
+        else:
+            stack += children(node)
+
+
+def uses(names: Collection[str], *expressions: Expression) -> bool:
+    """Whether one of the names occurs."""
+    return any(leaf.name in names for leaf in named(*expressions))
+
+
+def in_coefficients(names: Collection[str], node: Expression) -> bool:
+    """Whether a parameter of one of these names stands before or below a variable of a linear expression."""
+    match node:
+        case Product() | Quotient() if node.degree:
+            unknown, known = (node.left, node.right) if node.left.degree else (node.right, node.left)
+            return uses(names, known) or in_coefficients(names, unknown)
+        case Add() | SumOver():
+            return any(in_coefficients(names, child) for child in children(node))
+    return False
+
+
+def mapped(node: Expression, leaves: Mapping[str, Parameter | Variable]) -> Expression:
+    """Return the same tree over other parameters and variables, by name."""
+    match node:
+        case Element():
+            return Element(leaves[node.name], node.places, node.indices)
+        case Parameter() | Variable():
+            base = leaves[node.name]
+            return base if node is node.base else base[node.indices]
+        case Add():
+            return Add(mapped(node.left, leaves), mapped(node.right, leaves), node.sign)
+        case Product():
+            return Product(mapped(node.left, leaves), mapped(node.right, leaves))
+        case Quotient():
+            return Quotient(mapped(node.left, leaves), mapped(node.right, leaves))
+        case SumOver():
+            return SumOver(mapped(node.body, leaves), node.over)
+        case Log():
+            return Log(mapped(node.argument, leaves))
+        case Power():
+            return Power(mapped(node.argument, leaves), node.exponent)
+    return node
+
+
+def mapped_relation(relation: Relation, leaves: Mapping[str, Parameter | Variable]) -> Relation:
+    """Return the same relation over other parameters and variables, by name."""
+    left = mapped(relation.left, leaves)
+    if isinstance(relation, Range):
+        low, high = (None if end is None else mapped(end, leaves) for end in relation.ends)
+        return Range(left, low, high)
+    return Relation(left, relation.comparison, mapped(relation.right, leaves))
+
+
+# Numbers over indices: what expressions without variables come to.
+
+
+@dataclass
+class Labelled:
+    """Numbers over indices, one array axis each."""
+
+    indices: tuple[Index, ...]
+    values: np.ndarray
+
+    def symbols(self) -> list[str]:
+        """Return the symbols of the axes."""
+        return [index.symbol for index in self.indices]
+
+    def over(self, indices: tuple[Index, ...]) -> np.ndarray:
+        """Return the values with axes in the order of ``indices``, of length 1 where they do not vary."""
+        mine = self.symbols()
+        order = [mine.index(index.symbol) for index in indices if index.symbol in mine]
+        shape = [len(index) if index.symbol in mine else 1 for index in indices]
+        return self.values.transpose(order).reshape(shape)
+
+    def rows(self, over: tuple[Index, ...], positions: np.ndarray | None) -> np.ndarray:
+        """Return one number for each row of a block over indices, kept where in ``positions``."""
+        flat = np.broadcast_to(self.over(over), [len(index) for index in over]).reshape(-1)
+        return flat if positions is None else flat[positions]
+
+
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Let errors of formulas say what they are of: ``constraint 'capacity': division by zero``."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(f"{what}: {error}") from None
+
+
+def numbers(node: Expression) -> Labelled:
+    """Return the values of an expression without variables."""
+    match node:
+        case Constant():
+            return Labelled((), np.asarray(node.value))
+        case Parameter() | Element() | Ends() if node.degree == 0:
+            return Labelled(node.indices, node.values)
+        case Add():
+            left, right = numbers(node.left), numbers(node.right)
+            return Labelled(node.indices, left.over(node.indices) + node.sign * right.over(node.indices))
+        case Product():
+            return times(numbers(node.left), numbers(node.right))
+        case Quotient():
+            return times(numbers(node.left), reciprocal(node))
+        case SumOver():
+            body = numbers(node.body)
+            axes = tuple(body.symbols().index(index.symbol) for index in node.over)
+            return Labelled(node.indices, body.values.sum(axis=axes))
+    raise ModelError(f"{node} has variables where numbers are expected")
+
+
+def times(a: Labelled, b: Labelled) -> Labelled:
+    """Return the product, over the indices of both."""
+    if a.values.ndim == 0 and a.values == 1.0:
+        return b
+    indices = union(a.indices, b.indices)
+    return Labelled(indices, a.over(indices) * b.over(indices))
+
+
+def reciprocal(node: Quotient) -> Labelled:
+    """Return 1 over the denominator of a quotient."""
+    below = numbers(node.right)
+    if not below.values.all():
+        raise ModelError(f"division by zero: ({node.right}) is 0 somewhere")
+    return Labelled(below.indices, 1.0 / below.values)
+
 
 Triples = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -366,3 +513,83 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
     if not some.all():
         weight, inner, constant, alpha = weight[some], inner[some], constant[some], alpha[some]
     return cost, offset, LogTerms("log" if (alpha == 1).all() else "power", weight, inner, constant, alpha)
+
+
+# A compiled program brought up to date after parameters or bounds were set: only what they stand in is compiled.
+
+
+def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
+    """Return the program of a model in which the parameters and variables of these names have other numbers.
+
+    Parameters
+    ----------
+    model : Model
+    program : Program
+        What it was compiled to before.
+    stale : collection of str
+        Names of parameters whose values, and of variables whose bounds are others now.
+    """
+    starts = {block.name: block.start for block in program.columns}
+    numbers = [name for name in stale if name not in starts]
+    parts: dict[str, Any] = {}
+    matrix = _Matrix(program.A)
+    for row, block in zip(model.constraints.values(), program.rows, strict=True):
+        if not uses(numbers, *row.relation.parts):
+            continue
+        found = terms_of(row)
+        if in_coefficients(numbers, row.relation.body):
+            batch = entries(row, found, starts, program.n_columns)
+            matrix.replace(block.start, block.stop, assemble(batch, (len(block), program.n_columns), "csc"))
+        for name, side in zip(("row_lower", "row_upper"), sides(row, found), strict=True):
+            if name not in parts:
+                parts[name] = getattr(program, name).copy()
+            parts[name][block.slice] = side
+    if model.objective is not None and uses(numbers, model.objective):
+        with naming("the objective"):
+            parts["c"], parts["offset"], parts["logs"] = objective(model, starts, program.n_columns)
+    if len(numbers) < len(stale):
+        parts["col_lower"] = np.concatenate([np.zeros(0), *(v.lower for v in model.variables.values())])
+        parts["col_upper"] = np.concatenate([np.zeros(0), *(v.upper for v in model.variables.values())])
+    return program.replace(A=matrix.array(), **parts)
+
+
+class _Matrix:
+    """A sparse array by columns in which the entries of some rows are replaced; its own arrays stay as they are."""
+
+    def __init__(self, array: Any) -> None:
+        self.given = array
+        self.data: np.ndarray | None = None
+        self.gone: np.ndarray | None = None
+        self.batches: list[Triples] = []
+
+    def replace(self, start: int, stop: int, rows: Any) -> None:
+        """Replace rows ``start:stop`` by those of another array: in place where the same entries are there."""
+        given = self.given
+        inside = (given.indices >= start) & (given.indices < stop)
+        at = np.flatnonzero(inside)
+        same = (
+            len(at) == rows.nnz
+            and np.array_equal(np.searchsorted(at, given.indptr), rows.indptr)
+            and np.array_equal(given.indices[at] - start, rows.indices)
+        )
+        if same:
+            if self.data is None:
+                self.data = given.data.copy()
+            self.data[at] = rows.data
+            return
+        self.gone = inside if self.gone is None else self.gone | inside
+        own = rows.tocoo()
+        self.batches.append(((own.coords[0] + start).astype(np.int32), own.coords[1].astype(np.int32), own.data))
+
+    def array(self) -> Any:
+        """Return the array with what was replaced; the given one where nothing was."""
+        given = self.given
+        data = given.data if self.data is None else self.data
+        if self.gone is not None:
+            stay = ~self.gone
+            columns = np.repeat(np.arange(given.shape[1], dtype=np.int32), np.diff(given.indptr))
+            kept = (given.indices[stay].astype(np.int32), columns[stay], data[stay])
+            return assemble([kept, *self.batches], given.shape, "csc")
+        if self.data is None:
+            return given
+        return type(given)((data, given.indices, given.indptr), shape=given.shape)

@@ -8,10 +8,9 @@ import numpy as np
 
 from ...errors import ModelError
 from ..programs.program import Sense
-from .editing import check_own, declared, removed, replaced
 from .entries import Constraint, Subset, bounds, parameter_values, require_name, subset_of
 from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
-from .tables import Tables
+from .tables import Tables, check_own, declared, removed, replaced
 
 
 class Declarations(Tables):

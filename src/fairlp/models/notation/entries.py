@@ -8,10 +8,9 @@ import numpy as np
 
 from ...errors import ModelError
 from ..programs.program import Block
-from .indices import Fixed, Index
-from .labels import aligned, axes_text, floats
+from .compiler import naming, numbers
+from .labels import Fixed, Index, aligned, axes_text, floats
 from .nodes import Range, Relation
-from .numbers import naming, numbers
 
 
 class Editable(Protocol):
@@ -150,7 +149,7 @@ class Constraint(Fixed):
         return self.model
 
     def __repr__(self) -> str:
-        from .reprs import of_constraint
+        from .render import of_constraint
 
         return of_constraint(self)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest
-from .indices import Changing, Index, union
+from .labels import Changing, Index, union
 from .nodes import (
     Add,
     Comparison,
@@ -79,7 +79,7 @@ class Parameter(Expression):
         return found
 
     def __repr__(self) -> str:
-        from .reprs import of_parameter
+        from .render import of_parameter
 
         return of_parameter(self)
 
@@ -149,7 +149,7 @@ class Variable(Expression):
         return found[1]
 
     def __repr__(self) -> str:
-        from .reprs import of_variable
+        from .render import of_variable
 
         return of_variable(self)
 
@@ -227,7 +227,7 @@ class Element(Expression):
         return found
 
     def __repr__(self) -> str:
-        from .reprs import of_element
+        from .render import of_element
 
         return of_element(self)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..programs.program import Program
 from .declarations import Declarations
-from .editing import copied
 from .expressions import Parameter
+from .tables import copied
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,7 +113,7 @@ class Model(Declarations):
 
             self._program = compile_model(self)
         elif self._stale:
-            from .patching import patched
+            from .compiler import patched
 
             self._program = patched(self, self._program, self._stale)
         self._stale.clear()

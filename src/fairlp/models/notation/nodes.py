@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ModelError
-from .indices import Fixed, Index, union
-from .labels import aligned, axes_text, floats
+from .labels import Fixed, Index, aligned, axes_text, floats, union
 
 Comparison = Literal["<=", ">=", "==", "between"]
 
@@ -100,7 +99,7 @@ class Expression(Fixed):
         return text(self)
 
     def __repr__(self) -> str:
-        from .reprs import of_expression
+        from .render import of_expression
 
         return of_expression(self)
 
@@ -276,7 +275,7 @@ class Relation(Fixed):
         return relation(self, False)
 
     def __repr__(self) -> str:
-        from .reprs import of_relation
+        from .render import of_relation
 
         return of_relation(self)
 

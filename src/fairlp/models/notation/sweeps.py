@@ -12,8 +12,8 @@ from ...errors import ModelError
 from ..programs.backends import AnySolver, backend, checked, needs, solve_on, spelt
 from ..programs.program import Block, Program
 from ..programs.solution import HOPELESS, Backend, Options, Session, Solution, Termination
-from .editing import handle
 from .expressions import Parameter
+from .tables import handle
 
 if TYPE_CHECKING:
     from .model import Model

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import SolverNotAvailableError
-from .certificate import Verdict
+from .certificate import NO_PROOF, Basis, Proof, ProofRound, Verdict
 from .program import Program
-from .proof import NO_PROOF, Basis, Proof, ProofRound
 
 #: (row, column) → an entry of the matrix that is no float.
 Entries = Mapping[tuple[int, int], Fraction]

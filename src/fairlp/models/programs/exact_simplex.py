@@ -16,10 +16,9 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...tolerances import NEGLIGIBLE, VERIFIED
-from .certificate import certify
+from .certificate import NO_PROOF, certify
 from .exact_certificate import BASIC, LOWER, UPPER, Entries, Exact, ExactCertificate, Thing, Vertex, prove_basis
 from .program import Program
-from .proof import NO_PROOF
 
 if TYPE_CHECKING:
     from .solution import Solution

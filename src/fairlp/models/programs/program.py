@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from ...errors import ModelError
+from ...errors import ModelError, UnknownNameError, nearest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +18,34 @@ if TYPE_CHECKING:
 
     from .backends import AnySolver
     from .solution import Solution
+
+# ``BlockView``: the values of a solution by name.
+
+
+class BlockView(Mapping[str, Any]):
+    """Values by block name, as labelled pandas objects, made when asked for."""
+
+    def __init__(self, blocks: tuple[Block, ...], values: np.ndarray) -> None:
+        self._blocks = {block.name: block for block in blocks}
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._blocks:
+            raise UnknownNameError(f"no block is called {name!r}; {nearest(name, self._blocks)}")
+        return self._blocks[name].unpack(self._values)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._blocks
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._blocks)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}:\n{self[name]}" for name in self)
+
 
 Sense = Literal["min", "max"]
 CONTINUOUS, INTEGER = 0, 1

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ...tolerances import ROUNDING
-from ..instances.alone import tasks_alone
 from ..instances.instance import Instance
+from ..instances.problem import tasks_alone
 from .climbing import begin
 from .filling import Rows, fill
 from .rates import hierarchical

@@ -12,8 +12,8 @@ import pandas as pd
 
 from ...errors import InstanceError, TooLargeError
 from ...mechanisms.allocation import Allocation
-from ...models.instances.alone import tasks_alone
 from ...models.instances.instance import Instance
+from ...models.instances.problem import tasks_alone
 from ...models.instances.queues import ROOT, lineage, parent_of
 from .cluster import Cluster, Group, Leaf, Node, add_amounts
 from .notes import Record

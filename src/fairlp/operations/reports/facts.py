@@ -14,9 +14,9 @@ from ...auditing import audit
 from ...auditing.properties import PROPERTIES
 from ...errors import NotDefinedError
 from ...mechanisms.allocation import Allocation
-from ...mechanisms.certificates import by_rounds
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import TABLE
+from ...mechanisms.validation import by_rounds
 from ...models.instances.instance import Instance
 from .classes import Classes
 from .standing import Standing

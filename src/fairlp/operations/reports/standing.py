@@ -13,8 +13,8 @@ from scipy import sparse
 from ...api import allocate
 from ...mechanisms.allocation import Allocation
 from ...mechanisms.mechanism import Mechanism
-from ...models.instances.alone import effort, tasks_alone
 from ...models.instances.instance import Instance
+from ...models.instances.problem import effort, tasks_alone
 from ...models.trees.guarantees import floors
 from ...tolerances import AUDIT, SATURATED
 from .subject import Subject, chosen

@@ -11,8 +11,8 @@ from ...api import allocate
 from ...auditing import audit
 from ...auditing.promises import count_broken, counterexample
 from ...errors import UnknownNameError
-from ...models.instances.alone import quotients
 from ...models.instances.instance import Instance
+from ...models.instances.problem import quotients
 from ..simulation import experiments
 from .checking import FEW, FEW_LIES, MANY, MANY_LIES, uncheckable
 from .registry import Run, entry

@@ -9,12 +9,12 @@ import numpy as np
 from ... import examples
 from ...api import allocate
 from ...auditing import audit
-from ...auditing.lying import nearby, own_use
+from ...auditing.reports import nearby, own_use
 from ...errors import NotConvergedError
 from ...mechanisms.mechanism import Division
 from ...mechanisms.per_server import check
-from ...models.instances.alone import quotients
 from ...models.instances.instance import Instance
+from ...models.instances.problem import quotients
 from ...tolerances import AUDIT, SHRINKING_MARGIN
 from .checking import Told, audited, integers, kept, over, shipped, statement, uncheckable
 from .khamse_ashari import RDM, TDM

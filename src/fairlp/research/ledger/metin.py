@@ -9,8 +9,8 @@ from ...api import allocate
 from ...auditing import audit
 from ...mechanisms.complaints import check
 from ...mechanisms.whole_tasks import cycles, precomputed
-from ...mechanisms.whole_tasks.picking import pick_by_pick
-from ...mechanisms.whole_tasks.shares import Pool
+from ...mechanisms.whole_tasks.filling import Pool
+from ...mechanisms.whole_tasks.placement import pick_by_pick
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT
 from ..study import generators

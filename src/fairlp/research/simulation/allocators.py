@@ -14,8 +14,7 @@ import numpy as np
 
 from ...errors import SolverError, UnknownNameError, nearest
 from ...mechanisms.mechanism import run
-from ...mechanisms.per_server.clocks import CLOCK_OPTIONS, clocks_of
-from ...mechanisms.per_server.distributed import Network
+from ...mechanisms.per_server.distributed import CLOCK_OPTIONS, Network, clocks_of
 from ...mechanisms.per_server.market import Market
 from ...mechanisms.table import OWN, TABLE, find, find_defined
 from ...models.files.arrays import Arrays

@@ -15,9 +15,9 @@ import pandas as pd
 from ...errors import InstanceError, UnknownNameError, nearest
 from ...mechanisms.whole_tasks.placement import Servers
 from ...models.files.arrays import Arrays
-from ...models.instances.alone import quotients
 from ...models.instances.conditions import Columns, evaluate, is_missing
 from ...models.instances.instance import Instance
+from ...models.instances.problem import quotients
 from ...models.instances.whole_numbers import whole_table
 from .workload import Workload
 

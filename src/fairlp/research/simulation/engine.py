@@ -20,8 +20,8 @@ import numpy as np
 from ...errors import InstanceError
 from ...mechanisms.whole_tasks.placement import SLOTS, Servers
 from ...models.files.arrays import Arrays
-from ...models.instances.alone import quotients
 from ...models.instances.instance import Instance
+from ...models.instances.problem import quotients
 from ...models.instances.whole_numbers import integers, whole
 from .base import Sample, Simulation
 from .workload import Workload

@@ -36,7 +36,7 @@ from .result import SimulationResult
 from .workload import Workload
 
 if TYPE_CHECKING:
-    from ...mechanisms.per_server.tracking import Tracking
+    from ...mechanisms.per_server.distributed import Tracking
 
 #: Classes of jobs by their tasks: 1 to 5, 6 to 10, …, more than 50 (Wang et al., Fig. 6b, has five classes too).
 SIZES: tuple[int, ...] = (5, 10, 20, 50)
@@ -326,7 +326,7 @@ def leaving_user(
     -------
     Tracking
     """
-    from ...mechanisms.per_server.tracking import track
+    from ...mechanisms.per_server.distributed import track
 
     cluster = load("khamse-ashari-table-3") if cluster is None else cluster
     away = {cluster.users[-1]: (100.0, 250.0)} if away is None else away

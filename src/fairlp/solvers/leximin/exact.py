@@ -17,11 +17,10 @@ from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
-from ...models.programs.certificate import Verdict
+from ...models.programs.certificate import Basis, Proof, ProofRound, ProvedLevel, Verdict
 from ...models.programs.exact_certificate import BASIC, LOWER, ExactCertificate
 from ...models.programs.exact_simplex import optimal_from
 from ...models.programs.program import Program
-from ...models.programs.proof import Basis, Proof, ProofRound, ProvedLevel
 
 
 def exact_levels(instance: Instance, formulation: Callable[[Instance], Model]) -> Verdict:

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ...models.instances.components import components, select
 from ...models.instances.instance import Instance
-from ...models.instances.merging import Groups, identity, merge_servers, merge_users
+from ...models.instances.merging import Groups, components, identity, merge_servers, merge_users, select
 from ...models.notation.model import Model
 from ...tolerances import SAME_LEVEL
 from .rounds import LeximinResult, Members, Rounds, opened, prices_of

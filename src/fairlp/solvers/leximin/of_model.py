@@ -16,9 +16,8 @@ from ...models.notation.model import Model
 from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Verdict, certify, reach_of
-from ...models.programs.program import CONTINUOUS, Block, Program
+from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
 from ...models.programs.solution import Backend, Capability, Options, Solution, Termination
-from ...models.programs.views import BlockView
 from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING, SAME_LEVEL, UNCERTAIN, VERIFIED
 from .exact import ExactRounds
 from .levels import Levels, by_expression, by_names, by_rows

@@ -20,7 +20,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import splu
 
 from ...tolerances import INTERIOR_SHIFTS
-from .fleet import Fleet
+from .servers import Fleet
 
 #: Rows of a matrix that is factored as a dense one, at most.
 DENSE = 3_000

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...models.instances.components import connected
+from ...models.instances.merging import connected
 from ...tolerances import MATRIX_FREE_FLOOR, MATRIX_FREE_SETTLED
 from .equations import Effort
-from .fleet import Fleet, Pairs
 from .method import Iterate, Rows, relative_gap, solve
+from .servers import Fleet, Pairs
 
 
 @dataclass(frozen=True)
