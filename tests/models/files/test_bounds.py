@@ -12,9 +12,9 @@ import pytest
 import fairlp
 from fairlp import study
 from fairlp.errors import FileFormatError
-from fairlp.models.files import instances, limits, whole_files
+from fairlp.models.files import instances, whole_files
 from fairlp.models.files.programs import read_program
-from fairlp.models.files.tasks import read_tasks
+from fairlp.models.files.tables import read_tasks
 from fairlp.models.files.traces import read_pai2020
 from fairlp.research.simulation import Workload
 
@@ -121,4 +121,4 @@ def test_what_is_written_to_the_tilde_lies_there(tmp_path, monkeypatch):
 
 
 def test_the_limits_stand_in_one_place():
-    assert instances.MOST_DEPTH == limits.MOST_DEPTH and whole_files.MOST_BYTES == limits.MOST_BYTES
+    assert instances.MOST_DEPTH == whole_files.MOST_DEPTH

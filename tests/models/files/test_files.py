@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import fairlp
 from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models.files import instances as files
-from fairlp.models.files.tasks import read_tasks
+from fairlp.models.files.tables import read_tasks
 from fairlp.models.instances.instance import Instance
 from instance_strategies import DOCUMENTATION, SUFFIXES, document, full_instance, instances, read_text, written
 

@@ -17,7 +17,7 @@ import fairlp
 from fairlp import study
 from fairlp.errors import FairlpError, FairlpWarning
 from fairlp.models.files.arrays import read_arrays, write_arrays
-from fairlp.models.files.tasks import read_tasks
+from fairlp.models.files.tables import read_tasks
 from fairlp.models.files.traces import read_alibaba_gpu, read_pai2020
 from fairlp.research.simulation import Workload, generators
 from profiles import many

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from test_mps import CASES
 
 from fairlp.errors import FileFormatError
-from fairlp.models.files.lp_writer import write_lp
-from fairlp.models.files.mps_writer import write_mps
+from fairlp.models.files.lp import write_lp
+from fairlp.models.files.mps import write_mps
 from fairlp.models.files.programs import read_program
 from profiles import many
 

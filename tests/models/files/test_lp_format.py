@@ -30,9 +30,9 @@ from test_mps import (
 )
 
 from fairlp.errors import ModelError, UnknownNameError
-from fairlp.models.files.lp_writer import write_lp
-from fairlp.models.files.mps_writer import write_mps
-from fairlp.models.files.names import LONGEST_NAME, decimal, decimals, file_names, unused
+from fairlp.models.files.lp import write_lp
+from fairlp.models.files.model_text import LONGEST_NAME, decimal, decimals, file_names, unused
+from fairlp.models.files.mps import write_mps
 from fairlp.models.programs.program import Block, LogTerms
 
 

@@ -10,7 +10,7 @@ from test_mps import CASES, EXAMPLE, FREE, INF, POS, program, programs
 from test_mps_reader import assert_equal, read_text
 
 from fairlp.errors import FairlpWarning, FileFormatError
-from fairlp.models.files.lp_writer import write_lp
+from fairlp.models.files.lp import write_lp
 from fairlp.models.files.programs import read_program
 
 
@@ -217,7 +217,7 @@ def test_the_constant_of_glpk(tmp_path):
         ("min\n 2 3 x\nend", "unexpected '3' after '2'"),
         ("min\n x +\nend", "line 2: .*unexpected '\\+' after 'x'"),
         ("min\n 1e999 x\nend", "line 2: .*expected a finite number instead of '1e999'"),
-        ("min\n . x\nend", "number instead of '.'"),
+        ("min\n . x\nend", "unexpected '.'"),
         ("min\n [ x ^2 ] / 2\nend", "line 2: .*'\\[' makes it quadratic"),
         ("min\n x ^ 2\nend", "makes it quadratic"),
         ("min\n x * y\nend", "makes it quadratic"),

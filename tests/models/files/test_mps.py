@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array
 
 from fairlp.errors import ModelError, UnknownNameError
-from fairlp.models.files.mps_writer import write_mps
-from fairlp.models.files.names import file_names, unused
+from fairlp.models.files.model_text import file_names, unused
+from fairlp.models.files.mps import write_mps
 from fairlp.models.programs.program import Block, LogTerms, Program
 
 INF = math.inf
@@ -379,7 +379,7 @@ def test_equal_programs_give_equal_bytes(tmp_path):
 def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "model.mps"
     path.write_text("old")
-    monkeypatch.setattr("fairlp.models.files.mps_writer._bounds", lambda *_: 1 / 0)
+    monkeypatch.setattr("fairlp.models.files.mps._bounds", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_mps(EXAMPLE, path)
     assert [file.name for file in tmp_path.iterdir()] == ["model.mps"]

@@ -15,9 +15,9 @@ from test_mps import CASES, EXAMPLE, INF, POS, program, programs
 
 import fairlp
 from fairlp.errors import FairlpWarning, ModelError, UnknownNameError
-from fairlp.models.files.lp_writer import write_lp
-from fairlp.models.files.mps_writer import short_decimals, write_mps
-from fairlp.models.files.names import NamedBlock
+from fairlp.models.files.lp import write_lp
+from fairlp.models.files.model_text import NamedBlock
+from fairlp.models.files.mps import short_decimals, write_mps
 from fairlp.models.files.programs import read_program
 from fairlp.models.programs.program import Block
 from paths import DOCS

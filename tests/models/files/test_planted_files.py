@@ -13,8 +13,8 @@ from fairlp.errors import FairlpWarning, FileFormatError, InstanceError, ModelEr
 from fairlp.models.files.csv_folder import inferred
 from fairlp.models.files.documents import plain, short
 from fairlp.models.files.frames import from_frames
-from fairlp.models.files.mps_writer import _rows
-from fairlp.models.files.names import check_writable, file_names
+from fairlp.models.files.model_text import check_writable, file_names
+from fairlp.models.files.mps import _rows
 from fairlp.models.files.programs import read_program
 from fairlp.models.programs.program import Block, LogTerms
 from small_programs import INF, program

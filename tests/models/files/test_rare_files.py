@@ -17,7 +17,7 @@ from fairlp import Instance
 from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models.files.arrays import read_arrays, write_arrays
 from fairlp.models.files.instances import differences
-from fairlp.models.files.source import hint
+from fairlp.models.files.model_text import hint
 from fairlp.models.files.traces import read_alibaba_gpu
 from fairlp.models.files.whole_files import read_bytes
 

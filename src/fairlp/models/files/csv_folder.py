@@ -23,9 +23,9 @@ from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from ..instances.queues import ROOT, Queues
-from .columns import guarded, unguarded
 from .documents import READ, VERSION, VERSIONS, column_of, plain, short
 from .frames import ATTRIBUTE, FAMILIES, RESOURCE, from_frames, split_unit, to_frames
+from .tables import guarded, unguarded
 from .whole_files import draft_folder, read_text, require_folder, utf8
 
 USERS, SERVERS, ELIGIBLE, RATES = "users.csv", "servers.csv", "eligible.csv", "rates.csv"

@@ -21,8 +21,7 @@ from ...errors import FileFormatError, InstanceError
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from .documents import from_document, to_document
-from .limits import MOST_DEPTH, MOST_REPEATED
-from .whole_files import drafts, home, not_found, read_text, require_folder, utf8
+from .whole_files import MOST_DEPTH, MOST_REPEATED, drafts, home, not_found, read_text, require_folder, utf8
 
 if TYPE_CHECKING:
     from yaml import SafeDumper as _BaseDumper

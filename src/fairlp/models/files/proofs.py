@@ -16,7 +16,7 @@ from ..programs.certificate import Verdict
 from ..programs.exact_certificate import BASIC, UPPER
 from ..programs.program import Program
 from ..programs.proof import Proof, ProofRound
-from .names import file_names
+from .model_text import file_names
 from .whole_files import home, write_text
 
 # The proof of a linear program's optimum as a VIPR 1.0 certificate, the format of exact SCIP and of ``viprchk``.
