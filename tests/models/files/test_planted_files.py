@@ -11,8 +11,8 @@ import fairlp
 from fairlp import Instance
 from fairlp.errors import FairlpWarning, FileFormatError, InstanceError, ModelError
 from fairlp.models.files.csv_folder import inferred
-from fairlp.models.files.documents import plain, short
 from fairlp.models.files.frames import from_frames
+from fairlp.models.files.instances import plain, short
 from fairlp.models.files.model_text import check_writable, file_names
 from fairlp.models.files.mps import _rows
 from fairlp.models.files.programs import read_program
