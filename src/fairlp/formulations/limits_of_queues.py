@@ -9,7 +9,7 @@ from ..models.instances.instance import Instance
 from ..models.notation.entries import Subset
 from ..models.notation.expressions import Expression, Index
 from ..models.notation.model import Model
-from ..models.trees.guarantees import floors
+from ..models.trees.filling import floors
 from . import region
 from .normalisers import dominant
 

@@ -2,29 +2,223 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ...errors import ModelError, NoSolutionError, SolverError, UnsupportedError
-from ...models.notation.expressions import Expression
+from ...errors import ModelError, NoSolutionError, SolverError, UnsupportedError, nearest
+from ...models.notation.compiler import assemble, compile_rows
+from ...models.notation.entries import parameter_values
+from ...models.notation.expressions import Expression, Index
 from ...models.notation.model import Model
 from ...models.programs.backends import AnySolver, spelt
-from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Verdict, certify, reach_of
 from ...models.programs.program import CONTINUOUS, Block, Program
 from ...models.programs.solution import Backend, Capability, Options, Solution, Termination
 from ...models.programs.views import BlockView
 from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING, SAME_LEVEL, UNCERTAIN, VERIFIED
+from ..backends import cvxpy_model, pyomo_model
+from ..backends.cvxpy_model import unused
 from .exact import ExactRounds
-from .levels import Levels, by_expression, by_names, by_rows
-from .rounds import Members, Rounds, own_error
+from .rounds import LevelRounds, Members, own_error, tightest
 
-# The leximin of an integer program by ordered outcomes: the sums of the k lowest levels, for one k after another.
+# Which levels: a model as a program whose column t is the lowest of them.
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A program whose column ``t`` is the lowest level: rows (level k)·(weight k) − (weight k)·t ≥ 0 in one block.
+
+    ``hand_back`` writes a point into the variables of the CVXPY problem or Pyomo model that it was read from.
+    """
+
+    program: Program
+    block: Block
+    t: int
+    columns: tuple[Block, ...]
+    rows: tuple[Block, ...]
+    hand_back: Callable[[np.ndarray], None] | None = None
+
+    @property
+    def places(self) -> np.ndarray:
+        """Positions of the rows."""
+        return np.arange(self.block.start, self.block.stop)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """What each level is divided by."""
+        return np.asarray(-self.program.A[:, [self.t]].toarray()[self.places, 0])
+
+    def of(self, x: np.ndarray) -> np.ndarray:
+        """Return the levels at a point."""
+        rest = x.copy()
+        rest[self.t] = 0.0
+        return np.asarray((self.program.A @ rest - self.program.row_lower)[self.places] / self.weights)
+
+    def terms(self, x: np.ndarray) -> np.ndarray:
+        """Return the sizes of the numbers that each level is made of at a point of such sizes."""
+        rest = x.copy()
+        rest[self.t] = 0.0
+        sizes = abs(self.program.A) @ rest + abs(self.program.row_lower)
+        return np.asarray(sizes[self.places] / self.weights)
+
+    def labelled(self, values: Sequence[Any] | np.ndarray) -> pd.Series[Any]:
+        """Return one value a level, by its labels."""
+        labels = list(self.block.labels())
+        names = [symbol for symbol, _ in self.block.axes]
+        index: Any = pd.Index([one[0] for one in labels], name=names[0]) if len(names) == 1 else None
+        if index is None:
+            index = pd.MultiIndex.from_tuples(labels, names=names) if names else pd.RangeIndex(1)
+        return pd.Series(list(values), index=index, name="level")
+
+
+def by_rows(program: Program, name: str, weights: Any) -> Levels:
+    """Return the levels of rows … ≥ w·t of a program that maximises t."""
+    if weights is not None:
+        raise ModelError(
+            f"rows {name!r} have weights of their own, as coefficients of t; give weights with an expression"
+        )
+    names = [block.name for block in program.rows]
+    if name not in names:
+        raise ModelError(
+            f"model {program.name!r} has no rows {name!r} to be levels; {nearest(name, names)}, or give an expression "
+            "with an index, such as x.sum(i)"
+        )
+    block = program.rows[names.index(name)]
+    towards = program.c if program.sense == "max" else -program.c
+    (at,) = np.nonzero(towards)
+    if program.logs is not None or len(at) != 1 or towards[at[0]] < 0:
+        raise ModelError(
+            f"model {program.name!r} does not maximise one variable t, of which rows {name!r} say … ≥ w·t; "
+            "give an expression with an index as levels"
+        )
+    t = int(at[0])
+    where = np.arange(block.start, block.stop)
+    slope = program.A[:, [t]].toarray()[:, 0]
+    below = np.isneginf(program.row_lower[where])  # … written as w·t ≤ …
+    sign = np.where(below, -1.0, 1.0)
+    wrong = ~(sign * slope[where] < 0) | (below == np.isposinf(program.row_upper[where]))
+    if wrong.any():
+        label = block.names()[int(wrong.argmax())]
+        raise ModelError(f"row {label} is not of the form … ≥ w·t with w > 0, so it gives no level")
+    elsewhere = np.delete(slope, where)
+    if elsewhere.any():
+        raise ModelError(f"model {program.name!r} uses t outside of rows {name!r}; it is to be the lowest level only")
+    scale = np.ones(program.n_rows)
+    scale[where] = sign
+    lower, upper = program.row_lower.copy(), program.row_upper.copy()
+    lower[where] = np.where(below, -upper[where], lower[where])
+    upper[where] = np.inf
+    raised = program.replace(
+        A=sp.csc_array(sp.diags_array(scale) @ program.A),
+        row_lower=lower,
+        row_upper=upper,
+        c=np.eye(1, program.n_columns, t)[0],
+        offset=0.0,
+        sense="max",
+    )
+    return Levels(raised, block, t, program.columns, tuple(b for b in program.rows if b is not block))
+
+
+def by_names(program: Program, names: Sequence[str], weights: Any) -> Levels:
+    """Return the levels of rows … ≥ w·t that are named one by one, as in a file that somebody else wrote."""
+    labels = [str(one[-1]) if len(one) == 1 else block.name for block in program.rows for one in block.labels()]
+    known = {name: row for found in (labels, program.row_names) for row, name in enumerate(found)}
+    for name in names:
+        if name not in known:
+            raise ModelError(f"model {program.name!r} has no row {name!r} to be a level; {nearest(str(name), known)}")
+    chosen = np.array([known[name] for name in names], dtype=np.intp)
+    if len(np.unique(chosen)) < len(chosen) or not len(chosen):
+        raise ModelError(f"rows of levels are named once each; expected at least one, found {list(names)}")
+    rest = np.setdiff1d(np.arange(program.n_rows), chosen)
+    order = np.concatenate([rest, chosen])
+    kept = pd.Index([program.row_names[row] for row in rest])
+    blocks = (
+        Block("row", (("row", kept),), 0, len(rest)),
+        Block("levels", (("row", pd.Index(list(names))),), len(rest), len(order)),
+    )
+    moved = program.replace(
+        A=sp.csc_array(program.A.tocsr()[order]),
+        row_lower=program.row_lower[order],
+        row_upper=program.row_upper[order],
+        rows=blocks,
+    )
+    return by_rows(moved, "levels", weights)
+
+
+def by_expression(model: Any, levels: Any, weights: Any) -> Levels:
+    """Return the model's feasible points with a column t, and rows (element k) − (weight k)·t ≥ 0."""
+    if not isinstance(model, Model) or not isinstance(levels, Expression):
+        raise ModelError(f"levels are {type(levels).__name__}; expected the name of rows, or an expression of a Model")
+    over = levels.indices
+    if not over or levels.degree != 1:
+        raise ModelError(f"levels {levels} are expected to be linear in the variables, and to have an index")
+    base = model.compile()
+    triples, constant = compile_rows(levels, {block.name: block.start for block in base.columns}, over, None)
+    slopes = assemble(triples, (len(constant), base.n_columns), "csc")
+    block = Block("levels", tuple((index.symbol, index.labels) for index in over), 0, len(constant))
+    return with_levels(base, (slopes, constant, block), over, weights)
+
+
+def with_levels(
+    base: Program, expressions: tuple[Any, np.ndarray, Block], over: tuple[Index, ...], weights: Any
+) -> Levels:
+    """Return a program's feasible points with a column t, and rows slopes·x + constant − weight·t ≥ 0 as a block."""
+    slopes, constant, block = expressions
+    size, t = slopes.shape
+    weight = np.ones(size) if weights is None else parameter_values(weights, over, "weights").reshape(-1)
+    if not (weight > 0).all():
+        raise ModelError(f"weights of levels are above 0; found {weight.min():g}")
+    block = replace(block, name=unused(block.name, base.rows), start=base.n_rows, stop=base.n_rows + size)
+    program = base.replace(
+        sense="max",
+        c=np.append(np.zeros(t), 1.0),
+        offset=0.0,
+        A=sp.csc_array(sp.block_array([[base.A, None], [slopes, sp.csc_array(-weight[:, None])]])),
+        row_lower=np.append(base.row_lower, -constant),
+        row_upper=np.append(base.row_upper, np.full(size, np.inf)),
+        col_lower=np.append(base.col_lower, -np.inf),
+        col_upper=np.append(base.col_upper, np.inf),
+        integrality=np.append(base.integrality, np.uint8(CONTINUOUS)),
+        rows=(*base.rows, block),
+        columns=(*base.columns, Block(unused("level", base.columns), (), t, t + 1)),
+        levels="",
+        logs=None,
+    )
+    return Levels(program, block, t, base.columns, base.rows)
+
+
+def levels_of(model: Any, levels: Any, weights: Any) -> Levels:
+    """Return the levels of a model of ours or of another tool, which is imported for its own models only."""
+    tools = {base.__module__.partition(".")[0] for base in type(model).__mro__} & {"cvxpy", "pyomo"}
+    if not tools and (levels is None or isinstance(levels, str | list | tuple)):
+        program = model.compile() if isinstance(model, Model) else model
+        if isinstance(levels, list | tuple) and all(isinstance(name, str) for name in levels):
+            return by_names(program, levels, weights)
+        if levels is None or isinstance(levels, str):
+            return by_rows(program, program.leximin()[0].name if levels is None else levels, weights)
+    if not tools:
+        return by_expression(model, levels, weights)
+    if levels is None:
+        raise ModelError(f"a {type(model).__name__} does not say what its levels are; give them as levels=")
+    tool = cvxpy_model if "cvxpy" in tools else pyomo_model
+    program, found, save = tool.read(model, levels)
+    if isinstance(found, str):
+        result = by_rows(program, found, weights)
+    elif isinstance(found, list):
+        result = by_names(program, found, weights)
+    else:
+        labels = [one[0] if len(one) == 1 else one for one in found[2].labels()]
+        over = Index("level", pd.Index(labels, tupleize_cols=False))
+        result = with_levels(program, found, (over,), weights)
+    return replace(result, hand_back=save)
+
+
+# Integer programs, by ordered outcomes: the sums of the k lowest levels, for one k after another.
 
 
 def ordered_outcomes(program: Program, rows: np.ndarray, t: int, backend: Any, options: Options) -> np.ndarray:
@@ -51,85 +245,63 @@ def ordered_outcomes(program: Program, rows: np.ndarray, t: int, backend: Any, o
     if Capability.MILP not in backend.capabilities:
         raise UnsupportedError(f"{backend.name} solves no integer programs, and {program.name!r} has integers")
     weights = -program.A[:, [t]].toarray()[rows, 0]
-    stage = _Stages(program, rows, t, weights)
+    scaling = np.ones(program.n_rows)
+    scaling[rows] = 1.0 / weights
+    A = sp.csr_array(sp.diags_array(scaling) @ program.A)
+    kept = program.replace(A=A, row_lower=program.row_lower * scaling)
+    of_levels, constant = A[rows].tolil(), kept.row_lower[rows]
+    of_levels[:, t] = 0.0
+    slopes = sp.csr_array(of_levels)
     x = np.zeros(program.n_columns)
+    sums: list[float] = []
     for k in range(1, len(rows) + 1):
-        solution = backend.solve(stage.next(k), options).require_optimal()
-        x = solution.x[: program.n_columns]
-        levels = stage.levels(x)
-        lowest = np.sort(levels)[:k].sum()
-        if not lowest >= solution.objective - VERIFIED * k * max(1.0, abs(levels).max()):
+        solution = backend.solve(_stage(kept, slopes, constant, sums), options).require_optimal()
+        x = solution.require_point()[: program.n_columns]
+        levels = slopes @ x - constant
+        sums.append(np.sort(levels)[:k].sum())
+        if not sums[-1] >= solution.objective - VERIFIED * k * max(1.0, abs(levels).max()):
             raise SolverError(
-                f"{backend.name} gave {program.name!r} a point whose {k} lowest levels add up to {lowest:.12g}, not to "
-                f"{solution.objective:.12g} as it says"
+                f"{backend.name} gave {program.name!r} a point whose {k} lowest levels add up to {sums[-1]:.12g}, not "
+                f"to {solution.objective:.12g} as it says"
             )
-        stage.keep(lowest)
     return x
 
 
-class _Stages:
-    """The program with r_k and δ_k of every stage so far."""
+def _stage(given: Program, slopes: Any, constant: np.ndarray, sums: list[float]) -> Program:
+    """Return the program of the sum of the k lowest levels, with the sums of fewer kept.
 
-    def __init__(self, program: Program, rows: np.ndarray, t: int, weights: np.ndarray) -> None:
-        self.program, self.rows, self.t = program, rows, t
-        matrix = program.A.tocsr(copy=True)
-        scaling = np.ones(program.n_rows)
-        scaling[rows] = 1.0 / weights
-        self.A = sp.csr_array(sp.diags_array(scaling) @ matrix)
-        self.lower = program.row_lower.copy()
-        self.lower[rows] /= weights
-        self.constant = self.lower[rows].copy()
-        self.level = self.A[rows].tolil()
-        self.level[:, t] = 0.0
-        self.level = sp.csr_array(self.level)
-        self.upper = program.row_upper.copy()
-        self.columns = program.n_columns
+    Stage s has columns r_s and δ_s: level_j − r_s + δ_sj ≥ 0, and the sum of the s lowest is s·r_s − Σ_j δ_sj.
+    """
+    size, count = len(constant), len(sums) + 1
+    own = sp.hstack([-np.ones((size, 1)), sp.eye_array(size)])
+    grid: list[list[Any]] = [[given.A, *[None] * count]]
+    for s in range(count):
+        grid.append([slopes, *(own if s == j else None for j in range(count))])
+        total = sp.csr_array(np.append(s + 1.0, -np.ones(size))[None])
+        if s < len(sums):
+            grid.append([None, *(total if s == j else None for j in range(count))])
+    lower = [np.append(constant, kept) for kept in sums]
+    A = sp.csc_array(sp.block_array(grid))
+    rows, columns = A.shape
+    more = columns - given.n_columns
+    free = np.tile(np.append(-np.inf, np.zeros(size)), count)
+    return Program(
+        name=given.name,
+        sense="max",
+        c=np.concatenate([np.zeros(columns - size - 1), [count], -np.ones(size)]),
+        offset=0.0,
+        A=A,
+        row_lower=np.concatenate([given.row_lower, *lower, constant]),
+        row_upper=np.append(given.row_upper, np.full(rows - given.n_rows, np.inf)),
+        col_lower=np.append(given.col_lower, free),
+        col_upper=np.append(given.col_upper, np.full(more, np.inf)),
+        integrality=np.append(given.integrality, np.full(more, CONTINUOUS, dtype=np.uint8)),
+        rows=(Block("row", (("row", pd.RangeIndex(1, rows + 1)),), 0, rows),),
+        columns=(Block("column", (("column", pd.RangeIndex(1, columns + 1)),), 0, columns),),
+    )
 
-    def levels(self, x: np.ndarray) -> np.ndarray:
-        """Return the levels at a point."""
-        return np.asarray(self.level @ x - self.constant)
 
-    def next(self, k: int) -> Program:
-        """Return the program of the sum of the k lowest, with the earlier sums kept."""
-        size, before = len(self.rows), self.columns
-        self.columns += 1 + size
-        # level_j − r + δ_j ≥ constant_j, and for t, which plays no part any more, nothing
-        fresh = sp.hstack(
-            [self.level, sp.csr_array((size, before - self.program.n_columns)), -np.ones((size, 1)), sp.eye_array(size)]
-        )
-        wide = sp.hstack([self.A, sp.csr_array((self.A.shape[0], 1 + size))])
-        self.A = sp.csr_array(sp.vstack([wide, fresh]))
-        self.lower = np.append(self.lower, self.constant)
-        self.upper = np.append(self.upper, np.full(size, np.inf))
-        self.sum = np.zeros(self.columns)
-        self.sum[before], self.sum[before + 1 :] = k, -1.0
-        return self._program()
-
-    def keep(self, lowest: float) -> None:
-        """Put down that the sum of the lowest stays what it is."""
-        self.A = sp.csr_array(sp.vstack([self.A, sp.csr_array(self.sum[None])]))
-        self.lower, self.upper = np.append(self.lower, lowest), np.append(self.upper, np.inf)
-
-    def _program(self) -> Program:
-        given, more = self.program, self.columns - self.program.n_columns
-        free = np.zeros(more)
-        free[:: len(self.rows) + 1] = -np.inf
-        rows, columns = self.A.shape
-        return Program(
-            name=given.name,
-            sense="max",
-            c=self.sum,
-            offset=0.0,
-            A=sp.csc_array(self.A),
-            row_lower=self.lower,
-            row_upper=self.upper,
-            col_lower=np.append(given.col_lower, free),
-            col_upper=np.append(given.col_upper, np.full(more, np.inf)),
-            integrality=np.append(given.integrality, np.full(more, CONTINUOUS, dtype=np.uint8)),
-            rows=(Block("row", (("row", pd.RangeIndex(1, rows + 1)),), 0, rows),),
-            columns=(Block("column", (("column", pd.RangeIndex(1, columns + 1)),), 0, columns),),
-        )
-
+# The answer.
 
 _NO_DUALS = "not proved: the solver gives no duals; certify() proves the levels one by one"
 _INTEGER = "integer levels rest on the optima of the solver's branch and bound"
@@ -377,74 +549,40 @@ def leximin(
     >>> print(answer.certify(exact=True))
     the leximin, proved (in rationals, 2 rounds); levels agree to ...
     """
-    problem = _levels(model, levels, weights)
+    problem = levels_of(model, levels, weights)
     found = _solved(problem, solver, options)
     if problem.hand_back is not None:
         problem.hand_back(found.x)
     return found
 
 
-def _levels(model: Any, levels: Any, weights: Any) -> Levels:
-    """Return the levels of a model of ours or of another tool, which is imported for its own models only."""
-    tools = {base.__module__.partition(".")[0] for base in type(model).__mro__}
-    if levels is None and tools & {"cvxpy", "pyomo"}:
-        raise ModelError(f"a {type(model).__name__} does not say what its levels are; give them as levels=")
-    if "cvxpy" in tools:
-        from .of_cvxpy import by_cvxpy
-
-        return by_cvxpy(model, levels, weights)
-    if "pyomo" in tools:
-        from .of_pyomo import by_pyomo
-
-        return by_pyomo(model, levels, weights)
-    if levels is None:
-        program = model.compile() if isinstance(model, Model) else model
-        return by_rows(program, program.leximin()[0].name, weights)
-    if isinstance(levels, str):
-        return by_rows(model, levels, weights)
-    if isinstance(levels, list | tuple) and all(isinstance(name, str) for name in levels):
-        return by_names(model, levels, weights)
-    return by_expression(model, levels, weights)
-
-
 def _solved(problem: Levels, solver: AnySolver, options: dict[str, Any]) -> LeximinSolution:
     """Return the leximin, by rounds or by ordered outcomes."""
-    backend, name = find_backend(solver), str(spelt(solver))
-    parsed = Options.from_keywords(name, options).tightened(backend)
+    name = spelt(solver)
+    chosen = tightest(name, options)
     if problem.program.is_mip:
-        x = ordered_outcomes(problem.program, problem.places, problem.t, backend, parsed)
+        x = ordered_outcomes(problem.program, problem.places, problem.t, *chosen)
         found = problem.of(x)
-        return LeximinSolution(
-            problem.labelled(found), _table(problem, _by_value(found)), name, None, _INTEGER, x, problem
-        )
-    has_duals = Capability.DUALS in backend.capabilities
-    shift = _shift(problem, backend, parsed)
-    weight = problem.weights
+        table = _table(problem, _by_value(found))
+        return LeximinSolution(problem.labelled(found), table, str(name), None, _INTEGER, x, problem)
+    shift, weight = _shift(problem, *chosen), problem.weights
     everyone = Members(np.arange(len(weight)), weight, np.full(len(weight), np.inf))
-    rounds = Rounds(
-        backend.session(_shifted(problem, shift), parsed),
-        problem.places,
-        problem.t,
-        everyone,
-        np.ones(len(weight)),
-        has_duals,
-    )
+    rounds = LevelRounds(chosen, _shifted(problem, shift), problem.places, problem.t, everyone, np.ones(len(weight)))
     rounds.run()
-    assert rounds.last is not None
     history = [(_unshifted(level, shift), at) for level, at in rounds.history]
     return LeximinSolution(
         problem.labelled([_unshifted(level, shift) for level in rounds.level]),
         _table(problem, history),
-        name,
-        rounds.gap if has_duals else None,
-        _unproved(rounds, shift) if has_duals else _NO_DUALS,
+        str(name),
+        rounds.gap if rounds.has_duals else None,
+        _unproved(rounds, shift) if rounds.has_duals else _NO_DUALS,
         rounds.last,
         problem,
-        rounds.priced if has_duals else None,
+        rounds.priced if rounds.has_duals else None,
     )
 
 
-def _unproved(rounds: Rounds, shift: float) -> str:
+def _unproved(rounds: LevelRounds, shift: float) -> str:
     """Return by how much of themselves levels may be off, where that is more than the rounding of an answer."""
     most = rounds.errors.largest(shift)
     if most <= UNCERTAIN:
