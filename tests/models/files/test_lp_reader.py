@@ -181,10 +181,16 @@ def test_new_columns_in_bounds_warn(tmp_path):
     assert (found.column_names, found.col_upper.tolist()) == (["x", "y", "z"], [INF, 3, 1])
 
 
+def test_a_variable_that_occurs_twice_counts_twice(tmp_path):
+    found = read_text(tmp_path, "min\n x\nst\n x + 2 x + y - y <= 4\nend\n", "x.lp")
+    assert found.A.toarray().tolist() == [[3, 0]] and found.A.nnz == 1 and found.A.has_canonical_format
+
+
 def test_the_constant_of_glpk(tmp_path):
     text = "\\* Problem: t *\\\n\nMinimize\n o: x\n\\* constant term = -2.5 *\\\n\nSubject To\n c: x >= 1\nEnd\n"
     with pytest.warns(FairlpWarning, match="GLPK"):
         assert read_text(tmp_path, text, "x.lp").offset == -2.5
+    assert read_text(tmp_path, text.replace("o: x", "o: x + 5"), "x.lp").offset == 5
     assert read_text(tmp_path, text.replace("Problem", "problem"), "x.lp").offset == 0
 
 

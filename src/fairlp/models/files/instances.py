@@ -621,9 +621,9 @@ class _Document:
         if not any(isinstance(weight, dict) for weight in weights):
             return weights
         for user in users:
-            given = user.get("weight")
-            for r, amount in user["demand"].items() if isinstance(given, dict) else ():
-                if amount > 0 and r not in given:
+            given = user.get("weight", 1)
+            for r, amount in user["demand"].items():
+                if isinstance(given, dict) and amount > 0 and r not in given:
                     what = f"there is none for {r!r}, which the user demands; expected one for each resource"
                     self.fail(f"{user['where']}.weight", what)
         resources = self.resources.values()
