@@ -6,7 +6,7 @@ Levels that a round settles enter the next one as the rationals that they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -60,29 +60,22 @@ def exact_leximin(
     small, servers = merge_servers(instance)
     model = formulation(small)
     program = model.compile()
-    fairness, t = program.leximin()
-    who = np.arange(len(fairness)) if fairness.positions is None else fairness.positions
-    places = range(fairness.start, fairness.stop)
-    if rates is None or kept is None:
-        rounds = ExactRounds(program, places, t)
-    else:
-        rounds = ExactTreeRounds(program, places, t, who, rates, kept, count)
+    block, t = program.leximin()
+    users = (np.arange(len(block)) if block.positions is None else block.positions).tolist()
+    rounds = ExactRounds(program, range(block.start, block.stop), t)
+    if rates is not None and kept is not None:
+        rounds = ExactTreeRounds(program, range(block.start, block.stop), t, users, rates, kept, count)
     verdict = rounds.run()
-    by_user: list[Fraction | None] = [None] * len(instance.users)
-    by_row: list[int | None] = [None] * len(instance.users)
-    for n, row, level in zip(who, rounds.rows, verdict.levels, strict=True):
-        by_user[int(n)], by_row[int(n)] = level, row
-    verdict = replace(verdict, levels=tuple(by_user))
+    reached = dict(zip(users, zip(rounds.rows, verdict.levels, strict=True), strict=True))
+    proved = tuple(ProvedLevel(str(user), *reached.get(n, (None, None))) for n, user in enumerate(instance.users))
+    verdict = replace(verdict, levels=tuple(one.level for one in proved))
     if isinstance(verdict.proof, Proof):
-        named = zip(map(str, instance.users), by_row, by_user, strict=True)
         merged = len(instance.servers) - len(small.servers)
         notes = (f"identical servers are one: {merged} of {len(instance.servers)} are merged",) if merged else ()
-        proof = replace(verdict.proof, levels=tuple(ProvedLevel(*one) for one in named), notes=notes)
-        verdict = replace(verdict, proof=proof)
+        verdict = replace(verdict, proof=replace(verdict.proof, levels=proved, notes=notes))
     if not verdict.proved:
         return verdict, np.zeros((len(instance.users), len(instance.servers)))
-    point = np.array([float(value) for value in rounds.x])
-    tasks = model.evaluate("tasks", point).reshape(len(small.users), -1)
+    tasks = model.evaluate("tasks", np.array(rounds.x, dtype=float)).reshape(len(small.users), -1)
     return verdict, tasks[:, servers.of] * servers.factor
 
 
@@ -98,59 +91,73 @@ class ExactRounds:
     t : int
     """
 
-    def __init__(self, program: Program, rows: Sequence[int] | np.ndarray, t: int) -> None:
+    def __init__(self, program: Program, rows: Iterable[int], t: int) -> None:
         self.program, self.rows, self.t = program, [int(row) for row in rows], t
         column = program.A[:, [t]].toarray()[self.rows, 0]
-        self.rate = {k: -Fraction(value) for k, value in enumerate(column.tolist())}
-        self.base = [Fraction(float(program.row_lower[i])) for i in self.rows]
-        self.levels: list[Fraction | None] = [None] * len(self.rows)
+        self.first = self.rate = {k: -Fraction(value) for k, value in enumerate(column.tolist())}
+        self.zero = [Fraction(value) for value in program.row_lower[self.rows].tolist()]
+        self.base, self.has = self.zero, list(self.zero)
+        self.active = set(range(len(self.rows)))
         self.lower: list[Fraction | None] = [None] * program.n_rows
         self.entries: dict[tuple[int, int], Fraction] = {}
-        self.active = set(range(len(self.rows)))
         self.x: list[Fraction] = [Fraction(0)] * program.n_columns
         self.last: Basis | None = None
 
     def run(self) -> Verdict:
         """Run rounds until everybody is blocked, or one cannot be proved."""
         done: list[ProofRound] = []
+        levels: list[Fraction | None] = [None] * len(self.rows)
         while self.active:
             count = len(done) + 1
             proof = self.highest()
             if not proof.proved:
-                return Verdict(False, f"round {count}: {proof.message}", levels=tuple(self.levels))
+                return Verdict(False, f"round {count}: {proof.message}", levels=tuple(levels))
             self.last, self.x = proof.basis, proof.x
             blocked = {k for k in self.active if proof.row_duals[self.rows[k]] != 0}
-            why, stuck = self.stuck(self.active - blocked)
-            if why or not blocked | stuck:
-                return Verdict(False, f"round {count}{why or ': nobody is blocked'}", levels=tuple(self.levels))
-            self.active -= blocked | stuck
-            floors = self.stop(sorted(blocked | stuck), proof)
+            wrong, stuck = self.stuck(self.active - blocked)
+            stopped = sorted(blocked | stuck)
+            if wrong or not stopped:
+                return Verdict(False, f"round {count}{wrong or ': nobody is blocked'}", levels=tuple(levels))
+            for k in stopped:
+                levels[k] = (self.has[k] - self.zero[k]) / self.first[k]
+            self.active.difference_update(stopped)
+            floors = [(self.rows[k], self.has[k]) for k in stopped]
             done.append(ProofRound(proof.basis, proof.x, proof.row_duals, floors))
-        message = f"in rationals, {len(done)} rounds"
-        return Verdict(True, message, levels=tuple(self.levels), proof=self.written(done))
+        return Verdict(
+            True, f"in rationals, {len(done)} rounds", levels=tuple(levels), proof=self.written(done, levels)
+        )
 
     def highest(self) -> ExactCertificate:
-        """Return the proof of the program that raises t as far as it goes."""
-        return self.solve(self.program.c)
+        """Raise t as far as it goes, and give everybody what it has there."""
+        rising = set(self.active)
+        while True:
+            for k, has in enumerate(self.has):
+                self.put(k, *((self.base[k], self.rate[k]) if k in rising else (has, Fraction(0))))
+            proof = self.solve(self.program.c)
+            if not proof.proved:
+                return proof
+            at = {k: self.base[k] + self.rate[k] * proof.x[self.t] for k in rising}
+            with_more = self.with_more(at)
+            if not with_more:
+                break
+            rising -= with_more
+        for k in rising:
+            self.has[k] = at[k]
+        return proof
+
+    def with_more(self, at: dict[int, Fraction]) -> set[int]:
+        """Return who had more than this level gives it: levels only rise where rates are constant."""
+        return set()
 
     def stuck(self, candidates: set[int]) -> tuple[str, set[int]]:
         """Return what could not be proved, and who cannot be raised though it has no price: found in later rounds."""
         return "", set()
 
-    def stop(self, blocked: list[int], proof: ExactCertificate) -> list[tuple[int, Fraction]]:
-        """Let rows keep their level from now on; return each row and its lower bound."""
-        floors = []
-        for k in blocked:
-            level = self.levels[k] = proof.x[self.t]
-            floors.append((self.rows[k], self.base[k] + level * self.rate[k]))
-            self.put(k, floors[-1][1], Fraction(0))
-        return floors
-
-    def written(self, done: list[ProofRound]) -> Proof | str:
+    def written(self, done: list[ProofRound], levels: list[Fraction | None]) -> Proof | str:
         """Return the proof that others can check."""
         names = self.program.row_names
-        levels = [ProvedLevel(names[i], i, level) for i, level in zip(self.rows, self.levels, strict=True)]
-        return Proof(self.program, tuple(done), self.t, tuple(levels))
+        proved = tuple(ProvedLevel(names[i], i, level) for i, level in zip(self.rows, levels, strict=True))
+        return Proof(self.program, tuple(done), self.t, proved)
 
     def put(self, k: int, floor: Fraction, rate: Fraction) -> None:
         """Make a row ≥ floor + rate·t."""
@@ -177,50 +184,41 @@ class ExactTreeRounds(ExactRounds):
     """Rounds in rationals at rates that depend on who is active, from guarantees on.
 
     Those who cannot be raised are found by a program of their own, since they would change the rates of the others.
-    ``has`` is what everybody has.
     """
 
     def __init__(
         self,
         program: Program,
-        rows: Sequence[int],
+        rows: Iterable[int],
         t: int,
-        users: np.ndarray,
+        users: list[int],
         rates: ExactRates,
         kept: np.ndarray,
         count: str,
     ) -> None:
         super().__init__(program, rows, t)
-        self.users, self.rates, self.by_row = users.tolist(), rates, program.A.tocsr()
+        self.users, self.rates, self.by_row = users, rates, program.A.tocsr()
         way = 1 - Fraction(ROUNDING)  # guarantees in tasks are rounded, and the last digit may not fit
         self.kept = [Fraction(value) for value in kept[users].tolist()]
+        self.zero = [Fraction(0)] * len(users)
         self.has = [value * way for value in self.kept]
-        self.base = list(self.has) if count == "borrowed" else [Fraction(0)] * len(self.has)
-        self.first = self._rates_of(self.active)
-        if any(block.name == "guarantee" for block in program.rows):  # the rows ``fairness`` keep them
-            for i in range(program.n_rows)[program.row_block("guarantee").slice]:
-                self.lower[i] = Fraction(0)
+        self.base = list(self.has) if count == "borrowed" else self.zero
+        self.first = self._rates()
+        for block in program.rows:
+            if block.name == "guarantee":  # the rows of levels keep them
+                self.lower[block.slice] = [Fraction(0)] * len(block)
 
     def highest(self) -> ExactCertificate:
-        """Raise t as far as it goes, and give everybody what it has there."""
-        rising, rate = set(self.active), self._rates_of(self.active)
-        while True:
-            for k, has in enumerate(self.has):
-                self.put(k, *((self.base[k], rate[k]) if k in rising else (has, Fraction(0))))
-            proof = self.solve(self.program.c)
-            if not proof.proved:
-                return proof
-            at = {k: self.base[k] + rate[k] * proof.x[self.t] for k in rising}
-            with_more = {k for k in rising if at[k] < self.has[k]}
-            if not with_more:
-                break
-            rising -= with_more
-        for k in rising:
-            self.has[k] = at[k]
-        return proof
+        """Raise t as far as it goes at the rates of those who are active."""
+        self.rate = self._rates()
+        return super().highest()
+
+    def with_more(self, at: dict[int, Fraction]) -> set[int]:
+        """Return who had more than this level gives it."""
+        return {k for k, tasks in at.items() if tasks < self.has[k]}
 
     def stuck(self, candidates: set[int]) -> tuple[str, set[int]]:
-        """Return the candidates that cannot be raised while nobody falls below what it has."""
+        """Return what could not be proved, and the candidates that cannot be raised while nobody falls."""
         for k, has in enumerate(self.has):
             self.put(k, has, Fraction(0))
         waiting = set(candidates)
@@ -237,26 +235,20 @@ class ExactTreeRounds(ExactRounds):
             waiting -= raised
         return "", waiting
 
-    def stop(self, blocked: list[int], proof: ExactCertificate) -> list[tuple[int, Fraction]]:
-        """Put down the levels of those who stop: tasks over the first rates."""
-        for k in blocked:
-            self.levels[k] = self.has[k] / self.first[k]
-        return []
-
-    def written(self, done: list[ProofRound]) -> Proof | str:
+    def written(self, done: list[ProofRound], levels: list[Fraction | None]) -> Proof | str:
         """Return why these rounds cannot be written."""
         return NO_PROOF_ALONG_A_TREE
 
-    def _rates_of(self, active: set[int]) -> dict[int, Fraction]:
+    def _rates(self) -> dict[int, Fraction]:
         """Return the rates of active rows."""
-        rate = self.rates({self.users[k] for k in active})
-        return {k: rate[self.users[k]] for k in active}
+        rate = self.rates({self.users[k] for k in self.active})
+        return {k: rate[self.users[k]] for k in self.active}
 
     def _activity(self, k: int, x: list[Fraction]) -> Fraction:
         """Return what a row's user has at a point."""
-        entries = self.by_row[[self.rows[k]]]
-        pairs = zip(entries.indices.tolist(), entries.data.tolist(), strict=True)
-        return sum((Fraction(value) * x[j] for j, value in pairs if j != self.t), Fraction(0))
+        row = self.by_row[[self.rows[k]]]
+        terms = zip(row.indices.tolist(), row.data.tolist(), strict=True)
+        return sum((Fraction(value) * x[j] for j, value in terms if j != self.t), Fraction(0))
 
 
 def bases(program: Program, last: Basis | None) -> Iterator[Basis]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,57 +32,58 @@ from .rounds import LevelRounds, Members, own_error, tightest
 
 @dataclass(frozen=True)
 class Levels:
-    """A program whose column ``t`` is the lowest level: rows (level k)·(weight k) − (weight k)·t ≥ 0 in one block.
+    """A program whose column ``t`` is the lowest level: rows (level k)·(weight k) − (weight k)·t ≥ a constant.
 
-    ``hand_back`` writes a point into the variables of the CVXPY problem or Pyomo model that it was read from.
+    ``places`` are the positions of these rows, and ``labels`` what the levels are called. ``columns`` and ``rows`` are
+    the blocks of the model itself. ``hand_back`` writes a point into the variables of the CVXPY problem or Pyomo model
+    that it was read from.
     """
 
     program: Program
-    block: Block
+    places: np.ndarray
+    labels: Any
     t: int
     columns: tuple[Block, ...]
     rows: tuple[Block, ...]
     hand_back: Callable[[np.ndarray], None] | None = None
 
-    @property
-    def places(self) -> np.ndarray:
-        """Positions of the rows."""
-        return np.arange(self.block.start, self.block.stop)
-
-    @property
+    @cached_property
     def weights(self) -> np.ndarray:
         """What each level is divided by."""
         return np.asarray(-self.program.A[:, [self.t]].toarray()[self.places, 0])
 
+    @cached_property
+    def without_t(self) -> Any:
+        """The program's matrix with nothing in column t."""
+        kept = sp.diags_array((np.arange(self.program.n_columns) != self.t).astype(float))
+        matrix = sp.csc_array(self.program.A @ kept)
+        matrix.eliminate_zeros()
+        return matrix
+
     def of(self, x: np.ndarray) -> np.ndarray:
         """Return the levels at a point."""
-        rest = x.copy()
-        rest[self.t] = 0.0
-        return np.asarray((self.program.A @ rest - self.program.row_lower)[self.places] / self.weights)
+        return np.asarray((self.without_t @ x - self.program.row_lower)[self.places] / self.weights)
 
-    def terms(self, x: np.ndarray) -> np.ndarray:
+    def terms(self, sizes: np.ndarray) -> np.ndarray:
         """Return the sizes of the numbers that each level is made of at a point of such sizes."""
-        rest = x.copy()
-        rest[self.t] = 0.0
-        sizes = abs(self.program.A) @ rest + abs(self.program.row_lower)
-        return np.asarray(sizes[self.places] / self.weights)
+        terms = abs(self.without_t) @ sizes + abs(self.program.row_lower)
+        return np.asarray(terms[self.places] / self.weights)
 
-    def labelled(self, values: Sequence[Any] | np.ndarray) -> pd.Series[Any]:
+    def labelled(self, values: Iterable[Any]) -> pd.Series[Any]:
         """Return one value a level, by its labels."""
-        labels = list(self.block.labels())
-        names = [symbol for symbol, _ in self.block.axes]
-        index: Any = pd.Index([one[0] for one in labels], name=names[0]) if len(names) == 1 else None
-        if index is None:
-            index = pd.MultiIndex.from_tuples(labels, names=names) if names else pd.RangeIndex(1)
-        return pd.Series(list(values), index=index, name="level")
+        return pd.Series(list(values), index=self.labels, name="level")
+
+
+def labels_of(block: Block) -> Any:
+    """Return the labels of a block's rows as an index."""
+    labels, names = list(block.labels()), [symbol for symbol, _ in block.axes]
+    if len(names) == 1:
+        return pd.Index([one[0] for one in labels], name=names[0])
+    return pd.MultiIndex.from_tuples(labels, names=names) if names else pd.RangeIndex(1)
 
 
 def by_rows(program: Program, name: str, weights: Any) -> Levels:
-    """Return the levels of rows … ≥ w·t of a program that maximises t."""
-    if weights is not None:
-        raise ModelError(
-            f"rows {name!r} have weights of their own, as coefficients of t; give weights with an expression"
-        )
+    """Return the levels of a block of rows … ≥ w·t of a program that maximises t."""
     names = [block.name for block in program.rows]
     if name not in names:
         raise ModelError(
@@ -89,65 +91,58 @@ def by_rows(program: Program, name: str, weights: Any) -> Levels:
             "with an index, such as x.sum(i)"
         )
     block = program.rows[names.index(name)]
+    found = _raised(program, np.arange(block.start, block.stop), labels_of(block), repr(name), weights)
+    return replace(found, rows=tuple(other for other in program.rows if other is not block))
+
+
+def by_names(program: Program, names: Sequence[str], weights: Any) -> Levels:
+    """Return the levels of rows … ≥ w·t that are named one by one, as in a file that another tool wrote."""
+    labels = [str(one[-1]) if len(one) == 1 else block.name for block in program.rows for one in block.labels()]
+    row_of = {name: row for all_names in (labels, program.row_names) for row, name in enumerate(all_names)}
+    for name in names:
+        if name not in row_of:
+            raise ModelError(f"model {program.name!r} has no row {name!r} to be a level; {nearest(str(name), row_of)}")
+    places = np.array([row_of[name] for name in names], dtype=np.intp)
+    if len(np.unique(places)) < len(places) or not len(places):
+        raise ModelError(f"rows of levels are named once each; expected at least one, found {list(names)}")
+    return _raised(program, places, pd.Index(list(names), name="row"), "of the names given", weights)
+
+
+def _raised(program: Program, places: np.ndarray, labels: Any, what: str, weights: Any) -> Levels:
+    """Return the levels of rows … ≥ w·t of a program that maximises t; ``what`` says which rows, in errors."""
+    if weights is not None:
+        raise ModelError(
+            f"rows {what} have weights of their own, as coefficients of t; give weights with an expression"
+        )
     towards = program.c if program.sense == "max" else -program.c
     (at,) = np.nonzero(towards)
     if program.logs is not None or len(at) != 1 or towards[at[0]] < 0:
         raise ModelError(
-            f"model {program.name!r} does not maximise one variable t, of which rows {name!r} say … ≥ w·t; "
+            f"model {program.name!r} does not maximise one variable t, of which rows {what} say … ≥ w·t; "
             "give an expression with an index as levels"
         )
     t = int(at[0])
-    where = np.arange(block.start, block.stop)
-    slope = program.A[:, [t]].toarray()[:, 0]
-    below = np.isneginf(program.row_lower[where])  # … written as w·t ≤ …
-    sign = np.where(below, -1.0, 1.0)
-    wrong = ~(sign * slope[where] < 0) | (below == np.isposinf(program.row_upper[where]))
+    slope, lower, upper = program.A[:, [t]].toarray()[:, 0], program.row_lower.copy(), program.row_upper.copy()
+    below = np.isneginf(lower[places])  # … written as w·t ≤ …
+    sign = np.ones(program.n_rows)
+    sign[places[below]] = -1.0
+    wrong = ~((sign * slope)[places] < 0) | (below == np.isposinf(upper[places]))
     if wrong.any():
-        label = block.names()[int(wrong.argmax())]
+        label = program.row_names[places[wrong.argmax()]]
         raise ModelError(f"row {label} is not of the form … ≥ w·t with w > 0, so it gives no level")
-    elsewhere = np.delete(slope, where)
-    if elsewhere.any():
-        raise ModelError(f"model {program.name!r} uses t outside of rows {name!r}; it is to be the lowest level only")
-    scale = np.ones(program.n_rows)
-    scale[where] = sign
-    lower, upper = program.row_lower.copy(), program.row_upper.copy()
-    lower[where] = np.where(below, -upper[where], lower[where])
-    upper[where] = np.inf
+    if np.delete(slope, places).any():
+        raise ModelError(f"model {program.name!r} uses t outside of rows {what}; it is to be the lowest level only")
+    lower[places] = np.where(below, -upper[places], lower[places])
+    upper[places] = np.inf
     raised = program.replace(
-        A=sp.csc_array(sp.diags_array(scale) @ program.A),
+        A=sp.csc_array(sp.diags_array(sign) @ program.A),
         row_lower=lower,
         row_upper=upper,
         c=np.eye(1, program.n_columns, t)[0],
         offset=0.0,
         sense="max",
     )
-    return Levels(raised, block, t, program.columns, tuple(b for b in program.rows if b is not block))
-
-
-def by_names(program: Program, names: Sequence[str], weights: Any) -> Levels:
-    """Return the levels of rows … ≥ w·t that are named one by one, as in a file that somebody else wrote."""
-    labels = [str(one[-1]) if len(one) == 1 else block.name for block in program.rows for one in block.labels()]
-    known = {name: row for found in (labels, program.row_names) for row, name in enumerate(found)}
-    for name in names:
-        if name not in known:
-            raise ModelError(f"model {program.name!r} has no row {name!r} to be a level; {nearest(str(name), known)}")
-    chosen = np.array([known[name] for name in names], dtype=np.intp)
-    if len(np.unique(chosen)) < len(chosen) or not len(chosen):
-        raise ModelError(f"rows of levels are named once each; expected at least one, found {list(names)}")
-    rest = np.setdiff1d(np.arange(program.n_rows), chosen)
-    order = np.concatenate([rest, chosen])
-    kept = pd.Index([program.row_names[row] for row in rest])
-    blocks = (
-        Block("row", (("row", kept),), 0, len(rest)),
-        Block("levels", (("row", pd.Index(list(names))),), len(rest), len(order)),
-    )
-    moved = program.replace(
-        A=sp.csc_array(program.A.tocsr()[order]),
-        row_lower=program.row_lower[order],
-        row_upper=program.row_upper[order],
-        rows=blocks,
-    )
-    return by_rows(moved, "levels", weights)
+    return Levels(raised, places, labels, t, program.columns, program.rows)
 
 
 def by_expression(model: Any, levels: Any, weights: Any) -> Levels:
@@ -174,22 +169,33 @@ def with_levels(
     if not (weight > 0).all():
         raise ModelError(f"weights of levels are above 0; found {weight.min():g}")
     block = replace(block, name=unused(block.name, base.rows), start=base.n_rows, stop=base.n_rows + size)
-    program = base.replace(
+    lowest = Block(unused("level", base.columns), (), t, t + 1)
+    rows = sp.hstack([slopes, sp.csc_array(-weight[:, None])])
+    program = extended(base, lowest, np.array([-np.inf]), block, rows, -constant, np.ones(1))
+    return Levels(program, np.arange(block.start, block.stop), labels_of(block), t, base.columns, base.rows)
+
+
+def extended(
+    base: Program, columns: Block, lowest: np.ndarray, rows: Block, matrix: Any, least: np.ndarray, cost: np.ndarray
+) -> Program:
+    """Return a program with more columns ≥ ``lowest``, whose cost is maximised, and more rows matrix·x ≥ ``least``."""
+    size = len(columns)
+    wide = sp.hstack([base.A, sp.csc_array((base.n_rows, size))])
+    return base.replace(
         sense="max",
-        c=np.append(np.zeros(t), 1.0),
+        c=np.append(np.zeros(base.n_columns), cost),
         offset=0.0,
-        A=sp.csc_array(sp.block_array([[base.A, None], [slopes, sp.csc_array(-weight[:, None])]])),
-        row_lower=np.append(base.row_lower, -constant),
-        row_upper=np.append(base.row_upper, np.full(size, np.inf)),
-        col_lower=np.append(base.col_lower, -np.inf),
-        col_upper=np.append(base.col_upper, np.inf),
-        integrality=np.append(base.integrality, np.uint8(CONTINUOUS)),
-        rows=(*base.rows, block),
-        columns=(*base.columns, Block(unused("level", base.columns), (), t, t + 1)),
+        A=sp.csc_array(sp.vstack([wide, matrix])),
+        row_lower=np.append(base.row_lower, least),
+        row_upper=np.append(base.row_upper, np.full(len(rows), np.inf)),
+        col_lower=np.append(base.col_lower, lowest),
+        col_upper=np.append(base.col_upper, np.full(size, np.inf)),
+        integrality=np.append(base.integrality, np.full(size, CONTINUOUS, dtype=np.uint8)),
+        rows=(*base.rows, rows),
+        columns=(*base.columns, columns),
         levels="",
         logs=None,
     )
-    return Levels(program, block, t, base.columns, base.rows)
 
 
 def levels_of(model: Any, levels: Any, weights: Any) -> Levels:
@@ -244,61 +250,34 @@ def ordered_outcomes(program: Program, rows: np.ndarray, t: int, backend: Any, o
     """
     if Capability.MILP not in backend.capabilities:
         raise UnsupportedError(f"{backend.name} solves no integer programs, and {program.name!r} has integers")
-    weights = -program.A[:, [t]].toarray()[rows, 0]
     scaling = np.ones(program.n_rows)
-    scaling[rows] = 1.0 / weights
-    A = sp.csr_array(sp.diags_array(scaling) @ program.A)
-    kept = program.replace(A=A, row_lower=program.row_lower * scaling)
-    of_levels, constant = A[rows].tolil(), kept.row_lower[rows]
-    of_levels[:, t] = 0.0
-    slopes = sp.csr_array(of_levels)
-    x = np.zeros(program.n_columns)
-    sums: list[float] = []
-    for k in range(1, len(rows) + 1):
-        solution = backend.solve(_stage(kept, slopes, constant, sums), options).require_optimal()
-        x = solution.require_point()[: program.n_columns]
-        levels = slopes @ x - constant
-        sums.append(np.sort(levels)[:k].sum())
-        if not sums[-1] >= solution.objective - VERIFIED * k * max(1.0, abs(levels).max()):
+    scaling[rows] = -1.0 / program.A[:, [t]].toarray()[rows, 0]
+    stage = program.replace(A=sp.csc_array(sp.diags_array(scaling) @ program.A), row_lower=program.row_lower * scaling)
+    levels, constant, own = stage.A[rows].tolil(), stage.row_lower[rows], program.n_columns
+    levels[:, t] = 0.0
+    size, least, kept, x = len(rows), constant, sp.csr_array((0, own)), np.zeros(own)
+    for k in range(1, size + 1):
+        # columns r_k and δ_k, level_j − r_k + δ_kj ≥ 0: the sum of the k lowest is k·r_k − Σ_j δ_kj
+        start, height = stage.n_columns, stage.n_rows
+        fresh = sp.hstack([levels, sp.csr_array((size, start - own)), -np.ones((size, 1)), sp.eye_array(size)])
+        matrix = sp.vstack([sp.hstack([kept, sp.csr_array((kept.shape[0], size + 1))]), fresh])
+        columns, more = (
+            Block(unused(f"stage {k}", blocks), (("at", pd.RangeIndex(count)),), first, first + count)
+            for blocks, first, count in ((stage.columns, start, size + 1), (stage.rows, height, len(least)))
+        )
+        lowest, cost = np.append(-np.inf, np.zeros(size)), np.append(k, -np.ones(size))
+        stage = extended(stage, columns, lowest, more, matrix, least, cost)
+        solution = backend.solve(stage, options).require_optimal()
+        x = solution.require_point()[:own]
+        found = levels @ x - constant
+        total = np.sort(found)[:k].sum()
+        if not total >= solution.objective - VERIFIED * k * max(1.0, abs(found).max()):
             raise SolverError(
-                f"{backend.name} gave {program.name!r} a point whose {k} lowest levels add up to {sums[-1]:.12g}, not "
-                f"to {solution.objective:.12g} as it says"
+                f"{backend.name} gave {program.name!r} a point whose {k} lowest levels add up to {total:.12g}, not to "
+                f"{solution.objective:.12g} as it says"
             )
+        kept, least = sp.csr_array(stage.c[None]), np.append(total, constant)
     return x
-
-
-def _stage(given: Program, slopes: Any, constant: np.ndarray, sums: list[float]) -> Program:
-    """Return the program of the sum of the k lowest levels, with the sums of fewer kept.
-
-    Stage s has columns r_s and δ_s: level_j − r_s + δ_sj ≥ 0, and the sum of the s lowest is s·r_s − Σ_j δ_sj.
-    """
-    size, count = len(constant), len(sums) + 1
-    own = sp.hstack([-np.ones((size, 1)), sp.eye_array(size)])
-    grid: list[list[Any]] = [[given.A, *[None] * count]]
-    for s in range(count):
-        grid.append([slopes, *(own if s == j else None for j in range(count))])
-        total = sp.csr_array(np.append(s + 1.0, -np.ones(size))[None])
-        if s < len(sums):
-            grid.append([None, *(total if s == j else None for j in range(count))])
-    lower = [np.append(constant, kept) for kept in sums]
-    A = sp.csc_array(sp.block_array(grid))
-    rows, columns = A.shape
-    more = columns - given.n_columns
-    free = np.tile(np.append(-np.inf, np.zeros(size)), count)
-    return Program(
-        name=given.name,
-        sense="max",
-        c=np.concatenate([np.zeros(columns - size - 1), [count], -np.ones(size)]),
-        offset=0.0,
-        A=A,
-        row_lower=np.concatenate([given.row_lower, *lower, constant]),
-        row_upper=np.append(given.row_upper, np.full(rows - given.n_rows, np.inf)),
-        col_lower=np.append(given.col_lower, free),
-        col_upper=np.append(given.col_upper, np.full(more, np.inf)),
-        integrality=np.append(given.integrality, np.full(more, CONTINUOUS, dtype=np.uint8)),
-        rows=(Block("row", (("row", pd.RangeIndex(1, rows + 1)),), 0, rows),),
-        columns=(Block("column", (("column", pd.RangeIndex(1, columns + 1)),), 0, columns),),
-    )
 
 
 # The answer.
@@ -397,22 +376,17 @@ class LeximinSolution:
             if not found.proved:
                 return found
             return self._agreement(np.array([float(level) for level in found.levels if level is not None]), found)
-        rows = problem.program.A.tolil(copy=True)
-        rows[problem.places, problem.t] = 0.0
-        without_t = sp.csc_array(rows)
-        without_t.eliminate_zeros()
-        reached, error = np.transpose([self._most(k, without_t, solver) for k in range(len(self.levels))])
+        reached, error = np.transpose([self._most(k, solver) for k in range(len(self.levels))])
         if np.isnan(reached).any():
             label = self.levels.index[int(np.isnan(reached).argmax())]
             words = f"not proved: the program of the level of {label!r} is not solved to its tolerance"
             return Verdict(False, f"{words}; certify(exact=True)")
         verdict = self._agreement(reached, Verdict(True, "one program a level"))
         # what a program can tell of a level is as right as its rows and prices are
-        doubt = np.divide(
-            error, abs(reached), out=np.zeros_like(error), where=abs(reached) > self._rounding(reach=True)
-        )
-        if not doubt.max(initial=0.0) <= max(verdict.difference, UNCERTAIN):
-            words = f"not proved: programs tell levels to {doubt.max():.1e} of themselves only; certify(exact=True)"
+        some = abs(reached) > self._rounding(reach=True)
+        doubt = (error[some] / abs(reached[some])).max(initial=0.0)
+        if not doubt <= max(verdict.difference, UNCERTAIN):
+            words = f"not proved: programs tell levels to {doubt:.1e} of themselves only; certify(exact=True)"
             return Verdict(False, words, verdict.difference)
         return verdict
 
@@ -442,31 +416,27 @@ class LeximinSolution:
         sizes = np.maximum(abs(self.x), reach_of(self.problem.program)) if reach else abs(self.x)
         return self.problem.terms(sizes) * ROUNDING
 
-    def _most(self, k: int, rows: sp.csc_array[Any], solver: str) -> tuple[float, float]:
+    def _most(self, k: int, solver: str) -> tuple[float, float]:
         """Return how high a level goes while those that are no higher keep theirs, and nobody falls below it.
 
-        And by how much that may be off, to first order; NaN where the program is not solved. ``rows`` are the program's
-        without t: the level itself is what is raised.
+        And by how much that may be off, to first order; NaN where the program is not solved. The program is without t:
+        the level itself is what is raised.
         """
         problem, mine = self.problem, self.levels.to_numpy(dtype=float)
-        place = problem.places[k]
-        cost = rows[[place]].toarray()[0] / problem.weights[k]
+        places, weights, kept = problem.places, problem.weights, np.minimum(mine, mine[k])
+        cost = problem.without_t[[places[k]]].toarray()[0] / weights[k]
         for less in (0.0, LEVEL_ROUNDING):  # levels are rounded: to the last digit all may be too much to ask
-            floors = np.minimum(mine, mine[k])
-            floors = floors - less * abs(floors) - (less / ROUNDING) * self._rounding()
+            floors = kept - less * abs(kept) - (less / ROUNDING) * self._rounding()
+            floor = problem.program.row_lower[places] + floors * weights
+            floor[abs(floor) <= 2 * self._rounding(reach=True) * weights] = 0.0
             lower = problem.program.row_lower.copy()
-            lower[problem.places] += floors * problem.weights
-            rounded = abs(lower[problem.places]) <= 2 * self._rounding(reach=True) * problem.weights
-            lower[problem.places[rounded]] = 0.0
-            lower[place] = -np.inf
-            solution = problem.program.replace(A=rows, row_lower=lower, c=cost).solve(solver)
+            lower[places] = np.where(np.arange(len(places)) == k, -np.inf, floor)
+            solution = problem.program.replace(A=problem.without_t, row_lower=lower, c=cost).solve(solver)
             if solution.status.is_optimal:
-                break
-        if not solution.status.is_optimal:
-            return np.nan, np.nan
-        gap, floor = solution.verify().gap or 0.0, lower[problem.places]
-        error = own_error(solution, gap, problem.places, np.where(np.isfinite(floor), floor, 0.0), 0 * floors)
-        return solution.objective - float(problem.program.row_lower[place] / problem.weights[k]), error
+                floor[k] = 0.0
+                error = own_error(solution, solution.verify().gap or 0.0, places, floor, np.zeros(len(places)))
+                return solution.objective - float(problem.program.row_lower[places[k]] / weights[k]), error
+        return np.nan, np.nan
 
     def _agreement(self, expected: np.ndarray, how: Verdict) -> Verdict:
         """Return the verdict on the levels beside those expected, each relative to itself, but for its rounding."""
@@ -639,7 +609,6 @@ def _by_value(levels: np.ndarray) -> list[tuple[float, np.ndarray]]:
 
 def _table(problem: Levels, history: list[tuple[float, np.ndarray]]) -> pd.DataFrame:
     """Return the rounds as a table."""
-    labels = problem.labelled(np.zeros(len(problem.block))).index
-    rows = [(level, len(at), list(labels[at])) for level, at in history]
+    rows = [(level, len(at), list(problem.labels[at])) for level, at in history]
     frame = pd.DataFrame(rows, columns=["level", "frozen", "labels"], index=range(1, len(rows) + 1))
     return frame.rename_axis("round")
