@@ -48,7 +48,6 @@ DOORS = {
     ("mechanisms/allocation.py", "plots.allocations"),
     ("models/instances/instance.py", "models.files.frames"),
     ("models/instances/instance.py", "models.files.instances"),
-    ("models/notation/model.py", "models.files.nl"),
     ("models/notation/model.py", "models.files.programs"),
     ("models/programs/certificate.py", "models.files.proofs"),
     ("models/programs/program.py", "models.files.programs"),

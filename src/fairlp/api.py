@@ -120,7 +120,7 @@ def _by_pairs(
     options: dict[str, Any],
 ) -> SparseAllocation:
     """Share an instance by pairs; refuse what only dense instances know."""
-    from .mechanisms.max_min.by_pairs import MATRIX_FREE, share
+    from .mechanisms.max_min.methods import MATRIX_FREE, share_by_pairs
 
     row = find(mechanism)
     if not row.by_pairs:
@@ -129,11 +129,11 @@ def _by_pairs(
             f"{row.name!r} needs a dense instance (instance.dense(), where it fits); by pairs there are {able}"
         )
     named(method, ["auto", MATRIX_FREE], "method", "an instance by pairs")
-    known = list(inspect.signature(share).parameters)[2:]
+    known = list(inspect.signature(share_by_pairs).parameters)[2:]
     for name in [*(name for name, default in given.items() if not default), *options]:
         if name not in known:
             raise UnknownNameError(f"an instance by pairs takes no option {name!r}; {nearest(name, known)}")
-    return share(instance, find_defined(row, cast(Instance, instance)), **options)
+    return share_by_pairs(instance, find_defined(row, cast(Instance, instance)), **options)
 
 
 def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) -> Model:

@@ -15,7 +15,7 @@ import fairlp
 from fairlp import Instance, examples
 from fairlp.auditing import PROPERTIES
 from fairlp.errors import FileFormatError, InstanceError, UnknownNameError
-from fairlp.models.files.tasks import read_tasks
+from fairlp.models.files.tables import read_tasks
 from fairlp.tolerances import AUDIT
 from instances import random_instance
 from profiles import many

@@ -10,8 +10,7 @@ import pytest
 
 import fairlp
 from fairlp import examples
-from fairlp.mechanisms import validation
-from fairlp.mechanisms.max_min import rationals
+from fairlp.mechanisms.max_min import ladder
 from fairlp.models.programs.certificate import Verdict
 from instances import random_instance
 
@@ -65,7 +64,7 @@ def test_a_proof_in_rationals_that_failed_proves_nothing(monkeypatch):
     allocation = right()
     levels = allocation.certify(exact=True).levels
     nothing = np.zeros((0, 0))
-    monkeypatch.setattr(rationals, "exact_leximin", lambda *_: (Verdict(False, "planted", levels=levels), nothing))
+    monkeypatch.setattr(ladder, "exact_leximin", lambda *_: (Verdict(False, "planted", levels=levels), nothing))
     verdict = allocation.certify(exact=True)
     assert not verdict.proved and verdict.message == "not proved: planted" and verdict.levels == levels
 

@@ -11,7 +11,7 @@ import pytest
 import fairlp
 from fairlp import Instance, api
 from fairlp.errors import SolverError, UnknownNameError, UnsupportedError
-from fairlp.mechanisms.max_min import rows as settling
+from fairlp.mechanisms.max_min import ladder as settling
 from fairlp.mechanisms.references import located
 from fairlp.mechanisms.table import TABLE, find
 from fairlp.models.trees.filling import Rows

@@ -18,8 +18,8 @@ from fairlp.errors import (
     SolverNotAvailableError,
     UnknownNameError,
 )
-from fairlp.mechanisms.max_min import rows as settling
-from fairlp.mechanisms.max_min import trees
+from fairlp.mechanisms.max_min import ladder as settling
+from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.table import find
 
 
@@ -161,7 +161,7 @@ def test_a_solver_that_fails_on_limits_of_queues_is_told_of(monkeypatch):
     def fails(*_, **__):
         raise SolverError("out of memory")
 
-    monkeypatch.setattr(trees, "climb", fails)
+    monkeypatch.setattr(methods, "climb", fails)
     instance = pool(queue=["q", "q"], queues={"q": {"guarantee": dict.fromkeys(pool().resources, 1.0)}})
     with pytest.raises(FairlpError, match="out of memory"):
         fairlp.allocate(instance, "drfh", method="lp")

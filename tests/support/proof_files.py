@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from fairlp.models.files.names import NamedBlock
+from fairlp.models.files.model_text import NamedBlock
 from fairlp.models.programs.program import Program
 from paths import ROOT
 

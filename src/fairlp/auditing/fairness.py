@@ -14,11 +14,9 @@ from ..mechanisms.per_server.check import fixed_point
 from ..mechanisms.table import find
 from ..models.instances.instance import Instance
 from ..models.instances.problem import quotients
-from ..models.trees.climbing import begin
-from ..models.trees.guarantees import floors
+from ..models.trees.filling import first_segment, floors
 from ..models.trees.rates import constant
-from ..solvers.leximin.climbing import climb
-from ..solvers.leximin.leximin import leximin
+from ..solvers.leximin.leximin import climb, leximin
 from ..tolerances import AUDIT, QUOTIENT_ROUNDING
 from .basics import as_allocation, plain
 from .findings import Case, Finding, amount
@@ -128,7 +126,7 @@ def _max_min_of_resource(case: Case, resource: int | None, none: str = "") -> Fi
     due = entitled_by(normaliser)
     if have_limits(instance):  # a cap may join what no server does
         rates = constant(due(instance))
-        first = begin(rates, floors(instance), np.zeros(len(case.totals)), instance.task_limits, able_users(instance))
+        first = first_segment(rates, floors(instance), instance.task_limits, able_users(instance))
         tasks = climb(instance, formulation, rates, first).tasks
     else:
         tasks = leximin(instance, formulation, due).tasks

@@ -13,7 +13,7 @@ from ..formulations.normalisers import dominant
 from ..formulations.region import able_users
 from ..models.instances.problem import quotients
 from ..models.instances.queues import Queues
-from ..models.trees.guarantees import floors
+from ..models.trees.filling import floors
 from ..tolerances import AUDIT
 from .basics import NOT_TOLD_APART, most_envious
 from .findings import Case, Finding, amount

@@ -68,7 +68,7 @@ class Whose:
         if (self.allocation is None) == (self.mechanism is None):
             raise typer.BadParameter(f"{text} is an instance: give either --allocation FILE or --mechanism NAME")
         if self.allocation is not None:
-            from ..models.files.tasks import read_tasks
+            from ..models.files.tables import read_tasks
 
             return self.allocation.name, read_tasks(self.allocation, subject.instance)
         return str(self.mechanism), None

@@ -192,7 +192,7 @@ def frontier(
     given = load_instance(instance)
     seen = None
     if observed is not None:
-        from ..models.files.tasks import read_tasks
+        from ..models.files.tables import read_tasks
 
         seen = read_tasks(observed, given)
     found = found_by(given, ALPHAS if alphas is None else _numbers(alphas), observed=seen, **how)

@@ -84,7 +84,7 @@ class Printed:
             ascii_only = self.file is None and not _writes_unicode()
             written = json_text(records(frame()) if data is None else data(), ascii_only=ascii_only)
         elif self.format is Format.CSV:
-            from ..models.files.columns import csv_text
+            from ..models.files.tables import csv_text
 
             written = csv_text(frame())
         else:

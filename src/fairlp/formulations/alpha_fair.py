@@ -11,7 +11,7 @@ from ..errors import InstanceError
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, log, power
 from ..models.notation.model import Model
-from ..models.trees.guarantees import floors
+from ..models.trees.filling import floors
 from ..tolerances import AT_LIMIT
 from . import max_min, normalisers, region
 from .region import able_users, caps, guarantees, task_limits, where_able, where_runs

@@ -13,7 +13,7 @@ from ..models.instances.problem import effort
 from ..models.notation.entries import Subset
 from ..models.notation.expressions import Expression, Index, Parameter
 from ..models.notation.model import Model
-from ..models.trees.guarantees import floors
+from ..models.trees.filling import floors
 from .normalisers import dominant
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InstanceError, NotDefinedError
-from ..models.files.columns import csv_text
+from ..models.files.tables import csv_text
 from ..models.files.whole_files import write_text
 from ..models.instances.instance import Instance
 from ..models.instances.problem import AllocationProblem, effort

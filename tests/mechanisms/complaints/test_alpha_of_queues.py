@@ -16,7 +16,7 @@ import fairlp
 from fairlp.errors import FairlpError, InstanceError, NotDefinedError, SolverError
 from fairlp.formulations.alpha_fair import reference
 from fairlp.mechanisms.complaints.alpha_fairness import power_mean, proof
-from fairlp.models.trees.guarantees import floors
+from fairlp.models.trees.filling import floors
 from fairlp.tolerances import AGREEMENT, CONVEX_COMPLAINT, VERIFIED
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance

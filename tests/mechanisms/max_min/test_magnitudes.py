@@ -15,7 +15,7 @@ import leximin_oracle
 from fairlp import Instance
 from fairlp.errors import FairlpError, SolverNotAvailableError
 from fairlp.formulations.normalisers import entitled
-from fairlp.mechanisms.max_min import rows as settling
+from fairlp.mechanisms.max_min import ladder
 from fairlp.mechanisms.max_min.methods import within_capacity
 from fairlp.mechanisms.table import find
 from fairlp.tolerances import AGREEMENT, FEASIBILITY, ROUNDING
@@ -104,7 +104,7 @@ def test_what_floats_decided_says_so_in_a_note():
 
 
 def test_beyond_the_reach_of_rationals_the_answer_says_that_it_is_not_proved(monkeypatch):
-    monkeypatch.setattr(settling, "MOST_EXACT", 5)
+    monkeypatch.setattr(ladder, "MOST_EXACT", 5)
     found = fairlp.allocate(PRINTED["weights"], "drfh", method="lp")
     assert found.unproved.startswith("not proved") and found.unproved in found.notes
     verdict = found.certify()
@@ -121,7 +121,7 @@ def test_usual_numbers_are_left_to_floats():
         instance = fairlp.examples.load(name)
         if instance.rates is None:
             due = entitled(instance, find("drfh").gamma(instance))
-            assert settling.orders_of_magnitude(instance, due) <= 1e5
+            assert ladder.orders_of_magnitude(instance, due) <= 1e5
 
 
 def test_no_server_is_over_its_capacity_beyond_the_rounding_of_a_sum():

@@ -8,10 +8,10 @@ import pytest
 import fairlp
 from fairlp.formulations import normalisers
 from fairlp.mechanisms.max_min import methods
+from fairlp.mechanisms.max_min.ladder import orders_of_magnitude
 from fairlp.mechanisms.max_min.methods import within_capacity
 from fairlp.mechanisms.max_min.rounds import closed_form_applies, edrf_closed_form, fill
-from fairlp.mechanisms.max_min.rows import orders_of_magnitude
-from fairlp.solvers.leximin.rounds import LeximinResult
+from fairlp.solvers.leximin.leximin import LeximinResult
 
 
 def two(**more):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 
+from fairlp import Instance
 from fairlp.errors import InstanceError
 from fairlp.models.files.frames import from_frames, to_frames
-from fairlp.models.instances.instance import Instance
 from instance_strategies import instances
 
 
@@ -158,6 +160,18 @@ def test_a_unit_that_a_header_cannot_hold_is_refused(unit):
         to_frames(Instance.from_arrays([[1]], [[1]], resources=["cpu"], units={"cpu": unit}))
 
 
+def test_attributes_that_a_table_cannot_tell_apart_are_refused():
+    twice = pd.DataFrame([["x", "y"], ["x", "y"]], columns=["zone", "zone"], index=["s1", "s2"])
+    numbers = pd.DataFrame({7: [1.0, 2.0]}, index=["ann", "bob"])
+    for attributes, said in (({"server_attributes": twice}, "zone"), ({"user_attributes": numbers}, "7.*name of text")):
+        with pytest.raises(InstanceError, match=said):
+            from_frames(users(), servers()).derived(**attributes).to_frames()
+
+
+def test_a_blank_limit_is_none():
+    assert from_frames(users(task_limit=["", 3]), servers()).task_limits.tolist() == [np.inf, 3]
+
+
 def test_labels_that_differ_only_in_type_are_refused():
     instance = Instance.from_arrays([[1, 2]], [[1, 1]], resources=[1, "1"], weights=[[1, 2]])
     with pytest.raises(InstanceError, match="cannot be told apart"):
@@ -189,3 +203,33 @@ def test_a_number_that_is_no_float_names_its_column_and_label(number):
     users = pd.DataFrame({"cpu": [number, 1]}, index=["ann", "bob"], dtype=object)
     with pytest.raises(InstanceError, match=r"column 'cpu' of user 'ann' is .*; expected a"):
         Instance.from_frames(users, pd.DataFrame({"cpu": [9]}, index=["s1"]))
+
+
+USERS = pd.DataFrame({"user": ["ann", "bob"], "cpu": [1, 3], "memory": [4, 1]})
+
+
+SERVERS = pd.DataFrame({"server": ["s1", "s2"], "cpu": [9, 16], "memory": [18, 64]})
+
+
+@pytest.mark.parametrize(
+    ("users", "servers", "words"),
+    [
+        (SERVERS, USERS, "are the two tables swapped? The users come first"),
+        (SERVERS.set_index("server"), USERS.set_index("user"), "are the two tables swapped?"),
+        (USERS.rename(columns={"user": "User"}), SERVERS, "a column 'User'; labels stand in a column 'user'"),
+        (USERS, SERVERS.rename(columns={"server": "servers"}), "a column 'servers'; labels stand in a column 'server'"),
+        (USERS.assign(weights=[1, 2]), SERVERS, "did you mean 'weight'? Else add it to the servers"),
+        (USERS.rename(columns={"cpu": "CPU"}), SERVERS, "did you mean 'cpu'? Else add it"),
+        (USERS.assign(gpu=[0, 1]), SERVERS, "no server offers; add it to the servers, or call it 'attribute:gpu'"),
+    ],
+)
+def test_a_table_with_other_columns_is_refused_with_what_was_meant(users, servers, words):
+    with pytest.raises(InstanceError, match=re.escape(words)):
+        Instance.from_frames(users, servers)
+
+
+def test_an_attribute_may_be_called_as_the_labels_of_the_other_table():
+    users = USERS.set_index("user").assign(server=["old", "new"], User=["a", "b"])
+    instance = Instance.from_frames(users, SERVERS)
+    assert list(instance.users) == ["ann", "bob"]
+    assert Instance.from_frames(*instance.to_frames()).user_attributes["server"].tolist() == ["old", "new"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,14 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from test_mps import CASES
 
 import fairlp
 from fairlp import study
-from fairlp.errors import FairlpError, FairlpWarning
+from fairlp.errors import FairlpError
 from fairlp.models.files.arrays import read_arrays, write_arrays
-from fairlp.models.files.tasks import read_tasks
+from fairlp.models.files.programs import write_program
+from fairlp.models.files.tables import read_tasks
 from fairlp.models.files.traces import read_alibaba_gpu, read_pai2020
 from fairlp.research.simulation import Workload, generators
 from profiles import many
@@ -54,6 +57,11 @@ PODS = (
 JOBS = "job,user,arrival,tasks,duration,eligible,cpu\nj1,ann,0,3,5.5,kind == 'a',1\nj2,bob,1e1,2,3,,0.25\n"
 
 
+PROGRAMS = {
+    "full.mps": {"profile": "full"}, "fixed.mps": {"profile": "fixed"}, "a.lp": {}, "b.lp": {"constant": "term"}
+}  # fmt: skip
+
+
 def texts():
     """A valid file for each reader: name → (text, reader)."""
     from tempfile import TemporaryDirectory
@@ -66,6 +74,10 @@ def texts():
             study.Study.from_dict(PLAIN).write(at / f"s{suffix}")
             found[f"i{suffix}"] = (at / f"i{suffix}").read_text(encoding="utf-8"), fairlp.read
             found[f"s{suffix}"] = (at / f"s{suffix}").read_text(encoding="utf-8"), study.Study.read
+        for case in ("ranges", "integers", "names"):
+            for name, options in PROGRAMS.items():
+                write_program(CASES[case], path := at / name, **options)
+                found[f"{case} {name}"] = path.read_text(encoding="ascii"), read_sound
         INSTANCE.write(at / "folder")
         for path in (at / "folder").iterdir():
             found[path.name] = path.read_text(encoding="utf-8"), lambda changed: fairlp.read(changed.parent)
@@ -87,14 +99,44 @@ def _beside(path, text):
     return other
 
 
+def read_sound(path):
+    """Read a program, and see that it can be one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        p = fairlp.read_program(path)
+    assert np.isfinite([p.offset, *p.c, *p.A.data]).all()
+    assert (p.row_lower <= p.row_upper).all() and (p.col_lower <= p.col_upper).all()
+    assert p.A.shape == (len(p.row_names), len(p.column_names))
+    assert p.A.has_canonical_format and (p.A.data != 0).all()
+
+
 SIBLINGS: dict[str, bytes] = {}
 TEXTS = texts()
 WORDS = """
     0 1 -1 1e999 1e308 1e-320 1e30 9999999999999999999999 nan inf null true ~ ' " , ; : - [ ] { } ( ) & * &a *a ! | > #
     [[[[[[ {} [] "" user cpu fairlp rates kind=='a 1_0 0x10 1:30 2024-01-01 <<: eligible attributes: entitlement: count
-    os:system '' ` \\ \\u0000 \\ud800 ": é "entitlement":1,
+    nan - + <= >= = ^ RHS ENDATA End BOUNDS Bounds RANGES MAX * $ 'MARKER' 'INTORG' 'INTEND' UP FR BV free x N OBJSENSE
+    OBJNAME NAME . e5 ١ os:system '' ` \\ \\u0000 \\ud800 ": é "entitlement":1,
 """
-PIECES = [*WORDS.split(), "\n", "\r", "\t", " ", "\0", "\ufeff", "\u2028", "\n- ", "\n  ", "9" * 400, "a" * 300]
+PIECES = [
+    *WORDS.split(),
+    "\n",
+    "\r",
+    "\t",
+    " ",
+    "\0",
+    "\ufeff",
+    "\u2028",
+    "\n- ",
+    "\n  ",
+    "general\n",
+    "bin\n",
+    "st\n",
+    "max\n",
+    "\u00a0",
+    "9" * 400,
+    "a" * 300,
+]
 
 
 @st.composite
@@ -197,7 +239,3 @@ def test_a_mutated_archive_of_arrays(data, tmp_path_factory):
         content = content or bytearray(b"\0")
     path.write_bytes(content)
     check(lambda at: read_arrays(at, "state"), path)
-
-
-def test_warnings_of_fairlp_are_no_errors():
-    assert issubclass(FairlpWarning, UserWarning)

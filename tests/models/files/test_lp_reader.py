@@ -10,7 +10,7 @@ from test_mps import CASES, EXAMPLE, FREE, INF, POS, program, programs
 from test_mps_reader import assert_equal, read_text
 
 from fairlp.errors import FairlpWarning, FileFormatError
-from fairlp.models.files.lp_writer import write_lp
+from fairlp.models.files.lp import write_lp
 from fairlp.models.files.programs import read_program
 
 
@@ -181,10 +181,16 @@ def test_new_columns_in_bounds_warn(tmp_path):
     assert (found.column_names, found.col_upper.tolist()) == (["x", "y", "z"], [INF, 3, 1])
 
 
+def test_a_variable_that_occurs_twice_counts_twice(tmp_path):
+    found = read_text(tmp_path, "min\n x\nst\n x + 2 x + y - y <= 4\nend\n", "x.lp")
+    assert found.A.toarray().tolist() == [[3, 0]] and found.A.nnz == 1 and found.A.has_canonical_format
+
+
 def test_the_constant_of_glpk(tmp_path):
     text = "\\* Problem: t *\\\n\nMinimize\n o: x\n\\* constant term = -2.5 *\\\n\nSubject To\n c: x >= 1\nEnd\n"
     with pytest.warns(FairlpWarning, match="GLPK"):
         assert read_text(tmp_path, text, "x.lp").offset == -2.5
+    assert read_text(tmp_path, text.replace("o: x", "o: x + 5"), "x.lp").offset == 5
     assert read_text(tmp_path, text.replace("Problem", "problem"), "x.lp").offset == 0
 
 
@@ -217,7 +223,7 @@ def test_the_constant_of_glpk(tmp_path):
         ("min\n 2 3 x\nend", "unexpected '3' after '2'"),
         ("min\n x +\nend", "line 2: .*unexpected '\\+' after 'x'"),
         ("min\n 1e999 x\nend", "line 2: .*expected a finite number instead of '1e999'"),
-        ("min\n . x\nend", "number instead of '.'"),
+        ("min\n . x\nend", "unexpected '.'"),
         ("min\n [ x ^2 ] / 2\nend", "line 2: .*'\\[' makes it quadratic"),
         ("min\n x ^ 2\nend", "makes it quadratic"),
         ("min\n x * y\nend", "makes it quadratic"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import math
-import subprocess
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array
 
+import small_programs
 from fairlp.errors import ModelError, UnknownNameError
-from fairlp.models.files.mps_writer import write_mps
-from fairlp.models.files.names import file_names, unused
+from fairlp.models.files.model_text import file_names, unused
+from fairlp.models.files.mps import _rows, write_mps
 from fairlp.models.programs.program import Block, LogTerms, Program
 
 INF = math.inf
@@ -216,55 +215,6 @@ def test_highs_reads_what_was_written(case, profile, tmp_path):
     assert sign * optimum(highs) == pytest.approx(solve(p))
 
 
-def glpk(path):
-    g = pytest.importorskip("swiglpk")
-    g.glp_term_out(g.GLP_OFF)
-    problem = g.glp_create_prob()
-    if ".lp" in path.name:
-        assert g.glp_read_lp(problem, None, str(path)) == 0
-    else:
-        assert g.glp_read_mps(problem, g.GLP_MPS_FILE, None, str(path)) == 0
-    control = g.glp_iocp()
-    g.glp_init_iocp(control)
-    control.presolve = g.GLP_ON
-    assert g.glp_intopt(problem, control) == 0
-    return g.glp_mip_obj_val(problem)
-
-
-def scip(path):
-    model = pytest.importorskip("pyscipopt").Model()
-    model.hideOutput()
-    model.readProblem(str(path))
-    model.optimize()
-    return model.getObjVal()
-
-
-def cbc(path):
-    pulp = pytest.importorskip("pulp")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        command = pulp.PULP_CBC_CMD().path
-    answer = path.with_suffix(".answer")
-    command = [command, str(path), "-solve", "-solution", str(answer), "-quit"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "Bad image" not in said
-    assert "errors on input" not in said.replace(" 0 errors", "")
-    first = answer.read_text().splitlines()[0]
-    assert first.startswith("Optimal"), first
-    return float(first.split()[-1])
-
-
-@pytest.mark.parametrize("solver", [glpk, scip, cbc])
-@pytest.mark.parametrize("case", CASES)
-def test_portable_is_read_alike_by_other_readers(case, solver, tmp_path):
-    if solver is glpk and "fractional" in case:
-        pytest.skip("GLPK solves only with whole bounds for integer columns")
-    p = CASES[case]
-    write_mps(p, path := tmp_path / "model.mps")
-    sign = -1 if p.sense == "max" else 1
-    assert sign * solver(path) == pytest.approx(solve(p))
-
-
 @st.composite
 def programs(draw):
     """Small Programs with every kind of bound, some empty rows and columns, and labels that clash."""
@@ -379,7 +329,7 @@ def test_equal_programs_give_equal_bytes(tmp_path):
 def test_a_failure_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "model.mps"
     path.write_text("old")
-    monkeypatch.setattr("fairlp.models.files.mps_writer._bounds", lambda *_: 1 / 0)
+    monkeypatch.setattr("fairlp.models.files.mps._bounds", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         write_mps(EXAMPLE, path)
     assert [file.name for file in tmp_path.iterdir()] == ["model.mps"]
@@ -398,3 +348,15 @@ def test_what_cannot_be_written(tmp_path):
     with pytest.raises(UnknownNameError, match="known: 'labels', 'numbers'"):
         write_mps(EXAMPLE, tmp_path / "model.mps", names="x")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_range_is_given_from_the_side_that_gives_the_other_exactly_else_from_the_smaller():
+    rng = np.random.default_rng(0)
+    seen = {"exact from the upper": 0, "neither": 0, "lower": 0}
+    for low, high in np.sort(rng.normal(0, 3, (3000, 2)) ** 3, axis=1).tolist():
+        (kind,), sides, widths = _rows(small_programs.program([[1.0]], [(low, high)], [(0, 1)]), rounded=False)
+        assert sides[0] == (high if kind == "L" else low)
+        from_lower, from_upper = low + widths[0] == high, high - widths[0] == low
+        assert kind == ("G" if from_lower else "L" if from_upper or abs(high) < abs(low) else "G")
+        seen["lower" if from_lower else "exact from the upper" if from_upper else "neither"] += 1
+    assert min(seen.values()) > 0, seen

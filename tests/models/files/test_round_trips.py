@@ -16,12 +16,9 @@ from test_mps import CASES, INF, optimum, read, solve
 import fairlp
 from fairlp import examples
 from fairlp.mechanisms.table import TABLE
-from fairlp.models.files.lp_reader import parse_lp
-from fairlp.models.files.lp_writer import write_lp
-from fairlp.models.files.mps_reader import parse_mps
-from fairlp.models.files.mps_writer import write_mps
-from fairlp.models.files.nl import write_nl
-from fairlp.models.files.programs import _open, read_program
+from fairlp.models.files.lp import parse_lp, write_lp
+from fairlp.models.files.mps import parse_mps, write_mps
+from fairlp.models.files.programs import _open, read_program, write_nl
 from profiles import PROFILE, chequered
 
 EXAMPLES = ("ghodsi", "khamse-ashari-table-3", "parkes-zero-demands", "wang-figure-1", "google-cluster")

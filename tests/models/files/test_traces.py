@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairlp import Instance
 from fairlp.errors import FileFormatError, InstanceError
 from fairlp.models.files import instances as files
 from fairlp.models.files.traces import read_alibaba_gpu, read_pai2020
-from fairlp.models.instances.instance import Instance
 from paths import REAL_DATA
 
 DATA = REAL_DATA
@@ -213,3 +213,11 @@ def test_the_real_inventory():
     assert len(table) == 1897
     assert len(table.drop_duplicates()) == 7
     assert table["gpu"].sum() == 280 * 8 + 798 * 2 + 497 * 2 + (45 + 59 + 135) * 8
+
+
+def test_a_cell_of_a_trace_that_is_too_long(tmp_path):
+    nodes, tasks = tmp_path / "nodes.csv", tmp_path / "tasks.csv"
+    nodes.write_text("sn,cpu_milli,memory_mib,gpu,model\nn1,1,1,0,\n", encoding="utf-8")
+    tasks.write_text("name\n" + "x" * 200_000 + "\n", encoding="utf-8")
+    with pytest.raises(FileFormatError, match=r"tasks.csv, line 2: .*expected commas between cells"):
+        read_alibaba_gpu(nodes, tasks)

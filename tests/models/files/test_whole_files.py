@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
-from fairlp.models.files.whole_files import draft_folder, drafts
+import fairlp
+from fairlp import study
+from fairlp.errors import FileFormatError
+from fairlp.models.files import whole_files
+from fairlp.models.files.programs import read_program
+from fairlp.models.files.tables import read_tasks
+from fairlp.models.files.traces import read_pai2020
+from fairlp.models.files.whole_files import draft_folder, drafts, read_bytes
+from fairlp.research.simulation import Workload
 
 
 def content(folder):
@@ -120,3 +133,96 @@ def test_writers_of_one_file_do_not_touch_each_other(tmp_path):
     for thread in threads:
         thread.join()
     assert [path.name for path in tmp_path.iterdir()] == ["file"] and place.read_text(encoding="utf-8") in texts
+
+
+def test_a_name_that_no_file_can_have():
+    with pytest.raises(FileFormatError, match="cannot be read: embedded null"):
+        read_bytes(Path("a\0b.json"))
+
+
+def test_a_disk_that_fails_while_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "a.json"
+    path.write_text("{}", encoding="utf-8")
+
+    class Failing(io.BytesIO):
+        def read(self, *size):
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("fairlp.models.files.whole_files.opened", lambda path: Failing())
+    with pytest.raises(FileFormatError, match=r"a\.json cannot be read: Input/output error"):
+        read_bytes(path)
+
+
+def test_what_is_no_file_is_written_to_and_stays(tmp_path):
+    import os
+
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("there are no pipes with names here")
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        found = fairlp.allocate(fairlp.examples.ghodsi(), "drf")
+        found.to_json(pipe)
+        assert json.loads(os.read(reader, 1 << 16))["mechanism"] == "drf"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+READERS = {
+    "i.json": fairlp.read,
+    "i.yaml": fairlp.read,
+    "p.mps": read_program,
+    "p.lp.gz": read_program,
+    "s.yaml": study.Study.read,
+    "jobs.csv": Workload.read_csv,
+    "machines.csv": read_pai2020,
+    "tasks.csv": lambda path: read_tasks(path, fairlp.examples.ghodsi()),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_pipe_is_refused_at_once(name, tmp_path):
+    os.mkfifo(tmp_path / name)
+    said = []
+
+    def read():
+        try:
+            READERS[name](tmp_path / name)
+        except FileFormatError as error:
+            said.append(str(error))
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(20)
+    assert said and said[0].endswith("it is a pipe or device; expected a file")
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_file_that_is_too_large_is_refused(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(whole_files, "MOST_BYTES", 2**20)
+    content = b"#" * (2**20 + 1)
+    (path := tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    with pytest.raises(FileFormatError, match="more than 1 MiB, which is the most that is read"):
+        READERS[name](path)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_the_tilde_is_the_home_of_its_user(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for path in (f"~/{name}", f"~no-such-user-at-all/{name}"):
+        with pytest.raises(FileFormatError) as caught:
+            READERS[name](path)
+        assert ("~" in str(caught.value)) == ("user" in path)
+
+
+def test_what_is_written_to_the_tilde_lies_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    instance = fairlp.examples.ghodsi()
+    for name in ("i.json", "folder", "m.mps", "m.nl"):
+        what = instance if name in ("i.json", "folder") else fairlp.formulate(instance, "drf")
+        what.write(f"~/{name}")
+        assert (tmp_path / name).exists()
+    assert not (tmp_path / "~").exists() and fairlp.read("~/folder").equals(fairlp.read("~/i.json"))

@@ -9,8 +9,8 @@ import pytest
 
 import fairlp
 from fairlp.formulations.hierarchical import collapsed, parts_of_queues, rates_on_tree
-from fairlp.models.trees.exact import ExactTree, decimal, exact_hierarchical, exact_shares
-from fairlp.models.trees.guarantees import floors
+from fairlp.models.trees.filling import floors
+from fairlp.models.trees.rates import ExactTree, decimal, exact_hierarchical, exact_shares
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import static_rates

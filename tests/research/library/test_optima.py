@@ -14,7 +14,7 @@ from fairlp.models.programs.certificate import certify
 from fairlp.research.library.registry import REGISTRY
 from fairlp.research.library.shapes import SHAPES
 from fairlp.research.library.whole import best_whole_level
-from fairlp.solvers.leximin.exact import exact_levels
+from fairlp.solvers.leximin.exact import exact_leximin
 from paths import REAL_DATA
 from profiles import many
 
@@ -70,7 +70,7 @@ def test_optima_in_rationals_are_those_of_another_method(name, seed):
 )
 def test_closed_forms_are_the_exact_levels_of_the_programs_as_they_stand(name, size, formulation, seed):
     entry = load(name, seed=seed, **size)
-    verdict = exact_levels(entry.instance, formulation)
+    verdict, _ = exact_leximin(entry.instance, formulation)
     assert verdict, verdict
     assert verdict.levels == entry.optimum.levels
     assert entry.optimum.value == min(verdict.levels)

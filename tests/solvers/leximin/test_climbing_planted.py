@@ -6,9 +6,9 @@ from scipy import sparse
 
 import fairlp
 from fairlp import Instance, Model
-from fairlp.models.trees.climbing import Stretch
-from fairlp.models.trees.filling import Rows, fill
-from fairlp.solvers.leximin import climbing
+from fairlp.models.trees.filling import RateSegment, Rows, fill
+from fairlp.solvers.leximin.leximin import climb
+from fairlp.solvers.leximin.rounds import TreeRounds
 from tree_instances import tree_instance
 
 #: Two leaves of one server of 10, tasks of 1: the first begins with 6, of which rates know nothing.
@@ -17,7 +17,7 @@ POOL = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
 
 def stretch():
     """Where they begin."""
-    return Stretch(np.array([6.0, 0.0]), np.zeros(2), np.ones(2), np.full(2, np.inf), np.ones(2, dtype=bool))
+    return RateSegment(np.array([6.0, 0.0]), np.zeros(2), np.ones(2), np.full(2, np.inf), np.ones(2, dtype=bool))
 
 
 def rates(active):
@@ -38,7 +38,7 @@ def formulation(instance):
 
 
 def test_whoever_has_more_keeps_it_in_programs():
-    found = climbing.climb(POOL, formulation, rates, stretch())
+    found = climb(POOL, formulation, rates, stretch())
     assert found.tasks.sum(axis=1) == pytest.approx([6, 4], rel=1e-9)
 
 
@@ -50,14 +50,14 @@ def test_whoever_has_more_keeps_it_in_sums():
 
 
 def test_what_a_point_has_beyond_what_is_due_is_not_given_away(monkeypatch):
-    run = climbing.Climb.run
+    run = TreeRounds.run
 
     def more(self):
         run(self)
         self.last = self.last * 1.25
 
-    monkeypatch.setattr(climbing.Climb, "run", more)
-    found = climbing.climb(POOL, formulation, rates, stretch())
+    monkeypatch.setattr(TreeRounds, "run", more)
+    found = climb(POOL, formulation, rates, stretch())
     assert found.tasks.sum(axis=1) == pytest.approx([6, 4], rel=1e-9)
 
 
@@ -68,8 +68,8 @@ LIMIT, SHORT = 1.001, [1e-14, 1e-12, 5e-11]
 @pytest.mark.parametrize("short", SHORT)
 def test_a_limit_within_rounding_of_what_there_is_is_reached_and_ends_nobody_elses_round(short):
     pool = Instance.from_arrays([[1.0, 0], [0, 1.0], [0, 1.0]], [[1.0, 2 * LIMIT * (1 - short)]])
-    start = Stretch(np.zeros(3), np.zeros(3), np.ones(3), np.array([np.inf, LIMIT, np.inf]), np.ones(3, dtype=bool))
-    found = climbing.climb(pool, formulation, rates, start)
+    start = RateSegment(np.zeros(3), np.zeros(3), np.ones(3), np.array([np.inf, LIMIT, np.inf]), np.ones(3, dtype=bool))
+    found = climb(pool, formulation, rates, start)
     assert [who.tolist() for _, who in found.rounds] == [[0], [1, 2]]
     assert [level for level, _ in found.rounds] == pytest.approx([1, LIMIT], rel=1e-9)
     assert found.tasks.sum(axis=1) == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)
@@ -94,8 +94,8 @@ def test_a_point_of_a_round_that_nobody_rises_in_has_what_everybody_has():
     room = np.array([[3.0, 0.5], [2.0, 1.5]])
     needs = np.array([[1.0, 0], [1.0, 0], [0, 1.0], [0, 1.0]])
     has = np.array([3.5, 1.5, 1 + 1e-12, 1 + 1e-12])
-    start = Stretch(has, np.zeros(4), np.ones(4), np.full(4, np.inf), np.ones(4, dtype=bool))
-    found = climbing.climb(Instance.from_arrays(needs, room), formulation, rates, start)
+    start = RateSegment(has, np.zeros(4), np.ones(4), np.full(4, np.inf), np.ones(4, dtype=bool))
+    found = climb(Instance.from_arrays(needs, room), formulation, rates, start)
     assert found.tasks.sum(axis=1) == pytest.approx(has, rel=1e-9) and [len(who) for _, who in found.rounds] == [4]
     assert found.tasks.T @ needs == pytest.approx(room, rel=1e-9)
 

@@ -10,7 +10,8 @@ from fairlp import Index, Instance, Model
 from fairlp.errors import NoSolutionError, SolverError
 from fairlp.mechanisms.validation import Verdict
 from fairlp.models.programs.exact_simplex import _Basis, optimal_from
-from fairlp.solvers.leximin import climbing, of_model
+from fairlp.solvers.leximin import of_model
+from fairlp.solvers.leximin.rounds import TreeRounds
 
 N = Index("n", ["ann", "bob"], "user")
 
@@ -65,28 +66,23 @@ def climbed(instance):
 
 
 def test_a_round_that_stops_nobody_is_told(monkeypatch):
-    monkeypatch.setattr(climbing.Climb, "_blocked", lambda self, *_: np.zeros(len(self.stretch.has), dtype=bool))
+    monkeypatch.setattr(TreeRounds, "_blocked", lambda self, *_: np.zeros(len(self.segment.has), dtype=bool))
     with pytest.raises(SolverError, match="a round stopped nobody; no user's row has a price above rounding"):
         climbed(tree())
 
 
 def test_a_round_that_leaves_somebody_open_is_solved_again(monkeypatch):
-    wanted, opened, asked = climbed(tree()), climbing.opened, []
+    wanted, honest, asked = climbed(tree()), TreeRounds.leaves_open, []
 
-    def opening(*given):
-        session, has_duals = opened(*given)
+    def leaves_open(self, solution):
+        asked.append(solution)
+        self.session.leaves_open = lambda *_: len(asked) == 1
+        return honest(self, solution)
 
-        def leaves_open(solution, proved):
-            asked.append(solution)
-            return len(asked) == 1
-
-        monkeypatch.setattr(session, "leaves_open", leaves_open, raising=False)
-        return session, has_duals
-
-    monkeypatch.setattr(climbing, "opened", opening)
+    monkeypatch.setattr(TreeRounds, "leaves_open", leaves_open)
     assert climbed(tree()) == pytest.approx(wanted, rel=1e-9) and len(asked) > 1
 
 
 def test_where_nobody_can_run_anything_no_program_is_solved(monkeypatch):
-    monkeypatch.setattr(climbing, "opened", lambda *_: pytest.fail("a program was opened"))
+    monkeypatch.setattr(TreeRounds, "run", lambda *_: pytest.fail("a program was opened"))
     assert climbed(tree(task_limits=np.zeros(3))).tolist() == [0, 0, 0]

@@ -10,7 +10,7 @@ import pytest
 import fairlp
 from fairlp import examples
 from fairlp.models.programs.exact_certificate import BASIC
-from fairlp.solvers.leximin import exact_climbing
+from fairlp.solvers.leximin import exact
 
 
 def test_levels_are_tasks_over_the_first_rates():
@@ -27,14 +27,14 @@ def test_levels_are_tasks_over_the_first_rates():
 @pytest.mark.parametrize("failing", [1, 2, 3])
 def test_a_round_that_is_not_proved_proves_nothing(monkeypatch, failing):
     allocation = fairlp.allocate(examples.load("bhattacharya-blocked"), "h-drf")
-    right, calls = exact_climbing.ExactClimb._solve, []
+    right, calls = exact.ExactRounds.solve, []
 
     def planted(self, cost):
         calls.append(cost)
         proof = right(self, cost)
         return replace(proof, proved=False, message="planted") if len(calls) == failing else proof
 
-    monkeypatch.setattr(exact_climbing.ExactClimb, "_solve", planted)
+    monkeypatch.setattr(exact.ExactRounds, "solve", planted)
     verdict = allocation.certify(exact=True)
     assert not verdict and verdict.message.startswith("not proved: round ") and "planted" in verdict.message
 
@@ -46,14 +46,14 @@ def test_nobody_who_can_run_is_proved_without_a_program():
 
 @pytest.mark.parametrize("honest", [True, False])
 def test_a_basis_that_leads_nowhere_is_followed_by_the_next(monkeypatch, honest):
-    allocation, real = fairlp.allocate(examples.load("bhattacharya-blocked"), "h-drf"), exact_climbing.bases
+    allocation, real = fairlp.allocate(examples.load("bhattacharya-blocked"), "h-drf"), exact.bases
 
     def bad_at_first(program, last):
         yield [BASIC] * program.n_columns, [BASIC] * program.n_rows
         if honest:
             yield from real(program, last)
 
-    monkeypatch.setattr(exact_climbing, "bases", bad_at_first)
+    monkeypatch.setattr(exact, "bases", bad_at_first)
     verdict = allocation.certify(exact=True)
     if honest:
         assert verdict and verdict.levels == (*[Fraction(1, 3)] * 3, *[Fraction(1, 2)] * 2)

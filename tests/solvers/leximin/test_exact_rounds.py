@@ -13,7 +13,7 @@ from fairlp.formulations import max_min
 from fairlp.models.programs.exact_certificate import ExactCertificate
 from fairlp.models.programs.program import Program
 from fairlp.solvers.leximin import exact
-from fairlp.solvers.leximin.exact import exact_levels, exact_leximin
+from fairlp.solvers.leximin.exact import exact_leximin
 
 pytest.importorskip("flint")
 
@@ -29,13 +29,13 @@ def thirds(nobody_first=False):
 
 
 def test_levels_are_fractions_and_are_carried_on_as_they_are():
-    verdict = exact_levels(thirds(), max_min.drf)
+    verdict = exact_leximin(thirds(), max_min.drf)[0]
     assert verdict.proved and verdict.message == "in rationals, 2 rounds"
     assert verdict.levels == (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3), Fraction(1, 2))
 
 
 def test_whoever_can_run_nothing_has_no_level_and_leaves_the_others_theirs():
-    levels = exact_levels(thirds(nobody_first=True), max_min.drf).levels
+    levels = exact_leximin(thirds(nobody_first=True), max_min.drf)[0].levels
     assert levels == (None, Fraction(1, 3), Fraction(1, 3), Fraction(1, 3), Fraction(1, 2))
 
 
@@ -52,9 +52,9 @@ def lie(monkeypatch, verdict, after=0):
     """Let the simplex method give this proof, from a call on, whatever is asked; return what it was asked."""
     asked, honest = [], exact.optimal_from
 
-    def lying(program, columns, rows, lower=None):
+    def lying(program, columns, rows, *exact_parts):
         asked.append((list(columns), list(rows)))
-        return (verdict, 0) if len(asked) > after else honest(program, columns, rows, lower)
+        return (verdict, 0) if len(asked) > after else honest(program, columns, rows, *exact_parts)
 
     monkeypatch.setattr(exact, "optimal_from", lying)
     return asked
@@ -81,7 +81,7 @@ def test_a_round_that_blocks_nobody_ends_it(monkeypatch):
     lie(
         monkeypatch, ExactCertificate(True, "", objective=Fraction(1), x=[Fraction(1)] * 5, row_duals=[Fraction(0)] * 6)
     )
-    verdict = exact_levels(thirds(), max_min.drf)
+    verdict = exact_leximin(thirds(), max_min.drf)[0]
     assert not verdict.proved and verdict.message == "round 1: nobody is blocked"
 
 
@@ -92,14 +92,14 @@ def test_without_a_solver_the_rounds_begin_with_no_basis_and_go_on_from_the_last
     monkeypatch.setattr(Program, "solve", failing)
     honest, asked, found = exact.optimal_from, [], []
 
-    def recorded(program, columns, rows, lower=None):
+    def recorded(program, columns, rows, *exact_parts):
         asked.append((list(columns), list(rows)))
-        proof, pivots = honest(program, columns, rows, lower)
+        proof, pivots = honest(program, columns, rows, *exact_parts)
         found.append(proof.basis)
         return proof, pivots
 
     monkeypatch.setattr(exact, "optimal_from", recorded)
-    verdict = exact_levels(thirds(), max_min.drf)
+    verdict = exact_leximin(thirds(), max_min.drf)[0]
     assert verdict.proved and verdict.levels[3] == Fraction(1, 2)
     assert asked[0] == ([0] * 5, [1] * 6) and asked[1] == found[0]
     assert 1 in asked[1][0] and asked[1] != asked[0]

@@ -14,10 +14,8 @@ from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Capability, Options, Point, Status, Termination
 from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.leximin import rounds
-from fairlp.solvers.leximin.floored import Floored
-from fairlp.solvers.leximin.levels import by_expression
 from fairlp.solvers.leximin.leximin import leximin
-from fairlp.solvers.leximin.of_model import ordered_outcomes
+from fairlp.solvers.leximin.of_model import levels_of, ordered_outcomes
 from fairlp.tolerances import FLOOR_RELAXATIONS, VERIFIED
 
 
@@ -181,11 +179,12 @@ def test_the_gap_of_a_program_that_is_no_round_counts_too():
 
     program = max_min.drf(instance()).compile()
     rows = program.row_block("fairness").slice
-    floored = Floored(LyingBackend(off, lambda count: count == 1).session(program, Options()), np.r_[rows], 0, True)
+    backend = LyingBackend(off, lambda count: count == 1)
+    floored = rounds.Rounds((backend, Options()), program, np.r_[rows], 0)
     for _ in range(2):
         floored.solve()
         assert 1e-9 < floored.gap <= 1e-7
-    assert floored.programs == 2 and floored.proved < 1e-12
+    assert floored.programs == 2 and floored.certificate.gap < 1e-12
 
 
 def test_a_round_that_is_open_is_solved_again(monkeypatch):
@@ -200,9 +199,9 @@ def test_a_round_that_freezes_nobody_is_an_error(monkeypatch):
         is_optimal, gap, objective_gap = True, 0.0, None
 
     monkeypatch.setattr("fairlp.models.programs.solution.Solution.verify", lambda self: Believed())
-    honest = rounds.Rounds._stuck
-    monkeypatch.setattr(rounds.Rounds, "_stuck", lambda self, level, who: honest(self, level, who) & False)
-    with pytest.raises(SolverError, match="froze nobody"):
+    honest = rounds.LevelRounds._stuck
+    monkeypatch.setattr(rounds.LevelRounds, "_stuck", lambda self, level, who: honest(self, level, who) & False)
+    with pytest.raises(SolverError, match="stopped nobody"):
         run(monkeypatch, lambda s: dataclasses.replace(s, row_duals=0 * s.row_duals), lambda count: count < 50)
 
 
@@ -247,5 +246,5 @@ def test_sums_of_levels_that_a_point_does_not_have():
 
 
 def program_of(model, x):
-    problem = by_expression(model, x, None)
+    problem = levels_of(model, x, None)
     return problem.program, problem.places, problem.t

@@ -8,8 +8,7 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.mechanisms.allocation import overuse
-from fairlp.mechanisms.max_min import methods
-from fairlp.mechanisms.max_min import rows as settling
+from fairlp.mechanisms.max_min import ladder, methods
 from fairlp.solvers.leximin.rounds import Propagation, own_error
 from fairlp.tolerances import AGREEMENT, UNCERTAIN
 from profiles import many
@@ -83,7 +82,7 @@ def uncertain(monkeypatch):
 
     outcome = methods.outcome
     monkeypatch.setattr(methods, "outcome", listening)
-    monkeypatch.setattr(settling, "MOST_EXACT", 0)
+    monkeypatch.setattr(ladder, "MOST_EXACT", 0)
     return said
 
 

@@ -15,7 +15,7 @@ from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Capability
 from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.leximin import rounds
-from fairlp.solvers.leximin.leximin import leximin
+from fairlp.solvers.leximin.leximin import leximin, prices_of
 from fairlp.tolerances import AGREEMENT
 
 
@@ -132,7 +132,7 @@ def test_unused_rows_of_planted_prices_have_none():
     model = max_min.tsf(instance)
     solution = model.solve()
     planted = dataclasses.replace(solution, row_duals=np.ones_like(solution.row_duals))
-    assert rounds.prices_of(model, planted, identity(2)).tolist() == [[1, 1], [0, 0]]
+    assert prices_of(model, planted, identity(2)).tolist() == [[1, 1], [0, 0]]
 
 
 def test_whoever_can_run_nothing_does_not_hold_the_others():

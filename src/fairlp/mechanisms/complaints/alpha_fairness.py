@@ -19,12 +19,12 @@ from ...models.instances.requests import entitlements
 from ...models.notation.model import Model
 from ...models.programs.certificate import Verdict
 from ...models.programs.solution import Termination
-from ...models.trees.guarantees import floors
+from ...models.trees.filling import floors
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import AGREEMENT, AT_LIMIT, LEVEL_ROUNDING, MEAN_LEVEL, SETTLED_LEVELS, VERIFIED
 from ..allocation import Allocation, within_capacity
+from ..max_min.methods import require_room
 from ..max_min.rounds import is_one_server
-from ..max_min.trees import require_room
 from ..mechanism import Asked, Mechanism, Outcome, Tasks, run
 from . import proportional
 

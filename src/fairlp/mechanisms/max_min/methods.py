@@ -1,25 +1,39 @@
-"""Max-min fairness: the rounds of a linear program, and rounds on one server without one."""
+"""Methods of max-min fairness: rounds of a linear program, rounds on one server without one, and by pairs.
+
+Where queues have guarantees and caps, or rates are those of a tree, the rounds are those along a tree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from numbers import Integral, Real
+from time import perf_counter
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
+from ...errors import InstanceError, SolverError
 from ...formulations import normalisers
+from ...formulations.hierarchical import rates_on_tree
 from ...formulations.max_min import drf, separate_limits
+from ...formulations.region import able_users, have_limits, require_count, shortfall
 from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.merging import components, identity, merge_servers, merge_users
 from ...models.instances.problem import effort
+from ...models.instances.sparse import SparseInstance
 from ...models.notation.expressions import Index
+from ...models.trees.filling import RateSegment, Rows, fill, first_segment, floors
+from ...models.trees.rates import Rates, constant
 from ...solvers.interior_point import INTERIOR
-from ...solvers.leximin.leximin import leximin
-from ...solvers.leximin.rounds import LeximinResult
-from ...tolerances import AGREEMENT
+from ...solvers.leximin.leximin import LeximinResult, climb, leximin
+from ...solvers.matrix_free import rounds as matrix_free
+from ...tolerances import AGREEMENT, MATRIX_FREE_AIM
 from ..allocation import within_capacity
-from ..mechanism import Asked, Method, Outcome, Tasks, through
-from .rounds import History
+from ..mechanism import Asked, Mechanism, Method, Outcome, Tasks, through
+from ..sparse_allocation import SparseAllocation
+from .rounds import History, edrf_rounds
 
 #: Entries of the capacity rows of a component, after merging, from which on interior points beat the simplex method
 #: (measured: ``benchmarks/shapes.py --grid``): of one with so many users and servers at least; of a thinner one; where
@@ -30,6 +44,8 @@ _NO_DUALS = (
     "not proved: the solver gives no duals, so that no gap bounds what levels may be off by; certify(exact=True), or a "
     "second solver, proves them"
 )
+#: The one method for instances by pairs.
+MATRIX_FREE = "matrix-free"
 #: (instance, φΓ) → tasks (N×K), levels, rounds
 Filling = Callable[[Instance, np.ndarray], tuple[np.ndarray, np.ndarray, History]]
 
@@ -47,17 +63,110 @@ def combinatorial(filling: Filling) -> Callable[[Asked], Tasks]:
 
 def leximin_lp(asked: Asked) -> Tasks:
     """Run the rounds of the mechanism's linear program."""
-    mechanism = asked.mechanism
+    mechanism, instance = asked.mechanism, asked.instance
+    require_count(count_of(asked.parameters))
+    if have_limits(instance):
+        return with_limits(asked)
     assert mechanism.formulation is not None
     result = leximin(
-        asked.instance,
-        mechanism.formulation,
-        mechanism.due,
-        solver=asked.solver,
-        merge=asked.merge,
-        options=asked.options,
+        instance, mechanism.formulation, mechanism.due, solver=asked.solver, merge=asked.merge, options=asked.options
     )
-    return outcome(asked.instance, result)
+    return outcome(instance, result)
+
+
+def fill_server(asked: Asked) -> Tasks:
+    """Fill one server, which queues may limit."""
+    require_count(count_of(asked.parameters))
+    if have_limits(asked.instance):
+        return _by_filling(asked, constant(asked.mechanism.due(asked.instance)))
+    return combinatorial(edrf_rounds)(asked)
+
+
+def with_limits(asked: Asked) -> Tasks:
+    """Run the rounds of a mechanism without a tree, where queues have guarantees and caps."""
+    return _by_programs(asked, constant(asked.mechanism.due(asked.instance)))
+
+
+def along_tree(asked: Asked) -> Tasks:
+    """Run the rounds of the mechanism's linear program along the tree."""
+    return _by_programs(asked, rates_on_tree(asked.instance))
+
+
+def fill_tree(asked: Asked) -> Tasks:
+    """Fill one pool along the tree."""
+    return _by_filling(asked, rates_on_tree(asked.instance))
+
+
+def count_of(parameters: Mapping[str, Any]) -> str:
+    """Return what levels count, of a mechanism's options."""
+    return str(parameters.get("count") or "total")
+
+
+def _by_programs(asked: Asked, rates: Rates) -> Tasks:
+    """Return the outcome of the rounds of linear programs at these rates."""
+    instance, formulation = asked.instance, asked.mechanism.formulation
+    assert formulation is not None
+    count = count_of(asked.parameters)
+    first = _first(instance, rates, count)
+    try:
+        result = climb(
+            instance,
+            partial(formulation, count=count),
+            rates,
+            first,
+            solver=asked.solver,
+            merge=asked.merge,
+            options=asked.options,
+        )
+    except SolverError:
+        require_room(instance, first.has)
+        raise
+    return outcome(instance, result)
+
+
+def _by_filling(asked: Asked, rates: Rates) -> Tasks:
+    """Return the outcome of filling one pool at these rates; at most one round a row and task limit, O(NR) each."""
+    instance = asked.instance
+    multiple = effort(instance)
+    needs = instance.demands if multiple is None else instance.demands * multiple[:, [0]]
+    rows = Rows.of_pool(instance.pool, needs, instance.demands, instance.queues)
+    first = _first(instance, rates, count_of(asked.parameters))
+    if not (rows.use @ first.has <= rows.room * (1 + AGREEMENT)).all():
+        require_room(instance, first.has)
+    totals, history = fill(rates, rows, first)
+    tasks = totals[:, None]
+    return Tasks(tasks, rounds=rounds_table(instance, history, tasks))
+
+
+def _first(instance: Instance, rates: Rates, count: str) -> RateSegment:
+    """Return where rounds along a tree begin: from the guarantees, which count or come before what is counted."""
+    require_count(count)
+    return first_segment(rates, floors(instance), instance.task_limits, able_users(instance), count)
+
+
+def require_room(instance: Instance, kept: np.ndarray) -> None:
+    """Raise, naming queue and resource, where guarantees do not fit together."""
+    model = shortfall(instance, kept)
+    found = model.solve().require_optimal().x
+    assert found is not None
+    missing = np.asarray(model.evaluate("missing", found)).ravel()
+    lacking = missing > AGREEMENT * np.maximum(kept, 1.0)
+    queues = instance.queues
+    if queues is None or not lacking.any():
+        return
+    amounts = np.where(lacking, missing, 0.0)[:, None] * instance.demands
+    r = int((amounts.sum(axis=0) / instance.pool).argmax())
+    short = amounts[:, r]
+    n = int(short.argmax())
+    above = [v for v in queues.guaranteed.tolist() if queues.below[v, n] > 0]
+    v = max(above, key=lambda one: int(queues.depths[one]))
+    path, resource, user = queues.paths[v], instance.resources[r], instance.users[n]
+    raise InstanceError(
+        f"the guarantees of queues cannot all be kept: queue {path!r} is guaranteed "
+        f"{queues.guarantees[v, r]:g} {resource!r}, and {short.sum():g} of {resource!r} have no place on the "
+        f"servers where its users (such as {user!r}) may run, beside the other guarantees and caps; lower a guarantee, "
+        "raise a cap, or add servers"
+    )
 
 
 def separate_lp(asked: Asked) -> Tasks:
@@ -186,3 +295,65 @@ def rounds_table(instance: Instance, history: History, tasks: np.ndarray) -> pd.
     rows = [(level, len(frozen), list(labels[frozen]), list(labels[frozen[full[frozen]]])) for level, frozen in history]
     columns = ["level", "frozen", "users", "satisfied"]
     return pd.DataFrame(rows, columns=columns, index=range(1, len(rows) + 1)).rename_axis("round")
+
+
+def share_by_pairs(
+    instance: SparseInstance,
+    mechanism: Mechanism,
+    *,
+    aim: float = MATRIX_FREE_AIM,
+    time_limit: float = np.inf,
+    rounds: int | None = None,
+    client: Any = None,
+) -> SparseAllocation:
+    """Share an instance by pairs by a max-min mechanism, without a table of users × servers.
+
+    Parameters
+    ----------
+    instance : SparseInstance
+    mechanism : Mechanism
+        One that is defined for it, and ``by_pairs``.
+    aim : float
+        Relative gap at which a round ends.
+    time_limit : float
+        Seconds; what is there then is the answer, with its certified gap.
+    rounds : int, optional
+        Most rounds of the leximin (1: the smallest level only); then what is left is shared in proportion.
+    client : distributed.Client, optional
+        A Dask cluster over whose workers the servers are divided.
+    """
+    if not isinstance(aim, Real) or not 0 < aim < 1:
+        raise InstanceError(f"aim is {aim!r}; expected a relative gap between 0 and 1, such as {MATRIX_FREE_AIM:g}")
+    if not isinstance(time_limit, Real) or not time_limit >= 0:
+        raise InstanceError(f"time_limit is {time_limit!r}; expected seconds >= 0, infinite for no limit")
+    if rounds is not None and (isinstance(rounds, bool) or not isinstance(rounds, Integral) or rounds < 1):
+        raise InstanceError(f"rounds is {rounds!r}; expected a whole number >= 1, or None for all")
+    if client is not None and not hasattr(client, "scheduler_info"):
+        raise InstanceError(f"client is {client!r}; expected a distributed.Client, or None for none")
+    begin = perf_counter()
+    user, server = instance.pairs
+    order = np.lexsort((user, server))
+    known = cast(Instance, instance)  # a mechanism that is by_pairs asks for nothing else
+    due = mechanism.due(known)
+    able = np.flatnonzero(due[user[order]] > 0)
+    user, server = user[order][able], server[order][able]
+    capacities = instance.capacities * instance.counts[:, None]
+    sharing = matrix_free.Sharing(instance.demands, capacities, user, server, due, instance.task_limits)
+    ready = perf_counter()
+    found = matrix_free.leximin(sharing, aim, time_limit=time_limit, rounds=rounds, client=client)
+    return SparseAllocation(
+        instance,
+        mechanism.name,
+        MATRIX_FREE,
+        user,
+        server,
+        found.tasks,
+        mechanism.gamma(known),
+        due,
+        aim,
+        tuple(found.rounds),
+        found.iterations,
+        found.steps,
+        found.passes,
+        {"prepare": ready - begin, "solve": perf_counter() - ready},
+    )

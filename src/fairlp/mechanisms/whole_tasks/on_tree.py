@@ -16,7 +16,7 @@ import numpy as np
 
 from ...models.instances.instance import Instance
 from ...models.instances.whole_numbers import require_countable
-from ...models.trees.exact import ExactRates, ExactTree, decimal, exact_hierarchical, exact_pool
+from ...models.trees.rates import ExactRates, ExactTree, decimal, exact_hierarchical, exact_pool
 from ...tolerances import LEVEL_ROUNDING
 
 #: How users of equal level are told apart: by the larger or smaller share of one task, or by their order alone.

@@ -16,8 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...errors import FileFormatError
-from .limits import MOST_ARRAYS, MOST_HEADER
-from .whole_files import drafts, read_bytes
+from .whole_files import MOST_ARRAYS, MOST_HEADER, drafts, read_bytes
 
 #: The name of the document among the arrays.
 _DOCUMENT: Final = "document"

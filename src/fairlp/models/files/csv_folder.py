@@ -22,10 +22,10 @@ import pandas as pd
 from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
-from ..instances.queues import ROOT, Queues
-from .columns import guarded, unguarded
-from .documents import READ, VERSION, VERSIONS, column_of, plain, short
+from ..instances.queues import ROOT
 from .frames import ATTRIBUTE, FAMILIES, RESOURCE, from_frames, split_unit, to_frames
+from .instances import READ, VERSION, VERSIONS, column_of, plain, short
+from .tables import guarded, unguarded
 from .whole_files import draft_folder, read_text, require_folder, utf8
 
 USERS, SERVERS, ELIGIBLE, RATES = "users.csv", "servers.csv", "eligible.csv", "rates.csv"
@@ -34,9 +34,11 @@ QUEUES, ABOUT = "queues.csv", "fairlp.json"
 FILES = (USERS, SERVERS, ELIGIBLE, RATES, QUEUES, ABOUT)
 _INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,299})")
 _FLOAT = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-_FLAGS = {"true": True, "false": False}
+_FLAG = re.compile("true|false", re.IGNORECASE)
 _NUMERIC = {"user": frozenset({"weight", "task_limit", "entitlement"}), "server": frozenset({"count"})}
 _TEXT = {"user": frozenset({"eligible", "queue"}), "server": frozenset[str]()}
+#: Headers and rows of a file.
+_Table = tuple[list[str], list[tuple[Any, ...]]]
 
 
 def read_folder(folder: Path) -> Instance:
@@ -48,14 +50,14 @@ def read_folder(folder: Path) -> Instance:
                 f"{folder} has no {name}; {nearest(name, there) if there else 'it is empty'} (a folder of an instance "
                 f"has {USERS} and {SERVERS})"
             )
-    about = _about(folder)
+    about = _about(folder / ABOUT)
     tables = {name: _Csv(folder / name, about["rows"]) for name in FILES[:-1] if (folder / name).is_file()}
     for name in about["rows"]:
         if name not in tables:
             raise FileFormatError(f"{folder} has no {name}, which {ABOUT} lists; restore it, or correct {ABOUT}")
     if about["fairlp"] == 1:  # it knows no queues, and a file of that name is not one of it
         tables.pop(QUEUES, None)
-        tables[USERS].rename_queue(tables[SERVERS].headers)
+        tables[USERS].rename_queue(tables[SERVERS].cells)
     users, servers = tables[USERS].frame("user"), tables[SERVERS].frame("server")
     labels = {"user": users["user"].tolist(), "server": servers["server"].tolist()}
     if ELIGIBLE in tables:
@@ -77,7 +79,14 @@ def write_folder(instance: Instance, folder: Path, check: Callable[[Instance, Pa
     if folder.exists() and not folder.is_dir():
         raise FileFormatError(f"cannot write {str(folder)!r}: a file of that name is there, and CSVs need a folder")
     require_folder(folder)
-    contents = {name: utf8(text) for name, text in _texts(instance, folder).items()}
+    try:
+        tables = _tables(instance)
+    except InstanceError as error:
+        raise FileFormatError(f"{str(folder)!r} was not written: {error}; write .json instead") from None
+    about = {"fairlp": VERSION, **({"name": instance.name} if instance.name else {})}
+    sizes = {name: len(rows) for name, (_, rows) in tables.items()}
+    contents = {name: utf8(_csv(headers, rows)) for name, (headers, rows) in tables.items()}
+    contents[ABOUT] = utf8(json.dumps({**about, "rows": sizes}, ensure_ascii=False) + "\n")
     with draft_folder(folder, FILES) as draft:
         for name, content in contents.items():
             (draft / name).write_bytes(content)
@@ -85,22 +94,16 @@ def write_folder(instance: Instance, folder: Path, check: Callable[[Instance, Pa
     return [folder / name for name in contents]
 
 
-def _texts(instance: Instance, folder: Path) -> dict[str, str]:
-    try:
-        users, servers = to_frames(instance.derived(rates=None))
-    except InstanceError as error:
-        raise FileFormatError(f"{str(folder)!r} was not written: {error}; write .json instead") from None
-    marks = {what: _label_header(what, frame.index, folder) for what, frame in (("user", users), ("server", servers))}
-    tables: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {}
-    places = users["eligible"].tolist() if "eligible" in users else []
-    pairs = [
-        (user, server)
-        for user, entry in zip(users.index, places, strict=bool(places))
-        if isinstance(entry, list)
-        for server in entry
-    ]
-    if pairs:
-        tables[ELIGIBLE] = ([marks["user"], marks["server"]], [*pairs])
+def _tables(instance: Instance) -> dict[str, _Table]:
+    """Return headers and rows of each file."""
+    users, servers = to_frames(instance.derived(rates=None))
+    pair = [_label_header("user", users.index), _label_header("server", servers.index)]
+    tables: dict[str, _Table] = {}
+    if "eligible" in users:
+        places = users["eligible"].tolist()
+        rows = [(u, s) for u, entry in zip(users.index, places, strict=True) if isinstance(entry, list) for s in entry]
+        if rows:
+            tables[ELIGIBLE] = (pair, rows)
         conditions = [entry if isinstance(entry, str) else None for entry in places]
         users["eligible"] = pd.Series(conditions, dtype=object, index=users.index)
         if not any(conditions):
@@ -108,70 +111,52 @@ def _texts(instance: Instance, folder: Path) -> dict[str, str]:
     if instance.rates is not None:
         at = np.argwhere(instance.rates > 0).tolist()
         rates = [(instance.users[n], instance.servers[i], short(instance.rates[n, i])) for n, i in at]
-        tables[RATES] = ([marks["user"], marks["server"], "rate"], [*rates])
+        tables[RATES] = ([*pair, "rate"], rates)
     if instance.queues is not None:
-        tables[QUEUES] = _queue_table(instance.queues, instance)
-    texts = {
-        USERS: _csv(*_columns(users, marks["user"], instance.user_attributes.shape[1])),
-        SERVERS: _csv(*_columns(servers, marks["server"], instance.server_attributes.shape[1])),
-        **{name: _csv(header, rows) for name, (header, rows) in tables.items()},
+        table = instance.queues.table(instance.resources)
+        usual = [np.inf if str(column).startswith("cap:") else float(column == "weight") for column in table.columns]
+        queues = [(path, *map(_amount, row)) for path, *row in table.itertuples() if path != ROOT or row != usual]
+        tables[QUEUES] = (["queue", *map(str, table.columns)], queues)
+    return {
+        USERS: _columns(users, pair[0], instance.user_attributes.shape[1]),
+        SERVERS: _columns(servers, pair[1], instance.server_attributes.shape[1]),
+        **tables,
     }
-    sizes = {USERS: len(users), SERVERS: len(servers), **{name: len(rows) for name, (_, rows) in tables.items()}}
-    about = {"fairlp": VERSION, **({"name": instance.name} if instance.name else {}), "rows": sizes}
-    texts[ABOUT] = json.dumps(about, ensure_ascii=False) + "\n"
-    return texts
 
 
-def _queue_table(queues: Queues, instance: Instance) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Return headers and rows of the queues; the root is there where it is not as any root."""
-    table = queues.table(instance.resources)
-    usual = [np.inf if str(column).startswith("cap:") else float(column == "weight") for column in table.columns]
-    rows = [
-        (path, *(None if value == np.inf else short(value) for value in row))
-        for path, *row in table.itertuples()
-        if path != ROOT or row != usual
-    ]
-    return ["queue", *map(str, table.columns)], rows
-
-
-def _label_header(what: str, labels: Iterable[Any], folder: Path) -> str:
+def _label_header(what: str, labels: Iterable[Any]) -> str:
     kinds = {isinstance(label, int) for label in labels}
     if len(kinds) > 1:
-        raise FileFormatError(
-            f"{str(folder)!r} was not written: {what} labels are text and whole numbers, and CSV has one type for all; "
-            "write .json instead"
-        )
+        raise InstanceError(f"{what} labels are text and whole numbers, and CSV has one type for all")
     return f"{what}:int" if kinds == {True} else what
 
 
-def _columns(frame: pd.DataFrame, label: str, attributes: int) -> tuple[list[str], list[Sequence[Any]]]:
+def _columns(frame: pd.DataFrame, label: str, attributes: int) -> _Table:
     """Return headers and rows; the last columns are attributes, marked as text where they look otherwise."""
-    headers: list[str] = [label]
-    columns: list[list[Any]] = [frame.index.tolist()]
+    headers, columns = [label], [frame.index.tolist()]
     for position, name in enumerate(frame.columns):
         values = frame.iloc[:, position].tolist()
         header = str(name)
         if position >= frame.shape[1] - attributes:
-            shown = f"attribute {header.removeprefix('attribute:')!r}"
-            values = [
-                plain(value, f"{shown} of {frame.index.name} {frame.index[k]!r}") for k, value in enumerate(values)
-            ]
+            shown = f"attribute {header.removeprefix(ATTRIBUTE)!r} of {frame.index.name}"
+            values = [plain(value, f"{shown} {frame.index[k]!r}") for k, value in enumerate(values)]
             is_text = any(isinstance(value, str) for value in values)
-            if (is_text and inferred([_cell(value) for value in values]) != values) or header.endswith(":text"):
+            if header.endswith(":text") or (is_text and inferred(list(map(_cell, values))) != values):
                 header += ":text"
         else:
-            values = [
-                None if value == np.inf else short(value) if isinstance(value, float) else value for value in values
-            ]
+            values = list(map(_amount, values))
         headers.append(header)
         columns.append(values)
     return headers, list(zip(*columns, strict=True))
 
 
+def _amount(value: Any) -> Any:
+    """Return what a cell holds: no limit is blank."""
+    return None if value == np.inf else short(value) if isinstance(value, float) else value
+
+
 def _csv(headers: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    lines = [",".join(_quoted(guarded(header)) for header in headers)]
-    lines += [",".join(_quoted(guarded(_cell(value))) for value in row) for row in rows]
-    return "\n".join(lines) + "\n"
+    return "".join(",".join(_quoted(guarded(_cell(value))) for value in row) + "\n" for row in (headers, *rows))
 
 
 def _cell(value: Any) -> str:
@@ -192,41 +177,37 @@ def inferred(cells: Sequence[str]) -> list[Any]:
     >>> inferred(["1", "", "3"]), inferred(["1", "2.5"]), inferred(["true", "False"]), inferred(["007", "x"])
     ([1, None, 3], [1.0, 2.5], [True, False], ['007', 'x'])
     """
-    given = [cell.strip() for cell in cells if cell.strip()]
-    convert: Callable[[str], Any] = str
-    if all(_INT.fullmatch(cell) for cell in given):
-        convert = int
-    elif all(_FLOAT.fullmatch(cell) for cell in given):
-        convert = float
-    elif all(cell.lower() in _FLAGS for cell in given):
-        return [_FLAGS.get(cell.strip().lower()) for cell in cells]
-    if convert is str:
-        return [cell or None for cell in cells]
-    return [convert(cell.strip()) if cell.strip() else None for cell in cells]
+    given = [cell.strip() for cell in cells]
+    kinds: tuple[tuple[re.Pattern[str], Callable[[str], Any]], ...] = ((_INT, int), (_FLOAT, float), (_FLAG, _flag))
+    for pattern, convert in kinds:
+        if all(not cell or pattern.fullmatch(cell) for cell in given):
+            return [convert(cell) if cell else None for cell in given]
+    return [cell or None for cell in cells]
 
 
-def _about(folder: Path) -> dict[str, Any]:
+def _flag(cell: str) -> bool:
+    return cell.lower() == "true"
+
+
+def _about(path: Path) -> dict[str, Any]:
     """Return what ``fairlp.json`` says, or what holds without it."""
-    path = folder / ABOUT
     found: dict[str, Any] = {"fairlp": VERSION, "name": "", "rows": {}}
     if not path.is_file():
         return found
+    text = read_text(path)
     try:
-        given = json.loads(read_text(path))
+        given = json.loads(text)
     except ValueError as error:
-        if isinstance(error, FileFormatError):
-            raise
         raise FileFormatError(f"{path}: {error}; is the file cut off?") from None
     if not isinstance(given, dict) or type(given.get("fairlp")) is not int:
         raise FileFormatError(f"{path} has no schema version; expected 'fairlp': {VERSION}")
     if given["fairlp"] not in VERSIONS:
         raise FileFormatError(f"{path}: the schema is version {given['fairlp']}; this fairlp reads {READ}")
     for key, value in given.items():
-        known = {"fairlp": int, "name": str, "rows": dict}
-        if key not in known:
-            raise FileFormatError(f"{path}: unknown key {key!r}; {nearest(key, known)}")
-        if not isinstance(value, known[key]):
-            raise FileFormatError(f"{path}: {key!r} is {value!r}; expected {known[key].__name__}")
+        if key not in found:
+            raise FileFormatError(f"{path}: unknown key {key!r}; {nearest(key, found)}")
+        if not isinstance(value, kind := type(found[key])):
+            raise FileFormatError(f"{path}: {key!r} is {value!r}; expected {kind.__name__}")
     for name in given.get("rows", {}):
         if name not in FILES[:-1]:
             raise FileFormatError(f"{path}: rows of {name!r}; {nearest(name, FILES[:-1])}")
@@ -239,113 +220,104 @@ def _places(table: _Csv, users: pd.DataFrame, labels: dict[str, list[Any]]) -> l
     for user, server, _ in table.pairs(labels, None):
         if isinstance(entries[user], str):
             table.fail(1, f"user {labels['user'][user]!r} also has a condition in {USERS}; expected one of the two")
-        if not isinstance(entries[user], list):
-            entries[user] = []
-        entries[user].append(labels["server"][server])
+        entries[user] = [*(entries[user] or ()), labels["server"][server]]
     return entries
 
 
 class _Csv:
-    """One CSV file: headers, and rows with the lines that they begin in."""
+    """One CSV file: the cells below each header, and the lines that the rows begin in."""
 
     def __init__(self, path: Path, sizes: dict[str, Any]) -> None:
         self.path = path
         text = read_text(path)
-        self.rows: list[list[str]] = []
+        rows: list[list[str]] = []
         self.lines: list[int] = []
         reader = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
         line = 1
         try:
             for row in reader:
                 if row:
-                    self.rows.append([unguarded(cell) for cell in row])
+                    rows.append([unguarded(cell) for cell in row])
                     self.lines.append(line)
                 line = reader.line_num + 1
         except csv.Error as error:
             self.fail(line, f"{error}; is the file cut off, or a quote not doubled?")
-        self.headers = self.rows.pop(0)
-        self.lines.pop(0)
+        headers, *rows = rows
+        del self.lines[0]
         for sign, name in ((";", "semicolons"), ("\t", "tabs")):
-            if len(self.headers) == 1 and sign in self.headers[0]:
+            if len(headers) == 1 and sign in headers[0]:
                 self.fail(1, f"columns are separated by {name}; expected commas")
-        if "" in self.headers:
-            self.fail(1, f"column {self.headers.index('') + 1} has no name; name it, or remove it with its comma")
-        for row, at in zip(self.rows, self.lines, strict=True):
-            if len(row) != len(self.headers):
-                self.fail(at, f"has {len(row)} cells; expected {len(self.headers)}, as in the header (is it cut off?)")
-        expected = sizes.get(path.name, len(self.rows))
-        if expected != len(self.rows) or (path.name in sizes and not text.endswith("\n")):
+        if "" in headers:
+            self.fail(1, f"column {headers.index('') + 1} has no name; name it, or remove it with its comma")
+        for row, at in zip(rows, self.lines, strict=True):
+            if len(row) != len(headers):
+                self.fail(at, f"has {len(row)} cells; expected {len(headers)}, as in the header (is it cut off?)")
+        self.cells = {header: [row[k] for row in rows] for k, header in enumerate(headers)}
+        if len(self.cells) < len(headers):
+            twice = next(header for header in headers if headers.count(header) > 1)
+            self.fail(1, f"column {twice!r} occurs twice; rename one")
+        whole = text.endswith("\n")
+        if path.name in sizes and not (whole and sizes[path.name] == len(rows)):
             raise FileFormatError(
-                f"{path} has {len(self.rows)} rows{'' if text.endswith(chr(10)) else ' and ends within a line'}, but "
-                f"{ABOUT} beside it says {expected}: the file was cut off, or edited (then correct {ABOUT})"
+                f"{path} has {len(rows)} rows{'' if whole else ' and ends within a line'}, but {ABOUT} beside it says "
+                f"{sizes[path.name]}: the file was cut off, or edited (then correct {ABOUT})"
             )
 
     def fail(self, line: int, what: str) -> NoReturn:
         raise FileFormatError(f"{self.path}, line {line}: {what}")
 
+    def column(self, header: str) -> list[str]:
+        if header not in self.cells:
+            self.fail(1, f"there is no column {header!r}; {nearest(header, self.cells)}")
+        return self.cells[header]
+
     def labels(self, what: str) -> list[Any]:
         """Return the labels in the column ``user`` or ``server``, which ``:int`` marks as whole numbers."""
-        if f"{what}:int" in self.headers:
-            found = self.numbers(f"{what}:int", _INT, int)
-            if None in found:
-                self.fail(self.lines[found.index(None)], f"column '{what}:int' is blank; expected a whole number")
-            return found
-        if what not in self.headers:
-            self.fail(1, f"there is no column {what!r}; {nearest(what, self.headers)}")
-        return self.column(what)
+        marked = f"{what}:int"
+        return self.numbers(marked, whole=True, blank=False) if marked in self.cells else self.column(what)
 
-    def column(self, header: str) -> list[str]:
-        k = self.headers.index(header)
-        return [row[k] for row in self.rows]
-
-    def numbers(
-        self, header: str, pattern: re.Pattern[str] = _FLOAT, convert: Callable[[str], Any] = float
-    ) -> list[Any]:
-        """Return a column of numbers; blank ones are None."""
-        found = []
-        for cell, line in zip(self.column(header), self.lines, strict=True):
-            text = cell.strip()
-            if text and not pattern.fullmatch(text):
-                kind = "whole number" if convert is int else "number"
-                self.fail(line, f"column {header!r} is {cell!r}; expected a {kind}")
-            found.append(convert(text) if text else None)
-        return found
+    def numbers(self, header: str, *, whole: bool = False, blank: bool = True) -> list[Any]:
+        """Return a column of numbers; blank ones are None, or an error."""
+        pattern, kind = (_INT, "a whole number") if whole else (_FLOAT, "a number")
+        cells = [cell.strip() for cell in self.column(header)]
+        for cell, line in zip(cells, self.lines, strict=True):
+            if not cell and not blank:
+                self.fail(line, f"column {header!r} is blank; expected {kind}")
+            if cell and not pattern.fullmatch(cell):
+                self.fail(line, f"column {header!r} is {cell!r}; expected {kind}")
+        return [(int if whole else float)(cell) if cell else None for cell in cells]
 
     def frame(self, what: str) -> pd.DataFrame:
         """Return the table as :func:`from_frames` takes it."""
         columns: dict[str, pd.Series[Any]] = {what: pd.Series(self.labels(what), dtype=object)}
-        for header in self.headers:
+        for header, cells in self.cells.items():
             name = header.removesuffix(":text")
             if header in (what, f"{what}:int"):
                 continue
-            if name in columns or self.headers.count(header) > 1:
+            if name in columns:
                 self.fail(1, f"column {name!r} occurs twice; rename one")
             if header in _NUMERIC[what] or header.startswith(FAMILIES[what] or ("\0",)):
                 columns[name] = pd.Series(self.numbers(header), dtype=object)
             elif header in _TEXT[what] or name != header:
-                columns[name] = pd.Series([cell or None for cell in self.column(header)], dtype=object)
+                columns[name] = pd.Series([cell or None for cell in cells], dtype=object)
             else:
-                columns[name] = column_of(inferred(self.column(header)))
+                columns[name] = column_of(inferred(cells))
         return pd.DataFrame(columns)
 
     def rename_queue(self, others: Iterable[str]) -> None:
         """Call the column ``queue`` what it was before there were queues: a resource if servers have it, or free."""
         resource = any(split_unit(header.removeprefix(RESOURCE))[0] == "queue" for header in others)
-        for k, header in enumerate(self.headers):
-            if header.removesuffix(":text") == "queue":
-                self.headers[k] = f"{RESOURCE if resource else ATTRIBUTE}{header}"
+        prefix = RESOURCE if resource else ATTRIBUTE
+        self.cells = {
+            f"{prefix}{header}" if header.removesuffix(":text") == "queue" else header: cells
+            for header, cells in self.cells.items()
+        }
 
     def queues(self) -> pd.DataFrame:
         """Return weights, guarantees and caps of queues, by path."""
-        if "queue" not in self.headers:
-            self.fail(1, f"there is no column 'queue'; {nearest('queue', self.headers)}")
-        columns = {
-            header: self.numbers(header) if header != "queue" else [cell or ROOT for cell in self.column(header)]
-            for header in self.headers
-        }
-        if len(columns) < len(self.headers):
-            self.fail(1, "a column occurs twice; expected each once")
-        return pd.DataFrame({header: pd.Series(values, dtype=object) for header, values in columns.items()})
+        columns = {"queue": [cell or ROOT for cell in self.column("queue")]}
+        columns |= {header: self.numbers(header) for header in self.cells if header != "queue"}
+        return pd.DataFrame(columns, dtype=object)
 
     def pairs(self, labels: dict[str, list[Any]], value: str | None) -> list[tuple[int, int, float]]:
         """Return positions of user and server (and the value) of each row; unknown and repeated ones are errors."""
@@ -357,12 +329,10 @@ class _Csv:
                 if label not in place:
                     self.fail(line, f"{what} {label!r} is unknown; {nearest(label, place)}")
             columns.append([place[label] for label in given])
-        values = self.numbers(value) if value else [1.0] * len(self.rows)
+        values = self.numbers(value, blank=False) if value else [1.0] * len(self.lines)
         seen: set[tuple[int, int]] = set()
-        for user, server, number, line in zip(*columns, values, self.lines, strict=True):
+        for user, server, line in zip(*columns, self.lines, strict=True):
             if (user, server) in seen:
                 self.fail(line, f"user {labels['user'][user]!r} and server {labels['server'][server]!r} occur twice")
-            if number is None:
-                self.fail(line, f"column {value!r} is blank; expected a number")
             seen.add((user, server))
         return list(zip(*columns, values, strict=True))

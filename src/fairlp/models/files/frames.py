@@ -18,7 +18,6 @@ import pandas as pd
 from ...errors import InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
-from .columns import labels_of, misspelt
 
 RESERVED: dict[str, frozenset[str]] = {
     "user": frozenset({"user", "weight", "task_limit", "entitlement", "queue", "eligible"}),
@@ -29,6 +28,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {"user": ("weight:", "rate:"), "server": 
 RESOURCE, ATTRIBUTE = "resource:", "attribute:"
 #: Numeric columns of users that are attributes without being called so.
 NUMERIC_ATTRIBUTES = frozenset({"arrival"})
+_OTHER = {"user": "server", "server": "user"}
 _WITH_UNIT = re.compile(r"(?P<name>.+?) ?\[(?P<unit>[^\[\]]*)\]", re.DOTALL)
 
 
@@ -168,6 +168,36 @@ def split_unit(header: str) -> tuple[str, str]:
     return (found["name"], found["unit"]) if found else (header, "")
 
 
+def _labels_of(frame: pd.DataFrame, what: str) -> list[Any]:
+    """Return the labels of a table: its column ``user`` (or ``server``), or else its index.
+
+    >>> _labels_of(pd.DataFrame({"user": ["ann"], "cpu": [1]}), "user")
+    ['ann']
+    """
+    if what in frame:
+        return list(frame[what].tolist())
+    other, nothing_given = _OTHER[what], isinstance(frame.index, pd.RangeIndex)
+    if frame.index.name == other or (nothing_given and other in frame):
+        raise InstanceError(
+            f"the table of {what}s has labels of {other}s, {other!r}, and none called {what!r}; are the two tables "
+            "swapped? The users come first"
+        )
+    for header in frame.columns if nothing_given else ():
+        if str(header).strip().casefold() in (what, f"{what}s"):
+            raise InstanceError(f"the table of {what}s has a column {header!r}; labels stand in a column {what!r}")
+    return list(frame.index.tolist())
+
+
+def _misspelt(name: Any, known: Iterable[Any]) -> str:
+    """Return the names that are meant, perhaps, as a question in a message; nothing where none is near.
+
+    >>> _misspelt("weights", ["weight", "cpu"]), _misspelt("gpu model", ["weight"])
+    ("did you mean 'weight'? Else ", '')
+    """
+    found = nearest(str(name).strip(), sorted(map(str, known)))
+    return f"{found} Else " if found.startswith("did you mean") else ""
+
+
 class _Table:
     """One of the two tables: its labels, and what its headers say."""
 
@@ -179,7 +209,7 @@ class _Table:
             raise InstanceError(f"the table of {what}s has column {twice!r} twice; rename one")
         self.frame = frame
         self.what = what
-        self.labels = labels_of(frame, what)
+        self.labels = _labels_of(frame, what)
         #: name of each column that may be a resource → its header and unit
         self.candidates: dict[Any, tuple[Any, str]] = {}
         for header in frame.columns:
@@ -268,7 +298,7 @@ class _Table:
             if _is_numeric(self.frame[header]):
                 raise InstanceError(
                     f"column {header!r} of users holds numbers but is not in the table of servers, so it may be a "
-                    f"resource that no server offers; {misspelt(name, meant)}add it to the "
+                    f"resource that no server offers; {_misspelt(name, meant)}add it to the "
                     f"servers, or call it 'attribute:{header}'"
                 )
 

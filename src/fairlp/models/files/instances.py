@@ -7,22 +7,26 @@ described in ``docs/file-formats.md``, and that of ``.json`` and ``.yaml`` by :f
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
-from collections.abc import Callable, Hashable
+import sys
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+import numpy as np
+import pandas as pd
 import yaml
 
-from ...errors import FileFormatError, InstanceError
+from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
-from .documents import from_document, to_document
-from .limits import MOST_DEPTH, MOST_REPEATED
-from .whole_files import drafts, home, not_found, read_text, require_folder, utf8
+from ..instances.queues import ROOT, cleaned
+from .frames import eligible_entries
+from .whole_files import MOST_DEPTH, MOST_REPEATED, drafts, home, not_found, read_text, require_folder, utf8
 
 if TYPE_CHECKING:
     from yaml import SafeDumper as _BaseDumper
@@ -33,10 +37,17 @@ else:
 
 _EXPECTED = "expected .json, .yaml, .yml or a folder with users.csv and servers.csv"
 _PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "eligible",
-          "rates", "entitlements")  # fmt: skip
+          "rates", "entitlements", "queues", "units", "name")  # fmt: skip
 _YAML_STYLE: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 10**6}
 _TOO_DEEP = f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"
 _dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
+#: A mapping of a document.
+Record = dict[str, Any]
+#: The schema version that is written; version 1 has no queues, and is read as before.
+VERSION = 2
+VERSIONS: Final = (1, VERSION)
+#: How an error names them.
+READ: Final = " and ".join(map(str, VERSIONS))
 
 
 def read(path: str | Path) -> Instance:
@@ -78,7 +89,8 @@ def read_document(source: Path, expected: str = "expected .json, .yaml or .yml")
     text = read_text(source)
     try:
         document = _PARSERS[suffix](text)
-        _require_shallow(document)
+        if _depth(document) > MOST_DEPTH:
+            raise ValueError(_TOO_DEEP)
         return document
     except RecursionError:
         raise FileFormatError(f"{source}: {_TOO_DEEP}") from None
@@ -157,32 +169,21 @@ def differences(a: Instance, b: Instance) -> list[str]:
     if a.equals(b):
         return []
     found = [part for part in _PARTS if not a.derived(**{part: getattr(b, part)}).equals(a)]
-    for part, what in (("server_attributes", "server attribute"), ("user_attributes", "user attribute")):
+    for part in ("server_attributes", "user_attributes"):
         left, right = getattr(a, part), getattr(b, part)
-        found += [f"{what} {n!r}" for n in left.columns if n not in right or _listed(left[n]) != _listed(right[n])]
-        if list(left.columns) != list(right.columns) and not any(what in entry for entry in found):
-            found.append(f"the order of {what}s")
-    if a.queue is not None and b.queue is not None and a.queue != b.queue:
-        moved = next(user for user, p, q in zip(a.users, a.queue, b.queue, strict=False) if p != q)
-        found.append(f"the queue of user {moved!r}")
-    elif not a.derived(queues=b.queues).equals(a):
-        found.append("queues")
-    changed = [user for user, p, q in zip(a.users, _conditions(a), _conditions(b), strict=False) if p != q]
-    if changed:
-        found.append(f"the condition of user {changed[0]!r}")
-    if dict(a.units) != dict(b.units):
-        found.append("units")
-    if a.name != b.name:
-        found.append("name")
+        what = part.removesuffix("s").replace("_", " ")
+        changed = [f"{what} {n!r}" for n in left.columns if n not in right or _listed(left[n]) != _listed(right[n])]
+        found += changed or [f"the order of {what}s"][list(left.columns) == list(right.columns) :]
+    for part in ("queue", "condition"):
+        left, right = (getattr(one, part if part == "queue" else "conditions") for one in (a, b))
+        none = (None,) * len(a.users)
+        changed = [user for user, p, q in zip(a.users, left or none, right or none, strict=False) if p != q]
+        found += [f"the {part} of user {user!r}" for user in changed[:1]]
     return found
 
 
 def _listed(column: Any) -> list[Any]:
     return [None if is_missing(value) else value for value in column.tolist()]
-
-
-def _conditions(instance: Instance) -> tuple[str | None, ...]:
-    return instance.conditions or (None,) * len(instance.users)
 
 
 def _where(error: Exception) -> str:
@@ -298,19 +299,12 @@ def _measure_yaml(text: str) -> None:
             open_[-1] = anchor, before + size
 
 
-def _require_shallow(document: Any) -> None:
-    """Raise when lists and mappings are nested too deeply: what reads them recurses."""
-    level = [document]
-    for _ in range(MOST_DEPTH + 1):
-        level = [
-            part
-            for value in level
-            for part in (value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
-            if isinstance(part, dict | list)
-        ]
-        if not level:
-            return
-    raise ValueError(_TOO_DEEP)
+def _depth(document: Any) -> int:
+    """Return how many lists and mappings are within one another."""
+    if not isinstance(document, dict | list):
+        return 0
+    parts = document.values() if isinstance(document, dict) else document
+    return 1 + max(map(_depth, parts), default=0)
 
 
 def _dump_yaml(document: dict[str, Any]) -> str:
@@ -322,3 +316,396 @@ def _dump_yaml(document: dict[str, Any]) -> str:
 
 _PARSERS: dict[str, Callable[[str], Any]] = {".json": _parse_json, ".yaml": _parse_yaml, ".yml": _parse_yaml}
 _DUMPERS: dict[str, Callable[[dict[str, Any]], str]] = {".json": _dump_json, ".yaml": _dump_yaml, ".yml": _dump_yaml}
+
+
+def to_document(instance: Instance) -> Record:
+    """Return an instance as plain lists and mappings, which JSON and YAML files hold; defaults are left out."""
+    _distinct(instance.resources, "resources")
+    names = list(map(str, instance.resources))
+
+    def amounts(row: np.ndarray, given: np.ndarray) -> Record:
+        return {names[r]: short(row[r]) for r in np.flatnonzero(given)}
+
+    users, places = [], eligible_entries(instance)
+    attributes = _attribute_records(instance.user_attributes, instance.users, "user")
+    for n, user in enumerate(instance.users):
+        demand, weight, limit = instance.demands[n], instance.weights[n], instance.task_limits[n]
+        record = {
+            "user": user,
+            "demand": amounts(demand, demand != 0),
+            "weight": amounts(weight, weight == weight) if weight.ndim else _unless(weight, 1),
+            "task_limit": _unless(limit, np.inf),
+            "entitlement": None if instance.entitlements is None else short(instance.entitlements[n]),
+            "queue": instance.queue[n] or None if instance.queue else None,
+            "eligible": places[n],
+            "attributes": attributes[n],
+        }
+        users.append(_given(record))
+    servers = []
+    attributes = _attribute_records(instance.server_attributes, instance.servers, "server")
+    for i, server in enumerate(instance.servers):
+        capacity, count = instance.capacities[i], _unless(instance.counts[i], 1)
+        record = {"server": server, "capacity": amounts(capacity, capacity != 0)}
+        servers.append(_given(record | {"count": count, "attributes": attributes[i]}))
+    queues = rates = None
+    if tree := instance.queues:
+        queues = []
+        for path, weight, guarantee, cap in zip(tree, tree.weights, tree.guarantees, tree.caps, strict=True):
+            limits = {"guarantee": amounts(guarantee, guarantee > 0), "cap": amounts(cap, np.isfinite(cap))}
+            record = _given({"queue": path, "weight": _unless(weight, 1), **{k: v or None for k, v in limits.items()}})
+            if path != ROOT or len(record) > 1:
+                queues.append(record)
+    if instance.rates is not None:
+        rates = [
+            {"user": instance.users[n], "server": instance.servers[i], "rate": short(instance.rates[n, i])}
+            for n, i in np.argwhere(instance.rates > 0).tolist()
+        ]
+    return _given(
+        {
+            "fairlp": VERSION,
+            "name": instance.name or None,
+            "resources": [_given({"name": r, "unit": instance.units.get(str(r))}) for r in instance.resources],
+            "users": users,
+            "queues": queues,
+            "servers": servers,
+            "rates": rates,
+        }
+    )
+
+
+def _given(record: Record) -> Record:
+    """Return a record without what is None."""
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def _unless(number: float, default: float) -> int | float | None:
+    return None if number == default else short(number)
+
+
+def plain(value: Any, where: str) -> str | int | float | bool | None:
+    """Return an attribute's value as files hold it: text, a number, True/False, or None where it is missing."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if is_missing(value):
+        return None
+    if not isinstance(value, (str, int, float)) or (isinstance(value, float) and math.isinf(value)):
+        raise FileFormatError(
+            f"{where} is {value!r} ({type(value).__name__}); files hold text, finite numbers, True/False and None: "
+            "convert it first"
+        )
+    return value
+
+
+def short(number: float) -> int | float:
+    """Return a whole number as int, so that 9.0 is written 9 (beyond 2**53 it stays as it is)."""
+    value = float(number)
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _attribute_records(frame: pd.DataFrame, labels: Iterable[Any], what: str) -> list[Record | None]:
+    """Return the attributes in each row, missing values as None so that the order of columns is kept."""
+    for name in frame.columns:
+        if not isinstance(name, str):
+            raise FileFormatError(f"{what}s have attribute {name!r}, which is not text; rename it to write a file")
+    _distinct(frame.columns, f"attributes of {what}s")
+    columns = {name: frame[name].tolist() for name in frame.columns}
+    return [
+        {name: plain(column[k], f"attribute {name!r} of {what} {label!r}") for name, column in columns.items()} or None
+        for k, label in enumerate(labels)
+    ]
+
+
+def _distinct(labels: Iterable[Any], what: str) -> None:
+    seen: set[str] = set()
+    for name in map(str, labels):
+        if name in seen:
+            raise FileFormatError(f"{what} have two names that are written {name!r}; rename one to write a file")
+        seen.add(name)
+
+
+def column_of(values: list[Any]) -> pd.Series[Any]:
+    """Return a column that holds exactly these values (with gaps, whole numbers are not turned into floats)."""
+    kinds = {type(value) for value in values}
+    return pd.Series(values, dtype=None if len(kinds) == 1 and kinds <= {int, float, bool, str} else object)
+
+
+def _table_of(records: Iterable[Mapping[str, Any]], labels: list[Any]) -> pd.DataFrame | None:
+    """Return attributes as a table with these labels, and the columns in the order in which they first occur."""
+    rows = list(records)
+    columns = dict.fromkeys(name for row in rows for name in row)
+    if not columns:
+        return None
+    found = pd.DataFrame({name: column_of([row.get(name) for row in rows]) for name in columns})
+    return found.set_axis(pd.Index(labels, dtype=object), axis=0)
+
+
+def from_document(document: Any, file: str) -> Instance:
+    """Return the instance of a document.
+
+    Parameters
+    ----------
+    document : dict
+    file : str
+        Its name, for error messages.
+
+    Raises
+    ------
+    FileFormatError
+        When the document is of no schema version that is read.
+    InstanceError
+        When it is, and does not describe an allocation problem.
+    """
+    return _Document(document, file).instance()
+
+
+class _Document:
+    """Checks each part of a document, and says where one is wrong."""
+
+    def __init__(self, document: Any, file: str) -> None:
+        self.file = file
+        if not isinstance(document, dict):
+            self.fail(
+                "", f"expected a mapping with 'fairlp', 'resources', 'users', 'servers', found {_shown(document)}"
+            )
+        if "fairlp" not in document:
+            self.fail(
+                "", f"has no schema version; expected 'fairlp: {VERSION}' (is the file cut off, or of another tool?)"
+            )
+        self.version = document["fairlp"]
+        if isinstance(self.version, bool) or not isinstance(self.version, int):
+            self.fail("fairlp", f"the schema version is {_shown(self.version)}; expected {VERSION}")
+        if self.version not in VERSIONS:
+            self.fail(
+                "fairlp", f"the schema is version {self.version}; this fairlp reads {READ} (another fairlp wrote it)"
+            )
+        optional = ("name", "rates") if self.version == 1 else ("name", "queues", "rates")
+        self.document = self.record(document, "", ("fairlp", "resources", "users", "servers"), optional)
+        self.resources: dict[str, Any] = {}
+
+    def fail(self, where: str, what: str) -> NoReturn:
+        raise FileFormatError(f"{self.file}: {where}{': ' if where else ''}{what}")
+
+    def record(self, value: Any, where: str, required: Iterable[str], optional: Iterable[str]) -> Record:
+        """Return a mapping whose keys are known."""
+        if not isinstance(value, dict):
+            self.fail(where, f"expected a mapping, found {_shown(value)}")
+        known = [*required, *optional]
+        for key in value:
+            if key not in known:
+                self.fail(where, f"unknown key {key!r}; {nearest(key, known)}")
+        for key in required:
+            if key not in value:
+                self.fail(where, f"{key!r} is missing (is the file cut off?)")
+        return value
+
+    def records(self, key: str) -> list[Record]:
+        """Return the records of a list, each part of them as its field says."""
+        rows = self.document[key]
+        if not isinstance(rows, list):
+            self.fail(key, f"expected a list, found {_shown(rows)}")
+        count, fields = _FIELDS[key]
+        names = [name for name in fields if name != "queue" or key != "users" or self.version > 1]
+        found = []
+        for k, row in enumerate(rows):
+            where = f"{key}[{k}]"
+            given = self.record(row, where, names[:count], names[count:])
+            record: Record = {}
+            for name in names:
+                if name in given:
+                    record[name] = fields[name](self, given[name], f"{where}.{name}")
+                where = f"{key}[{k}] ({record[names[0]]!r})"
+            found.append(record | {"where": where})
+        return found
+
+    def text(self, value: Any, where: str) -> str:
+        if not isinstance(value, str):
+            self.fail(where, f"expected text, found {_shown(value)}")
+        return value
+
+    def label(self, value: Any, where: str) -> Any:
+        if not isinstance(value, (str, int)) or isinstance(value, bool) or value == "":
+            self.fail(where, f"{_shown(value)} is no label; expected text or a whole number (put it in quotes)")
+        return value
+
+    def number(self, value: Any, where: str) -> float:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
+            return float(value)
+        self.fail(where, f"{_shown(value)} is not a finite number; expected one (leave the key out for the default)")
+
+    def limit(self, value: Any, where: str) -> float:
+        return math.inf if value is None else self.number(value, where)
+
+    def path(self, value: Any, where: str) -> str:
+        """Return the path of a queue; the root where there is none."""
+        try:
+            return cleaned(value)
+        except InstanceError as error:
+            self.fail(where, str(error))
+
+    def amounts(self, value: Any, where: str) -> dict[Any, float]:
+        """Return numbers by resource."""
+        if not isinstance(value, dict):
+            self.fail(where, f"expected a mapping from resources to numbers, found {_shown(value)}")
+        for name in value:
+            if str(name) not in self.resources:
+                self.fail(where, f"{name!r} is no resource; {nearest(name, self.resources)}")
+        return {self.resources[str(name)]: self.number(value[name], f"{where}.{name}") for name in value}
+
+    def weight(self, value: Any, where: str) -> Any:
+        return self.amounts(value, where) if isinstance(value, dict) else self.number(value, where)
+
+    def places(self, value: Any, where: str) -> Any:
+        if value is None or isinstance(value, str):
+            return value
+        if not isinstance(value, list):
+            self.fail(where, f"expected a condition (text) or a list of servers, found {_shown(value)}")
+        return [self.label(server, f"{where}[{k}]") for k, server in enumerate(value)]
+
+    def attributes(self, value: Any, where: str) -> Record:
+        if not isinstance(value, dict):
+            self.fail(where, f"expected a mapping, found {_shown(value)}")
+        for name, part in value.items():
+            if not isinstance(name, str):
+                self.fail(where, f"{_shown(name)} is no name; expected text (put it in quotes)")
+            if part is not None and not isinstance(part, str | bool):
+                self.number(part, f"{where}.{name}")
+        return value
+
+    def instance(self) -> Instance:
+        """Return the instance; what is wrong with its numbers is said by itself."""
+        units = {}
+        for record in self.records("resources"):
+            name = record["name"]
+            if str(name) in self.resources:
+                self.fail(record["where"], f"{name!r} occurs twice; resources must be unique")
+            self.resources[str(name)] = name
+            if "unit" in record:
+                units[name] = record["unit"]
+        users, servers = self.records("users"), self.records("servers")
+        of_user, of_server = partial(_column, users), partial(_column, servers)
+        eligible, queue, entitlements = of_user("eligible"), of_user("queue", ROOT), of_user("entitlement")
+        if None in entitlements and any(entry is not None for entry in entitlements):
+            where = users[entitlements.index(None)]["where"]
+            self.fail(where, "has no entitlement but others have; expected one for each user, or none")
+        labels = {"user": of_user("user"), "server": of_server("server")}
+        try:
+            return Instance.from_arrays(
+                self.table(of_user("demand")),
+                self.table(of_server("capacity")),
+                **{f"{what}s": found for what, found in labels.items()},
+                resources=list(self.resources.values()),
+                weights=self.weights(users),
+                task_limits=of_user("task_limit", math.inf),
+                entitlements=entitlements if None not in entitlements else None,
+                eligible=eligible if any(entry is not None for entry in eligible) else None,
+                counts=of_server("count", 1),
+                rates=self.rates(labels),
+                queue=queue if any(queue) else None,
+                queues=self.queues(),
+                units=units,
+                user_attributes=_table_of(of_user("attributes", {}), labels["user"]),
+                server_attributes=_table_of(of_server("attributes", {}), labels["server"]),
+                name=self.text(self.document.get("name", ""), "name"),
+            )
+        except InstanceError as error:
+            raise InstanceError(f"{self.file}: {error}") from None
+
+    def table(self, rows: list[dict[Any, float]]) -> np.ndarray:
+        """Return amounts as an array, 0 where there is none."""
+        resources = self.resources.values()
+        amounts = [[row.get(r, 0.0) for r in resources] for row in rows]
+        return np.array(amounts).reshape(len(rows), len(resources))
+
+    def weights(self, users: list[Record]) -> Any:
+        """Return one weight for each user, or one for each resource where any user has several."""
+        weights = _column(users, "weight", 1)
+        if not any(isinstance(weight, dict) for weight in weights):
+            return weights
+        for user in users:
+            given = user.get("weight", 1)
+            for r, amount in user["demand"].items():
+                if isinstance(given, dict) and amount > 0 and r not in given:
+                    what = f"there is none for {r!r}, which the user demands; expected one for each resource"
+                    self.fail(f"{user['where']}.weight", what)
+        resources = self.resources.values()
+        return self.table([w if isinstance(w, dict) else dict.fromkeys(resources, w) for w in weights])
+
+    def queues(self) -> dict[str, Record] | None:
+        """Return what the document says of its queues, by path; None where it has none."""
+        if "queues" not in self.document:
+            return None
+        found: dict[str, Record] = {}
+        for record in self.records("queues"):
+            path, where = record.pop("queue"), record.pop("where")
+            if path in found:
+                self.fail(where, "this queue occurs twice; expected once")
+            found[path] = record
+        return found
+
+    def rates(self, labels: dict[str, list[Any]]) -> np.ndarray | None:
+        if "rates" not in self.document:
+            return None
+        place = {what: {label: k for k, label in enumerate(known)} for what, known in labels.items()}
+        rates = np.full(tuple(map(len, labels.values())), math.nan)
+        for record in self.records("rates"):
+            for what, known in place.items():
+                if record[what] not in known:
+                    self.fail(record["where"], f"{what} {record[what]!r} is unknown; {nearest(record[what], known)}")
+            user, server = record["user"], record["server"]
+            at = place["user"][user], place["server"][server]
+            if not np.isnan(rates[at]):
+                self.fail(record["where"], f"user {user!r} and server {server!r} occur twice; expected once")
+            rates[at] = record["rate"]
+        return np.nan_to_num(rates)
+
+
+#: How many keys the records of a list must have, and how each is read; an error names the record by the first.
+_FIELDS: Final[dict[str, tuple[int, dict[str, Callable[[_Document, Any, str], Any]]]]] = {
+    "resources": (1, {"name": _Document.label, "unit": _Document.text}),
+    "users": (
+        2,
+        {
+            "user": _Document.label,
+            "demand": _Document.amounts,
+            "weight": _Document.weight,
+            "task_limit": _Document.limit,
+            "entitlement": _Document.number,
+            "queue": _Document.path,
+            "eligible": _Document.places,
+            "attributes": _Document.attributes,
+        },
+    ),
+    "queues": (
+        1,
+        {
+            "queue": _Document.path,
+            "weight": _Document.number,
+            "guarantee": _Document.amounts,
+            "cap": _Document.amounts,
+        },
+    ),
+    "servers": (
+        2,
+        {
+            "server": _Document.label,
+            "capacity": _Document.amounts,
+            "count": _Document.number,
+            "attributes": _Document.attributes,
+        },
+    ),
+    "rates": (3, {"user": _Document.label, "server": _Document.label, "rate": _Document.number}),
+}
+
+
+def _column(records: list[Record], name: str, default: Any = None) -> list[Any]:
+    return [record.get(name, default) for record in records]
+
+
+def _shown(value: Any) -> str:
+    """Return what was found, short."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, (dict, list)):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    text = repr(value)
+    kind = "text" if isinstance(value, str) else type(value).__name__
+    return f"{text if len(text) <= 40 else text[:37] + '...'} ({kind})"

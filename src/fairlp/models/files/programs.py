@@ -1,19 +1,42 @@
-"""Read MPS and LP files from anywhere into a Program, and write a Program as one; the suffix tells the format."""
+"""Read MPS and LP files from anywhere into a Program, and write one as MPS, LP or NL; the suffix tells which.
+
+What our own writers did to a Program is undone: names, blocks, sense, constant, and rows written as two.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import compress, groupby, pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
 
 from ...errors import FileFormatError
-from ..programs.program import Program
-from .source import Source
-from .whole_files import home, read_bytes, unpacked
+from ..programs.program import Block, Program
+from .model_text import NamedBlock, NameMap, Parsed, Source, clean, is_ours, shown
+from .whole_files import drafts, home, read_bytes, require_folder, unpacked
+
+if TYPE_CHECKING:
+    from ..notation.model import Model
 
 _EXPECTED: Final = "expected .mps, .lp, .mps.gz or .lp.gz"
 #: Control characters other than tab and the ends of lines: no text has them.
 _CONTROL: Final = bytes(set(range(32)) - set(b"\t\n\r")) + b"\x7f"
+#: Symbols of the indices, whose own are in no file.
+_SYMBOLS: Final = "ijklmnopq"
+_CONSTANT = re.compile(r"The objective's constant is the cost of column (\S+), which is fixed at 1\.")
+_SOURCE = re.compile(
+    r"^source: (.*?)(?=\n(?:objective: |The objective's |Rows without |A row with |Names |Numbers )|\Z)", re.M | re.S
+)
+_NUMBERED = re.compile(r"r\d+|c\d+|R\d{7}|C\d{7}")
+_LOWER, _UPPER = re.compile(r"\.lower(_\d+)?$"), re.compile(r"\.upper(_\d+)?$")
+_Key = tuple[str, ...] | str
 
 
 def read_program(path: str | Path) -> Program:
@@ -54,16 +77,14 @@ def read_program(path: str | Path) -> Program:
     >>> program.row_names
     ['capacity[cpu]', 'capacity[memory]', 'fairness[A]', 'fairness[B]']
     """
-    from .restore import restored
-
     source = _open(home(path))
     if _kind(source.path) == ".mps":
-        from .mps_reader import parse_mps
+        from .mps import parse_mps
 
-        return restored(source, parse_mps(source))
-    from .lp_reader import parse_lp
+        return _restored(source, parse_mps(source))
+    from .lp import parse_lp
 
-    return restored(source, parse_lp(source))
+    return _restored(source, parse_lp(source))
 
 
 def write_program(program: Program, path: str | Path, **options: Any) -> list[Path]:
@@ -77,7 +98,7 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
     **options
         ``profile="portable"`` (default), ``"full"`` or ``"fixed"`` for MPS, ``constant="column"`` (default) or
         ``"term"`` for LP, ``names="labels"`` (default) or ``"numbers"`` for both; see
-        :func:`fairlp.models.files.mps_writer.write_mps` and :func:`fairlp.models.files.lp_writer.write_lp`.
+        :func:`fairlp.models.files.mps.write_mps` and :func:`fairlp.models.files.lp.write_lp`.
 
     Returns
     -------
@@ -92,16 +113,59 @@ def write_program(program: Program, path: str | Path, **options: Any) -> list[Pa
     target = home(path)
     kind = _kind(target)
     if kind == ".mps":
-        from .mps_writer import write_mps
+        from .mps import write_mps
 
         return write_mps(program, target, **options)
     if kind == ".lp":
-        from .lp_writer import write_lp
+        from .lp import write_lp
 
         return write_lp(program, target, **options)
     raise FileFormatError(
         f"cannot tell the format of {target.name!r}; expected .mps, .lp, .mps.gz or .lp.gz (or .nl, from a Model)"
     )
+
+
+def write_nl(model: Model, path: str | Path) -> list[Path]:
+    """Write a Model as ``.nl``, with the names of rows and columns beside it.
+
+    Parameters
+    ----------
+    model : Model
+    path : str or Path
+        ``x.nl``; its files are moved to their places when all of them are whole.
+
+    Returns
+    -------
+    list of Path
+        ``x.nl``, ``x.row`` and ``x.col``: the names, a line each, in the order of the file. The objective's name is
+        the last line of ``x.row``.
+
+    Raises
+    ------
+    FileFormatError
+        For another suffix, or a folder that is not there.
+
+    Examples
+    --------
+    >>> import fairlp, tempfile
+    >>> from fairlp import examples
+    >>> model = fairlp.formulate(examples.ghodsi(), "drf")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [file.name for file in write_nl(model, f"{folder}/drf.nl")]
+    ['drf.nl', 'drf.row', 'drf.col']
+    """
+    target = home(path)
+    if target.suffix.lower() != ".nl":
+        raise FileFormatError(f"cannot write {target.name!r} as .nl; expected a name that ends in .nl")
+    require_folder(target)
+    concrete = model.to_pyomo()  # which says what to do without Pyomo
+    from pyomo.opt import WriterFactory
+
+    files = [target, target.with_suffix(".row"), target.with_suffix(".col")]
+    with drafts(*files) as places, ExitStack() as stack:
+        streams = [stack.enter_context(open(place, "w", encoding="utf-8", newline="\n")) for place in places]
+        WriterFactory("nl_v2").write(concrete, *streams, symbolic_solver_labels=True)
+    return files
 
 
 def _open(path: Path) -> Source:
@@ -136,3 +200,178 @@ def _open(path: Path) -> Source:
 def _kind(path: Path) -> str:
     """Return the suffix that tells the format, before that of a compressed file."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def _restored(source: Source, parsed: Parsed) -> Program:
+    """Return the Program that a file holds, with the constant, the sense and the blocks that our writers took apart."""
+    side = _side_file(source.path)
+    title = is_ours(parsed.comments)
+    text = "\n".join(parsed.comments)
+    published = ""
+    if title is not None:
+        if clean(title).startswith(parsed.name):
+            parsed.name = title
+        if found := _SOURCE.search(text):
+            published = " ".join(found[1].split())
+        _undo(parsed, text)
+    ours = title is not None or side is not None
+    keys = []
+    for what, names, entries in zip(
+        ("row", "column"), (parsed.row_names, parsed.column_names), side or ({}, {}), strict=True
+    ):
+        if missing := entries.keys() - set(names):
+            raise FileFormatError(
+                f"{source.path}.names.json explains {what} {min(missing)!r}, which is not in {source.path.name}: they "
+                "do not belong together; remove it to read the model with the names of the file"
+            )
+        keys.append(_keys(names, entries, split=ours and f"Names of {what}s: as given." not in text))
+    rows, columns = keys
+    if side is not None:
+        rows = _join_rows(parsed, rows)
+    if ours:
+        columns = _gather_columns(parsed, columns)
+    name = parsed.name or source.path.name.split(".")[0]
+    return Program(
+        name, parsed.sense, parsed.c, parsed.offset, parsed.A, parsed.row_lower, parsed.row_upper,
+        parsed.col_lower, parsed.col_upper, parsed.integrality, _blocks("row", rows), _blocks("column", columns),
+        source=published,
+    )  # fmt: skip
+
+
+def _side_file(model: Path) -> tuple[NameMap, NameMap] | None:
+    """Return what stands behind the names of rows and columns, None without the side file."""
+    path = model.with_name(model.name + ".names.json")
+    if not path.exists():
+        return None
+    try:
+        document = json.loads(read_bytes(path))
+        maps = document["rows"], document["columns"]
+        for entry in (entry for names in maps for entry in names.values()):
+            texts = [entry["block"], entry["name"], *entry["labels"]]
+            if not all(isinstance(text, str) for text in texts) or not isinstance(entry["labels"], list):
+                raise TypeError(shown(str(entry)))
+    except FileFormatError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise FileFormatError(
+            f"{path} does not explain names as fairlp writes it ({shown(str(error))}); restore it, or remove it to "
+            "read the model with the names of the file"
+        ) from None
+    return maps
+
+
+def _undo(parsed: Parsed, text: str) -> None:
+    """Put the constant back into the objective, and turn a negated one round."""
+    announced = _CONSTANT.search(" ".join(text.split()))
+    if announced and announced[1] in parsed.column_names:
+        j = parsed.column_names.index(announced[1])
+        alone = parsed.A.indptr[j] == parsed.A.indptr[j + 1]
+        if alone and parsed.col_lower[j] == parsed.col_upper[j] == 1:
+            parsed.offset += float(parsed.c[j])
+            _take_columns(parsed, np.delete(np.arange(len(parsed.c)), j))
+    if parsed.sense == "min" and re.search(r"^objective: NEGATED\.", text, re.M):
+        parsed.sense, parsed.offset, parsed.c = "max", -parsed.offset + 0.0, -parsed.c + 0.0
+
+
+def _take_columns(parsed: Parsed, order: np.ndarray) -> None:
+    for name in ("c", "col_lower", "col_upper", "integrality"):
+        setattr(parsed, name, getattr(parsed, name)[order])
+    parsed.A = parsed.A[:, order]
+    parsed.column_names = [parsed.column_names[j] for j in order.tolist()]
+
+
+def _keys(names: Sequence[str], entries: NameMap, split: bool) -> list[_Key]:
+    """Return block and labels of every name, or the name alone where it stands for itself."""
+    if split and not entries and all(map(_NUMBERED.fullmatch, names)):
+        split = False  # numbers whose side file is lost
+    keys: list[_Key] = [tuple(name.split(".")) for name in names] if split else list(names)
+    for i, name in enumerate(names if entries else ()):
+        if entry := entries.get(name):
+            key = (entry["block"], *entry["labels"])
+            keys[i] = key if _shown_key(key) == entry["name"] or len(key) == 1 else entry["name"]
+    return keys
+
+
+def _join_rows(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
+    """Make one row of two that the LP writer made of it: equal names and coefficients, a bound each."""
+    lower, upper = parsed.row_lower, parsed.row_upper
+    rows = parsed.A.tocsr()
+    rows.sort_indices()
+    kept = np.ones(len(keys), dtype=bool)
+    for i, names in enumerate(pairwise(parsed.row_names)):
+        if (
+            keys[i] == keys[i + 1]
+            and _LOWER.search(names[0])
+            and _UPPER.search(names[1])
+            and (upper[i], lower[i + 1]) == (np.inf, -np.inf)
+            and lower[i] <= upper[i + 1]
+            and kept[i]
+        ):
+            a, b, end = rows.indptr[i : i + 3].tolist()
+            if all(np.array_equal(part[a:b], part[b:end]) for part in (rows.indices, rows.data)):
+                upper[i], kept[i + 1] = upper[i + 1], False
+    parsed.A, parsed.row_lower, parsed.row_upper = rows[np.flatnonzero(kept)].tocsc(), lower[kept], upper[kept]
+    return list(compress(keys, kept))
+
+
+def _gather_columns(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
+    """Bring the columns of a block together: LP files have them in the order in which they occur."""
+    first: dict[Any, int] = {}
+    places = [first.setdefault(_family(key), len(first)) for key in keys]
+    order = np.argsort(np.array(places, dtype=np.int64), kind="stable")
+    if (np.diff(order) < 0).any():
+        _take_columns(parsed, order)
+    return [keys[j] for j in order.tolist()]
+
+
+def _family(key: _Key) -> tuple[str, int]:
+    return ("", -1) if isinstance(key, str) else (key[0], len(key))
+
+
+def _blocks(what: str, keys: list[_Key]) -> tuple[Block, ...]:
+    """Return the blocks of rows or columns; one with whole names where labels would not be unique."""
+    blocks: list[Block] = []
+    start = 0
+    for (name, length), group in groupby(keys, key=_family):
+        members = list(group)
+        stop = start + len(members)
+        block = _one_block(what, members, start) if length < 0 else _block(name, members, start)
+        if block is None:
+            break
+        blocks.append(block)
+        start = stop
+    if start < len(keys) or len({block.name for block in blocks}) < len(blocks):
+        return (_one_block(what, keys, 0),)
+    return tuple(blocks)
+
+
+def _shown_key(key: _Key) -> str:
+    """Return a name as people write it: ``capacity[server3,cpu]``."""
+    return key if isinstance(key, str) else key[0] if len(key) == 1 else f"{key[0]}[{','.join(key[1:])}]"
+
+
+def _one_block(what: str, keys: Sequence[_Key], start: int) -> Block:
+    names = pd.Index(list(map(_shown_key, keys)), dtype=object)
+    return NamedBlock(what, ((what, names),), start, start + len(keys))
+
+
+def _block(name: str, keys: list[_Key], start: int) -> Block | None:
+    """Return a block over as many indices as there are labels, None where two elements have the same."""
+    count = len(keys[0]) - 1
+    if count == 0:
+        return Block(name, (), start, start + 1) if len(keys) == 1 else None
+    axes, codes = [], []
+    for k, labels in enumerate(list(zip(*keys, strict=True))[1:]):
+        code, distinct = pd.factorize(np.array(labels, dtype=object))
+        symbol = _SYMBOLS[k] if k < len(_SYMBOLS) else f"{_SYMBOLS[0]}{k}"
+        axes.append((symbol, pd.Index(distinct, dtype=object)))
+        codes.append(code)
+    block = Block(name, tuple(axes), start, start + len(keys))
+    try:
+        positions = np.ravel_multi_index(tuple(codes), block.shape)
+    except ValueError:  # more combinations than integers can count
+        return None
+    if len(np.unique(positions)) < len(positions):
+        return None
+    full = np.array_equal(positions, np.arange(int(np.prod(block.shape))))
+    return block if full else replace(block, positions=positions)

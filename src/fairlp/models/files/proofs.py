@@ -15,7 +15,7 @@ from ...errors import FileFormatError, NoSolutionError, UnsupportedError
 from ..programs.certificate import Proof, ProofRound, Verdict
 from ..programs.exact_certificate import BASIC, UPPER
 from ..programs.program import Program
-from .names import file_names
+from .model_text import file_names
 from .whole_files import home, write_text
 
 # The proof of a linear program's optimum as a VIPR 1.0 certificate, the format of exact SCIP and of ``viprchk``.

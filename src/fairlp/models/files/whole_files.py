@@ -12,19 +12,17 @@ import errno
 import gzip
 import hashlib
 import io
-import json
 import os
 import secrets
 import shutil
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, BinaryIO, Final
 
 from ...errors import FileFormatError, nearest
-from .limits import MOST_BYTES
 
 try:
     import fcntl
@@ -34,6 +32,16 @@ except ImportError:  # no Unix
 AnyPath = str | os.PathLike[str]
 Target = AnyPath | IO[str] | IO[bytes]
 
+#: Bytes of one file, also of what a compressed one holds.
+MOST_BYTES: Final = 2**30
+#: Lists and mappings within one another in a document, of JSON or YAML; those of fairlp have at most six.
+MOST_DEPTH: Final = 50
+#: Values that the aliases of a YAML file may stand for, all together: what is written twice, not doubled thirty times.
+MOST_REPEATED: Final = 1_000_000
+#: Files in one archive of arrays.
+MOST_ARRAYS: Final = 1_000
+#: Characters of the header of an array, and of a document beside arrays.
+MOST_HEADER: Final = 10_000
 #: What may be read though it is no regular file: the streams that this process was given.
 _GIVEN = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
@@ -205,63 +213,6 @@ def require_folder(path: Path) -> None:
     """Raise when the folder of a file to be written is not there."""
     if not path.absolute().parent.is_dir():
         raise FileFormatError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first")
-
-
-def write_model(
-    target: Target, parts: Iterable[str], row_map: Mapping[str, Any], column_map: Mapping[str, Any]
-) -> list[Path]:
-    """Write a model and, next to it, the names that were changed; all of it or nothing.
-
-    Parameters
-    ----------
-    target : path or file object
-        A path ending in ``.gz`` is compressed, with the same bytes every time. A file object gets the model only.
-    parts : iterable of str
-        The text, piece by piece.
-    row_map, column_map : mapping
-        For the side file ``<path>.names.json``. Without changed names an older side file is removed, because it
-        would explain names of another model.
-
-    Returns
-    -------
-    list of Path
-        The files that were written.
-    """
-    if not isinstance(target, str | os.PathLike):
-        text = isinstance(target, io.TextIOBase) or hasattr(target, "encoding")
-        for part in parts:
-            target.write(part if text else part.encode("ascii"))  # type: ignore[arg-type]
-        return []
-    path = home(target)
-    side = path.with_name(path.name + ".names.json")
-    contents = {path: parts}
-    if row_map or column_map:
-        contents[side] = _side_file(row_map, column_map)
-    with drafts(*contents) as places:
-        for draft, content in zip(places, contents.values(), strict=True):
-            _write_parts(draft, content)
-    if side not in contents:
-        side.unlink(missing_ok=True)
-    return list(contents)
-
-
-def _write_parts(draft: Path, parts: Iterable[str]) -> None:
-    """Write text piece by piece, compressed where the name says so."""
-    with open(draft, "wb") as raw:
-        if draft.name.lower().endswith(".gz"):
-            # no file name and no time in the header: equal models give equal bytes
-            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as packed:
-                packed.writelines(utf8(part) for part in parts)
-        else:
-            raw.writelines(utf8(part) for part in parts)
-
-
-def _side_file(row_map: Mapping[str, Any], column_map: Mapping[str, Any]) -> Iterator[str]:
-    """Yield JSON with one name a line."""
-    encode = json.JSONEncoder(ensure_ascii=False).encode
-    for opening, mapping, closing in (('{\n"rows": {', row_map, "},\n"), ('"columns": {', column_map, "}\n}\n")):
-        entries = ",\n".join(f"  {encode(name)}: {encode(entry)}" for name, entry in mapping.items())
-        yield opening + (f"\n{entries}\n" if entries else "") + closing
 
 
 def _beside(path: Path, locks: ExitStack) -> Path:

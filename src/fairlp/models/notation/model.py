@@ -246,7 +246,7 @@ class Model(Declarations):
             For what the format has no place for.
         """
         if Path(path).suffix.lower() == ".nl":
-            from ..files.nl import write_nl
+            from ..files.programs import write_nl
 
             return write_nl(self, path, **options)
         from ..files.programs import write_program

@@ -1,24 +1,98 @@
-"""Filling of one pool along a tree, without a linear program: resources and caps are rows that end it for their users.
+"""How leaves rise together at given rates, filling of one pool without a linear program, and what guarantees come to.
 
-A round ends where a row is used up or a leaf has all its tasks. Whoever needs of that row, or has all its tasks, stops,
-and the others go on at rates of their own.
+At level t an active leaf asks for max(what it has, base + rate·t), at most its task limit; the others keep what they
+have. When a leaf has all its tasks it leaves, the rates of the others are new, and t begins at 0 again. That is one
+:class:`RateSegment`; how far along it everybody can go is found by a linear program, or by the sums of one pool.
+
+One pool (:func:`fill`): resources and caps are rows. A round ends where a row is used up or a leaf has all its tasks.
+Leaves that need of that row stop, and the others go on at rates of their own.
+
+Guarantees (:func:`floors`): a queue's guarantee is shared as if it were a pool. Deepest queues first; a queue's users
+have at least what their own queues guarantee them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from ...errors import SolverError
 from ...tolerances import ROUNDING, SATURATED
+from ..instances.instance import Instance
+from ..instances.problem import tasks_alone
 from ..instances.queues import Queues
-from .climbing import Stretch
-from .rates import Rates
+from .rates import Rates, hierarchical
 
 #: Level of each round, and the positions of the leaves that stopped there.
 History = list[tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True)
+class RateSegment:
+    """Leaves that rise at constant rates.
+
+    Attributes
+    ----------
+    has : ndarray, shape (N,)
+        Tasks of each leaf where the segment begins.
+    base, rate, limits : ndarray, shape (N,)
+        An active leaf asks for base + rate·t tasks, at most its limit.
+    active : ndarray of bool, shape (N,)
+    """
+
+    has: np.ndarray
+    base: np.ndarray
+    rate: np.ndarray
+    limits: np.ndarray
+    active: np.ndarray
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """The level at which each active leaf has all its tasks; infinite where it never has. Shape (N,)."""
+        left = self.limits - self.base
+        finite = self.active & np.isfinite(left)
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.asarray(np.divide(left, self.rate, out=np.full(len(self.rate), np.inf), where=finite))
+
+    @cached_property
+    def end(self) -> float:
+        """The level at which the first leaf has all its tasks."""
+        return float(self.ends.min(initial=np.inf))
+
+    def asked(self, level: float) -> np.ndarray:
+        """Return the tasks that everybody has at a level of this segment."""
+        risen = np.minimum(self.base + self.rate * level, self.limits)
+        return np.where(self.active, np.maximum(self.has, risen), self.has)
+
+    def full(self, level: float) -> np.ndarray:
+        """Return which active leaves have all their tasks at a level. Bool, shape (N,)."""
+        full = self.active & (self.ends <= level)
+        return np.asarray(full | (self.active & (self.has >= self.limits)))
+
+    def after(self, level: float, stops: np.ndarray, rates: Rates) -> RateSegment:
+        """Return the next segment: it begins where this one is at ``level``, and some leaves go no further."""
+        active = self.active & ~stops
+        return replace(self, has=self.asked(level), active=active, rate=rates(active))
+
+    def next(self, rates: Rates) -> RateSegment:
+        """Return the next segment when this one is passed to its end: whoever has all its tasks there stops."""
+        end = self.end
+        return self.after(end, self.full(end), rates)
+
+
+def first_segment(
+    rates: Rates, kept: np.ndarray, limits: np.ndarray, able: np.ndarray, count: str = "total"
+) -> RateSegment:
+    """Return the first segment: leaves that can run anything rise from what they are guaranteed (``kept``).
+
+    With ``count="borrowed"`` the guarantee is no part of what the level counts.
+    """
+    has = np.where(able, kept, 0.0)
+    base = has if count == "borrowed" else np.zeros(len(has))
+    return RateSegment(has, base, rates(able), limits, able)
 
 
 @dataclass(frozen=True)
@@ -47,25 +121,20 @@ class Rows:
                     room.append(queues.caps[capped, r])
         return cls(sparse.vstack(use, format="csr"), np.concatenate(room))
 
-    def fit(self, tasks: np.ndarray) -> bool:
-        """Whether so many tasks fit, and no row that is used is used up, as :meth:`ended` has it."""
-        used = self.use @ tasks
-        return bool(((used < self.room * (1 - SATURATED)) | (used == 0)).all())
-
-    def reach(self, stretch: Stretch) -> float:
-        """Return the largest level of a stretch that the rows allow, by Newton's method from above.
+    def reach(self, segment: RateSegment) -> float:
+        """Return the largest level of a segment that the rows allow, by Newton's method from above.
 
         What is used is convex and piecewise linear in the level, so steps never pass the answer and end on it.
         """
-        speed = self.use @ stretch.rate
-        base = np.where(stretch.active, stretch.base, 0.0)
+        speed = self.use @ segment.rate
+        base = np.where(segment.active, segment.base, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             most = np.where(speed > 0, (self.room - self.use @ base) / speed, np.inf)
-        level = max(min(float(most.min(initial=np.inf)), stretch.end), 0.0)
+        level = max(min(float(most.min(initial=np.inf)), segment.end), 0.0)
         while True:
-            over = self.use @ stretch.asked(level) - self.room
-            rising = stretch.active & (stretch.base + stretch.rate * level > stretch.has)
-            slope = self.use @ np.where(rising, stretch.rate, 0.0)
+            over = self.use @ segment.asked(level) - self.room
+            rising = segment.active & (segment.base + segment.rate * level > segment.has)
+            slope = self.use @ np.where(rising, segment.rate, 0.0)
             rows = (over > ROUNDING * self.room) & (slope > 0)
             steps = np.divide(over, slope, out=np.zeros(len(rows)), where=rows)
             lower = max(level - float(steps.max(initial=0.0)), 0.0)
@@ -79,7 +148,7 @@ class Rows:
         return np.asarray(full @ (self.use > 0)) > 0
 
 
-def fill(rates: Rates, rows: Rows, stretch: Stretch) -> tuple[np.ndarray, History]:
+def fill(rates: Rates, rows: Rows, segment: RateSegment) -> tuple[np.ndarray, History]:
     """Return the tasks of each leaf, and the rounds.
 
     Parameters
@@ -87,7 +156,7 @@ def fill(rates: Rates, rows: Rows, stretch: Stretch) -> tuple[np.ndarray, Histor
     rates : callable
         Active leaves → tasks of each at level 1.
     rows : Rows
-    stretch : Stretch
+    segment : Stretch
         The first one.
 
     Notes
@@ -95,16 +164,42 @@ def fill(rates: Rates, rows: Rows, stretch: Stretch) -> tuple[np.ndarray, Histor
     At most one round for each row and each task limit, each O(NR).
     """
     history: History = []
-    while stretch.active.any():
-        while np.isfinite(stretch.end) and rows.fit(stretch.asked(stretch.end)):
-            history.append((stretch.end, np.flatnonzero(stretch.full(stretch.end))))
-            stretch = stretch.next(rates)
-        if not stretch.active.any():
-            break
-        level = rows.reach(stretch)
-        stops = stretch.full(level) | (stretch.active & rows.ended(stretch.asked(level)))
+    while segment.active.any():
+        level = rows.reach(segment)
+        stops = segment.full(level) | (segment.active & rows.ended(segment.asked(level)))
         if not stops.any():
             raise SolverError("a round of the filling stopped nobody; report the instance")
         history.append((level, np.flatnonzero(stops)))
-        stretch = stretch.after(level, stops, rates)
-    return stretch.has, history
+        segment = segment.after(level, stops, rates)
+    return segment.has, history
+
+
+def floors(instance: Instance) -> np.ndarray:
+    """Return the tasks that each user is guaranteed by the queues above it, shape (N,).
+
+    Each guarantee G[v,·] is shared as a pool of its own by hierarchical DRF among the users below v who can run
+    somewhere; caps of queues hold within it. Where guarantees below a queue are more than its own, they count.
+    """
+    kept = np.zeros(len(instance.users))
+    queues = instance.queues
+    if queues is None or not queues.guarantees.any():
+        return kept
+    able = instance.runnable().any(axis=1) & (instance.task_limits > 0) & ~queues.barred(instance.demands)
+    weights = instance.user_weights
+    guaranteed = queues.guaranteed
+    for v in guaranteed[np.argsort(-queues.depths[guaranteed], kind="stable")].tolist():
+        below = np.asarray(queues.below[[v]].todense()).ravel() > 0
+        pool = queues.guarantees[v]
+        who = np.flatnonzero(below & able & ~((instance.demands > 0) & (pool == 0)).any(axis=1))
+        if not who.size:
+            continue
+        demands, tree = instance.demands[who], queues.select(who)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(demands > 0, demands / pool, 0.0)
+        share /= share.max(axis=1, keepdims=True)
+        alone = tasks_alone(demands, pool[None, :])[:, 0]
+        rates = hierarchical(tree, weights[who], share, alone)
+        first = first_segment(rates, kept[who], instance.task_limits[who], np.ones(len(who), dtype=bool))
+        shared = fill(rates, Rows.of_pool(pool, demands, demands, tree), first)[0]
+        kept[who] = np.where(shared > ROUNDING * alone, shared, 0.0)
+    return kept

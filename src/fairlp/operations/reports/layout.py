@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from ...models.files.columns import csv_text
+from ...models.files.tables import csv_text
 from .standing import ROOM
 
 #: Rows of a table on a page.

@@ -15,7 +15,7 @@ from ...mechanisms.allocation import Allocation
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.instance import Instance
 from ...models.instances.problem import effort, tasks_alone
-from ...models.trees.guarantees import floors
+from ...models.trees.filling import floors
 from ...tolerances import AUDIT, SATURATED
 from .subject import Subject, chosen
 

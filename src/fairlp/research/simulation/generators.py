@@ -13,7 +13,7 @@ import pandas as pd
 
 from ...errors import FileFormatError, InstanceError
 from ...examples import google_servers
-from ...models.files.tasks import as_numbers, read_table
+from ...models.files.tables import as_numbers, read_table
 from ...models.files.whole_files import home
 from ...models.instances.instance import EVERYWHERE, Instance
 from .workload import Workload

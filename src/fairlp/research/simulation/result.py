@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...models.files.columns import csv_text
+from ...models.files.tables import csv_text
 from ...models.files.whole_files import home, write_text
 from .base import Simulation
 from .workload import Workload

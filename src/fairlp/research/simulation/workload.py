@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError
-from ...models.files.columns import csv_text
-from ...models.files.tasks import as_numbers, read_table
+from ...models.files.tables import as_numbers, csv_text, read_table
 from ...models.files.whole_files import home, write_text
 
 if TYPE_CHECKING:

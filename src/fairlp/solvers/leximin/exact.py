@@ -1,7 +1,7 @@
 """The leximin in rationals: round by round, each linear program proved exactly optimal from its basis.
 
-A second opinion on any max-min allocation, whatever made it: HiGHS only proposes bases. Levels that a round settles
-enter the next one as the rationals that they are.
+A second opinion on any max-min allocation, whatever made it: HiGHS only proposes bases, and no float decides anything.
+Levels that a round settles enter the next one as the rationals that they are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...errors import SolverError
 from ...models.instances.instance import Instance
@@ -21,49 +20,61 @@ from ...models.programs.certificate import Basis, Proof, ProofRound, ProvedLevel
 from ...models.programs.exact_certificate import BASIC, LOWER, ExactCertificate
 from ...models.programs.exact_simplex import optimal_from
 from ...models.programs.program import Program
+from ...models.trees.rates import ExactRates
+from ...tolerances import ROUNDING
+
+#: Why rounds along a tree are not written.
+NO_PROOF_ALONG_A_TREE = (
+    "with queues (a tree, guarantees or caps) the rounds are no sequence of programs of which each follows from the "
+    "duals of the last: rates change whenever somebody stops, who rises is found by trying, and who is stuck by "
+    "programs of other objectives. Max-min mechanisms on instances without queues write theirs"
+)
 
 
-def exact_levels(instance: Instance, formulation: Callable[[Instance], Model]) -> Verdict:
-    """Return the exact levels of a max-min formulation's leximin, or what could not be proved.
+def exact_leximin(
+    instance: Instance,
+    formulation: Callable[[Instance], Model],
+    rates: ExactRates | None = None,
+    kept: np.ndarray | None = None,
+    count: str = "total",
+) -> tuple[Verdict, np.ndarray]:
+    """Return the verdict with the exact levels, and tasks (N×K) of a point that has them, exact but for one rounding.
 
-    A round maximises t; whoever has a positive exact dual on its fairness row is blocked in every optimum and keeps its
-    level. What is proved is the program with its coefficients as floats. One LP a level, O(k³) exact work each.
+    What is proved is the program with its coefficients as floats. The point may give a user more than its level asks
+    for. One LP a level (a few with rates that change), O(k³) exact work each.
 
     Parameters
     ----------
     instance : Instance
     formulation : callable
-        Instance → Model, as for the leximin.
-    """
-    return exact_leximin(instance, formulation)[0]
-
-
-def exact_leximin(instance: Instance, formulation: Callable[[Instance], Model]) -> tuple[Verdict, np.ndarray]:
-    """Return the verdict with the exact levels, and tasks (N×K) of a point that has them, exact but for one rounding.
-
-    The point may give a user more than its level asks for; see :func:`exact_levels` for the parameters.
+        Instance → Model that says its levels, by user, as for the leximin; in tasks, where rates are given.
+    rates : callable, optional
+        Active users → tasks of each at level 1, where they depend on who is active or users begin with guarantees.
+        Levels are then tasks over the first rates.
+    kept : ndarray, shape (N,), optional
+        Guaranteed tasks, with rates.
+    count : {"total", "borrowed"}
+        Whether the level counts what is guaranteed.
     """
     small, servers = merge_servers(instance)
     model = formulation(small)
     program = model.compile()
-    fairness, t = program.leximin()
-    who = np.arange(len(fairness)) if fairness.positions is None else fairness.positions
-    rounds = ExactRounds(program, range(fairness.start, fairness.stop), t)
+    block, t = program.leximin()
+    users = (np.arange(len(block)) if block.positions is None else block.positions).tolist()
+    rounds = ExactRounds(program, range(block.start, block.stop), t)
+    if rates is not None and kept is not None:
+        rounds = ExactTreeRounds(program, range(block.start, block.stop), t, users, rates, kept, count)
     verdict = rounds.run()
-    by_user: list[Fraction | None] = [None] * len(instance.users)
-    by_row: list[int | None] = [None] * len(instance.users)
-    for n, row, level in zip(who, rounds.rows, verdict.levels, strict=True):
-        by_user[int(n)], by_row[int(n)] = level, row
-    verdict = replace(verdict, levels=tuple(by_user))
+    reached = dict(zip(users, zip(rounds.rows, verdict.levels, strict=True), strict=True))
+    proved = tuple(ProvedLevel(str(user), *reached.get(n, (None, None))) for n, user in enumerate(instance.users))
+    verdict = replace(verdict, levels=tuple(one.level for one in proved))
     if isinstance(verdict.proof, Proof):
-        named = zip(map(str, instance.users), by_row, by_user, strict=True)
         merged = len(instance.servers) - len(small.servers)
         notes = (f"identical servers are one: {merged} of {len(instance.servers)} are merged",) if merged else ()
-        proof = replace(verdict.proof, levels=tuple(ProvedLevel(*one) for one in named), notes=notes)
-        verdict = replace(verdict, proof=proof)
+        verdict = replace(verdict, proof=replace(verdict.proof, levels=proved, notes=notes))
     if not verdict.proved:
         return verdict, np.zeros((len(instance.users), len(instance.servers)))
-    tasks = model.evaluate("tasks", rounds.point).reshape(len(small.users), -1)
+    tasks = model.evaluate("tasks", np.array(rounds.x, dtype=float)).reshape(len(small.users), -1)
     return verdict, tasks[:, servers.of] * servers.factor
 
 
@@ -81,63 +92,162 @@ class ExactRounds:
 
     def __init__(self, program: Program, rows: Iterable[int], t: int) -> None:
         self.program, self.rows, self.t = program, [int(row) for row in rows], t
-        self.A = program.A.tolil(copy=True)
-        self.due = [-Fraction(float(self.A[i, t])) for i in self.rows]
-        self.base = [Fraction(float(program.row_lower[i])) for i in self.rows]
-        self.levels: list[Fraction | None] = [None] * len(self.rows)
+        column = program.A[:, [t]].toarray()[self.rows, 0]
+        self.first = self.rate = {k: -Fraction(value) for k, value in enumerate(column.tolist())}
+        self.zero = [Fraction(value) for value in program.row_lower[self.rows].tolist()]
+        self.base, self.has = self.zero, list(self.zero)
+        self.active = set(range(len(self.rows)))
         self.lower: list[Fraction | None] = [None] * program.n_rows
+        self.entries: dict[tuple[int, int], Fraction] = {}
         self.x: list[Fraction] = [Fraction(0)] * program.n_columns
-
-    @property
-    def point(self) -> np.ndarray:
-        """A point that has the levels, rounded once."""
-        return np.array([float(value) for value in self.x])
+        self.last: Basis | None = None
 
     def run(self) -> Verdict:
         """Run rounds until everybody is blocked, or one cannot be proved."""
-        active = set(range(len(self.rows)))
         done: list[ProofRound] = []
-        last = None
-        while active:
+        levels: list[Fraction | None] = [None] * len(self.rows)
+        while self.active:
             count = len(done) + 1
-            proof = self._solve(last)
+            proof = self.highest()
             if not proof.proved:
-                return Verdict(False, f"round {count}: {proof.message}", levels=tuple(self.levels))
-            last, self.x = proof.basis, proof.x
-            blocked = [k for k in sorted(active) if proof.row_duals[self.rows[k]] != 0]
-            if not blocked:
-                return Verdict(False, f"round {count}: nobody is blocked", levels=tuple(self.levels))
-            for k in blocked:
-                level = proof.x[self.t]
-                self.levels[k] = level
-                self.lower[self.rows[k]] = self.base[k] + level * self.due[k]
-                self.A[self.rows[k], self.t] = 0.0
-                active.discard(k)
-            done.append(ProofRound(proof.basis, proof.x, proof.row_duals, [self._floor(k) for k in blocked]))
+                return Verdict(False, f"round {count}: {proof.message}", levels=tuple(levels))
+            self.last, self.x = proof.basis, proof.x
+            blocked = {k for k in self.active if proof.row_duals[self.rows[k]] != 0}
+            wrong, stuck = self.stuck(self.active - blocked)
+            stopped = sorted(blocked | stuck)
+            if wrong or not stopped:
+                return Verdict(False, f"round {count}{wrong or ': nobody is blocked'}", levels=tuple(levels))
+            for k in stopped:
+                levels[k] = (self.has[k] - self.zero[k]) / self.first[k]
+            self.active.difference_update(stopped)
+            floors = [(self.rows[k], self.has[k]) for k in stopped]
+            done.append(ProofRound(proof.basis, proof.x, proof.row_duals, floors))
+        return Verdict(
+            True, f"in rationals, {len(done)} rounds", levels=tuple(levels), proof=self.written(done, levels)
+        )
+
+    def highest(self) -> ExactCertificate:
+        """Raise t as far as it goes, and give everybody what it has there."""
+        rising = set(self.active)
+        while True:
+            for k, has in enumerate(self.has):
+                self.put(k, *((self.base[k], self.rate[k]) if k in rising else (has, Fraction(0))))
+            proof = self.solve(self.program.c)
+            if not proof.proved:
+                return proof
+            at = {k: self.base[k] + self.rate[k] * proof.x[self.t] for k in rising}
+            with_more = self.with_more(at)
+            if not with_more:
+                break
+            rising -= with_more
+        for k in rising:
+            self.has[k] = at[k]
+        return proof
+
+    def with_more(self, at: dict[int, Fraction]) -> set[int]:
+        """Return who had more than this level gives it: levels only rise where rates are constant."""
+        return set()
+
+    def stuck(self, candidates: set[int]) -> tuple[str, set[int]]:
+        """Return what could not be proved, and who cannot be raised though it has no price: found in later rounds."""
+        return "", set()
+
+    def written(self, done: list[ProofRound], levels: list[Fraction | None]) -> Proof | str:
+        """Return the proof that others can check."""
         names = self.program.row_names
-        levels = [ProvedLevel(names[i], i, level) for i, level in zip(self.rows, self.levels, strict=True)]
-        proof_of_all = Proof(self.program, tuple(done), self.t, tuple(levels))
-        return Verdict(True, f"in rationals, {len(done)} rounds", levels=tuple(self.levels), proof=proof_of_all)
+        proved = tuple(ProvedLevel(names[i], i, level) for i, level in zip(self.rows, levels, strict=True))
+        return Proof(self.program, tuple(done), self.t, proved)
 
-    def _floor(self, k: int) -> tuple[int, Fraction]:
-        """Return the row of somebody who is blocked, and its lower bound from then on."""
-        floor = self.lower[self.rows[k]]
-        assert floor is not None
-        return self.rows[k], floor
+    def put(self, k: int, floor: Fraction, rate: Fraction) -> None:
+        """Make a row ≥ floor + rate·t."""
+        self.lower[self.rows[k]] = floor
+        self.entries[self.rows[k], self.t] = -rate
 
-    def _solve(self, last: Basis | None) -> ExactCertificate:
-        """Return the proof of this round's program, from the first basis that leads to one."""
-        floors = self.program.row_lower.copy()
+    def solve(self, cost: np.ndarray) -> ExactCertificate:
+        """Return the proof of what is put into the program, from the first basis that leads to one."""
+        A, floors = self.program.A.tocsc(copy=True), self.program.row_lower.copy()
+        for k in range(A.indptr[self.t], A.indptr[self.t + 1]):
+            A.data[k] = float(self.entries.get((int(A.indices[k]), self.t), A.data[k]))
         for i, bound in enumerate(self.lower):
-            if bound is not None:
-                floors[i] = float(bound)
-        program = self.program.replace(A=sp.csc_array(self.A), row_lower=floors)
+            floors[i] = floors[i] if bound is None else float(bound)
+        program = self.program.replace(A=A, row_lower=floors, c=cost)
         proof = ExactCertificate(False, "no basis to begin with")
-        for columns, rows in bases(program, last):
-            proof, _ = optimal_from(program, columns, rows, self.lower)
+        for columns, rows in bases(program, self.last):
+            proof, _ = optimal_from(program, columns, rows, self.lower, self.entries)
             if proof.proved:
                 break
         return proof
+
+
+class ExactTreeRounds(ExactRounds):
+    """Rounds in rationals at rates that depend on who is active, from guarantees on.
+
+    Those who cannot be raised are found by a program of their own, since they would change the rates of the others.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        rows: Iterable[int],
+        t: int,
+        users: list[int],
+        rates: ExactRates,
+        kept: np.ndarray,
+        count: str,
+    ) -> None:
+        super().__init__(program, rows, t)
+        self.users, self.rates, self.by_row = users, rates, program.A.tocsr()
+        way = 1 - Fraction(ROUNDING)  # guarantees in tasks are rounded, and the last digit may not fit
+        self.kept = [Fraction(value) for value in kept[users].tolist()]
+        self.zero = [Fraction(0)] * len(users)
+        self.has = [value * way for value in self.kept]
+        self.base = list(self.has) if count == "borrowed" else self.zero
+        self.first = self._rates()
+        for block in program.rows:
+            if block.name == "guarantee":  # the rows of levels keep them
+                self.lower[block.slice] = [Fraction(0)] * len(block)
+
+    def highest(self) -> ExactCertificate:
+        """Raise t as far as it goes at the rates of those who are active."""
+        self.rate = self._rates()
+        return super().highest()
+
+    def with_more(self, at: dict[int, Fraction]) -> set[int]:
+        """Return who had more than this level gives it."""
+        return {k for k, tasks in at.items() if tasks < self.has[k]}
+
+    def stuck(self, candidates: set[int]) -> tuple[str, set[int]]:
+        """Return what could not be proved, and the candidates that cannot be raised while nobody falls."""
+        for k, has in enumerate(self.has):
+            self.put(k, has, Fraction(0))
+        waiting = set(candidates)
+        while waiting:
+            cost = np.asarray(self.by_row[[self.rows[k] for k in waiting]].sum(axis=0)).ravel()
+            cost[self.t] = 0.0
+            proof = self.solve(cost)
+            if not proof.proved:
+                return f", who is stuck: {proof.message}", set()
+            # back to what is guaranteed, from which everybody was lowered by a rounding, is no raise
+            raised = {k for k in waiting if self._activity(k, proof.x) > max(self.has[k], self.kept[k])}
+            if not raised:
+                break
+            waiting -= raised
+        return "", waiting
+
+    def written(self, done: list[ProofRound], levels: list[Fraction | None]) -> Proof | str:
+        """Return why these rounds cannot be written."""
+        return NO_PROOF_ALONG_A_TREE
+
+    def _rates(self) -> dict[int, Fraction]:
+        """Return the rates of active rows."""
+        rate = self.rates({self.users[k] for k in self.active})
+        return {k: rate[self.users[k]] for k in self.active}
+
+    def _activity(self, k: int, x: list[Fraction]) -> Fraction:
+        """Return what a row's user has at a point."""
+        row = self.by_row[[self.rows[k]]]
+        terms = zip(row.indices.tolist(), row.data.tolist(), strict=True)
+        return sum((Fraction(value) * x[j] for j, value in terms if j != self.t), Fraction(0))
 
 
 def bases(program: Program, last: Basis | None) -> Iterator[Basis]:

@@ -8,7 +8,7 @@ of few rounds each, where one program for all would take the rounds of all of th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -16,12 +16,58 @@ import numpy as np
 
 from ...models.instances.instance import Instance
 from ...models.instances.merging import Groups, components, identity, merge_servers, merge_users, select
+from ...models.notation.compiler import numbers
 from ...models.notation.model import Model
+from ...models.programs.program import Program
+from ...models.programs.solution import Solution
+from ...models.trees.filling import RateSegment
+from ...models.trees.rates import Rates
 from ...tolerances import SAME_LEVEL
-from .rounds import LeximinResult, Members, Rounds, opened, prices_of
+from .rounds import LevelRounds, Members, Rounds, Tightest, TreeRounds, tightest
 
 Formulation = Callable[[Instance], Model]
 Entitled = Callable[[Instance], np.ndarray]
+
+
+@dataclass
+class LeximinResult:
+    """Levels and tasks of a leximin, for the original users and servers.
+
+    ``tasks`` is users × servers, ``levels`` by user, ``rounds`` a list of (level, positions of the users frozen there),
+    ``prices`` the capacity duals of the first round that a resource ended (None when everyone has all its tasks),
+    ``gap`` the largest duality gap of any program solved (None from a back end without duals), ``merged`` the users and
+    servers of the program and how many there were before merging; ``uncertain`` the part of itself that a level may be
+    off by rounding that grew from round to round.
+    """
+
+    tasks: np.ndarray
+    levels: np.ndarray
+    rounds: list[tuple[float, np.ndarray]] = field(default_factory=list)
+    prices: np.ndarray | None = None
+    gap: float | None = 0.0
+    programs: int = 0
+    times: dict[str, float] = field(default_factory=dict)
+    merged: tuple[int, int] = (0, 0)
+    before: tuple[int, int] = (0, 0)
+    relaxed: float = 0.0
+    uncertain: float = 0.0
+
+    @classmethod
+    def nothing(cls, instance: Instance) -> LeximinResult:
+        """Return the result where nobody can run anything."""
+        users = len(instance.users)
+        return cls(np.zeros((users, len(instance.servers))), np.zeros(users))
+
+    def conclude(self, pieces: list[_Piece], begin: float) -> None:
+        """Put down what the programs of the rounds proved, and the seconds of each phase."""
+        ended, runs = max(piece.ended for piece in pieces), [piece.rounds for piece in pieces]
+        self.gap = max(one.gap for one in runs) if runs[0].has_duals else None
+        self.programs = sum(one.programs for one in runs)
+        self.relaxed = max(one.relaxed for one in runs)
+        self.uncertain = max(one.errors.largest() for one in runs)
+        solve, seconds = sum(one.seconds for one in runs), sum(piece.ended - piece.begun for piece in pieces)
+        build, read = ended - seconds - begin, perf_counter() - ended
+        self.times = {"build": build, "solve": solve, "rounds": seconds - solve, "read": read}
 
 
 def leximin(
@@ -52,31 +98,26 @@ def leximin(
     """
     begin = perf_counter()
     due = entitled(instance)
-    able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
-    result = LeximinResult(np.zeros((len(instance.users), len(instance.servers))), np.zeros(len(instance.users)))
-    if not able.any():
+    result = LeximinResult.nothing(instance)
+    who = np.flatnonzero(instance.runnable().any(axis=1) & (instance.task_limits > 0))
+    if not who.size:
         return result
-    who = np.flatnonzero(able)
-    part = instance if able.all() else instance.select_users(who)
+    part = instance if len(who) == len(due) else instance.select_users(who)
     small, servers = merge_servers(part) if merge else (part, identity(len(part.servers)))
     small, users = merge_users(small) if merge else (small, identity(len(part.users)))
     result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, part))
     given = Members(users.of, due[who] * users.factor, part.task_limits * users.factor)
     plain = small.derived(weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf))
     apart = list(components(plain)) if merge else []
-    if len(apart) > 1:
-        pieces = [
-            _piece(select(plain, some, where), given.of_groups(some), formulation, entitled, solver, options)
-            for some, where in apart
-        ]
-    else:
-        pieces = [_piece(plain, given, formulation, entitled, solver, options)]
+    if len(apart) < 2:
         apart = [(np.arange(len(small.users)), np.arange(len(small.servers)))]
-    solved = perf_counter()
+    chosen, pieces = tightest(solver, options), []
     level, grouped = np.zeros(len(who)), np.zeros((len(small.users), len(small.servers)))
-    for piece, (some, where) in zip(pieces, apart, strict=True):
-        level[np.isin(users.of, some)] = piece.rounds.level
-        grouped[np.ix_(some, where)] = piece.grouped
+    for some, where in apart:
+        own = plain if len(apart) == 1 else select(plain, some, where)
+        pieces.append(_level_rounds(own, given.of_groups(some), formulation, entitled, chosen))
+        level[np.isin(users.of, some)] = pieces[-1].rounds.level
+        grouped[np.ix_(some, where)] = pieces[-1].tasks
     result.levels[who] = level
     # a member that has all its tasks has exactly its limit, not level × due rounded
     full = level >= given.limit / given.due
@@ -84,45 +125,86 @@ def leximin(
     result.tasks[who] = _split(grouped, totals, users, servers)
     result.rounds = [(at, who[frozen]) for at, frozen in _history(pieces, level, full)]
     result.prices = _prices(pieces, apart, plain, servers)
-    result.gap = max(piece.rounds.gap for piece in pieces) if pieces[0].rounds.has_duals else None
-    result.programs = sum(piece.rounds.programs for piece in pieces)
-    result.relaxed = max(piece.rounds.relaxed for piece in pieces)
-    result.uncertain = max(piece.rounds.errors.largest() for piece in pieces)
-    seconds = sum(piece.rounds.seconds for piece in pieces)
-    result.clocked(begin, solved - sum(piece.seconds for piece in pieces), solved, seconds)
+    result.conclude(pieces, begin)
+    return result
+
+
+def climb(
+    instance: Instance,
+    formulation: Formulation,
+    rates: Rates,
+    first: RateSegment,
+    *,
+    solver: str = "highs",
+    merge: bool = True,
+    options: dict[str, Any] | None = None,
+) -> LeximinResult:
+    """Return the allocation where leaves rise at rates that depend on who is active, from the first segment on.
+
+    Parameters
+    ----------
+    instance : Instance
+    formulation : callable
+        Instance → Model as for :func:`leximin`.
+    rates : callable
+        Active leaves → tasks at level 1.
+    first : RateSegment
+        All of the instance's users.
+    solver, merge, options
+        As for :func:`leximin`; only identical servers are merged.
+    """
+    begin = perf_counter()
+    result = LeximinResult.nothing(instance)
+    if not first.active.any() and not first.has.any():
+        return result
+    small, servers = merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
+    chosen = tightest(solver, options)
+    piece = _Piece.solved(
+        small, formulation, lambda program, rows, t: TreeRounds(chosen, program, rows, t, rates, first)
+    )
+    result.rounds = piece.rounds.history
+    result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, instance))
+    result.tasks = _split(piece.tasks, piece.rounds.segment.has, identity(len(instance.users)), servers)
+    result.prices = _prices([piece], [], small, servers)
+    result.conclude([piece], begin)
     return result
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """The rounds of one component, their model, the tasks of its groups, and the seconds from its program on."""
+    """The rounds of one program, their model, the tasks of its groups, and clock times from its program on."""
 
-    rounds: Rounds
+    rounds: Any
     model: Model
-    grouped: np.ndarray
-    seconds: float
+    tasks: np.ndarray
+    begun: float
+    ended: float
+
+    @classmethod
+    def solved(
+        cls, small: Instance, formulation: Formulation, rounds_of: Callable[[Program, np.ndarray, int], Rounds]
+    ) -> _Piece:
+        """Run the rounds of one program."""
+        model = formulation(small)
+        program = model.compile()
+        begun = perf_counter()
+        block, t = program.leximin()
+        rounds = rounds_of(program, np.arange(block.start, block.stop), t)
+        rounds.run()
+        tasks = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
+        return cls(rounds, model, tasks, begun, perf_counter())
 
 
-def _piece(
-    small: Instance,
-    members: Members,
-    formulation: Formulation,
-    entitled: Entitled,
-    solver: str,
-    options: dict[str, Any] | None,
+def _level_rounds(
+    small: Instance, members: Members, formulation: Formulation, entitled: Entitled, solver: Tightest
 ) -> _Piece:
-    """Run the rounds of one program."""
+    """Run the rounds of one component, of which each user has the rates of its members together."""
     small = small.derived(weights=np.bincount(members.of, weights=members.due) / entitled(small))
-    model = formulation(small)
-    program = model.compile()
-    begin = perf_counter()
-    session, has_duals = opened(program, solver, options)
-    block, t = program.leximin()
-    rounds = Rounds(session, np.arange(block.start, block.stop), t, members, small.weights, has_duals)
-    rounds.run()
-    assert rounds.last is not None
-    grouped = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
-    return _Piece(rounds, model, grouped, perf_counter() - begin)
+
+    def rounds(program: Program, rows: np.ndarray, t: int) -> LevelRounds:
+        return LevelRounds(solver, program, rows, t, members, small.weights)
+
+    return _Piece.solved(small, formulation, rounds)
 
 
 def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> list[tuple[float, np.ndarray]]:
@@ -131,7 +213,7 @@ def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> list[
     Whoever has all its tasks by then is in the round that reaches them.
     """
     if len(pieces) == 1:
-        return pieces[0].rounds.history
+        return list(pieces[0].rounds.history)
     stops = np.unique(level[~full])
     apart = stops[1:] > stops[:-1] * (1 + SAME_LEVEL)
     begins, ends = stops[np.append(True, apart)[: len(stops)]], stops[np.append(apart, True)[: len(stops)]]
@@ -144,9 +226,9 @@ def _prices(
 ) -> np.ndarray | None:
     """Return the prices of the first round that a resource ended: those of the component where it did."""
     priced = [
-        (float(solution.x[piece.rounds.t]), k, solution)
+        (float(solution.require_point()[piece.rounds.t]), k, solution)
         for k, piece in enumerate(pieces)
-        if (solution := piece.rounds.priced) is not None and solution.x is not None and solution.row_duals is not None
+        if (solution := piece.rounds.priced) is not None and solution.row_duals is not None
     ]
     if not priced:
         return None
@@ -158,6 +240,18 @@ def _prices(
     prices = np.zeros(small.capacities.shape)
     prices[np.ix_(where, there)] = prices_of(pieces[first].model, solution, identity(len(where)))
     return np.asarray(prices[servers.of])
+
+
+def prices_of(model: Model, solution: Solution, servers: Groups) -> np.ndarray:
+    """Return the duals of the capacity rows per unit of resource, servers × resources."""
+    assert solution.row_duals is not None
+    block = solution.program.row_block("capacity")
+    # a row that nobody uses (no capacity, or none that its users may have) says 0 ≤ c: its dual prices nothing
+    used = np.bincount(solution.program.A.indices, minlength=solution.program.n_rows)[block.slice] > 0
+    duals = np.where(used, solution.row_duals[block.slice], 0.0).reshape(-1, block.shape[-1])
+    if "capacity_unit" in model.definitions:
+        duals = duals / numbers(model.definitions["capacity_unit"]).values
+    return np.asarray(duals[servers.of] if len(duals) == len(servers) else duals)
 
 
 def _split(grouped: np.ndarray, members: np.ndarray, users: Groups, servers: Groups) -> np.ndarray:

@@ -2,28 +2,228 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ...errors import ModelError, NoSolutionError, SolverError, UnsupportedError
-from ...models.notation.expressions import Expression
+from ...errors import ModelError, NoSolutionError, SolverError, UnsupportedError, nearest
+from ...models.notation.compiler import assemble, compile_rows
+from ...models.notation.entries import parameter_values
+from ...models.notation.expressions import Expression, Index
 from ...models.notation.model import Model
 from ...models.programs.backends import AnySolver, spelt
-from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Verdict, certify, reach_of
 from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
 from ...models.programs.solution import Backend, Capability, Options, Solution, Termination
 from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING, SAME_LEVEL, UNCERTAIN, VERIFIED
+from ..backends import cvxpy_model, pyomo_model
+from ..backends.cvxpy_model import unused
 from .exact import ExactRounds
-from .levels import Levels, by_expression, by_names, by_rows
-from .rounds import Members, Rounds, own_error
+from .rounds import LevelRounds, Members, own_error, tightest
 
-# The leximin of an integer program by ordered outcomes: the sums of the k lowest levels, for one k after another.
+# Which levels: a model as a program whose column t is the lowest of them.
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A program whose column ``t`` is the lowest level: rows (level k)·(weight k) − (weight k)·t ≥ a constant.
+
+    ``places`` are the positions of these rows, and ``labels`` what the levels are called. ``columns`` and ``rows`` are
+    the blocks of the model itself. ``hand_back`` writes a point into the variables of the CVXPY problem or Pyomo model
+    that it was read from.
+    """
+
+    program: Program
+    places: np.ndarray
+    labels: Any
+    t: int
+    columns: tuple[Block, ...]
+    rows: tuple[Block, ...]
+    hand_back: Callable[[np.ndarray], None] | None = None
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """What each level is divided by."""
+        return np.asarray(-self.program.A[:, [self.t]].toarray()[self.places, 0])
+
+    @cached_property
+    def without_t(self) -> Any:
+        """The program's matrix with nothing in column t."""
+        kept = sp.diags_array((np.arange(self.program.n_columns) != self.t).astype(float))
+        matrix = sp.csc_array(self.program.A @ kept)
+        matrix.eliminate_zeros()
+        return matrix
+
+    def of(self, x: np.ndarray) -> np.ndarray:
+        """Return the levels at a point."""
+        return np.asarray((self.without_t @ x - self.program.row_lower)[self.places] / self.weights)
+
+    def terms(self, sizes: np.ndarray) -> np.ndarray:
+        """Return the sizes of the numbers that each level is made of at a point of such sizes."""
+        terms = abs(self.without_t) @ sizes + abs(self.program.row_lower)
+        return np.asarray(terms[self.places] / self.weights)
+
+    def labelled(self, values: Iterable[Any]) -> pd.Series[Any]:
+        """Return one value a level, by its labels."""
+        return pd.Series(list(values), index=self.labels, name="level")
+
+
+def labels_of(block: Block) -> Any:
+    """Return the labels of a block's rows as an index."""
+    labels, names = list(block.labels()), [symbol for symbol, _ in block.axes]
+    if len(names) == 1:
+        return pd.Index([one[0] for one in labels], name=names[0])
+    return pd.MultiIndex.from_tuples(labels, names=names) if names else pd.RangeIndex(1)
+
+
+def by_rows(program: Program, name: str, weights: Any) -> Levels:
+    """Return the levels of a block of rows … ≥ w·t of a program that maximises t."""
+    names = [block.name for block in program.rows]
+    if name not in names:
+        raise ModelError(
+            f"model {program.name!r} has no rows {name!r} to be levels; {nearest(name, names)}, or give an expression "
+            "with an index, such as x.sum(i)"
+        )
+    block = program.rows[names.index(name)]
+    found = _raised(program, np.arange(block.start, block.stop), labels_of(block), repr(name), weights)
+    return replace(found, rows=tuple(other for other in program.rows if other is not block))
+
+
+def by_names(program: Program, names: Sequence[str], weights: Any) -> Levels:
+    """Return the levels of rows … ≥ w·t that are named one by one, as in a file that another tool wrote."""
+    labels = [str(one[-1]) if len(one) == 1 else block.name for block in program.rows for one in block.labels()]
+    row_of = {name: row for all_names in (labels, program.row_names) for row, name in enumerate(all_names)}
+    for name in names:
+        if name not in row_of:
+            raise ModelError(f"model {program.name!r} has no row {name!r} to be a level; {nearest(str(name), row_of)}")
+    places = np.array([row_of[name] for name in names], dtype=np.intp)
+    if len(np.unique(places)) < len(places) or not len(places):
+        raise ModelError(f"rows of levels are named once each; expected at least one, found {list(names)}")
+    return _raised(program, places, pd.Index(list(names), name="row"), "of the names given", weights)
+
+
+def _raised(program: Program, places: np.ndarray, labels: Any, what: str, weights: Any) -> Levels:
+    """Return the levels of rows … ≥ w·t of a program that maximises t; ``what`` says which rows, in errors."""
+    if weights is not None:
+        raise ModelError(
+            f"rows {what} have weights of their own, as coefficients of t; give weights with an expression"
+        )
+    towards = program.c if program.sense == "max" else -program.c
+    (at,) = np.nonzero(towards)
+    if program.logs is not None or len(at) != 1 or towards[at[0]] < 0:
+        raise ModelError(
+            f"model {program.name!r} does not maximise one variable t, of which rows {what} say … ≥ w·t; "
+            "give an expression with an index as levels"
+        )
+    t = int(at[0])
+    slope, lower, upper = program.A[:, [t]].toarray()[:, 0], program.row_lower.copy(), program.row_upper.copy()
+    below = np.isneginf(lower[places])  # … written as w·t ≤ …
+    sign = np.ones(program.n_rows)
+    sign[places[below]] = -1.0
+    wrong = ~((sign * slope)[places] < 0) | (below == np.isposinf(upper[places]))
+    if wrong.any():
+        label = program.row_names[places[wrong.argmax()]]
+        raise ModelError(f"row {label} is not of the form … ≥ w·t with w > 0, so it gives no level")
+    if np.delete(slope, places).any():
+        raise ModelError(f"model {program.name!r} uses t outside of rows {what}; it is to be the lowest level only")
+    lower[places] = np.where(below, -upper[places], lower[places])
+    upper[places] = np.inf
+    raised = program.replace(
+        A=sp.csc_array(sp.diags_array(sign) @ program.A),
+        row_lower=lower,
+        row_upper=upper,
+        c=np.eye(1, program.n_columns, t)[0],
+        offset=0.0,
+        sense="max",
+    )
+    return Levels(raised, places, labels, t, program.columns, program.rows)
+
+
+def by_expression(model: Any, levels: Any, weights: Any) -> Levels:
+    """Return the model's feasible points with a column t, and rows (element k) − (weight k)·t ≥ 0."""
+    if not isinstance(model, Model) or not isinstance(levels, Expression):
+        raise ModelError(f"levels are {type(levels).__name__}; expected the name of rows, or an expression of a Model")
+    over = levels.indices
+    if not over or levels.degree != 1:
+        raise ModelError(f"levels {levels} are expected to be linear in the variables, and to have an index")
+    base = model.compile()
+    triples, constant = compile_rows(levels, {block.name: block.start for block in base.columns}, over, None)
+    slopes = assemble(triples, (len(constant), base.n_columns), "csc")
+    block = Block("levels", tuple((index.symbol, index.labels) for index in over), 0, len(constant))
+    return with_levels(base, (slopes, constant, block), over, weights)
+
+
+def with_levels(
+    base: Program, expressions: tuple[Any, np.ndarray, Block], over: tuple[Index, ...], weights: Any
+) -> Levels:
+    """Return a program's feasible points with a column t, and rows slopes·x + constant − weight·t ≥ 0 as a block."""
+    slopes, constant, block = expressions
+    size, t = slopes.shape
+    weight = np.ones(size) if weights is None else parameter_values(weights, over, "weights").reshape(-1)
+    if not (weight > 0).all():
+        raise ModelError(f"weights of levels are above 0; found {weight.min():g}")
+    block = replace(block, name=unused(block.name, base.rows), start=base.n_rows, stop=base.n_rows + size)
+    lowest = Block(unused("level", base.columns), (), t, t + 1)
+    rows = sp.hstack([slopes, sp.csc_array(-weight[:, None])])
+    program = extended(base, lowest, np.array([-np.inf]), block, rows, -constant, np.ones(1))
+    return Levels(program, np.arange(block.start, block.stop), labels_of(block), t, base.columns, base.rows)
+
+
+def extended(
+    base: Program, columns: Block, lowest: np.ndarray, rows: Block, matrix: Any, least: np.ndarray, cost: np.ndarray
+) -> Program:
+    """Return a program with more columns ≥ ``lowest``, whose cost is maximised, and more rows matrix·x ≥ ``least``."""
+    size = len(columns)
+    wide = sp.hstack([base.A, sp.csc_array((base.n_rows, size))])
+    return base.replace(
+        sense="max",
+        c=np.append(np.zeros(base.n_columns), cost),
+        offset=0.0,
+        A=sp.csc_array(sp.vstack([wide, matrix])),
+        row_lower=np.append(base.row_lower, least),
+        row_upper=np.append(base.row_upper, np.full(len(rows), np.inf)),
+        col_lower=np.append(base.col_lower, lowest),
+        col_upper=np.append(base.col_upper, np.full(size, np.inf)),
+        integrality=np.append(base.integrality, np.full(size, CONTINUOUS, dtype=np.uint8)),
+        rows=(*base.rows, rows),
+        columns=(*base.columns, columns),
+        levels="",
+        logs=None,
+    )
+
+
+def levels_of(model: Any, levels: Any, weights: Any) -> Levels:
+    """Return the levels of a model of ours or of another tool, which is imported for its own models only."""
+    tools = {base.__module__.partition(".")[0] for base in type(model).__mro__} & {"cvxpy", "pyomo"}
+    if not tools and (levels is None or isinstance(levels, str | list | tuple)):
+        program = model.compile() if isinstance(model, Model) else model
+        if isinstance(levels, list | tuple) and all(isinstance(name, str) for name in levels):
+            return by_names(program, levels, weights)
+        if levels is None or isinstance(levels, str):
+            return by_rows(program, program.leximin()[0].name if levels is None else levels, weights)
+    if not tools:
+        return by_expression(model, levels, weights)
+    if levels is None:
+        raise ModelError(f"a {type(model).__name__} does not say what its levels are; give them as levels=")
+    tool = cvxpy_model if "cvxpy" in tools else pyomo_model
+    program, found, save = tool.read(model, levels)
+    if isinstance(found, str):
+        result = by_rows(program, found, weights)
+    elif isinstance(found, list):
+        result = by_names(program, found, weights)
+    else:
+        labels = [one[0] if len(one) == 1 else one for one in found[2].labels()]
+        over = Index("level", pd.Index(labels, tupleize_cols=False))
+        result = with_levels(program, found, (over,), weights)
+    return replace(result, hand_back=save)
+
+
+# Integer programs, by ordered outcomes: the sums of the k lowest levels, for one k after another.
 
 
 def ordered_outcomes(program: Program, rows: np.ndarray, t: int, backend: Any, options: Options) -> np.ndarray:
@@ -49,86 +249,37 @@ def ordered_outcomes(program: Program, rows: np.ndarray, t: int, backend: Any, o
     """
     if Capability.MILP not in backend.capabilities:
         raise UnsupportedError(f"{backend.name} solves no integer programs, and {program.name!r} has integers")
-    weights = -program.A[:, [t]].toarray()[rows, 0]
-    stage = _Stages(program, rows, t, weights)
-    x = np.zeros(program.n_columns)
-    for k in range(1, len(rows) + 1):
-        solution = backend.solve(stage.next(k), options).require_optimal()
-        x = solution.x[: program.n_columns]
-        levels = stage.levels(x)
-        lowest = np.sort(levels)[:k].sum()
-        if not lowest >= solution.objective - VERIFIED * k * max(1.0, abs(levels).max()):
+    scaling = np.ones(program.n_rows)
+    scaling[rows] = -1.0 / program.A[:, [t]].toarray()[rows, 0]
+    stage = program.replace(A=sp.csc_array(sp.diags_array(scaling) @ program.A), row_lower=program.row_lower * scaling)
+    levels, constant, own = stage.A[rows].tolil(), stage.row_lower[rows], program.n_columns
+    levels[:, t] = 0.0
+    size, least, kept, x = len(rows), constant, sp.csr_array((0, own)), np.zeros(own)
+    for k in range(1, size + 1):
+        # columns r_k and δ_k, level_j − r_k + δ_kj ≥ 0: the sum of the k lowest is k·r_k − Σ_j δ_kj
+        start, height = stage.n_columns, stage.n_rows
+        fresh = sp.hstack([levels, sp.csr_array((size, start - own)), -np.ones((size, 1)), sp.eye_array(size)])
+        matrix = sp.vstack([sp.hstack([kept, sp.csr_array((kept.shape[0], size + 1))]), fresh])
+        columns, more = (
+            Block(unused(f"stage {k}", blocks), (("at", pd.RangeIndex(count)),), first, first + count)
+            for blocks, first, count in ((stage.columns, start, size + 1), (stage.rows, height, len(least)))
+        )
+        lowest, cost = np.append(-np.inf, np.zeros(size)), np.append(k, -np.ones(size))
+        stage = extended(stage, columns, lowest, more, matrix, least, cost)
+        solution = backend.solve(stage, options).require_optimal()
+        x = solution.require_point()[:own]
+        found = levels @ x - constant
+        total = np.sort(found)[:k].sum()
+        if not total >= solution.objective - VERIFIED * k * max(1.0, abs(found).max()):
             raise SolverError(
-                f"{backend.name} gave {program.name!r} a point whose {k} lowest levels add up to {lowest:.12g}, not to "
+                f"{backend.name} gave {program.name!r} a point whose {k} lowest levels add up to {total:.12g}, not to "
                 f"{solution.objective:.12g} as it says"
             )
-        stage.keep(lowest)
+        kept, least = sp.csr_array(stage.c[None]), np.append(total, constant)
     return x
 
 
-class _Stages:
-    """The program with r_k and δ_k of every stage so far."""
-
-    def __init__(self, program: Program, rows: np.ndarray, t: int, weights: np.ndarray) -> None:
-        self.program, self.rows, self.t = program, rows, t
-        matrix = program.A.tocsr(copy=True)
-        scaling = np.ones(program.n_rows)
-        scaling[rows] = 1.0 / weights
-        self.A = sp.csr_array(sp.diags_array(scaling) @ matrix)
-        self.lower = program.row_lower.copy()
-        self.lower[rows] /= weights
-        self.constant = self.lower[rows].copy()
-        self.level = self.A[rows].tolil()
-        self.level[:, t] = 0.0
-        self.level = sp.csr_array(self.level)
-        self.upper = program.row_upper.copy()
-        self.columns = program.n_columns
-
-    def levels(self, x: np.ndarray) -> np.ndarray:
-        """Return the levels at a point."""
-        return np.asarray(self.level @ x - self.constant)
-
-    def next(self, k: int) -> Program:
-        """Return the program of the sum of the k lowest, with the earlier sums kept."""
-        size, before = len(self.rows), self.columns
-        self.columns += 1 + size
-        # level_j − r + δ_j ≥ constant_j, and for t, which plays no part any more, nothing
-        fresh = sp.hstack(
-            [self.level, sp.csr_array((size, before - self.program.n_columns)), -np.ones((size, 1)), sp.eye_array(size)]
-        )
-        wide = sp.hstack([self.A, sp.csr_array((self.A.shape[0], 1 + size))])
-        self.A = sp.csr_array(sp.vstack([wide, fresh]))
-        self.lower = np.append(self.lower, self.constant)
-        self.upper = np.append(self.upper, np.full(size, np.inf))
-        self.sum = np.zeros(self.columns)
-        self.sum[before], self.sum[before + 1 :] = k, -1.0
-        return self._program()
-
-    def keep(self, lowest: float) -> None:
-        """Put down that the sum of the lowest stays what it is."""
-        self.A = sp.csr_array(sp.vstack([self.A, sp.csr_array(self.sum[None])]))
-        self.lower, self.upper = np.append(self.lower, lowest), np.append(self.upper, np.inf)
-
-    def _program(self) -> Program:
-        given, more = self.program, self.columns - self.program.n_columns
-        free = np.zeros(more)
-        free[:: len(self.rows) + 1] = -np.inf
-        rows, columns = self.A.shape
-        return Program(
-            name=given.name,
-            sense="max",
-            c=self.sum,
-            offset=0.0,
-            A=sp.csc_array(self.A),
-            row_lower=self.lower,
-            row_upper=self.upper,
-            col_lower=np.append(given.col_lower, free),
-            col_upper=np.append(given.col_upper, np.full(more, np.inf)),
-            integrality=np.append(given.integrality, np.full(more, CONTINUOUS, dtype=np.uint8)),
-            rows=(Block("row", (("row", pd.RangeIndex(1, rows + 1)),), 0, rows),),
-            columns=(Block("column", (("column", pd.RangeIndex(1, columns + 1)),), 0, columns),),
-        )
-
+# The answer.
 
 _NO_DUALS = "not proved: the solver gives no duals; certify() proves the levels one by one"
 _INTEGER = "integer levels rest on the optima of the solver's branch and bound"
@@ -224,22 +375,17 @@ class LeximinSolution:
             if not found.proved:
                 return found
             return self._agreement(np.array([float(level) for level in found.levels if level is not None]), found)
-        rows = problem.program.A.tolil(copy=True)
-        rows[problem.places, problem.t] = 0.0
-        without_t = sp.csc_array(rows)
-        without_t.eliminate_zeros()
-        reached, error = np.transpose([self._most(k, without_t, solver) for k in range(len(self.levels))])
+        reached, error = np.transpose([self._most(k, solver) for k in range(len(self.levels))])
         if np.isnan(reached).any():
             label = self.levels.index[int(np.isnan(reached).argmax())]
             words = f"not proved: the program of the level of {label!r} is not solved to its tolerance"
             return Verdict(False, f"{words}; certify(exact=True)")
         verdict = self._agreement(reached, Verdict(True, "one program a level"))
         # what a program can tell of a level is as right as its rows and prices are
-        doubt = np.divide(
-            error, abs(reached), out=np.zeros_like(error), where=abs(reached) > self._rounding(reach=True)
-        )
-        if not doubt.max(initial=0.0) <= max(verdict.difference, UNCERTAIN):
-            words = f"not proved: programs tell levels to {doubt.max():.1e} of themselves only; certify(exact=True)"
+        some = abs(reached) > self._rounding(reach=True)
+        doubt = (error[some] / abs(reached[some])).max(initial=0.0)
+        if not doubt <= max(verdict.difference, UNCERTAIN):
+            words = f"not proved: programs tell levels to {doubt:.1e} of themselves only; certify(exact=True)"
             return Verdict(False, words, verdict.difference)
         return verdict
 
@@ -269,31 +415,27 @@ class LeximinSolution:
         sizes = np.maximum(abs(self.x), reach_of(self.problem.program)) if reach else abs(self.x)
         return self.problem.terms(sizes) * ROUNDING
 
-    def _most(self, k: int, rows: sp.csc_array[Any], solver: str) -> tuple[float, float]:
+    def _most(self, k: int, solver: str) -> tuple[float, float]:
         """Return how high a level goes while those that are no higher keep theirs, and nobody falls below it.
 
-        And by how much that may be off, to first order; NaN where the program is not solved. ``rows`` are the program's
-        without t: the level itself is what is raised.
+        And by how much that may be off, to first order; NaN where the program is not solved. The program is without t:
+        the level itself is what is raised.
         """
         problem, mine = self.problem, self.levels.to_numpy(dtype=float)
-        place = problem.places[k]
-        cost = rows[[place]].toarray()[0] / problem.weights[k]
+        places, weights, kept = problem.places, problem.weights, np.minimum(mine, mine[k])
+        cost = problem.without_t[[places[k]]].toarray()[0] / weights[k]
         for less in (0.0, LEVEL_ROUNDING):  # levels are rounded: to the last digit all may be too much to ask
-            floors = np.minimum(mine, mine[k])
-            floors = floors - less * abs(floors) - (less / ROUNDING) * self._rounding()
+            floors = kept - less * abs(kept) - (less / ROUNDING) * self._rounding()
+            floor = problem.program.row_lower[places] + floors * weights
+            floor[abs(floor) <= 2 * self._rounding(reach=True) * weights] = 0.0
             lower = problem.program.row_lower.copy()
-            lower[problem.places] += floors * problem.weights
-            rounded = abs(lower[problem.places]) <= 2 * self._rounding(reach=True) * problem.weights
-            lower[problem.places[rounded]] = 0.0
-            lower[place] = -np.inf
-            solution = problem.program.replace(A=rows, row_lower=lower, c=cost).solve(solver)
+            lower[places] = np.where(np.arange(len(places)) == k, -np.inf, floor)
+            solution = problem.program.replace(A=problem.without_t, row_lower=lower, c=cost).solve(solver)
             if solution.status.is_optimal:
-                break
-        if not solution.status.is_optimal:
-            return np.nan, np.nan
-        gap, floor = solution.verify().gap or 0.0, lower[problem.places]
-        error = own_error(solution, gap, problem.places, np.where(np.isfinite(floor), floor, 0.0), 0 * floors)
-        return solution.objective - float(problem.program.row_lower[place] / problem.weights[k]), error
+                floor[k] = 0.0
+                error = own_error(solution, solution.verify().gap or 0.0, places, floor, np.zeros(len(places)))
+                return solution.objective - float(problem.program.row_lower[places[k]] / weights[k]), error
+        return np.nan, np.nan
 
     def _agreement(self, expected: np.ndarray, how: Verdict) -> Verdict:
         """Return the verdict on the levels beside those expected, each relative to itself, but for its rounding."""
@@ -376,74 +518,40 @@ def leximin(
     >>> print(answer.certify(exact=True))
     the leximin, proved (in rationals, 2 rounds); levels agree to ...
     """
-    problem = _levels(model, levels, weights)
+    problem = levels_of(model, levels, weights)
     found = _solved(problem, solver, options)
     if problem.hand_back is not None:
         problem.hand_back(found.x)
     return found
 
 
-def _levels(model: Any, levels: Any, weights: Any) -> Levels:
-    """Return the levels of a model of ours or of another tool, which is imported for its own models only."""
-    tools = {base.__module__.partition(".")[0] for base in type(model).__mro__}
-    if levels is None and tools & {"cvxpy", "pyomo"}:
-        raise ModelError(f"a {type(model).__name__} does not say what its levels are; give them as levels=")
-    if "cvxpy" in tools:
-        from .of_cvxpy import by_cvxpy
-
-        return by_cvxpy(model, levels, weights)
-    if "pyomo" in tools:
-        from .of_pyomo import by_pyomo
-
-        return by_pyomo(model, levels, weights)
-    if levels is None:
-        program = model.compile() if isinstance(model, Model) else model
-        return by_rows(program, program.leximin()[0].name, weights)
-    if isinstance(levels, str):
-        return by_rows(model, levels, weights)
-    if isinstance(levels, list | tuple) and all(isinstance(name, str) for name in levels):
-        return by_names(model, levels, weights)
-    return by_expression(model, levels, weights)
-
-
 def _solved(problem: Levels, solver: AnySolver, options: dict[str, Any]) -> LeximinSolution:
     """Return the leximin, by rounds or by ordered outcomes."""
-    backend, name = find_backend(solver), str(spelt(solver))
-    parsed = Options.from_keywords(name, options).tightened(backend)
+    name = spelt(solver)
+    chosen = tightest(name, options)
     if problem.program.is_mip:
-        x = ordered_outcomes(problem.program, problem.places, problem.t, backend, parsed)
+        x = ordered_outcomes(problem.program, problem.places, problem.t, *chosen)
         found = problem.of(x)
-        return LeximinSolution(
-            problem.labelled(found), _table(problem, _by_value(found)), name, None, _INTEGER, x, problem
-        )
-    has_duals = Capability.DUALS in backend.capabilities
-    shift = _shift(problem, backend, parsed)
-    weight = problem.weights
+        table = _table(problem, _by_value(found))
+        return LeximinSolution(problem.labelled(found), table, str(name), None, _INTEGER, x, problem)
+    shift, weight = _shift(problem, *chosen), problem.weights
     everyone = Members(np.arange(len(weight)), weight, np.full(len(weight), np.inf))
-    rounds = Rounds(
-        backend.session(_shifted(problem, shift), parsed),
-        problem.places,
-        problem.t,
-        everyone,
-        np.ones(len(weight)),
-        has_duals,
-    )
+    rounds = LevelRounds(chosen, _shifted(problem, shift), problem.places, problem.t, everyone, np.ones(len(weight)))
     rounds.run()
-    assert rounds.last is not None
     history = [(_unshifted(level, shift), at) for level, at in rounds.history]
     return LeximinSolution(
         problem.labelled([_unshifted(level, shift) for level in rounds.level]),
         _table(problem, history),
-        name,
-        rounds.gap if has_duals else None,
-        _unproved(rounds, shift) if has_duals else _NO_DUALS,
+        str(name),
+        rounds.gap if rounds.has_duals else None,
+        _unproved(rounds, shift) if rounds.has_duals else _NO_DUALS,
         rounds.last,
         problem,
-        rounds.priced if has_duals else None,
+        rounds.priced if rounds.has_duals else None,
     )
 
 
-def _unproved(rounds: Rounds, shift: float) -> str:
+def _unproved(rounds: LevelRounds, shift: float) -> str:
     """Return by how much of themselves levels may be off, where that is more than the rounding of an answer."""
     most = rounds.errors.largest(shift)
     if most <= UNCERTAIN:
@@ -500,7 +608,6 @@ def _by_value(levels: np.ndarray) -> list[tuple[float, np.ndarray]]:
 
 def _table(problem: Levels, history: list[tuple[float, np.ndarray]]) -> pd.DataFrame:
     """Return the rounds as a table."""
-    labels = problem.labelled(np.zeros(len(problem.block))).index
-    rows = [(level, len(at), list(labels[at])) for level, at in history]
+    rows = [(level, len(at), list(problem.labels[at])) for level, at in history]
     frame = pd.DataFrame(rows, columns=["level", "frozen", "labels"], index=range(1, len(rows) + 1))
     return frame.rename_axis("round")

@@ -1,39 +1,62 @@
 """Lexicographic max-min by rounds of one linear program, each started from the last basis.
 
-A formulation gives the first round: maximise t subject to ``fairness`` rows Σ x[n] >= due[n]·t. After each round the
-users who are blocked keep their level: their row becomes Σ x[n] >= due[n]·level. Three things make it exact and quick:
+A program gives the first round: maximise t subject to rows (what a group has) ≥ (its rate)·t. After each round those
+who are blocked keep what they have, and the others go on. Two rules say how they go on:
+
+* :class:`LevelRounds`: rates are constant, and t goes on from level to level.
+* :class:`TreeRounds`: rates depend on who is active (:mod:`fairlp.models.trees`), and t begins at 0 after each round.
+
+What makes the rounds exact and quick:
 
 * **Who is blocked.** A user whose row has a positive price is blocked in every optimal solution (complementary
   slackness), so it is frozen. A user without a price stays, and is found in a later round if it was blocked after all.
-  When a round brings no progress, or the back end has no duals, linear programs that try to raise everyone left
-  decide (:meth:`Rounds._stuck`).
-* **Task limits by Newton's method.** What is asked for at level t, Σ min(due·t, limit), is concave in t, so guessing
-  the set of users at their limits from below and solving for t converges monotonically in a few programs, instead of
-  one round for every limit. A level that is certainly reached is enough for a guess: where the back end has one before
-  it has the largest, few programs are solved to the end.
-* **Groups.** A row may stand for several users with proportional demands, who ask for Σ_m min(due_m·t, limit_m), which
-  is concave.
+  Where prices do not decide, linear programs that try to raise everyone left do (:meth:`Rounds.not_raised`).
+* **Task limits.** With constant rates, Newton's method: what is asked for at level t, Σ min(rate·t, limit), is concave,
+  so guessing the set of users at their limits from below and solving for t converges monotonically in a few programs.
+  A level that is certainly reached is enough for a guess: where the back end has one before it has the largest, few
+  programs are solved to the end. Along a tree, everybody's way to the next limits is known beforehand, and the last
+  point of it that is feasible is found by bisection.
+* **Groups.** A row may stand for several users with proportional demands, who ask for Σ_m min(rate_m·t, limit_m).
+* **What is done when a program's certificate does not hold** (:meth:`Rounds.solve`): begin afresh, another method, and
+  floors that give way a little. Mechanisms go on from there, with rationals.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from time import perf_counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...errors import SolverError
-from ...models.instances.merging import Groups
-from ...models.notation.compiler import numbers
-from ...models.notation.model import Model
+from ...errors import NoSolutionError, SolverError
+from ...models.programs.backends import AnySolver
 from ...models.programs.backends import backend as find_backend
+from ...models.programs.certificate import Certificate
 from ...models.programs.program import Program
-from ...models.programs.solution import Capability, Options, Session, Solution
-from ...tolerances import BLOCKED_PRICE, FIRST_ORDER, LEVEL_ROUNDING, ROUNDING
-from .floored import Floored
+from ...models.programs.solution import Backend, Capability, Options, Session, Solution, Termination
+from ...models.trees.filling import RateSegment
+from ...models.trees.rates import Rates
+from ...tolerances import (
+    BLOCKED_PRICE,
+    FIRST_ORDER,
+    FLOOR_RELAXATIONS,
+    LEVEL_ROUNDING,
+    ROUNDING,
+    SAME_LEVEL,
+    SOLVER_TIGHTEST,
+    UNPRICED_LEVEL,
+)
 
-# How far errors of earlier rounds may have moved later levels.
+#: How near to the largest level those are that are looked at first, one after the other.
+PREVIEWS = (0.1, 0.01, 0.001)
+#: A back end, and the options that it is asked with.
+Tightest = tuple[Backend, Options]
+
+
+def tightest(solver: AnySolver, options: dict[str, Any] | None = None) -> Tightest:
+    """Return a back end and its options with the tightest tolerances, so that errors of rounds do not add up."""
+    backend = find_backend(solver)
+    return backend, Options.from_keywords(str(solver), options or {}).tightened(backend)
 
 
 class Propagation:
@@ -88,39 +111,6 @@ def own_error(solution: Solution, gap: float, rows: np.ndarray, floor: np.ndarra
     return float(price @ violated + of_floors + gap * abs(solution.objective))
 
 
-@dataclass
-class LeximinResult:
-    """Levels and tasks of a leximin, for the original users and servers.
-
-    ``tasks`` is users × servers, ``levels`` by user, ``rounds`` a list of (level, positions of the users frozen there),
-    ``prices`` the capacity duals of the first round that a resource ended (None when everyone has all its tasks),
-    ``gap`` the largest duality gap of any program solved (None from a back end without duals), ``merged`` the users and
-    servers of the program and how many there were before merging; ``uncertain`` the part of itself that a level may be
-    off by rounding that grew from round to round.
-    """
-
-    tasks: np.ndarray
-    levels: np.ndarray
-    rounds: list[tuple[float, np.ndarray]] = field(default_factory=list)
-    prices: np.ndarray | None = None
-    gap: float | None = 0.0
-    programs: int = 0
-    times: dict[str, float] = field(default_factory=dict)
-    merged: tuple[int, int] = (0, 0)
-    before: tuple[int, int] = (0, 0)
-    relaxed: float = 0.0
-    uncertain: float = 0.0
-
-    def clocked(self, begin: float, prepared: float, solved: float, solve: float) -> None:
-        """Put down the seconds of each phase: clock times of their ends, and the seconds inside the solver."""
-        self.times = {
-            "build": prepared - begin,
-            "solve": solve,
-            "rounds": solved - prepared - solve,
-            "read": perf_counter() - solved,
-        }
-
-
 @dataclass(frozen=True)
 class Members:
     """Users behind the rows of a program, in tasks of their groups' first ones; all arrays of shape (M,).
@@ -143,57 +133,167 @@ class Members:
         return Members(np.searchsorted(some, self.of[inside]), self.due[inside], self.limit[inside])
 
 
-def opened(program: Program, solver: str, options: dict[str, Any] | None) -> tuple[Session, bool]:
-    """Return a session of the solver with the tightest tolerances, and whether it gives duals."""
-    backend = find_backend(solver)
-    session = backend.session(program, Options.from_keywords(solver, options or {}).tightened(backend))
-    return session, Capability.DUALS in backend.capabilities
+class Rounds:
+    """A loaded program that is solved round after round with other rates and floors: ``rows`` are ≥ slope·t + floor.
+
+    Attributes
+    ----------
+    history : list of (float, ndarray)
+        Level of each round, and who stopped there.
+    last : ndarray
+        A point that has what everybody has at the end.
+    priced : Solution or None
+        The first round that a resource ended.
+    floor, measure : ndarray
+        Of each row, and the size of the numbers that the floor is made of.
+    gap, programs, seconds, relaxed
+        The largest certified gap, how many programs were solved, in what time, and by how much floors gave way.
+    same : float
+        Levels that differ by less than this part are one.
+    errors : Propagation
+    """
+
+    def __init__(self, solver: Tightest, program: Program, rows: np.ndarray, t: int, members: int = 0) -> None:
+        backend, options = solver
+        self.session: Session = backend.session(program, options)
+        self.name, self.rows, self.t = program.name, rows, t
+        self.has_duals = Capability.DUALS in backend.capabilities
+        self.limited = options.time_limit is not None
+        self.history: list[tuple[float, np.ndarray]] = []
+        self.last, self.priced = np.zeros(program.n_columns), None  # type: Any, Solution | None
+        self.errors = Propagation(members)
+        self.gap, self.programs, self.seconds = 0.0, 0, 0.0
+        self.certificate: Certificate | None = None  # of the last program
+        self.floor, self.measure, self.relaxed = np.zeros(len(rows)), np.zeros(len(rows)), 0.0
+        self.way = 0.0  # the part of themselves by which floors are lower
+        self.same = SAME_LEVEL if self.has_duals else max(UNPRICED_LEVEL, 4 * FIRST_ORDER * len(rows))
+
+    def run(self) -> None:
+        """Run rounds until nobody can be raised."""
+        raise NotImplementedError
+
+    def load(self, slope: np.ndarray, floor: np.ndarray, measure: np.ndarray) -> None:
+        """Put slopes and floors into the program; a floor that is only rounding beside its numbers is 0."""
+        A = self.session.program.A
+        column = slice(A.indptr[self.t], A.indptr[self.t + 1])
+        changed = A.data[column][np.searchsorted(A.indices[column], self.rows)] != -slope
+        if changed.any():
+            self.session.change(coefficients=(self.rows[changed], self.t, -slope[changed]))
+        self.floor, self.measure = np.where(abs(floor) <= ROUNDING * measure, 0.0, floor), measure
+        self._lower(self.way)
+
+    def _lower(self, way: float) -> None:
+        """Load the floors, lower by this part of the numbers that they are made of."""
+        self.session.change(rows=(self.rows, self.floor - way * self.measure, np.full(len(self.rows), np.inf)))
+
+    def solve(self) -> tuple[np.ndarray, Solution]:
+        """Solve what is loaded; where that fails, begin afresh, and then give the floors of the others a little way.
+
+        What the others have is known to rounding only, and what one of them has more by rounding may be what another
+        needs: the last digits decide whether all floors can be kept at once. Where they gave way once they stay as
+        low: the point of this program, which the next one begins at, has used the slack.
+        """
+        solution = self._attempt()
+        attempts = ((self.way + relax, other) for relax in FLOOR_RELAXATIONS for other in (True, False))
+        while isinstance(solution, SolverError):
+            way, other = next(attempts, (None, False))
+            if way is None:
+                raise solution
+            self._lower(way)
+            self.session.restart(other)
+            self.relaxed = max(self.relaxed, way)
+            solution = self._attempt()
+        self.way = self.relaxed
+        return solution.require_point(), solution
+
+    def _attempt(self) -> Solution | SolverError:
+        """Solve what is loaded; return the certified answer, or what was wrong. A limit that is reached is raised."""
+        try:
+            solution = self.session.solve()
+        except SolverError as error:
+            return error
+        self.programs += 1
+        self.seconds += solution.times.get("solve", 0.0)
+        if solution.status.termination is Termination.TIME_LIMIT and self.limited:
+            solution.require_optimal()
+        if solution.status.termination is Termination.UNBOUNDED:
+            raise NoSolutionError(
+                f"{self.name!r} has no leximin: after {len(self.history)} rounds all levels that are left can be "
+                "raised without end; bound them"
+            )
+        if not solution.status.is_optimal:
+            return SolverError(f"{solution.solver} did not solve {self.name!r}: {solution.status}")
+        certificate = solution.verify()
+        if not (certificate.is_optimal if self.has_duals else certificate.is_feasible):
+            return SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
+        self.certificate = certificate
+        self.gap = max(self.gap, certificate.gap or 0.0)
+        return solution
+
+    def leaves_open(self, solution: Solution) -> bool:
+        """Whether a round is to be solved again: those who go on to another round depend on its last digits."""
+        assert self.certificate is not None
+        if not self.session.leaves_open(solution, self.certificate.gap or 0.0):
+            return False
+        self.session.restart()
+        return True
+
+    def with_price(self, solution: Solution, unit: np.ndarray, growing: np.ndarray) -> np.ndarray:
+        """Return the growing rows that have a positive price, each in its unit. Bool."""
+        if solution.row_duals is None:  # of a back end that promises none: programs decide
+            return np.zeros(len(self.rows), dtype=bool)
+        price = np.where(growing, abs(solution.row_duals[self.rows]) * unit, 0.0)
+        return np.asarray(price >= BLOCKED_PRICE * price.max(initial=0.0)) & (price > 0)
+
+    def not_raised(self, waiting: np.ndarray, speed: np.ndarray) -> np.ndarray:
+        """Return the positions of rows, of those ``waiting``, that no program raises above their floors.
+
+        Each program maximises the sum of what the rows that are left have, over ``speed``; those that gain leave.
+        """
+        program = self.session.program
+        rows = program.A[self.rows].tocsr()
+        held = rows.copy()
+        held.data[held.indices == self.t] = 0.0
+        while waiting.size:
+            weight = np.zeros(len(self.rows))
+            weight[waiting] = 1.0 / speed[waiting]
+            self.session.change(costs=held.T @ weight)
+            x, _ = self.solve()
+            gain = rows @ x - self.session.program.row_lower[self.rows]
+            # a gain is told from rounding by what its own row is made of: others may be of any size
+            raised = (gain > self.same * (abs(rows) @ abs(x)))[waiting]
+            if not raised.any():
+                break
+            waiting = waiting[~raised]
+        self.session.change(costs=program.c)
+        return waiting
+
+    def require_progress(self, stopped: np.ndarray) -> None:
+        """Raise where a round stopped nobody."""
+        if not stopped.any():
+            raise SolverError(f"{self.name!r}: a round stopped nobody; no user's row has a price above rounding")
 
 
-def conclude(result: LeximinResult, rounds: Floored, priced: Solution | None, model: Model, servers: Groups) -> None:
-    """Put down what the programs of the rounds proved, and the prices of the first that a resource ended."""
-    if priced is not None and priced.row_duals is not None:
-        result.prices = prices_of(model, priced, servers)
-    result.gap = rounds.gap if rounds.has_duals else None
-    result.programs, result.relaxed = rounds.programs, rounds.relaxed
-
-
-#: How near to the largest level those are that are looked at first, one after the other.
-PREVIEWS = (0.1, 0.01, 0.001)
-
-
-class Rounds(Floored):
-    """The rounds of any program: ``level[m]`` of each member is its level once frozen; groups are rows of the program.
+class LevelRounds(Rounds):
+    """Rounds at constant rates: ``level[m]`` of each member is its level once frozen; groups are rows of the program.
 
     A row says (what its group has) − (what is due to it)·t ≥ a constant, and t, a column, is maximised; it is above 0.
+    ``weights`` are those of the groups: who is blocked is told by prices of weighted shares.
     """
 
     def __init__(
-        self,
-        session: Session,
-        rows: np.ndarray,
-        t: int,
-        members: Members,
-        weights: np.ndarray,
-        has_duals: bool,
+        self, solver: Tightest, program: Program, rows: np.ndarray, t: int, members: Members, weights: np.ndarray
     ) -> None:
-        super().__init__(session, rows, t, has_duals)
-        program = session.program
+        super().__init__(solver, program, rows, t, len(members.due))
         self.members, self.due = members, members.due
         self.cap = members.limit / members.due  # the level at which a member has all its tasks
         self.level = np.zeros(len(members.due))
         self.active = np.ones(len(members.due), dtype=bool)
         self.base = program.row_lower[rows]
         self.bounds = program.col_lower[[t]], program.col_upper[[t]]
-        column = program.A[:, [t]].toarray()[rows, 0]
-        self.full = -column  # coefficient of t when every member of the group is active
-        self.whole = np.bincount(members.of, weights=members.due)
-        self.unit = self.full / self.whole  # of a row, for one task
+        self.full = -program.A[:, [t]].toarray()[rows, 0]  # coefficient of t when every member of the group is active
+        self.unit = self.full / np.bincount(members.of, weights=members.due)  # of a row, for one task
         self.share = self.full / weights  # one share, in the unit of the row
-        self.history: list[tuple[float, np.ndarray]] = []
-        self.priced: Solution | None = None
-        self.last: np.ndarray | None = None
-        self.errors = Propagation(len(self.due))
 
     def run(self) -> None:
         """Run rounds until nobody is active."""
@@ -208,15 +308,15 @@ class Rounds(Floored):
                 self._measure(level, solution)
                 frozen = self.active & (self.cap <= level)
                 self.level[frozen] = self.cap[frozen]
-                blocked = self.active & ~frozen & self._priced(solution)[self.members.of]
+                growing = np.bincount(self.members.of, weights=self.active, minlength=len(self.rows)) > 0
+                blocked = self.active & ~frozen & self.with_price(solution, self.share, growing)[self.members.of]
                 stays = level <= before * (1 + self.same) or not self.has_duals
                 if stays and (self.active & ~frozen & ~blocked).any():
                     blocked |= self._stuck(level, self.active & ~frozen & ~blocked)
                 self.level[blocked] = level
                 self.errors.stopped(blocked)
                 frozen |= blocked
-            if not frozen.any():
-                raise SolverError(f"{self.name!r}: a round froze nobody; no user's row has a price above rounding")
+            self.require_progress(frozen)
             self.active &= ~frozen
             self.history.append((float(self.level[frozen].max()), np.flatnonzero(frozen)))
             before = level
@@ -240,18 +340,13 @@ class Rounds(Floored):
             if not (self.active & ~limited).any():
                 return level, None
             self._load(self.active & ~limited, np.where(limited, self.cap, self.level))
-            solution = self.solve()
-            assert solution.x is not None and self.certificate is not None
-            self.last = solution.x
+            self.last, solution = self.solve()
+            assert self.certificate is not None
             # what others have is in the program's terms, and may be far more than the level
             self.gap = max(self.gap, self.certificate.objective_gap or 0.0)
-            level = max(level, float(solution.x[self.t]))
+            level = max(level, float(self.last[self.t]))
             more = self.active & ~limited & (self.cap <= level)
-            if not more.any() and self.session.leaves_open(solution, self.proved):
-                # whoever goes on to another round depends on the last digits of this one
-                self.session.restart()
-                continue
-            if not more.any():
+            if not more.any() and not self.leaves_open(solution):
                 return level, solution
             limited |= more
 
@@ -279,22 +374,7 @@ class Rounds(Floored):
         """Put rows Σ x >= (what is due to growing members)·t + (what the others have) into the program."""
         slope = np.bincount(self.members.of, weights=self.due * growing, minlength=len(self.rows)) * self.unit
         fixed = np.bincount(self.members.of, weights=self.due * np.where(growing, 0.0, level), minlength=len(self.rows))
-        A = self.session.program.A
-        now = A.data[A.indptr[self.t] : A.indptr[self.t + 1]]
-        rows_now = A.indices[A.indptr[self.t] : A.indptr[self.t + 1]]
-        changed = now[np.searchsorted(rows_now, self.rows)] != -slope
-        if changed.any():
-            self.session.change(coefficients=(self.rows[changed], self.t, -slope[changed]))
-        self.raise_floors(self.base + fixed * self.unit, abs(self.base) + abs(fixed * self.unit))
-
-    def _priced(self, solution: Solution) -> np.ndarray:
-        """Return the groups whose row has a positive price for raising them, in the unit of a share."""
-        if solution.row_duals is None:  # of a back end that promises none: programs decide
-            return np.zeros(len(self.rows), dtype=bool)
-        price = abs(solution.row_duals[self.rows]) * self.share
-        growing = np.bincount(self.members.of, weights=self.active, minlength=len(self.rows)) > 0
-        price = np.where(growing, price, 0.0)
-        return np.asarray(price >= BLOCKED_PRICE * price.max(initial=0.0)) & (price > 0)
+        self.load(slope, self.base + fixed * self.unit, abs(self.base) + abs(fixed * self.unit))
 
     def _stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:
         """Return the candidates that cannot be raised above ``level`` while nobody falls below what it has.
@@ -310,13 +390,131 @@ class Rounds(Floored):
         return candidates & np.isin(self.members.of, waiting)
 
 
-def prices_of(model: Model, solution: Solution, servers: Groups) -> np.ndarray:
-    """Return the duals of the capacity rows per unit of resource, servers × resources."""
-    assert solution.row_duals is not None
-    block = solution.program.row_block("capacity")
-    # a row that nobody uses (no capacity, or none that its users may have) says 0 ≤ c: its dual prices nothing
-    used = np.bincount(solution.program.A.indices, minlength=solution.program.n_rows)[block.slice] > 0
-    duals = np.where(used, solution.row_duals[block.slice], 0.0).reshape(-1, block.shape[-1])
-    if "capacity_unit" in model.definitions:
-        duals = duals / numbers(model.definitions["capacity_unit"]).values
-    return np.asarray(duals[servers.of] if len(duals) == len(servers) else duals)
+class TreeRounds(Rounds):
+    """Rounds at rates that depend on who is active: ``segment.has`` is what everybody has at the end.
+
+    Rows say what an active leaf has at level t of the segment, and what the others have by now. A leaf that cannot be
+    raised leaves: its price says so, or a program that tries to raise those without a price. The rates of the others
+    are computed anew. Leaves that have all their tasks need no round of their own.
+    """
+
+    def __init__(
+        self, solver: Tightest, program: Program, rows: np.ndarray, t: int, rates: Rates, first: RateSegment
+    ) -> None:
+        super().__init__(solver, program, rows, t)
+        positions = program.leximin()[0].positions
+        self.users = np.arange(len(rows)) if positions is None else positions
+        self.rates, self.segment = rates, first
+        self.unit = -program.A[:, [t]].toarray()[rows, 0] / first.rate[self.users]  # of a row, for one task
+
+    def run(self) -> None:
+        """Run rounds until nobody rises any more."""
+        while True:
+            begun = self.segment
+            self._farthest()
+            if not self.segment.active.any():
+                return
+            level, solution = self._highest(self.segment)
+            stops = self.segment.full(level)
+            self.priced = self.priced or (None if stops.any() else solution)
+            stops |= self._blocked(solution, level)
+            early = self._at_once(stops, level) if self.segment is not begun else np.zeros_like(stops)
+            if early.any():  # together with whoever has all its tasks there
+                last, who = self.history.pop()
+                self.history.append((last, np.union1d(who, np.flatnonzero(early))))
+                self.segment = self.segment.after(0.0, early, self.rates)
+                continue
+            self.require_progress(stops)
+            self.history.append((level, np.flatnonzero(stops)))
+            self.segment = self.segment.after(level, stops, self.rates)
+
+    def _at_once(self, stops: np.ndarray, level: float) -> np.ndarray:
+        """Return who of those that stop at a level could not rise where the segment begins. Bool, of all users."""
+        segment, early = self.segment, np.zeros_like(stops)
+        still = stops & (segment.asked(level) <= segment.has * (1 + self.same))
+        early[self.users] = self._stuck(0.0, still[self.users])
+        return early
+
+    def _farthest(self) -> None:
+        """Pass whole segmentes that end because somebody has all its tasks: by doubling, and then by bisection."""
+        path, passed, step = [self.segment], 0, 1
+        while np.isfinite(path[-1].end) and step:
+            while len(path) <= passed + step and np.isfinite(path[-1].end):
+                path.append(path[-1].next(self.rates))
+            tried = min(passed + step, len(path) - 1)
+            if self._reaches(path[tried]):
+                passed, step = tried, 2 * step
+            else:
+                path, step = path[:tried], (tried - passed) // 2
+        for one in path[:passed]:
+            self.history.append((one.end, np.flatnonzero(one.full(one.end))))
+        self.segment = path[passed]
+
+    def _reaches(self, ahead: RateSegment) -> bool:
+        """Whether everybody can have what it has where a segment further on begins."""
+        now = self.segment.has
+        self._load(now, ahead.has - now, 1.0)
+        x, _ = self.solve()
+        reached = bool(x[self.t] >= 1 - (SOLVER_TIGHTEST if self.has_duals else FIRST_ORDER))
+        self.last = x if reached else self.last
+        return reached
+
+    def _highest(self, segment: RateSegment) -> tuple[float, Solution]:
+        """Return the highest level of a segment and the solution that has it; its end where it is not below that.
+
+        Somebody who has more than the level asks for does not rise. Whoever that is, it is more the lower the level:
+        with too few of them the level is too high, and Newton's method comes down to the right one. Where it goes up,
+        or nobody is left, what somebody has was more by rounding only: a segment ended within that of what there is.
+        """
+        end, rising, before = segment.end, segment.active, segment.active
+        lowest, down = np.inf, True
+        while True:
+            base = np.where(rising, segment.base, segment.has)
+            self._load(base, np.where(rising, segment.rate, 0.0), end)
+            x, solution = self.solve()
+            level = float(x[self.t])
+            level = end if level >= end * (1 - SOLVER_TIGHTEST) else level
+            if down and level > lowest:
+                rising, down = before, False
+                continue
+            with_more = rising & (segment.base + segment.rate * level < segment.has * (1 - ROUNDING))
+            if down and with_more.any():
+                down = bool((rising & ~with_more).any())
+                if down:
+                    rising, before, lowest = rising & ~with_more, rising, level
+                    continue
+            if not self.leaves_open(solution):
+                self.last = x if down else self._point(segment.asked(level))
+                return level, solution
+
+    def _point(self, has: np.ndarray) -> np.ndarray:
+        """Return a point in which everybody has so many tasks."""
+        self._hold(has)
+        return self.solve()[0]
+
+    def _load(self, base: np.ndarray, rate: np.ndarray, end: float) -> None:
+        """Put rows Σ x >= base + rate·t into the program, with t at most ``end``."""
+        self.session.change(columns=(np.array([self.t]), np.zeros(1), np.array([end])))
+        floor = self.unit * base[self.users]
+        self.load(self.unit * rate[self.users], floor, abs(floor))
+
+    def _hold(self, has: np.ndarray) -> None:
+        """Put rows Σ x >= what everybody has into the program."""
+        self._load(has, np.zeros(len(has)), 0.0)
+
+    def _blocked(self, solution: Solution, level: float) -> np.ndarray:
+        """Return who cannot be raised above this level while nobody falls below what it has. Bool, of all users."""
+        n, active = self.users, self.segment.active
+        blocked = self.with_price(solution, self.unit * self.segment.rate[n], active[n])
+        blocked |= self._stuck(level, active[n] & ~blocked)
+        everyone = np.zeros(len(active), dtype=bool)
+        everyone[n[blocked]] = True
+        return np.asarray(everyone & active)
+
+    def _stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:
+        """Return the candidates that cannot be raised above a level while nobody falls below it."""
+        stuck = np.zeros(len(self.users), dtype=bool)
+        if candidates.any():
+            self._hold(self.segment.asked(level))
+            stuck[self.not_raised(np.flatnonzero(candidates), self.unit * self.segment.rate[self.users])] = True
+        return stuck

@@ -1,19 +1,56 @@
-"""Reading an allocation that someone else made: a table of tasks by user and server."""
+"""Tables as CSV: cells that no spreadsheet takes for formulas, numbers, and an allocation that someone else made."""
 
 from __future__ import annotations
 
 import csv
-from io import StringIO
+import io
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ...errors import FileFormatError, nearest
-from ..instances.instance import Instance
-from .columns import each_cell, unguarded
 from .whole_files import home, read_text
+
+if TYPE_CHECKING:
+    from ..instances.instance import Instance
+
+#: What a spreadsheet would compute, with any apostrophes before it, by which it is text; numbers are only numbers.
+_FORMULA = re.compile(r"'*(?![+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|[+-]?inf$)[=+\-@\t\r].", re.DOTALL)
+
+
+def guarded(cell: str) -> str:
+    """Return a cell for CSV: text that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    >>> guarded("=1+1"), guarded("-5"), guarded("'=1"), guarded("'s")
+    ("'=1+1", '-5', "''=1", "'s")
+    """
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def unguarded(cell: str) -> str:
+    """Return what `guarded` was given.
+
+    >>> [unguarded(guarded(cell)) for cell in ("=1+1", "'=1", "'s", "-")]
+    ['=1+1', "'=1", "'s", '-']
+    """
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def csv_text(frame: pd.DataFrame, **how: Any) -> str:
+    """Return a table as CSV, whose cells no spreadsheet takes for formulas; options are those of pandas."""
+    return each_cell(str(frame.to_csv(lineterminator="\n", **how)), guarded)
+
+
+def each_cell(text: str, function: Callable[[str], str]) -> str:
+    """Return CSV with a function of each cell."""
+    changed = io.StringIO()
+    rows = csv.reader(io.StringIO(text, newline=""))
+    csv.writer(changed, lineterminator="\n").writerows([function(cell) for cell in row] for row in rows)
+    return changed.getvalue()
 
 
 def read_tasks(path: str | Path, instance: Instance) -> pd.DataFrame:
@@ -70,7 +107,7 @@ def read_table(path: Path, types: dict[str, type]) -> pd.DataFrame:
     """Return a table of a CSV file; an error says why it cannot be read as one."""
     try:
         text = read_text(path)
-        return pd.read_csv(StringIO(each_cell(text, unguarded) if "'" in text else text), dtype=types)
+        return pd.read_csv(io.StringIO(each_cell(text, unguarded) if "'" in text else text), dtype=types)
     except (ValueError, OverflowError, csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise FileFormatError(f"{str(path)!r} could not be read as CSV: {error}") from error
 

@@ -1,19 +1,35 @@
-"""What the writers of model files share: names that every reader takes, exact numbers, comments."""
+"""What readers and writers of model files share: lines that are wrong, names that every reader takes, exact numbers."""
 
 from __future__ import annotations
 
+import gzip
+import io
+import json
+import os
 import re
 import textwrap
+import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any, Final, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from ...errors import ModelError, UnknownNameError, nearest
-from ..programs.program import Block, Program
+from ...errors import FairlpWarning, FileFormatError, ModelError, UnknownNameError, nearest
+from ...tolerances import LARGEST_BOUND
+from ..programs.program import Block, Program, Sense
+from .whole_files import Target, drafts, home, utf8
 
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+#: Longest piece of a file that an error message shows, and most names among which it looks for the nearest.
+_SHOWN: Final = 80
+_MANY_NAMES: Final = 2000
+_WRITTEN_BY_US = re.compile(r"(.*?): written by fairlp, \d+ rows?, \d+ columns?(?: |$)")
 Names = Literal["labels", "numbers"]
 _NAMES: Final = ("labels", "numbers")
 NameMap = dict[str, dict[str, Any]]
@@ -86,17 +102,11 @@ def file_names(blocks: Sequence[Block]) -> tuple[list[str], NameMap]:
     >>> changed
     {'share.bob_smith': {'block': 'share', 'labels': ['bob smith'], 'name': 'share[bob smith]'}}
     """
-    names: list[str] = []
-    flags: list[np.ndarray] = []
-    for block in blocks:
-        of_block, changed = _block_names(block)
-        names += of_block
-        flags.append(changed)
-    changed = np.concatenate(flags) if flags else np.zeros(0, dtype=bool)
-    if names and max(map(len, names)) > LONGEST_NAME:
-        for i, name in enumerate(names):
-            if len(name) > LONGEST_NAME:
-                names[i], changed[i] = name[:LONGEST_NAME], True
+    parts = [_block_names(block) for block in blocks]
+    names = [name for of_block, _ in parts for name in of_block]
+    changed = np.concatenate([np.zeros(0, dtype=bool), *(flags for _, flags in parts)])
+    for i in [i for i, name in enumerate(names) if len(name) > LONGEST_NAME]:
+        names[i], changed[i] = names[i][:LONGEST_NAME], True
     if len(set(names)) < len(names):
         _separate(names, changed)
     return names, _explain(blocks, names, changed)
@@ -107,8 +117,8 @@ def numbered_names(blocks: Sequence[Block], letter: str, digits: int = 0) -> tup
 
     With ``digits``, positions count from one and are filled with zeros: ``R0000001``.
     """
-    size = sum(map(len, blocks))
-    names = [f"{letter}{i + 1:0{digits}d}" for i in range(size)] if digits else [f"{letter}{i}" for i in range(size)]
+    first = 1 if digits else 0
+    names = [f"{letter}{i:0{digits}d}" for i in range(first, first + sum(map(len, blocks)))]
     return names, _explain(blocks, names, np.ones(len(names), dtype=bool))
 
 
@@ -138,17 +148,14 @@ def _block_names(block: Block) -> tuple[list[str], np.ndarray]:
     changed = np.full(len(block), head != block.name)
     if not block.axes:
         return [head] * len(block), changed
+    positions = np.arange(len(block)) if block.positions is None else block.positions
     columns = []
-    for (_, labels), at in zip(block.axes, np.unravel_index(_positions(block), block.shape), strict=True):
+    for (_, labels), at in zip(block.axes, np.unravel_index(positions, block.shape), strict=True):
         plain = [str(label) for label in labels]
         cleaned = [clean(text) for text in plain]  # each distinct label once, however many elements carry it
         columns.append(np.array(cleaned, dtype=object)[at].tolist())
         changed |= np.array([a != b for a, b in zip(plain, cleaned, strict=True)], dtype=bool)[at]
     return list(map(".".join, zip(repeat(head, len(block)), *columns, strict=True))), changed
-
-
-def _positions(block: Block) -> np.ndarray:
-    return np.arange(len(block)) if block.positions is None else block.positions
 
 
 def _separate(names: list[str], changed: np.ndarray) -> None:
@@ -174,8 +181,8 @@ def _explain(blocks: Sequence[Block], names: Sequence[str], changed: np.ndarray)
     for block in blocks:
         which = np.flatnonzero(changed[start : start + len(block)])
         if which.size:
-            at = _positions(block)[which] if block.axes else None
-            part = replace(block, start=0, stop=which.size, positions=at)
+            at = which if block.positions is None else block.positions[which]
+            part = replace(block, start=0, stop=which.size, positions=at if block.axes else None)
             for i, labels, human in zip(which.tolist(), part.labels(), part.names(), strict=True):
                 mapping[names[start + i]] = {"block": block.name, "labels": list(map(str, labels)), "name": human}
         start += len(block)
@@ -301,3 +308,134 @@ def about(program: Program) -> list[str]:
         if any(isinstance(block, NamedBlock) for block in blocks):
             head.append(f"Names of {what}: as given.")
     return head
+
+
+class LineError(FileFormatError):
+    """A model file is wrong in one line."""
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a file, and how to say where it is wrong."""
+
+    path: Path
+    content: bytes
+
+    def fault(self, line: int, problem: str) -> LineError:
+        """Return the error that names file, line (from one) and text."""
+        rest = self.content
+        text = rest.split(b"\n", line)[line - 1] if line <= rest.count(b"\n") + 1 else b""
+        return LineError(f"{self.path}, line {line}: {shown(text.decode('utf-8', 'replace'))}: {problem}", line)
+
+    @property
+    def last_line(self) -> int:
+        """Number of the last line."""
+        return self.content.rstrip().count(b"\n") + 1
+
+    def warn(self, message: str) -> None:
+        """Warn about something that other readers take differently."""
+        warnings.warn(f"{self.path}: {message}", FairlpWarning, stacklevel=2)
+
+
+@dataclass
+class Parsed:
+    """What a file says, before names are explained; ``comments`` are the lines before the first section."""
+
+    name: str
+    sense: Sense
+    offset: float
+    c: np.ndarray
+    A: csc_array[Any]
+    row_lower: np.ndarray
+    row_upper: np.ndarray
+    col_lower: np.ndarray
+    col_upper: np.ndarray
+    integrality: np.ndarray
+    row_names: list[str]
+    column_names: list[str]
+    comments: list[str]
+
+
+def shown(text: str) -> str:
+    """Return a piece of a file for an error message, cut when it is long."""
+    text = " ".join(text[: 4 * _SHOWN].split())
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+
+
+def hint(name: str, known: Collection[str]) -> str:
+    """Return the known names nearest to ``name``, unless there are too many to look for them."""
+    if not 0 < len(known) <= _MANY_NAMES:
+        return ""
+    return f"; {nearest(name[:_SHOWN], [other[:_SHOWN] for other in known])}"
+
+
+def is_ours(comments: Iterable[str]) -> str | None:
+    """Return the name that our writers put in the first line, None when the file is not ours."""
+    found = _WRITTEN_BY_US.match(" ".join(comments))
+    return found[1] if found else None
+
+
+def settle(
+    source: Source, lower: np.ndarray, upper: np.ndarray, what: Callable[[int], str], lines: np.ndarray, exact: bool
+) -> None:
+    """Turn bounds that mean none into infinity, in place; raise when no value is between two bounds."""
+    if not exact:
+        lower[lower <= -LARGEST_BOUND] = -np.inf
+        upper[upper >= LARGEST_BOUND] = np.inf
+        lower[lower >= LARGEST_BOUND] = np.inf
+        upper[upper <= -LARGEST_BOUND] = -np.inf
+    wrong = impossible(lower, upper)
+    if wrong.size:
+        i = int(wrong[0])
+        raise source.fault(
+            int(lines[i]), f"no value of {what(i)} is between its lower bound {lower[i]} and its upper bound {upper[i]}"
+        )
+
+
+def write_model(target: Target, parts: Iterable[str], row_map: NameMap, column_map: NameMap) -> list[Path]:
+    """Write a model and, next to it, the names that were changed; all of it or nothing.
+
+    Parameters
+    ----------
+    target : path or file object
+        A path ending in ``.gz`` is compressed, with the same bytes every time. A file object gets the model only.
+    parts : iterable of str
+        The text, piece by piece.
+    row_map, column_map : mapping
+        For the side file ``<path>.names.json``. Without changed names an older side file is removed, because it
+        would explain names of another model.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
+    """
+    if not isinstance(target, str | os.PathLike):
+        text = isinstance(target, io.TextIOBase) or hasattr(target, "encoding")
+        for part in parts:
+            target.write(part if text else part.encode("ascii"))  # type: ignore[arg-type]
+        return []
+    path = home(target)
+    side = path.with_name(path.name + ".names.json")
+    contents = {path: parts}
+    if row_map or column_map:
+        encode = json.JSONEncoder(ensure_ascii=False).encode
+        blocks = []
+        for what, names in (("rows", row_map), ("columns", column_map)):
+            entries = ",\n".join(f"  {encode(name)}: {encode(entry)}" for name, entry in names.items())
+            blocks.append(f'"{what}": {{' + (f"\n{entries}\n" if entries else "") + "}")
+        contents[side] = ["{\n" + ",\n".join(blocks) + "\n}\n"]
+    with drafts(*contents) as places:
+        for draft, content in zip(places, contents.values(), strict=True):
+            with open(draft, "wb") as raw, ExitStack() as stack:
+                packed = draft.name.lower().endswith(".gz")
+                # no file name and no time in the header: equal models give equal bytes
+                file = stack.enter_context(gzip.GzipFile("", "wb", 6, raw, mtime=0)) if packed else raw
+                file.writelines(map(utf8, content))
+    if side not in contents:
+        side.unlink(missing_ok=True)
+    return list(contents)

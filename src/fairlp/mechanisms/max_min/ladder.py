@@ -1,0 +1,150 @@
+"""What is done where floats cannot decide: the certificate of every program, then rationals, then "not proved".
+
+The first rungs are those of a single program (:meth:`~fairlp.solvers.leximin.rounds.Rounds.solve`): begin afresh,
+another method, floors that give way. Where numbers span too much, errors have grown, or no program was solved, the
+levels are settled in rationals; where rationals cannot, the answer says that it is not proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from ...errors import SolverError, SolverNotAvailableError
+from ...formulations.max_min import in_tasks, max_min
+from ...formulations.normalisers import dominant
+from ...formulations.region import have_limits
+from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers
+from ...models.instances.problem import effort
+from ...models.notation.model import Model
+from ...models.programs.certificate import Verdict
+from ...models.trees.filling import floors
+from ...models.trees.rates import exact_hierarchical
+from ...solvers.leximin.exact import exact_leximin
+from ...tolerances import AGREEMENT, DELICATE, UNCERTAIN
+from ..mechanism import Asked, Mechanism, Tasks
+from ..validation import Rationals, differences
+from .methods import count_of, rounds_table
+
+
+def of_leximin(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Verdict, np.ndarray]:
+    """Return the leximin of tasks over what is due at level 1, in rationals."""
+    due = mechanism.due(instance)
+    normaliser = mechanism.gamma if mechanism.at_level_1 is None else (lambda _: due / instance.user_weights)
+    formulation = in_tasks(normaliser, count)
+    if not have_limits(instance):
+        return exact_leximin(instance, formulation)
+    rates = [Fraction(value) for value in due.tolist()]
+    return exact_leximin(instance, formulation, lambda active: {n: rates[n] for n in active}, floors(instance), count)
+
+
+def of_tree(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Verdict, np.ndarray]:
+    """Return the rounds along the tree, with rates in rationals."""
+
+    def formulation(small: Instance) -> Model:
+        return max_min(small, "H-DRF", "in tasks", dominant(small), "replaced by exact rates", count)
+
+    return exact_leximin(instance, formulation, exact_hierarchical(instance), floors(instance), count)
+
+
+#: More eligible pairs of user and server than this are not solved in rationals unasked.
+MOST_EXACT = 300
+
+
+def orders_of_magnitude(instance: Instance, due: np.ndarray) -> float:
+    """Return the ratio of the largest to the smallest number that decides who gets what.
+
+    What φΓ tasks of each user (``due``) take of each resource of the pool, what part of them the user could run alone,
+    and what part its task limit is.
+    """
+    who = due > 0
+    alone = merge_servers(instance)[0].gamma().sum(axis=1)
+    multiple = effort(instance)  # given rates scale what a task needs on a server
+    needs = instance.demands[:, None, :] * (1.0 if multiple is None else multiple[:, :, None])
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        taken = needs[who] * due[who, None, None] / instance.pool
+        parts = (taken, alone[who] / due[who], instance.task_limits[who] / due[who])
+    spread = 1.0
+    for part in parts:
+        some = part[(part > 0) & np.isfinite(part)]
+        spread = max(spread, float(some.max()) / float(some.min())) if some.size else spread
+    return spread
+
+
+def _given_spread(instance: Instance) -> float:
+    """Return the ratio of the largest to the smallest number of one kind as it was given, whatever it decides."""
+    parts = (part[part > 0] for part in (instance.demands, instance.capacities, instance.weights))
+    return max(float(part.max() / part.min()) if part.size else 1.0 for part in parts)
+
+
+def settled(method: Callable[[Asked], Tasks], rationals: Rationals | None = of_leximin) -> Callable[[Asked], Tasks]:
+    """Return the method, with its answer settled in rationals where floats cannot decide (or just said to be open)."""
+
+    def settle(asked: Asked) -> Tasks:
+        due = asked.mechanism.due(asked.instance)
+        spread = orders_of_magnitude(asked.instance, due)
+        outcome, failure = None, None
+        try:
+            outcome = method(asked)
+        except SolverNotAvailableError:
+            raise  # no rounding, and no answer that was asked for
+        except SolverError as error:
+            if spread <= 1 / DELICATE and _given_spread(asked.instance) <= 1 / DELICATE:
+                raise
+            failure = error
+        if spread <= 1 / DELICATE and outcome is not None and outcome.uncertain <= UNCERTAIN:
+            return outcome
+        verdict, tasks = _in_rationals(asked, rationals)
+        if verdict.proved:
+            return _of_rationals(asked.instance, outcome, due, verdict, tasks)
+        if outcome is None:
+            assert failure is not None
+            raise failure
+        return replace(outcome, unproved=_unproved(spread, outcome.uncertain, verdict))
+
+    return settle
+
+
+def _in_rationals(asked: Asked, rationals: Rationals | None) -> tuple[Verdict, np.ndarray]:
+    """Return the exact levels and tasks, or why there are none."""
+    if rationals is None:
+        return Verdict(False, "servers are shared one by one"), np.zeros((0, 0))
+    instance, none = asked.instance, np.zeros((0, 0))
+    pairs = int(merge_servers(instance)[0].runnable().sum())
+    if pairs > MOST_EXACT:
+        return Verdict(False, f"too large to be solved in rationals, {pairs} pairs of user and server"), none
+    try:
+        return rationals(asked.mechanism, instance, count_of(asked.parameters))
+    except SolverNotAvailableError as error:
+        return Verdict(False, str(error)), none
+
+
+def _of_rationals(
+    instance: Instance, outcome: Tasks | None, due: np.ndarray, verdict: Verdict, tasks: np.ndarray
+) -> Tasks:
+    """Return the exact levels and their tasks; of the outcome what agrees with them, its rounds and prices."""
+    levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])
+    totals, there = np.minimum(levels * due, instance.task_limits), tasks.sum(axis=1)
+    tasks = tasks * np.divide(totals, there, out=np.zeros(len(due)), where=there > 0)[:, None]
+    if outcome is not None:
+        own = np.divide(outcome.tasks.sum(axis=1), due, out=np.zeros(len(due)), where=due > 0)
+        off = float(differences(own, levels).max())
+        if off <= AGREEMENT:
+            return replace(outcome, tasks=tasks)
+    history = [(float(level), np.flatnonzero(levels == level)) for level in np.unique(levels[levels > 0])]
+    what = "had no answer" if outcome is None else f"were off by {off:.1e} of a level"
+    note = f"rounding decides so much here that floats {what}; the levels are those of exact rationals"
+    return Tasks(tasks, rounds=rounds_table(instance, history, tasks), gap=0.0, notes=(note,))
+
+
+def _unproved(spread: float, uncertain: float, verdict: Verdict) -> str:
+    if uncertain > UNCERTAIN:
+        why = f"errors of rounding grow from round to round, and levels may be off by {uncertain:.0e} of themselves"
+    else:
+        small = "what is small beside the rounding of what is large may be wrong in levels of small users"
+        why = f"the numbers span {spread:.0e}, and {small}"
+    return f"not proved: {why} ({verdict.message})"

@@ -1,0 +1,575 @@
+"""Read and write the CPLEX LP format: files of CPLEX, HiGHS, SCIP, GLPK, COIN and the modelling tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array, csc_array
+
+from ...errors import UnknownNameError, nearest
+from ..programs.program import Program, Sense
+from .model_text import (
+    LineError,
+    NameMap,
+    Names,
+    Naming,
+    Parsed,
+    Source,
+    about,
+    bounded_rows,
+    check_writable,
+    comment,
+    decimal,
+    decimals,
+    is_ours,
+    left_out,
+    naming,
+    settle,
+    shown,
+    unused,
+    write_model,
+)
+from .whole_files import Target
+
+# quantifiers are possessive (*+), so that no line, however long, is tried in more than one way
+_NUMBER: Final = r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
+_NAME: Final = r"[^\s0-9.+\-*^<>=:\\/\[\]][^\s+\-*^<>=:\\]*+"
+_COMPARE: Final = r"<=|=<|>=|=>|<|>|="
+_TOKEN = re.compile(rf"({_NUMBER})|({_NAME})|({_COMPARE})|([+-])|(:)|(\n)|\S")
+_OTHER, _DIGITS, _WORD, _RELATION, _SIGN, _COLON, _LINE_END = range(7)
+_VALUE: Final = rf"[+-]?\s*+(?:{_NUMBER}|inf(?:inity)?(?![^\s<>=]))"
+_BOUND = re.compile(
+    rf"\s*+(?:({_VALUE})\s*+({_COMPARE})\s*+)?({_NAME})\s*+(?:({_COMPARE})\s*+({_VALUE})|(free))?\s*+", re.IGNORECASE
+)
+_TITLES: Final = {
+    "objective": r"max(?:imi[sz]e|imum)?|min(?:imi[sz]e|imum)?",
+    "constraints": r"subject[ \t]+to|such[ \t]+that|s\.t\.?|st\.?",
+    "refused": r"lazy[ \t]+constraints|user[ \t]+cuts|general[ \t]+constraints|semi(?:s|-continuous)?|sos[12]?|pwlobj"
+    r"|multi-objectives|scenario",
+    "bounds": r"bounds?",
+    "general": r"gen(?:erals?)?|int(?:egers?)?",
+    "binary": r"bin(?:ar(?:y|ies))?",
+    "end": r"end",
+}
+_TITLE = re.compile(
+    "^[ \t]*(?:" + "|".join(f"(?P<{kind}>{words})" for kind, words in _TITLES.items()) + ")(?=\\s|\\Z)(?![ \t]*[:<>=])",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ORDER: Final = {"objective": 0, "constraints": 1, "bounds": 2, "general": 2, "binary": 2, "refused": 2, "end": 3}
+_GLPK_CONSTANT = re.compile(rf"^\\\* constant term = (-?{_NUMBER}) \*\\$", re.MULTILINE)
+_NO_NAMES: Final = ("inf", "infinity", "nan")
+
+
+def parse_lp(source: Source) -> Parsed:
+    """Return what an LP file says."""
+    return _Reader(source).parse()
+
+
+class _Tokens:
+    """The tokens of a section, read from the first to the last: text, kind and line of each."""
+
+    def __init__(self, source: Source, text: str, line: int, column_of: dict[str, int]) -> None:
+        self.source, self.column_of = source, column_of
+        self.texts: list[str] = []
+        self.kinds: list[int] = []
+        self.lines: list[int] = []
+        for match in _TOKEN.finditer(text):
+            kind = match.lastindex or _OTHER
+            if kind == _LINE_END:
+                line += 1
+            else:
+                self.texts.append(match[0])
+                self.kinds.append(kind)
+                self.lines.append(line)
+        self.count, self.at = len(self.texts), 0
+        self.texts += ["", ""]  # nothing stands behind the last
+        self.kinds += [_RELATION, _RELATION]
+        self.lines += self.lines[-1:] or [line]
+
+    def fault(self, problem: str) -> LineError:
+        """Return the error that something is wrong at the next token."""
+        return self.source.fault(self.lines[self.at], problem)
+
+    def label(self) -> str:
+        """Take a name with a colon behind it; empty if there is none."""
+        if self.kinds[self.at] != _WORD or self.kinds[self.at + 1] != _COLON:
+            return ""
+        self.at += 2
+        return self.texts[self.at - 2]
+
+    def constant(self) -> float | None:
+        """Take a number with its signs, or an infinity; None if there is none."""
+        sign, begin = 1.0, self.at
+        while self.kinds[self.at] == _SIGN:
+            sign = -sign if self.texts[self.at] == "-" else sign
+            self.at += 1
+        if self.kinds[self.at] == _DIGITS:
+            return sign * self.number()
+        if self.texts[self.at].lower() in ("inf", "infinity"):
+            self.at += 1
+            return sign * np.inf
+        self.at = begin
+        return None
+
+    def number(self) -> float:
+        """Take a number without sign."""
+        value = float(self.texts[self.at])
+        if value == np.inf:
+            raise self.fault(f"expected a finite number instead of {shown(self.texts[self.at])}")
+        self.at += 1
+        return value
+
+    def terms(self, columns: list[int], values: list[float]) -> tuple[float, int]:
+        """Take all terms up to a relation or the end, add their columns and coefficients to the lists.
+
+        Returns
+        -------
+        constant, first
+            The sum of the terms without a variable, and the first of their tokens (-1: there are none).
+        """
+        total, first, begin = 0.0, -1, self.at
+        while self.kinds[self.at] != _RELATION:
+            sign, start = 1.0, self.at
+            while self.kinds[self.at] == _SIGN:
+                sign = -sign if self.texts[self.at] == "-" else sign
+                self.at += 1
+            kind = self.kinds[self.at]
+            if kind not in (_DIGITS, _WORD) or (start == self.at and start > begin):
+                raise self.unexpected(begin)
+            if kind == _DIGITS:
+                number = self.at
+                sign *= self.number()
+                if self.kinds[self.at] != _WORD:
+                    total += sign
+                    first = number if first < 0 else first
+                    continue
+            name = self.texts[self.at]
+            if name not in self.column_of:
+                if name.lower() in _NO_NAMES:
+                    raise self.fault(f"expected a variable instead of {shown(name)}")
+                self.column_of[name] = len(self.column_of)
+            columns.append(self.column_of[name])
+            values.append(sign)
+            self.at += 1
+        return total, first
+
+    def unexpected(self, begin: int) -> LineError:
+        """Return the error that the next token cannot stand in the expression that begins at a token."""
+        text = self.texts[self.at]
+        if text in ("[", "]", "^", "*"):
+            return self.fault(f"{text!r} makes it quadratic; expected a linear expression")
+        if text == ":":
+            return self.fault("unexpected ':'; expected <=, >= or =, and a number, before the next name and colon")
+        if self.kinds[self.at] == _RELATION:  # a sign stands before it
+            self.at -= 1
+        after = f" after {shown(self.texts[self.at - 1])}" if self.at > begin else ""
+        found = shown(self.texts[self.at])
+        return self.fault(f"unexpected {found}{after}; expected terms like 3 x with + or - between them")
+
+
+class _Row(NamedTuple):
+    """A constraint without its terms."""
+
+    name: str
+    lower: float
+    upper: float
+    line: int
+
+
+class _Reader:
+    """One pass over a file."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        text = source.content.decode()
+        head = text[: found.start()] if (found := _TITLE.search(text)) else text
+        self.comments = [line.strip()[1:].strip() for line in head.split("\n") if line.strip().startswith("\\")]
+        by_glpk = bool(self.comments) and self.comments[0].startswith("* Problem: ")
+        self.glpk = _GLPK_CONSTANT.search(text) if by_glpk else None
+        self.text = re.sub(r"\\[^\n]*", "", text)
+        if odd := re.search(r"[^\S \t\n]", self.text):
+            problem = f"character U+{ord(odd[0]):04X} is a space that readers take differently; expected plain spaces"
+            raise source.fault(self.text.count("\n", 0, odd.start()) + 1, problem)
+        self.column_of: dict[str, int] = {}
+        self.late: list[tuple[int, str]] = []
+        self.rows: list[_Row] = []
+        self.of: list[int] = []
+        self.columns: list[int] = []
+        self.values: list[float] = []
+        self.bounds: tuple[dict[int, float], dict[int, float]] = {}, {}
+        self.bound_lines: dict[int, int] = {}
+        self.whole: dict[int, tuple[str, int]] = {}
+
+    def parse(self) -> Parsed:
+        """Return what the file says."""
+        for kind, title, text, line in self._sections():
+            if kind == "objective":
+                sense: Sense = "max" if title.lower().startswith("max") else "min"
+                first_line = line
+                c, offset = self._objective(_Tokens(self.source, text, line, self.column_of))
+            elif kind == "constraints":
+                self._constraints(_Tokens(self.source, text, line, self.column_of))
+            elif kind == "bounds":
+                self._bounds(text, line)
+            elif kind in ("general", "binary"):
+                self._integers(kind, text, line)
+            elif text.strip():
+                number = line + text[: len(text) - len(text.lstrip())].count("\n")
+                what = f"{title} says what no linear or mixed-integer program can"
+                raise self.source.fault(number, "unexpected after End" if kind == "end" else what)
+        c = np.pad(c, (0, len(self.column_of) - len(c))) + 0.0
+        if not (np.isfinite(c).all() and np.isfinite(offset)):
+            raise self.source.fault(first_line, "costs of one variable add up to more than the largest number")
+        return self._parsed(sense, c, offset)
+
+    def _sections(self) -> Iterator[tuple[str, str, str, int]]:
+        """Yield kind, title, text below the title, and its first line, of each section in order."""
+        found = list(_TITLE.finditer(self.text))
+        before = self.text[: found[0].start()] if found else self.text
+        if before.strip() or not found:
+            number = before[: len(before) - len(before.lstrip())].count("\n") + 1
+            raise self.source.fault(number, "expected Maximize or Minimize at the beginning of an LP file")
+        if "end" not in {match.lastgroup for match in found}:
+            raise self.source.fault(self.source.last_line, "the file ends without End; it was cut off")
+        line, position, last = 1, 0, ""
+        seen: dict[str, int] = {}
+        for match, stop in zip(found, [*(other.start() for other in found[1:]), len(self.text)], strict=True):
+            kind = str(match.lastgroup)
+            line += self.text.count("\n", position, match.end())
+            position = match.end()
+            if _ORDER[kind] < _ORDER.get(last, 0) or (not last and kind != "objective"):
+                order = "the objective, Subject To, Bounds, General, Binary and End, in this order"
+                raise self.source.fault(line, f"{match[0].strip()} cannot stand here; expected {order}")
+            if kind in seen and kind in ("objective", "constraints", "end"):
+                raise self.source.fault(line, f"a second section of this kind; the first is in line {seen[kind]}")
+            seen[kind], last = line, kind
+            yield kind, match[0].strip(), self.text[position:stop], line
+
+    def _objective(self, tokens: _Tokens) -> tuple[np.ndarray, float]:
+        """Return costs of the columns, and the constant."""
+        tokens.label()
+        columns: list[int] = []
+        values: list[float] = []
+        constant, _ = tokens.terms(columns, values)
+        if tokens.at < tokens.count:
+            raise tokens.unexpected(0)
+        return np.bincount(columns, weights=values) if columns else np.zeros(0), constant
+
+    def _constraints(self, tokens: _Tokens) -> None:
+        """Read the constraints."""
+        labels: dict[str, int] = {}
+        while tokens.at < tokens.count:
+            line = tokens.lines[tokens.at]
+            name = tokens.label()
+            if name in labels:
+                tokens.at -= 2
+                raise tokens.fault(f"a second constraint {shown(name)}; the first is in line {labels[name]}")
+            if name:
+                labels[name] = line
+            self.rows.append(self._constraint(tokens, name, line))
+        for i, row in enumerate(self.rows):
+            if not row.name:
+                self.rows[i] = row._replace(name=unused(f"c{i + 1}", labels))
+
+    def _constraint(self, tokens: _Tokens, name: str, line: int) -> _Row:
+        """Read one constraint behind its label."""
+        begin, left, other = tokens.at, tokens.constant(), ""
+        if left is not None and tokens.kinds[tokens.at] == _RELATION and tokens.at < tokens.count:
+            other = tokens.texts[tokens.at]
+            tokens.at += 1
+        else:
+            tokens.at = begin
+        _, alone = tokens.terms(self.columns, self.values)
+        self.of += [len(self.rows)] * (len(self.columns) - len(self.of))
+        if alone >= 0:
+            tokens.at = alone
+            raise tokens.fault(f"unexpected {shown(tokens.texts[alone])} without a variable; move it to the other side")
+        middle, relation = tokens.at, tokens.texts[tokens.at]
+        if not relation:
+            what = f"a number after {other}, with all terms on its left" if other else "<=, >= or = and a number"
+            raise tokens.fault(f"expected {what} before the end of the constraints")
+        tokens.at += 1
+        right = tokens.constant()
+        if right is None:
+            raise tokens.fault(f"expected a number after {relation}, with all terms on its left")
+        at = tokens.at
+        if at < tokens.count and tokens.lines[at] == tokens.lines[at - 1] and not tokens.label():
+            raise tokens.fault(f"unexpected {shown(tokens.texts[at])} after {relation} and a number")
+        tokens.at = at
+        low = right if "<" not in relation else -np.inf
+        high = right if ">" not in relation else np.inf
+        if other:
+            if "=" in (relation, other) or ("<" in relation) != ("<" in other):
+                tokens.at = middle
+                raise tokens.fault(f"{other} and {relation} make no range; expected <= twice or >= twice")
+            low, high = (left, high) if "<" in other else (low, left)  # type: ignore[assignment]
+        return _Row(name, low + 0.0, high + 0.0, line)
+
+    def _column(self, name: str, line: int) -> int:
+        if name not in self.column_of:
+            self.late.append((line, name))
+        return self.column_of.setdefault(name, len(self.column_of))
+
+    def _bounds(self, text: str, line: int) -> None:
+        """Read bounds, one on each line."""
+        for number, content in enumerate(text.split("\n"), line):
+            if not content.strip():
+                continue
+            match = _BOUND.fullmatch(content)
+            if match is None or not (match[1] or match[4] or match[6]) or (match[1] and match[6]):
+                expected = "expected a bound like 0 <= x <= 5, x >= -inf, x = 3 or x free"
+                raise self.source.fault(number, expected)
+            low, left, name, right, high, free = match.groups()
+            if name.lower() in _NO_NAMES:
+                raise self.source.fault(number, f"expected a variable instead of {shown(name)}")
+            j = self._column(name, number)
+            if free:
+                self._set(number, j, 0, -np.inf)
+                self._set(number, j, 1, np.inf)
+            for value_text, relation, below in ((low, left, "<"), (high, right, ">")):
+                if value_text is None:
+                    continue
+                value = float("".join(value_text.split()))
+                if np.isinf(value) and "n" not in value_text.lower():
+                    raise self.source.fault(number, f"expected a finite number instead of {shown(value_text)}")
+                for side in (0, 1):
+                    if relation == "=" or (below in relation) == (side == 0):
+                        self._set(number, j, side, value)
+
+    def _set(self, number: int, j: int, side: int, value: float) -> None:
+        before = self.bounds[side].setdefault(j, value + 0.0)
+        if before != value:
+            what, line = ("lower", "upper")[side], self.bound_lines[j]
+            raise self.source.fault(number, f"its {what} bound was {before} (line {line}); expected one")
+        self.bound_lines[j] = number
+
+    def _integers(self, kind: str, text: str, line: int) -> None:
+        """Read the names of integer or binary columns."""
+        for number, content in enumerate(text.split("\n"), line):
+            for name in content.split():
+                if not re.fullmatch(_NAME, name) or _TITLE.fullmatch(name):
+                    raise self.source.fault(number, f"expected names of columns instead of {shown(name)}")
+                j = self._column(name, number)
+                if j not in self.whole or kind == "binary":
+                    self.whole[j] = kind, number
+
+    def _parsed(self, sense: Sense, c: np.ndarray, offset: float) -> Parsed:
+        """Put the sections together."""
+        n, m, names = len(self.column_of), len(self.rows), list(self.column_of)
+        row_names = [row.name for row in self.rows]
+        row_lower, row_upper, row_lines = np.array([row[1:] for row in self.rows], dtype=float).reshape(m, 3).T.copy()
+        lower, upper, lines = np.zeros(n), np.full(n, np.inf), np.ones(n, dtype=np.int64)
+        integrality = np.zeros(n, dtype=np.uint8)
+        for j, (kind, number) in self.whole.items():
+            integrality[j], lines[j] = 1, number
+            upper[j] = 1.0 if kind == "binary" else np.inf
+        lines[list(self.bound_lines)] = list(self.bound_lines.values())
+        for bounds, given in zip((lower, upper), self.bounds, strict=True):
+            bounds[list(given)] = list(given.values())
+        for j, (kind, number) in self.whole.items():
+            if kind == "binary" and not (lower[j] >= 0 and upper[j] <= 1):
+                problem = f"{shown(names[j])} is binary (line {number}); expected bounds between 0 and 1"
+                raise self.source.fault(int(lines[j]), problem)
+        exact = is_ours(self.comments) is not None
+        settle(self.source, lower, upper, lambda j: f"{shown(names[j])}, by default at least 0,", lines, exact)
+        settle(self.source, row_lower, row_upper, lambda i: f"row {shown(row_names[i])}", row_lines, exact)
+        if self.late:
+            line, name = self.late[0]
+            self.source.warn(
+                f"line {line}: {shown(name)} occurs neither in the objective nor in a constraint; it is a new column "
+                f"({len(self.late)} such)"
+            )
+        if self.glpk and not offset:
+            offset = float(self.glpk[1])
+            self.source.warn("written by GLPK, which gives the objective's constant in a comment that others ignore")
+        entries: csc_array[Any] = coo_array((self.values, (self.of, self.columns)), (m, n), dtype=float).tocsc()
+        entries.eliminate_zeros()  # of a variable that occurs twice, SciPy has added the coefficients
+        if not np.isfinite(entries.data).all():
+            line = int(row_lines[entries.indices[~np.isfinite(entries.data)][0]])
+            raise self.source.fault(line, "coefficients of one variable add up to more than the largest number")
+        return Parsed(
+            "", sense, offset + 0.0, c, entries, row_lower, row_upper, lower, upper, integrality, row_names, names,
+            self.comments,
+        )  # fmt: skip
+
+
+Constant = Literal["column", "term"]
+_CONSTANTS: Final = ("column", "term")
+#: Terms fill lines up to this many characters.
+_WIDTH: Final = 110
+#: Longest line before a row's bound, which has less than 30 characters: with it, lines stay below 255.
+_LONGEST_LINE: Final = 200
+
+
+def write_lp(
+    program: Program, path_or_file: Target, *, names: Names = "labels", constant: Constant = "column"
+) -> list[Path]:
+    """Write a Program in the CPLEX LP format.
+
+    Parameters
+    ----------
+    program : Program
+    path_or_file : path or file object
+        A path ending in ``.gz`` is compressed. A path is written whole or not at all.
+    names : {"labels", "numbers"}
+        Names from blocks and labels, ``capacity.server3.cpu``, or positions in the Program, ``r7`` and ``c12``.
+    constant : {"column", "term"}
+        The objective's constant is the cost of a column fixed at 1, which all readers read alike, or a term of the
+        objective, which reads better, but GLPK refuses it and COIN loses it when minimising.
+
+    Returns
+    -------
+    list of Path
+        The files written: the model, and ``<path>.names.json`` if names had to be changed; none for a file object.
+
+    Raises
+    ------
+    ModelError
+        If the objective has logarithms, or a lower bound is above the upper one.
+
+    Notes
+    -----
+    Readers number the columns as they meet them, so match answers by name. A row with two different bounds becomes
+    two, ``name.lower`` and ``name.upper``: HiGHS, GLPK, SCIP and COIN all refuse ``1 <= x + y <= 2``. Rows without
+    any bound are left out. GLPK refuses a file without any constraint; as MPS it reads it.
+    """
+    if constant not in _CONSTANTS:
+        raise UnknownNameError(f"no way to write a constant is called {constant!r}; {nearest(constant, _CONSTANTS)}")
+    check_writable(program, "the LP format")
+    use = naming(program, names)
+    row_names, row_map = _split_names(program, use)
+    return write_model(path_or_file, _parts(program, use, row_names, constant), row_map, use.column_map)
+
+
+def _split_names(program: Program, use: Naming) -> tuple[list[tuple[str, str]], NameMap]:
+    """Return the names under which each row's lower and upper bound are written, and the map for the side file."""
+    lower, upper = program.row_lower, program.row_upper
+    ranged = np.isfinite(lower) & np.isfinite(upper) & (lower != upper)
+    free = np.isinf(lower) & np.isinf(upper)
+    pairs = [(name, name) for name in use.rows]
+    if not ranged.any() and not free.any():
+        return pairs, use.row_map
+    taken = {*use.rows, use.objective}
+    human = program.row_names
+    row_map: NameMap = {}
+    of = iter([(block, labels) for block in program.rows for labels in block.labels()])
+    for i, ((block, labels), name) in enumerate(zip(of, use.rows, strict=True)):
+        if free[i]:
+            continue
+        if ranged[i]:
+            pairs[i] = unused(f"{name}.lower", taken), unused(f"{name}.upper", taken)
+            taken.update(pairs[i])
+            entry = {"block": block.name, "labels": [str(label) for label in labels], "name": human[i]}
+            row_map.update(dict.fromkeys(pairs[i], entry))
+        elif name in use.row_map:
+            row_map[name] = use.row_map[name]
+    return pairs, row_map
+
+
+def _parts(program: Program, use: Naming, row_names: list[tuple[str, str]], constant: Constant) -> Iterator[str]:
+    """Yield the file, section by section."""
+    kept = bounded_rows(program)
+    has_column = bool(program.offset) and constant == "column"
+    # terms without a variable are refused by GLPK, so a program without columns gets one as well
+    extra = use.constant if has_column or not program.n_columns else None
+
+    head = about(program)
+    if extra is not None:
+        head.append(f"The objective's constant is the cost of column {extra}, which is fixed at 1.")
+    if any(first != second for first, second in row_names):
+        head.append("A row with two bounds is written as two: name.lower and name.upper.")
+    head += left_out(kept)
+    yield comment("\\", head) + ("Maximize\n" if program.sense == "max" else "Minimize\n")
+    yield _objective(program, use, kept, extra)
+    yield "Subject To\n"
+    yield from _constraints(program, use, kept, row_names, extra)
+
+    binary = program.integrality.astype(bool) & (program.col_lower == 0) & (program.col_upper == 1)
+    bounds = "".join(_bounds(program, use.columns, ~binary))
+    if extra is not None:
+        bounds += f" {extra} = 1\n"
+    if bounds:
+        yield f"Bounds\n{bounds}"
+    for title, members in (("General", program.integrality.astype(bool) & ~binary), ("Binary", binary)):
+        which = [use.columns[j] for j in np.flatnonzero(members).tolist()]
+        if which:
+            yield f"{title}\n" + _wrap(" ", which, "\n")
+    yield "End\n"
+
+
+def _objective(program: Program, use: Naming, kept: np.ndarray, extra: str | None) -> str:
+    """Return the objective; a column that occurs nowhere else has a zero cost there, so that it exists."""
+    used = np.zeros(program.n_columns, dtype=bool)
+    entries = np.repeat(np.arange(program.n_columns), np.diff(program.A.indptr))
+    used[entries[kept[program.A.indices]]] = True
+    which = np.flatnonzero((program.c != 0) | ~used)
+    if not which.size and program.n_columns:
+        which = np.zeros(1, dtype=int)
+    terms = _terms(program.c[which], [use.columns[j] for j in which.tolist()])
+    if extra is not None:
+        terms += _terms(np.array([program.offset]), [extra])
+    elif program.offset:
+        terms.append(f"{'-' if program.offset < 0 else '+'} {decimal(abs(program.offset))}")
+    return _wrap(f" {use.objective}: ", terms, "\n")
+
+
+def _constraints(
+    program: Program, use: Naming, kept: np.ndarray, row_names: list[tuple[str, str]], extra: str | None
+) -> Iterator[str]:
+    """Yield the rows, each on lines of its own."""
+    matrix = program.A.tocsr()
+    matrix.sort_indices()
+    starts = matrix.indptr.tolist()
+    columns = np.array(use.columns, dtype=object)
+    terms = _terms(matrix.data, columns[matrix.indices].tolist())
+    longest = max(map(len, terms), default=0)
+    nothing = [f"0 {use.columns[0] if use.columns else extra}"]
+    lower, upper = decimals(program.row_lower), decimals(program.row_upper)
+    has_lower, has_upper = np.isfinite(program.row_lower).tolist(), np.isfinite(program.row_upper).tolist()
+    equal = (program.row_lower == program.row_upper).tolist()
+    for i in np.flatnonzero(kept).tolist():
+        row = terms[starts[i] : starts[i + 1]] or nothing
+        first, second = row_names[i]
+        if equal[i]:
+            yield _wrap(f" {first}: ", row, f" = {lower[i]}\n", longest)
+            continue
+        if has_lower[i]:
+            yield _wrap(f" {first}: ", row, f" >= {lower[i]}\n", longest)
+        if has_upper[i]:
+            yield _wrap(f" {second}: ", row, f" <= {upper[i]}\n", longest)
+
+
+def _bounds(program: Program, names: list[str], wanted: np.ndarray) -> Iterator[str]:
+    """Yield the bounds of all wanted columns but continuous ones on [0, inf), which is what readers assume."""
+    lower, upper = program.col_lower, program.col_upper
+    which = np.flatnonzero(wanted & ((program.integrality != 0) | (lower != 0) | (upper != np.inf)))
+    for j, low, high in zip(which.tolist(), decimals(lower[which]), decimals(upper[which]), strict=True):
+        if lower[j] == upper[j]:
+            yield f" {names[j]} = {low}\n"
+        elif lower[j] == -np.inf and upper[j] == np.inf:
+            yield f" {names[j]} free\n"
+        elif upper[j] == np.inf:
+            yield f" {names[j]} >= {low}\n"
+        else:
+            yield f" {low} <= {names[j]} <= {high}\n"
+
+
+def _terms(values: np.ndarray, names: Sequence[str]) -> list[str]:
+    """Return ``+ 3 x``, ``- x``, … for every coefficient."""
+    signs = np.where(values < 0, "- ", "+ ").tolist()
+    sizes = [f"{text} " if text != "1" else "" for text in decimals(np.abs(values))]
+    return [sign + size + name for sign, size, name in zip(signs, sizes, names, strict=True)]
+
+
+def _wrap(head: str, terms: Sequence[str], tail: str, longest: int = 0) -> str:
+    """Return head, terms and tail on lines that every reader takes; the first term without a plus."""
+    longest = longest or max(map(len, terms), default=0)
+    many = max(1, _WIDTH // (longest + 1))
+    lines = [" ".join(terms[i : i + many]) for i in range(0, len(terms), many)]
+    body = "\n  ".join(lines).removeprefix("+ ")
+    first = max(longest, _WIDTH)
+    return head + ("\n  " if len(head) + first > _LONGEST_LINE else "") + body + tail

@@ -1,0 +1,31 @@
+"""Files of arrays: nothing in them is believed."""
+
+from __future__ import annotations
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from fairlp.errors import FileFormatError
+from fairlp.models.files.arrays import read_arrays, write_arrays
+
+
+def test_a_state_that_somebody_packed_tighter_is_refused(tmp_path):
+    write_arrays(path := tmp_path / "state.npz", {}, {"now": np.arange(3.0)})
+    with zipfile.ZipFile(path) as packed:
+        entries = {name: packed.read(name) for name in packed.namelist()}
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, content in entries.items():
+            kind = zipfile.ZIP_DEFLATED if name.startswith("now") else zipfile.ZIP_STORED
+            packed.writestr(name, content, kind, 0)
+    with pytest.raises(FileFormatError, match="its entries are compressed"):
+        read_arrays(path, "state")
+
+
+def test_a_number_in_a_state_is_finite(tmp_path):
+    write_arrays(tmp_path / "state.npz", {}, {"now": np.array(np.inf), "then": np.array(2.5)})
+    kept = read_arrays(tmp_path / "state.npz", "state")
+    assert kept.number("then") == 2.5
+    with pytest.raises(FileFormatError, match="'now' is inf"):
+        kept.number("now")

@@ -1,0 +1,706 @@
+"""Files of instances: what is written is read back the same; what is wrong or cannot be held is refused."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import json
+import os
+import re
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from fairlp import Instance, study
+from fairlp.errors import FileFormatError, InstanceError
+from fairlp.models.files import instances as files
+from fairlp.models.files.instances import differences
+from fairlp.models.files.tables import read_tasks
+from instance_strategies import DOCUMENTATION, SUFFIXES, document, full_instance, instances, read_text, written
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"user\tcpu\nann\t1\n", "line 1: columns are separated by tabs; expected commas"),
+        (b"user;cpu\nann;1\n", "line 1: columns are separated by semicolons; expected commas"),
+        ("user,cpu\nann,1\n".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
+        ("user,cpu\nJosé,1\n".encode("latin-1"), "iconv -f LATIN1 -t UTF-8"),
+    ],
+)
+def test_a_table_of_a_spreadsheet_is_refused_with_what_to_do(content, words, tmp_path):
+    (tmp_path / "users.csv").write_bytes(content)
+    (tmp_path / "servers.csv").write_text("server,cpu\ns,4\n", encoding="utf-8")
+    with pytest.raises(FileFormatError, match=re.escape(words)):
+        fairlp.read(tmp_path)
+
+
+def small(**more):
+    how = {"users": ["a", "b"], "servers": ["s", "t"], "resources": ["cpu"], "name": "small"} | more
+    return Instance.from_arrays([[1.0], [2.0]], [[4.0], [8.0]], **how)
+
+
+def test_a_user_may_run_on_several_servers_of_a_table(tmp_path):
+    wanted = small(eligible=[["s", "t"], ["t"]])
+    wanted.write(tmp_path / "folder")
+    (tmp_path / "folder" / "fairlp.json").unlink()  # it says how many rows there were
+    listed = pd.DataFrame({"user": ["a", "a", "b"], "server": ["s", "t", "t"]})
+    listed.to_csv(tmp_path / "folder" / "eligible.csv", index=False)
+    users = pd.read_csv(tmp_path / "folder" / "users.csv")
+    users.drop(columns="eligible", errors="ignore").to_csv(tmp_path / "folder" / "users.csv", index=False)
+    assert fairlp.read(tmp_path / "folder").eligible.tolist() == [[True, True], [False, True]]
+
+
+def test_an_attribute_of_a_file_has_a_name_of_text(tmp_path):
+    path = tmp_path / "odd.yaml"
+    small(server_attributes=pd.DataFrame({"zone": ["x", "y"]}, index=["s", "t"])).write(path)
+    text = path.read_text(encoding="utf-8")
+    assert "zone: x" in text
+    path.write_text(text.replace("zone: x", "3: x"), encoding="utf-8")
+    with pytest.raises(FileFormatError, match=r"attributes: 3 \(int\) is no name; expected text"):
+        fairlp.read(path)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "named"),
+    [
+        ({"units": {"cpu": "cores"}}, {"units": {"cpu": "threads"}}, "units"),
+        ({"name": "x"}, {"name": "y"}, "name"),
+        ({"eligible": [["s"], ["s", "t"]]}, {"eligible": [["t"], ["s", "t"]]}, "eligible"),
+    ],
+)
+def test_what_differs_is_named(one, other, named):
+    assert named in differences(small(**one), small(**other))
+
+
+def test_the_order_of_attributes_is_kept():
+    frame = pd.DataFrame({"zone": ["x", "y"], "rack": ["1", "2"]}, index=["s", "t"])
+    one, other = small(server_attributes=frame), small(server_attributes=frame[["rack", "zone"]])
+    assert differences(one, other) == ["the order of server attributes"]
+
+
+def test_a_condition_that_is_written_otherwise_is_another():
+    zones = pd.DataFrame({"zone": ["x", "y"]}, index=["s", "t"])
+    one = small(server_attributes=zones, eligible=["zone == 'x'", None])
+    other = small(server_attributes=zones, eligible=["zone != 'y'", None])
+    assert (one.eligible == other.eligible).all() and "the condition of user 'a'" in differences(one, other)
+
+
+def test_a_word_of_yaml_that_is_used_again(tmp_path):
+    path = tmp_path / "again.yaml"
+    small().write(path)
+    text = path.read_text(encoding="utf-8").replace("name: small", "name: &word small")
+    path.write_text(text, encoding="utf-8")
+    assert fairlp.read(path).equals(small())
+
+
+GOOD = """\
+fairlp: 1
+users:
+- {user: ann, demand: &one {cpu: 1}}
+- {user: bob, demand: *one}
+servers: [{server: s, capacity: {cpu: 2}}]
+resources: [{name: cpu}]
+"""
+
+
+LAUGHS = "".join(f"l{k}: &l{k} [{', '.join([f'*l{k - 1}'] * 9 if k else ['x'] * 9)}]\n" for k in range(9))
+
+
+BOMBS = {
+    "laughs.yaml": (LAUGHS, "line 7, column 10: alias 'l5' stands for .* too much"),
+    "itself.yaml": ("a: &a [1, *a]\n", "line 1, column 11: alias 'a' stands for something that holds itself"),
+    "flow.yaml": ("[" * 200_000, "nested too deeply; expected at most 50 within one another"),
+    "mappings.yaml": ("{a: " * 100_000, "nested too deeply"),
+    "block.yaml": ("- " * 100_000 + "1", "nested too deeply"),
+    "keys.yaml": ("? " * 100_000 + "1", "nested too deeply"),
+    "chain.yaml": ("a0: &a0 [x]\n" + "".join(f"a{k}: &a{k} [*a{k - 1}]\n" for k in range(1, 99)), "nested too deeply"),
+    "deep.json": ("[" * 100_000, "nested too deeply"),
+    "rather deep.json": ("[" * 60 + "]" * 60, "nested too deeply"),
+    "mappings.json": ('{"a":' * 800 + "1" + "}" * 800, "nested too deeply"),
+    "digits.json": ('{"fairlp": ' + "1" * 5000 + "}", "is the file cut off"),
+    "digits.yaml": ("fairlp: " + "1" * 5000, "is the file cut off"),
+    "nul.json": ("\0" * 1000, "line 1, column 1"),
+    "nul.yaml": ("\0" * 1000, "(special|control) characters are not allowed"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_bombs_end_in_one_line(name, tmp_path):
+    content, message = BOMBS[name]
+    (path := tmp_path / name).write_text(content, encoding="utf-8")
+    begin = time.perf_counter()
+    for read in (fairlp.read, study.Study.read):
+        with pytest.raises(FileFormatError, match=message) as caught:
+            read(path)
+        assert len(str(caught.value)) < 1000 and "\n" not in str(caught.value)
+    assert time.perf_counter() - begin < 10
+
+
+def test_a_few_aliases_are_no_bomb(tmp_path):
+    (path := tmp_path / "good.yaml").write_text(GOOD, encoding="utf-8")
+    assert fairlp.read(path).demands.tolist() == [[1], [1]]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_everything_is_read_back(tmp_path, suffix):
+    path = tmp_path / f"instance{suffix}"
+    names = files.write(full_instance(), str(path))
+    assert all(name.is_file() for name in names)
+    back = files.read(str(path))
+    assert back.equals(full_instance())
+    assert back.server_attributes["zip"].tolist() == ["007", "1"]
+    assert back.server_attributes["ssd"].tolist() == [True, False]
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_the_instance_writes_itself(tmp_path):
+    assert full_instance().write(tmp_path / "x.json") == [tmp_path / "x.json"]
+
+
+@settings(deadline=None)
+@given(instances(), st.sampled_from([".json", ".yaml"]))
+def test_any_instance_is_read_back(instance, suffix):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"x{suffix}"
+        files.write(instance, path)
+        assert files.read(path).equals(instance)
+        loaded = json.loads(path.read_text(encoding="utf-8")) if suffix == ".json" else None
+        if loaded:
+            jsonschema.validate(loaded, files.schema())
+
+
+@settings(deadline=None)
+@given(instances())
+@example(full_instance(users=[1, "1", 2]))
+@example(full_instance(user_attributes=pd.DataFrame({"a": ["", None, "b"]})))
+@example(full_instance(server_attributes=pd.DataFrame({"gpu_model": ["T4", None], "mixed": [1, "a"]})))
+def test_a_folder_of_csvs_holds_an_instance_or_refuses_it(instance):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x"
+        try:
+            files.write(instance, path)
+        except FileFormatError as error:
+            assert re.search("was not written", str(error))
+            assert list(Path(folder).iterdir()) == []
+        else:
+            assert files.read(path).equals(instance)
+
+
+LABELS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=2, max_size=2, unique=True)
+
+
+@settings(deadline=None)
+@given(LABELS, LABELS, st.lists(st.text("aß,'\" \n\r;\t=1", min_size=1), min_size=2, max_size=2))
+@example([" x", "\ty "], ["\r", "\n"], ["1e5", "true"])
+def test_any_text_label_goes_through_csv(users, servers, teams):
+    instance = Instance.from_arrays(
+        [[1], [2]],
+        [[3], [4]],
+        users=users,
+        servers=servers,
+        eligible=[[servers[0]], None],
+        rates=[[1, 0], [0.1, 2]],
+        user_attributes=pd.DataFrame({"team": teams}),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        files.write(instance, Path(folder) / "x")
+        assert files.read(Path(folder) / "x").equals(instance)
+
+
+def test_the_schema_is_valid_and_finds_what_reading_finds(tmp_path):
+    jsonschema.Draft202012Validator.check_schema(files.schema())
+    validator = jsonschema.Draft202012Validator(files.schema())
+    validator.validate(json.loads(written(tmp_path, ".json").read_text(encoding="utf-8")))
+    validator.validate(yaml.safe_load(written(tmp_path, ".yaml").read_text(encoding="utf-8")))
+    good = document()
+    validator.validate(good)
+    for place, value in [
+        (("fairlp",), 3),
+        (("fairlp",), 1),
+        (("extra",), 1),
+        (("users", 0, "weigth"), 2),
+        (("users", 0, "weight"), "2"),
+        (("users", 0, "demand"), [1, 4]),
+        (("users", 0, "demand", "cpu"), -1),
+        (("users", 0, "queue"), 5),
+        (("users", 0, "queue"), "a//b"),
+        (("queues", 0, "wieght"), 5),
+        (("queues", 0, "weight"), 0),
+        (("queues", 0, "cap"), 7),
+        (("queues", 0, "guarantee", "cpu"), -1),
+        (("queues", 0), {"weight": 2}),
+        (("queues",), {}),
+        (("users", 0, "eligible"), 5),
+        (("users", 0, "user"), 1.5),
+        (("servers", 0, "count"), 1.5),
+        (("servers", 0, "attributes", "x"), []),
+        (("rates",), [{"user": "ann", "server": "s1"}]),
+        (("users",), []),
+    ]:
+        bad = copy.deepcopy(good)
+        part = bad
+        for key in place[:-1]:
+            part = part[key]
+        part[place[-1]] = value
+        assert not validator.is_valid(bad), place
+        with pytest.raises((FileFormatError, InstanceError)):
+            read_text(tmp_path, json.dumps(bad), ".json")
+
+
+def test_the_examples_of_the_documentation(tmp_path):
+    text = DOCUMENTATION.read_text(encoding="utf-8")
+    (by_hand,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    instance = read_text(tmp_path, by_hand)
+    assert (len(instance.users), instance.n_servers, instance.units) == (2, 6, {"cpu": "cores", "memory": "GiB"})
+    users, servers, queues = re.findall(r"```csv\n(.*?)```", text, re.DOTALL)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "users.csv").write_text(users, encoding="utf-8")
+    (folder / "servers.csv").write_text(servers, encoding="utf-8")
+    (folder / "queues.csv").write_text(queues, encoding="utf-8")
+    assert files.read(folder).replace(name=instance.name).equals(instance)
+    (conditions,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    attributes = pd.DataFrame({"gpu_model": ["T4"], "zone": ["eu-3"], "disk type": ["ssd"], "has_ssd": [True]})
+    everywhere = Instance.from_arrays(
+        np.ones((5, 2)),
+        [[16, 64]],
+        resources=["cpu", "memory"],
+        eligible=conditions.splitlines(),
+        server_attributes=attributes,
+    )
+    assert everywhere.conditions == tuple(conditions.splitlines())
+
+
+def test_defaults_are_left_out_and_whole_numbers_stay_whole(tmp_path):
+    path = written(tmp_path, ".json", Instance.from_arrays([[1, 0]], [[9, 2.5]]))
+    assert json.loads(path.read_text()) == {
+        "fairlp": 2,
+        "resources": [{"name": "resource1"}, {"name": "resource2"}],
+        "users": [{"user": "user1", "demand": {"resource1": 1}}],
+        "servers": [{"server": "server1", "capacity": {"resource1": 9, "resource2": 2.5}}],
+    }
+    assert '"resource1": 9,' in path.read_text()
+
+
+def test_a_weight_for_each_resource_may_leave_out_what_is_not_demanded(tmp_path):
+    good = document()
+    good["users"][0]["weight"] = {"cpu": 5}
+    good["users"][0]["demand"] = {"cpu": 1}
+    assert read_text(tmp_path, yaml.safe_dump(good)).weights.tolist() == [[5, 0], [1, 1]]
+    good["users"][0]["demand"] = {"cpu": 1, "memory": 1}
+    with pytest.raises(FileFormatError, match=r"users\[0\] \('ann'\).weight: there is none for 'memory'"):
+        read_text(tmp_path, yaml.safe_dump(good))
+
+
+def test_yaml_has_the_plain_types_of_yaml_1_2(tmp_path):
+    text = (
+        "fairlp: 1\nresources: [{name: cpu}]\nusers: [{user: no, demand: {cpu: 1e-3}}, {user: 010, demand: {cpu: 1}}]\n"
+    )
+    text += "servers: [{server: 1:30, capacity: {cpu: 12}}, {server: 2024-01-01, capacity: {cpu: 0x10}}]\n"
+    with pytest.raises(FileFormatError, match="'0x10'"):
+        read_text(tmp_path, text)
+    instance = read_text(tmp_path, text.replace("0x10", "+1.5E+2"))
+    assert list(instance.users) == ["no", "010"]
+    assert list(instance.servers) == ["1:30", "2024-01-01"]
+    assert instance.capacities.tolist() == [[12], [150]]
+    assert instance.demands[0, 0] == 1e-3
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
+    for suffix in SUFFIXES:
+        path = written(tmp_path, suffix)
+        for file in path.iterdir() if path.is_dir() else [path]:
+            if file.suffix != ".csv":
+                file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
+        assert files.read(path).equals(full_instance())
+    folder = tmp_path / "windows"
+    folder.mkdir()
+    (folder / "users.csv").write_bytes(b"\xef\xbb\xbfuser,cpu\r\nann, 1\r\n\r\nbob,2\r\n")
+    (folder / "servers.csv").write_bytes(b"server:int,cpu,zone\r\n1,5,\r\n2,6,eu\r\n")
+    instance = files.read(folder)
+    assert (list(instance.users), list(instance.servers)) == (["ann", "bob"], [1, 2])
+    assert instance.server_attributes["zone"].tolist()[1] == "eu"
+
+
+@pytest.mark.parametrize(
+    ("instance", "target", "said"),
+    [
+        (full_instance(users=[1, "1", 2]), "x", "user labels are text and whole numbers.*write .json"),
+        (full_instance(user_attributes=pd.DataFrame({"a": ["", None, "b"]})), "x", "change user attribute 'a'"),
+        (
+            full_instance(user_attributes=pd.DataFrame({"a": [1, "b", None]})),
+            "x",
+            "user attribute 'a'.*write .json",
+        ),
+        (full_instance(units={"cpu": "a]"}), "x", "cannot be told from its header"),
+        (
+            full_instance(user_attributes=pd.DataFrame({"since": pd.to_datetime(["2024-01-01"] * 3)})),
+            "x.json",
+            r"attribute 'since' of user 'ann, the 1st' is Timestamp.*convert it first",
+        ),
+        (full_instance(user_attributes=pd.DataFrame({"a": [np.inf, 1, 2]})), "x", "attribute 'a' .* is inf"),
+        (full_instance(user_attributes=pd.DataFrame({5: [1, 1, 2]})), "x.json", "attribute 5, which is not text"),
+        (full_instance(user_attributes=pd.DataFrame([[1, 2]] * 3, columns=["a", "a"])), "x.json", "two names"),
+        (full_instance(resources=[1, "1"], units={}, eligible=None), "x.yaml", "two names that are written '1'"),
+        (full_instance(users=["a", "b", "\ud800"]), "x.json", "cannot be written as UTF-8"),
+        (full_instance().derived(eligible=np.ones((3, 2), dtype=bool)), "x.json", "lose or change eligible"),
+        (full_instance().derived(server_attributes=pd.DataFrame()), "x.json", "could not be read back .*'gpu_model'"),
+        (full_instance(), "x.xlsx", "cannot tell the format of"),
+        (full_instance(), "nowhere/x.json", "there is no folder .*nowhere"),
+        (full_instance(), "nowhere/x", "there is no folder .*nowhere"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused_and_the_old_file_stays(tmp_path, instance, target, said):
+    path = tmp_path / target
+    older = full_instance(name="older")
+    if path.parent.is_dir() and path.suffix != ".xlsx":
+        files.write(older, path)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(FileFormatError, match=said):
+        files.write(instance, path)
+    assert sorted(tmp_path.rglob("*")) == before
+    if path.exists():
+        assert files.read(path).equals(older)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_failure_while_writing_leaves_the_old_file(tmp_path, suffix, monkeypatch):
+    path = written(tmp_path, suffix)
+    before = sorted(tmp_path.rglob("*"))
+    calls = []
+    real = os.replace
+
+    def fail_late(source, target):
+        calls.append(source)
+        if len(calls) == (3 if suffix == "" else 1):
+            raise OSError("the disk is full")
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", fail_late)
+    with pytest.raises(OSError, match="the disk is full"):
+        files.write(full_instance(name="newer", rates=None), path)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert files.read(path).equals(full_instance())
+
+
+def test_a_folder_is_written_over_without_leftovers_and_keeps_other_files(tmp_path):
+    path = written(tmp_path, "")
+    (path / "notes.txt").write_text("mine")
+    smaller = Instance.from_arrays([[1]], [[2]])
+    files.write(smaller, path)
+    assert files.read(path).equals(smaller)
+    assert {file.name for file in path.iterdir()} == {"users.csv", "servers.csv", "fairlp.json", "notes.txt"}
+
+
+def test_writing_over_a_file_keeps_its_mode_and_follows_links(tmp_path):
+    path = written(tmp_path, ".json")
+    path.chmod(0o640)
+    link = tmp_path / "link.json"
+    link.symlink_to(path)
+    files.write(full_instance(name="newer"), link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert files.read(path).name == "newer"
+
+
+def test_a_folder_cannot_take_the_place_of_a_file(tmp_path):
+    (tmp_path / "x").write_text("mine")
+    with pytest.raises(FileFormatError, match="a file of that name is there"):
+        files.write(full_instance(), tmp_path / "x")
+    files.write(full_instance(), f"{tmp_path}/y.1/")
+    assert files.read(tmp_path / "y.1").equals(full_instance())
+    shutil.rmtree(tmp_path / "y.1")
+
+
+def test_large_whole_numbers_and_tiny_ones_are_exact(tmp_path):
+    amounts = np.array([[2.0**53 - 1, 2.0**60, 1e300], [5e-324, 0.1 + 0.2, 1e22]])
+    attributes = pd.DataFrame({"id": pd.Series([2**53 + 1, None], dtype=object)})
+    instance = Instance.from_arrays(amounts, amounts, user_attributes=attributes)
+    for suffix in SUFFIXES:
+        back = files.read(written(tmp_path, suffix, instance))
+        assert back.equals(instance)
+        assert back.user_attributes["id"].tolist()[0] == 2**53 + 1
+
+
+FORMULAS = ["=1+1", "+cmd|x", "-a", "@x", "\tx", "'=1+1", "''=1", "-", "=", "'s", "-5", "+1e3x", "'"]
+
+
+def test_cells_that_a_spreadsheet_would_compute_are_text_and_come_back(tmp_path):
+    names = FORMULAS
+    instance = Instance.from_arrays(
+        [[1, 2]] * len(names),
+        [[9, 9]] * len(names),
+        users=names,
+        servers=names,
+        resources=["=r", "+r"],
+        user_attributes=pd.DataFrame({"@team": names}, index=names),
+        eligible=[[name] for name in names],
+        queue=["=q"] * len(names),
+        queues={"=q": 2.0},
+    )
+    instance.write(tmp_path / "folder")
+    assert fairlp.read(tmp_path / "folder").equals(instance)
+    allocation = fairlp.allocate(instance.replace(queue=None, queues=None), "drfh")
+    allocation.to_csv(tmp_path / "tasks.csv")
+    pd.testing.assert_frame_equal(
+        read_tasks(tmp_path / "tasks.csv", instance),
+        allocation.tasks,
+        check_names=False,
+        check_index_type=False,
+        check_column_type=False,
+    )
+    for path in (*(tmp_path / "folder").glob("*.csv"), tmp_path / "tasks.csv"):
+        with open(path, encoding="utf-8", newline="") as file:
+            for cell in (cell for row in csv.reader(file) for cell in row if len(cell) > 1 and cell != "-5"):
+                assert cell[0] not in "=+-@\t\r", cell
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+@pytest.mark.parametrize("name", ["users.csv", "servers.csv"])
+def test_a_number_of_many_digits_in_csv_is_refused(digits, name, tmp_path):
+    instance = Instance.from_arrays([[1, 4]], [[9, 18]], users=["ann"], servers=["s1"], resources=["cpu", "memory"])
+    instance.write(tmp_path / "folder")
+    path = tmp_path / "folder" / name
+    path.write_text(re.sub(r",[0-9]+", "," + digits * "7", path.read_text(encoding="utf-8"), count=1), encoding="utf-8")
+    with pytest.raises(InstanceError, match="resource 'cpu', is inf; expected a finite number"):
+        fairlp.read(tmp_path / "folder")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [
+        ((), None, "is empty|expected a mapping"),
+        ((), [], "expected a mapping with 'fairlp', .* found a list"),
+        (("fairlp",), 7, "the schema is version 7; this fairlp reads 1"),
+        (("fairlp",), "1", r"the schema version is '1' \(text\)"),
+        (("fairlp",), True, r"the schema version is True \(bool\)"),
+        (("fairlp",), ..., "has no schema version"),
+        (("usrs",), [], "unknown key 'usrs'; did you mean 'users'"),
+        (("servers",), ..., "'servers' is missing"),
+        (("name",), 5, r"name: expected text, found 5 \(int\)"),
+        (("users",), {}, "users: expected a list, found a mapping"),
+        (("users",), [], "there are no users"),
+        (("servers",), [], "the cluster is empty"),
+        (("resources",), [], "there are no resources|is no resource"),
+        (("resources", 0), "cpu", r"resources\[0\]: expected a mapping, found 'cpu'"),
+        (("resources", 0, "unit"), 5, r"resources\[0\] \('cpu'\).unit: expected text"),
+        (("resources", 1, "name"), "cpu", r"resources\[1\] \('cpu'\): 'cpu' occurs twice"),
+        (("users", 1, "weigth"), 2, r"users\[1\]: unknown key 'weigth'; did you mean 'weight'"),
+        (("users", 1, "demand"), ..., r"users\[1\]: 'demand' is missing"),
+        (("users", 1, "demand"), 3, r"users\[1\] \('bob'\).demand: expected a mapping from resources"),
+        (
+            ("users", 1, "demand", "memry"),
+            2,
+            r"users\[1\] \('bob'\).demand: 'memry' is no resource; did you mean 'memory'",
+        ),
+        (("users", 1, "demand", "cpu"), "4", r"users\[1\] \('bob'\).demand.cpu: '4' \(text\) is not a finite number"),
+        (("users", 1, "demand", "cpu"), None, "demand.cpu: nothing is not a finite number"),
+        (("users", 1, "demand", "cpu"), True, "demand.cpu: True"),
+        (("users", 1, "demand", "cpu"), 10**400, "demand.cpu: 1000.* is not a finite number"),
+        (("users", 1, "demand", "cpu"), -1, "demand of user 'bob', resource 'cpu', is -1"),
+        (("users", 1, "user"), "ann", "user 'ann' occurs twice"),
+        (("users", 1, "user"), True, "is no label"),
+        (("users", 1, "user"), 1.5, r"users\[1\].user: 1.5 \(float\) is no label"),
+        (("users", 1, "user"), "", "is no label"),
+        (("users", 1, "weight"), 0, "weight of user 'bob' is 0"),
+        (("users", 1, "weight"), "heavy", r"weight: 'heavy' \(text\)"),
+        (("users", 1, "task_limit"), -1, "task limit of user 'bob' is -1"),
+        (("users", 1, "entitlement"), 0.5, r"users\[0\] \('ann'\): has no entitlement but others have"),
+        (("users", 1, "eligible"), 5, "eligible: expected a condition"),
+        (("users", 1, "eligible"), ["s9"], "user 'bob' names server 's9'"),
+        (("users", 1, "eligible"), "gpu == 1", "condition of user 'bob'.* 'gpu'; did you mean 'cpu'"),
+        (("users", 1, "attributes"), [], "attributes: expected a mapping"),
+        (("users", 1, "attributes", "a"), [1], "attributes.a: a list is not"),
+        (("servers", 0, "count"), 1.5, "count of server 's1' is 1.5"),
+        (("servers", 0, "capacity", "gpu"), 1, "capacity: 'gpu' is no resource; did you mean|known"),
+        (
+            ("rates",),
+            [{"user": "an", "server": "s1", "rate": 1}],
+            r"rates\[0\] \('an'\): user 'an' is unknown; did you",
+        ),
+        (("rates",), [{"user": "ann", "server": "s1", "rate": 1}] * 2, r"rates\[1\] .* occur twice"),
+        (("rates",), [{"user": "ann", "server": "s1", "rate": -1}], "rate of user 'ann', server 's1', is -1"),
+        (("rates",), {"ann": 1}, "rates: expected a list"),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".json", ".yaml"])
+def test_a_wrong_document_says_where(tmp_path, place, value, said, suffix):
+    bad = document()
+    if not place:
+        bad = value
+    else:
+        part = bad
+        for key in place[:-1]:
+            part = part[key]
+        if value is ...:
+            del part[place[-1]]
+        else:
+            part[place[-1]] = value
+    text = json.dumps(bad) if suffix == ".json" else yaml.safe_dump(bad)
+    with pytest.raises((FileFormatError, InstanceError), match=said) as caught:
+        read_text(tmp_path, text, suffix)
+    assert f"hand{suffix}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "said"),
+    [
+        ("", ".json", "is empty"),
+        (" \n", ".yaml", "is empty"),
+        ("# nothing\n", ".yaml", "found nothing"),
+        ('{"fairlp": 1,\n "users": [', ".json", "line 2, column 12: Expecting value; is the file cut off"),
+        ('{"fairlp": 1, "fairlp": 1}', ".json", "key 'fairlp' occurs twice"),
+        ('{"fairlp": NaN}', ".json", "NaN is not JSON"),
+        ('{"fairlp": -Infinity}', ".json", "-Infinity is not JSON"),
+        ("[" * 100_000, ".json", "nested too deeply"),
+        ('{"fairlp": 1' + "0" * 5000 + "}", ".json", "digits|schema"),
+        ("fairlp: 1\nusers: [", ".yaml", "line 2|line 3"),
+        ("fairlp: 1\nfairlp: 1\n", ".yaml", "line 2, column 1: key 'fairlp' occurs twice"),
+        ("fairlp: 1\nusers:\n - {user: a, user: b}\n", ".yaml", "line 3, column 14: key 'user' occurs twice"),
+        ("fairlp: !!python/object:os.system 1\n", ".yaml", "line 1.*could not determine a constructor"),
+        ("fairlp: 1\n---\nfairlp: 1\n", ".yaml", "line 2"),
+        ("? [a]\n: 1\n", ".yaml", "line 1"),
+        ("a: \x00", ".yaml", "hand.yaml"),
+        ("[" * 5000, ".yaml", "hand.yaml"),
+        ("fairlp: 1\nname: caf\xe9\n".encode("latin-1"), ".yaml", r"is not UTF-8: byte 19 \(line 2\) is 0xe9; save it"),
+        ("fairlp".encode("utf-16"), ".json", "is not UTF-8: byte 0"),
+        ("x", ".xlsx", r"cannot tell the format of .*expected .json, .yaml"),
+        ("x", ".csv", "give the folder"),
+    ],
+)
+def test_a_broken_file_says_where(tmp_path, text, suffix, said):
+    with pytest.raises(FileFormatError, match=said):
+        read_text(tmp_path, text, suffix)
+
+
+def test_a_file_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileFormatError, match=f"no file 'x.json' in {re.escape(str(tmp_path))}, which is empty"):
+        files.read("x.json")
+    written(tmp_path, ".json")
+    with pytest.raises(FileFormatError, match=r"no file 'instnce.json' in .*; did you mean 'instance.json'"):
+        files.read("instnce.json")
+    with pytest.raises(FileFormatError, match=r"there is no folder .*current folder"):
+        files.read("nowhere/x.json")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read every file")
+def test_a_file_that_may_not_be_read(tmp_path):
+    path = written(tmp_path, ".json")
+    path.chmod(0)
+    with pytest.raises(FileFormatError, match="cannot be read: Permission denied"):
+        files.read(path)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".yaml"])
+def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, suffix):
+    path = written(tmp_path, suffix)
+    content = path.read_bytes()
+    for size in range(len(content)):
+        path.write_bytes(content[:size])
+        try:
+            back = files.read(path)
+        except (FileFormatError, InstanceError):
+            continue
+        assert back.equals(full_instance()), size
+
+
+def test_a_csv_cut_off_anywhere_is_refused(tmp_path):
+    path = written(tmp_path, "")
+    assert {file.name for file in path.iterdir()} == {
+        "users.csv",
+        "servers.csv",
+        "eligible.csv",
+        "rates.csv",
+        "queues.csv",
+        "fairlp.json",
+    }
+    for file in sorted(path.iterdir()):
+        content = file.read_bytes()
+        for size in range(len(content) - 1):
+            file.write_bytes(content[:size])
+            with pytest.raises((FileFormatError, InstanceError)):
+                files.read(path)
+        file.write_bytes(content)
+        if file.name != "fairlp.json":
+            file.unlink()
+            with pytest.raises(FileFormatError, match=f"has no {file.name}"):
+                files.read(path)
+            file.write_bytes(content)
+    assert files.read(path).equals(full_instance())
+
+
+USERS, SERVERS = "user,cpu,memory\nann,1,4\nbob,3,1\n", "server,cpu,memory\ns1,9,18\n"
+
+
+@pytest.mark.parametrize(
+    ("contents", "said"),
+    [
+        ({}, "has no users.csv; it is empty"),
+        ({"users.csv": USERS, "server.csv": SERVERS}, "has no servers.csv; did you mean .*'server.csv'"),
+        ({"users.csv": USERS + "cat,1\n"}, "users.csv, line 4: has 2 cells; expected 3"),
+        ({"users.csv": "user,cpu,memory\n\n'ann\n',1,4\nx,1,2,3\n"}, "users.csv, line 3: has 1 cells"),
+        ({"users.csv": 'user,cpu,memory\n"ann\n",1,4\nx,1,2,3\n'}, "users.csv, line 4: has 4 cells"),
+        ({"users.csv": 'user,cpu,memory\n"ann,1,4\n'}, "users.csv, line 2: unexpected end"),
+        ({"users.csv": "user;cpu;memory\nann;1;4\n"}, "separated by semicolons; expected commas"),
+        ({"users.csv": "user,cpu,memory,\nann,1,4,\n"}, "column 4 has no name"),
+        (
+            {"users.csv": "usr,cpu,memory\nann,1,4\n"},
+            "users.csv, line 1: there is no column 'user'; did you",
+        ),
+        (
+            {"users.csv": "user:int,cpu,memory\nann,1,4\n"},
+            "line 2: column 'user:int' is 'ann'; expected a whole",
+        ),
+        ({"users.csv": "user:int,cpu,memory\n,1,4\n"}, "line 2: column 'user:int' is blank"),
+        (
+            {"users.csv": "user,cpu,memory,weight\nann,1,4,heavy\n"},
+            "line 2: column 'weight' is 'heavy'; expected",
+        ),
+        ({"users.csv": "user,cpu,cpu\nann,1,4\n"}, "column 'cpu' occurs twice"),
+        ({"users.csv": "user,cpu,memory\nann,1,4GB\n"}, "folder: column 'memory' of user 'ann' is '4GB'"),
+        ({"users.csv": "user,cpu,memory\nann,1,\n"}, "folder: demand of user 'ann', resource 'memory', is nan"),
+        ({"users.csv": "user,cpu,memory\n,1,2\n"}, "user label at position 0 is empty"),
+        ({"users.csv": "user,cpu,memory\n"}, "folder: there are no users"),
+        ({"users.csv": b"user,cpu\n\xff,1\n"}, "users.csv is not UTF-8: byte 9"),
+        ({"users.csv": ""}, "users.csv is empty"),
+        ({"users.csv": "user,cpu,memory,disk\nann,1,4,5\n"}, "'disk' of users holds numbers"),
+        ({"rates.csv": "user,server,rate\nan,s1,1\n"}, "rates.csv, line 2: user 'an' is unknown; did you mean 'ann'"),
+        ({"rates.csv": "user,server,rate\nann,s1,1\nann,s1,2\n"}, "rates.csv, line 3: .*occur twice"),
+        ({"rates.csv": "user,server,rate\nann,s1,\n"}, "rates.csv, line 2: column 'rate' is blank"),
+        ({"rates.csv": "user,server,rate\nann,s1,x\n"}, "rates.csv, line 2: column 'rate' is 'x'"),
+        ({"eligible.csv": "user,server\nann,s2\n"}, "eligible.csv, line 2: server 's2' is unknown"),
+        (
+            {"users.csv": "user,cpu,memory,eligible\nann,1,1,cpu > 1\n", "eligible.csv": "user,server\nann,s1\n"},
+            "user 'ann' also has a condition in users.csv",
+        ),
+        ({"fairlp.json": '{"fairlp": 3}'}, "fairlp.json: the schema is version 3; this fairlp reads 1 and 2"),
+        ({"fairlp.json": '{"name": "x"}'}, "fairlp.json has no schema version"),
+        ({"fairlp.json": '{"fairlp": 1, "nme": "x"}'}, "unknown key 'nme'; did you mean 'name'"),
+        ({"fairlp.json": '{"fairlp": 1, "name": 3}'}, "'name' is 3; expected str"),
+        ({"fairlp.json": '{"fairlp": 1'}, "fairlp.json: .*cut off"),
+        ({"fairlp.json": '{"fairlp": 1, "rows": {"users.csv": 3}}'}, "has 2 rows, but fairlp.json beside it says 3"),
+        ({"fairlp.json": '{"fairlp": 1, "rows": {"eligible.csv": 3}}'}, "has no eligible.csv, which fairlp.json lists"),
+        ({"fairlp.json": '{"fairlp": 1, "rows": {"user.csv": 3}}'}, "rows of 'user.csv'; did you mean 'users.csv'"),
+    ],
+)
+def test_a_wrong_folder_says_where(tmp_path, contents, said):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    if contents and "server.csv" not in contents:
+        contents = {"users.csv": USERS, "servers.csv": SERVERS} | contents
+    for name, text in contents.items():
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises((FileFormatError, InstanceError), match=said):
+        files.read(folder)

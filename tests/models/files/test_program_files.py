@@ -1,0 +1,174 @@
+"""Model files of either format: edited, explained by a side file, packed, no text, or very long."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import time
+
+import numpy as np
+import pytest
+from test_mps_reader import GOOD
+
+from fairlp import Index, Model
+from fairlp.errors import FileFormatError
+from fairlp.models.files.programs import read_program
+
+USERS, SERVERS = Index("n", ["ann", "bob"], "user"), Index("i", ["s", "t"], "server")
+
+
+def written(folder, ending):
+    """A model with ranges and two blocks of columns, written to a file."""
+    made = Model("m", indices=(USERS, SERVERS))
+    x, y = made.variable("x", USERS, SERVERS, upper=3), made.variable("y", USERS)
+    made.constraint("most", (x.sum(SERVERS) + y).between(1, 4))
+    made.maximize(x.sum() + 2 * y.sum())
+    made.write(path := folder / f"m{ending}")
+    return path
+
+
+def edited(path, old, new):
+    text = path.read_text(encoding="ascii")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="ascii")
+    return read_program(path)
+
+
+def test_two_rows_of_a_range_that_were_made_different_stay_two(tmp_path):
+    path = written(tmp_path, ".lp")
+    assert read_program(path).n_rows == 2
+    found = edited(path, "most.ann.upper: x.ann.s +", "most.ann.upper: 2 x.ann.s +")
+    assert found.n_rows == 3  # that of bob is one still
+    assert found.row_lower.tolist() == [1, -np.inf, 1] and found.row_upper.tolist() == [np.inf, 4, 4]
+    assert found.A.toarray()[:2, 0].tolist() == [1, 2]
+
+
+def test_columns_in_another_order_come_back_to_their_blocks(tmp_path):
+    path = written(tmp_path, ".lp")
+    wanted = read_program(path)
+    found = edited(
+        path, "x.ann.s + x.ann.t + x.bob.s + x.bob.t + 2 y.ann +", "x.ann.s + 2 y.ann + x.ann.t + x.bob.s + x.bob.t +"
+    )
+    assert [block.name for block in found.columns] == ["x", "y"]
+    assert found.column_names == wanted.column_names
+    assert found.c.tolist() == wanted.c.tolist() and (found.A != wanted.A).nnz == 0
+
+
+def explained(path, names):
+    """The program, with a side file that explains its columns."""
+    entries = {
+        name: {"block": "x", "labels": labels, "name": f"x[{','.join(labels)}]"} for name, labels in names.items()
+    }
+    path.with_name(path.name + ".names.json").write_text(json.dumps({"rows": {}, "columns": entries}), encoding="utf-8")
+    return read_program(path)
+
+
+def test_labels_that_are_not_unique_are_whole_names(tmp_path):
+    names = ("x.ann.s", "x.ann.t", "x.bob.s", "x.bob.t")
+    found = explained(written(tmp_path, ".mps"), {name: ["ann", "s"] for name in names})
+    assert len(found.columns) == 1
+    assert found.column_names[:4] == ["x[ann,s]"] * 4
+
+
+def test_more_combinations_of_labels_than_integers_count_are_whole_names(tmp_path):
+    labels = {"x.ann.s": ["0"] * 70, "x.ann.t": ["1"] * 70, "x.bob.s": ["2"] * 70, "x.bob.t": ["3"] * 70}
+    found = explained(written(tmp_path, ".mps"), labels)
+    assert len(found.columns) == 1
+    assert found.column_names[0] == f"x[{','.join('0' * 70)}]"
+
+
+def test_a_side_file_that_cannot_be_read_is_named(tmp_path):
+    path = written(tmp_path, ".mps")
+    (tmp_path / "m.mps.names.json").mkdir()
+    with pytest.raises(FileFormatError, match=r"m\.mps\.names\.json"):
+        read_program(path)
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".lp"])
+@pytest.mark.parametrize(
+    "content, match",
+    [
+        (b"", "is empty; was it written completely?"),
+        (b" \n\r\n\t", "is empty"),
+        (b"\x7fELF\x02\x01\x01\x00\x00\x00", "line 1: .*byte 0x7f is no text; expected an MPS or LP file in UTF-8"),
+        (b"* a\nNAME \x00", "line 2: .*byte 0x00 is no text"),
+        ("* a\n* Käse\n".encode("latin-1"), "line 2: .*byte 0xe4 is not UTF-8; save it as UTF-8, or convert it"),
+        ("NAME t\n".encode("utf-16"), "byte 0x00 is no text"),
+        (gzip.compress(b"NAME t\n", mtime=0), "is compressed; name it model.*gz"),
+        (bytes(range(256)) * 40, "is no text"),
+    ],
+)
+def test_what_is_no_text(content, match, suffix, tmp_path):
+    (path := tmp_path / f"model{suffix}").write_bytes(content)
+    with pytest.raises(FileFormatError, match=match):
+        read_program(path)
+
+
+@pytest.mark.parametrize("suffix", [".mps.gz", ".lp.gz"])
+def test_broken_gzip(suffix, tmp_path):
+    path = tmp_path / f"model{suffix}"
+    whole = gzip.compress(GOOD.format(free="").encode() * 20)
+    flipped = bytearray(whole)
+    flipped[40] ^= 0xFF
+    for content in (b"NAME t\n", whole[:-9], whole[:12], bytes(flipped), whole + b"junk", b"\x1f\x8b"):
+        path.write_bytes(content)
+        with pytest.raises(FileFormatError, match="is not a whole gzip file"):
+            read_program(path)
+    path.write_bytes(b"")
+    with pytest.raises(FileFormatError, match="is empty"):
+        read_program(path)
+    path.write_bytes(gzip.compress(b"", mtime=0))
+    with pytest.raises(FileFormatError, match="is empty"):
+        read_program(path)
+
+
+def test_paths(tmp_path):
+    (tmp_path / "model.mps").write_text(GOOD.format(free=""), encoding="utf-8")
+    (tmp_path / "folder.mps").mkdir()
+    for name, match in (
+        ("modell.mps", "no file '.*modell.mps'.*did you mean 'model.mps'"),
+        ("no/model.mps", "there is no folder"),
+        ("folder.mps", "cannot be read"),
+        ("model.txt", r"cannot tell the format of 'model.txt'; expected .mps, .lp, .mps.gz or .lp.gz"),
+        ("model.gz", "cannot tell the format"),
+        ("mps", "cannot tell the format"),
+    ):
+        with pytest.raises(FileFormatError, match=match):
+            read_program(tmp_path / name)
+
+
+SMALL = GOOD.format(free="")
+
+
+LP = "min\n o: x\nst\n c: x >= 1\n"
+
+
+LARGE = {
+    "spaces.mps": lambda n: SMALL.replace(" y r1 1", " " * n + "y r1 1"),
+    "no line ends.mps": lambda n: "NAME t\nROWS\n N " + "a" * n,
+    "digits.mps": lambda n: SMALL.replace(" y r1 1", " y r1 0." + "1" * n),
+    "titles.mps": lambda n: SMALL.replace("BOUNDS", "OBJSENSE\n" + "MAX\n" * (n // 8)),
+    "dollars.mps": lambda n: SMALL.replace(" y r1 1", " y r1 1" + " a" * (n // 2) + "$"),
+    "markers.mps": lambda n: SMALL.replace(" y r1 1", " M 'MARKER' 'INTORG'\n" * (n // 21)),
+    "unknown rows.mps": lambda n: SMALL.replace(" y r1 1", " y r9 1\n" * (n // 8)),
+    "comments.mps": lambda n: "* x: written by fairlp, 1 rows, 1 columns\n" * (n // 40) + SMALL,
+    "spaces.lp": lambda n: LP + "bounds\n x" + " " * n + "!\nend\n",
+    "digits.lp": lambda n: LP + "bounds\n " + "1" * n + "!\nend\n",
+    "signs.lp": lambda n: "min\n " + "- " * (n // 2) + "x\nend\n",
+    "names.lp": lambda n: "min\n " + "x " * (n // 2) + "\nend\n",
+    "labels.lp": lambda n: "min\n x\nst\n" + "c: " * (n // 3) + "\nend\n",
+    "titles.lp": lambda n: "min\n x\n" + "bounds\n" * (n // 7) + "end\n",
+    "comments.lp": lambda n: "\\" * n + "\n" + LP + "end\n",
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_long_lines_and_many_lines_take_no_quadratic_time(name, tmp_path):
+    path = tmp_path / name
+    path.write_text(LARGE[name](1_000_000), encoding="utf-8")
+    begin = time.perf_counter()
+    try:
+        read_program(path)
+    except FileFormatError as error:
+        assert len(str(error)) < 1000
+    assert time.perf_counter() - begin < 10  # it takes tenths of a second; if quadratic, minutes
