@@ -218,6 +218,47 @@ def test_any_text_label_goes_through_csv(users, servers, teams):
         assert files.read(Path(folder) / "x").equals(instance)
 
 
+def changed(document, place, value):
+    """The document with a JSON value at a place, or without what is there."""
+    value = value.replace("DIGITS", "1" + "0" * 400)
+    if place == ".":
+        return json.loads(value)
+    found = part = copy.deepcopy(document)
+    *path, last = (int(key) if key.isdigit() else key for key in place.split("."))
+    for key in path:
+        part = part[key]
+    if value == "absent":
+        del part[last]
+    else:
+        part[last] = json.loads(value)
+    return found
+
+
+MALFORMED = """
+fairlp  3
+fairlp  1
+extra  1
+users.0.weigth  2
+users.0.weight  "2"
+users.0.demand  [1, 4]
+users.0.demand.cpu  -1
+users.0.queue  5
+users.0.queue  "a//b"
+queues.0.wieght  5
+queues.0.weight  0
+queues.0.cap  7
+queues.0.guarantee.cpu  -1
+queues.0  {"weight": 2}
+queues  {}
+users.0.eligible  5
+users.0.user  1.5
+servers.0.count  1.5
+servers.0.attributes.x  []
+rates  [{"user": "ann", "server": "s1"}]
+users  []
+"""
+
+
 def test_the_schema_is_valid_and_finds_what_reading_finds(tmp_path):
     jsonschema.Draft202012Validator.check_schema(files.schema())
     validator = jsonschema.Draft202012Validator(files.schema())
@@ -225,35 +266,9 @@ def test_the_schema_is_valid_and_finds_what_reading_finds(tmp_path):
     validator.validate(yaml.safe_load(written(tmp_path, ".yaml").read_text(encoding="utf-8")))
     good = document()
     validator.validate(good)
-    for place, value in [
-        (("fairlp",), 3),
-        (("fairlp",), 1),
-        (("extra",), 1),
-        (("users", 0, "weigth"), 2),
-        (("users", 0, "weight"), "2"),
-        (("users", 0, "demand"), [1, 4]),
-        (("users", 0, "demand", "cpu"), -1),
-        (("users", 0, "queue"), 5),
-        (("users", 0, "queue"), "a//b"),
-        (("queues", 0, "wieght"), 5),
-        (("queues", 0, "weight"), 0),
-        (("queues", 0, "cap"), 7),
-        (("queues", 0, "guarantee", "cpu"), -1),
-        (("queues", 0), {"weight": 2}),
-        (("queues",), {}),
-        (("users", 0, "eligible"), 5),
-        (("users", 0, "user"), 1.5),
-        (("servers", 0, "count"), 1.5),
-        (("servers", 0, "attributes", "x"), []),
-        (("rates",), [{"user": "ann", "server": "s1"}]),
-        (("users",), []),
-    ]:
-        bad = copy.deepcopy(good)
-        part = bad
-        for key in place[:-1]:
-            part = part[key]
-        part[place[-1]] = value
-        assert not validator.is_valid(bad), place
+    for line in MALFORMED.strip().splitlines():
+        bad = changed(good, *line.split("  "))
+        assert not validator.is_valid(bad), line
         with pytest.raises((FileFormatError, InstanceError)):
             read_text(tmp_path, json.dumps(bad), ".json")
 
@@ -477,76 +492,80 @@ def test_a_number_of_many_digits_in_csv_is_refused(digits, name, tmp_path):
         fairlp.read(tmp_path / "folder")
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "said"),
-    [
-        ((), None, "is empty|expected a mapping"),
-        ((), [], "expected a mapping with 'fairlp', .* found a list"),
-        (("fairlp",), 7, "the schema is version 7; this fairlp reads 1"),
-        (("fairlp",), "1", r"the schema version is '1' \(text\)"),
-        (("fairlp",), True, r"the schema version is True \(bool\)"),
-        (("fairlp",), ..., "has no schema version"),
-        (("usrs",), [], "unknown key 'usrs'; did you mean 'users'"),
-        (("servers",), ..., "'servers' is missing"),
-        (("name",), 5, r"name: expected text, found 5 \(int\)"),
-        (("users",), {}, "users: expected a list, found a mapping"),
-        (("users",), [], "there are no users"),
-        (("servers",), [], "the cluster is empty"),
-        (("resources",), [], "there are no resources|is no resource"),
-        (("resources", 0), "cpu", r"resources\[0\]: expected a mapping, found 'cpu'"),
-        (("resources", 0, "unit"), 5, r"resources\[0\] \('cpu'\).unit: expected text"),
-        (("resources", 1, "name"), "cpu", r"resources\[1\] \('cpu'\): 'cpu' occurs twice"),
-        (("users", 1, "weigth"), 2, r"users\[1\]: unknown key 'weigth'; did you mean 'weight'"),
-        (("users", 1, "demand"), ..., r"users\[1\]: 'demand' is missing"),
-        (("users", 1, "demand"), 3, r"users\[1\] \('bob'\).demand: expected a mapping from resources"),
-        (
-            ("users", 1, "demand", "memry"),
-            2,
-            r"users\[1\] \('bob'\).demand: 'memry' is no resource; did you mean 'memory'",
-        ),
-        (("users", 1, "demand", "cpu"), "4", r"users\[1\] \('bob'\).demand.cpu: '4' \(text\) is not a finite number"),
-        (("users", 1, "demand", "cpu"), None, "demand.cpu: nothing is not a finite number"),
-        (("users", 1, "demand", "cpu"), True, "demand.cpu: True"),
-        (("users", 1, "demand", "cpu"), 10**400, "demand.cpu: 1000.* is not a finite number"),
-        (("users", 1, "demand", "cpu"), -1, "demand of user 'bob', resource 'cpu', is -1"),
-        (("users", 1, "user"), "ann", "user 'ann' occurs twice"),
-        (("users", 1, "user"), True, "is no label"),
-        (("users", 1, "user"), 1.5, r"users\[1\].user: 1.5 \(float\) is no label"),
-        (("users", 1, "user"), "", "is no label"),
-        (("users", 1, "weight"), 0, "weight of user 'bob' is 0"),
-        (("users", 1, "weight"), "heavy", r"weight: 'heavy' \(text\)"),
-        (("users", 1, "task_limit"), -1, "task limit of user 'bob' is -1"),
-        (("users", 1, "entitlement"), 0.5, r"users\[0\] \('ann'\): has no entitlement but others have"),
-        (("users", 1, "eligible"), 5, "eligible: expected a condition"),
-        (("users", 1, "eligible"), ["s9"], "user 'bob' names server 's9'"),
-        (("users", 1, "eligible"), "gpu == 1", "condition of user 'bob'.* 'gpu'; did you mean 'cpu'"),
-        (("users", 1, "attributes"), [], "attributes: expected a mapping"),
-        (("users", 1, "attributes", "a"), [1], "attributes.a: a list is not"),
-        (("servers", 0, "count"), 1.5, "count of server 's1' is 1.5"),
-        (("servers", 0, "capacity", "gpu"), 1, "capacity: 'gpu' is no resource; did you mean|known"),
-        (
-            ("rates",),
-            [{"user": "an", "server": "s1", "rate": 1}],
-            r"rates\[0\] \('an'\): user 'an' is unknown; did you",
-        ),
-        (("rates",), [{"user": "ann", "server": "s1", "rate": 1}] * 2, r"rates\[1\] .* occur twice"),
-        (("rates",), [{"user": "ann", "server": "s1", "rate": -1}], "rate of user 'ann', server 's1', is -1"),
-        (("rates",), {"ann": 1}, "rates: expected a list"),
-    ],
-)
+#: where, what is put there (as JSON, or taken out), and what the error says
+WRONG = r"""
+.  null  is empty|expected a mapping
+.  []  expected a mapping with 'fairlp', .* found a list
+fairlp  7  the schema is version 7; this fairlp reads 1
+fairlp  "1"  the schema version is '1' \(text\)
+fairlp  true  the schema version is True \(bool\)
+fairlp  absent  has no schema version
+usrs  []  unknown key 'usrs'; did you mean 'users'
+servers  absent  'servers' is missing
+name  5  name: expected text, found 5 \(int\)
+users  {}  users: expected a list, found a mapping
+users  []  there are no users
+servers  []  the cluster is empty
+resources  []  there are no resources|is no resource
+resources.0  "cpu"  resources\[0\]: expected a mapping, found 'cpu'
+resources.0.unit  5  resources\[0\] \('cpu'\).unit: expected text
+resources.1.name  "cpu"  resources\[1\] \('cpu'\): 'cpu' occurs twice
+users.1.weigth  2  users\[1\]: unknown key 'weigth'; did you mean 'weight'
+users.1.demand  absent  users\[1\]: 'demand' is missing
+users.1.demand  3  users\[1\] \('bob'\).demand: expected a mapping from resources
+users.1.demand.memry  2  users\[1\] \('bob'\).demand: 'memry' is no resource; did you mean 'memory'
+users.1.demand.cpu  "4"  users\[1\] \('bob'\).demand.cpu: '4' \(text\) is not a finite number
+users.1.demand.cpu  null  demand.cpu: nothing is not a finite number
+users.1.demand.cpu  true  demand.cpu: True
+users.1.demand.cpu  DIGITS  demand.cpu: 1000.* is not a finite number
+users.1.demand.cpu  -1  demand of user 'bob', resource 'cpu', is -1
+users.1.user  "ann"  user 'ann' occurs twice
+users.1.user  true  is no label
+users.1.user  1.5  users\[1\].user: 1.5 \(float\) is no label
+users.1.user  ""  is no label
+users.1.weight  0  weight of user 'bob' is 0
+users.1.weight  "heavy"  weight: 'heavy' \(text\)
+users.1.task_limit  -1  task limit of user 'bob' is -1
+users.1.entitlement  0.5  users\[0\] \('ann'\): has no entitlement but others have
+users.1.eligible  5  eligible: expected a condition
+users.1.eligible  ["s9"]  user 'bob' names server 's9'
+users.1.eligible  "gpu == 1"  condition of user 'bob'.* 'gpu'; did you mean 'cpu'
+users.1.attributes  []  attributes: expected a mapping
+users.1.attributes.a  [1]  attributes.a: a list is not
+servers.0.count  1.5  count of server 's1' is 1.5
+servers.0.capacity.gpu  1  capacity: 'gpu' is no resource; did you mean|known
+rates  [{"user": "an", "server": "s1", "rate": 1}]  rates\[0\] \('an'\): user 'an' is unknown; did you
+rates  [{"user": "ann", "server": "s1", "rate": 1}, {"rate": 1, "user": "ann", "server": "s1"}]  twice
+rates  [{"user": "ann", "server": "s1", "rate": -1}]  rate of user 'ann', server 's1', is -1
+rates  {"ann": 1}  rates: expected a list
+queues  [{"queue": "org", "wieght": 1}]  queues\[0\]: unknown key 'wieght'; did you mean 'weight'
+queues  [{"queue": "org", "weight": 0}]  weight of queue 'org' is 0; expected a finite number > 0
+queues  [{"queue": "org", "weight": -2}]  weight of queue 'org' is -2; expected a finite number > 0
+queues  [{"queue": "org", "weight": "2"}]  queues\[0\] \('org'\)\.weight: '2' \(text\) is not a finite number
+queues  [{"queue": "org", "guarantee": {"cpu": 3}, "cap": {"cpu": 2}}]  resource 'cpu', is 3; .* its cap, 2
+queues  [{"queue": "org", "cap": {"cpus": 2}}]  queues\[0\] \('org'\)\.cap: 'cpus' is no resource; did you mean 'cpu'
+queues  [{"queue": "org", "cap": {"cpu": null}}]  queues\[0\] \('org'\)\.cap\.cpu: nothing is not a finite number
+queues  [{"queue": "org", "cap": {"cpu": -1}}]  cap of queue 'org', resource 'cpu', is -1; expected a number >= 0
+queues  [{"queue": "org", "guarantee": [1]}]  queues\[0\] \('org'\)\.guarantee: expected a mapping from resources
+queues  [{"queue": 5}]  queues\[0\]\.queue: queue 5 is int; expected a path
+queues  [{"queue": ["a"]}]  queues\[0\]\.queue: queue \['a'\] is list; expected a path
+queues  [{"queue": "a//b"}]  queues\[0\]\.queue: queue 'a//b' has an empty name between two slashes
+queues  {}  queues: expected a list, found a mapping
+queues  [3]  queues\[0\]: expected a mapping, found 3
+queues  [{}]  queues\[0\]: 'queue' is missing
+queues  [{"queue": "a"}, {"queue": "/a/"}]  queues\[1\] \('a'\): this queue occurs twice
+queues  [{"queue": "scienc"}]  user 'bob' stands in queue 'science', which is not in queues; did you mean 'scienc'
+users.1.queue  5  users\[1\] \('bob'\)\.queue: queue 5 is int
+users.1.queue  "a//b"  users\[1\] \('bob'\)\.queue: queue .* an empty name
+users.1.queue  []  users\[1\] \('bob'\)\.queue: queue .. is list
+"""
+
+
+@pytest.mark.parametrize("line", WRONG.strip().splitlines())
 @pytest.mark.parametrize("suffix", [".json", ".yaml"])
-def test_a_wrong_document_says_where(tmp_path, place, value, said, suffix):
-    bad = document()
-    if not place:
-        bad = value
-    else:
-        part = bad
-        for key in place[:-1]:
-            part = part[key]
-        if value is ...:
-            del part[place[-1]]
-        else:
-            part[place[-1]] = value
+def test_a_wrong_document_says_where(tmp_path, line, suffix):
+    place, value, said = line.split("  ", 2)
+    bad = changed(document(), place, value)
     text = json.dumps(bad) if suffix == ".json" else yaml.safe_dump(bad)
     with pytest.raises((FileFormatError, InstanceError), match=said) as caught:
         read_text(tmp_path, text, suffix)

@@ -194,69 +194,64 @@ def test_the_constant_of_glpk(tmp_path):
     assert read_text(tmp_path, text.replace("Problem", "problem"), "x.lp").offset == 0
 
 
-@pytest.mark.parametrize(
-    "text, match",
-    [
-        ("", "is empty"),
-        ("\n \n", "is empty"),
-        ("x + y\n", "line 1: 'x \\+ y': expected Maximize or Minimize"),
-        ("\n\nmax: 3x\nend", "line 3: .*expected Maximize or Minimize"),
-        ("min\n x\nst\n x >= 1\n", "line 4: .*ends without End"),
-        (
-            "min\n x\nbounds\n x <= 1\nst\n x >= 1\nend\n",
-            "line 5: 'st': st cannot stand here; expected the objective, Su",
-        ),
-        ("min\n x\nmin\n y\nend\n", "line 3: .*the first is in line 1"),
-        ("st\n x >= 1\nend", "line 1: 'st'"),
-        ("min\n x\nend\nmore", "line 4: 'more': unexpected after End"),
-        ("min\n x\nst\n c: 2 x >= 1 y\nend", "line 4: .*unexpected 'y' after >= and a number"),
-        ("min\n x\nst\n c: x >= y + 1\nend", "line 4: .*expected a number after >=, with all terms on its left"),
-        ("min\n x\nst\n c: x >=\nend", "line 4: .*expected a number after >="),
-        ("min\n x\nst\n c: x + y\nend", "line 4: .*expected <=, >= or = and a number before the end"),
-        ("min\n x\nst\n a: x + y\n b: x >= 1\nend", "line 5: .*unexpected 'b' after 'y'"),
-        ("min\n x\nst\n 1 <= x >= 2\nend", "line 4: .*<= and >= make no range"),
-        ("min\n x\nst\n 1 <= x = 2\nend", "make no range"),
-        ("min\n x\nst\n 4 <= x <= 2\nend", "line 4: .*lower bound 4.0"),
-        ("min\n x\nst\n x >= inf\nend", "line 4: .*no value of row 'c1'"),
-        ("min\n x\nst\n a: x >= 1\n a: x >= 2\nend", "line 5: "),
-        ("min\n x y\nst\n x >= 1\nend", "line 2: .*unexpected 'y' after 'x'; expected terms like 3 x with"),
-        ("min\n 2 3 x\nend", "unexpected '3' after '2'"),
-        ("min\n x +\nend", "line 2: .*unexpected '\\+' after 'x'"),
-        ("min\n 1e999 x\nend", "line 2: .*expected a finite number instead of '1e999'"),
-        ("min\n . x\nend", "unexpected '.'"),
-        ("min\n [ x ^2 ] / 2\nend", "line 2: .*'\\[' makes it quadratic"),
-        ("min\n x ^ 2\nend", "makes it quadratic"),
-        ("min\n x * y\nend", "makes it quadratic"),
-        ("min\n x\nst\n c: b = 1 -> x <= 2\nend", "line 4: .*unexpected '-'"),
-        ("min\n x\nsos1\n s: x:1\nend", "line 4: .*sos1 says what no linear"),
-        ("min\n x\nsemi-continuous\n x\nend", "line 4: "),
-        ("min\n x\nlazy constraints\n x >= 1\nend", "line 4: .*lazy constraints says"),
-        ("min\n x\nbounds\n x <= y\nend", "line 4: 'x <= y': expected a bound like"),
-        ("min\n x\nbounds\n x\nend", "line 4: "),
-        ("min\n x\nbounds\n 2 x <= 4\nend", "line 4: "),
-        ("min\n x\nbounds\n x <= 1e999\nend", "line 4: .*finite number"),
-        ("min\n x\nbounds\n x <= nan\nend", "line 4: "),
-        ("min\n x\nbounds\n x <= 4\n x <= 5\nend", "line 5: .*upper bound was 4"),
-        ("min\n x\nbounds\n x free\n x <= 5\nend", "line 5: .*upper bound was inf"),
-        ("min\n x\nbounds\n x = inf\nend", "line 4: "),
-        (
-            "min\n x\nbounds\n x <= -1\nend",
-            "line 4: .*'x', by default at least 0, is between its lower bound 0.0 and its",
-        ),
-        ("min\n x\nbounds\n x <= 5\nbin\n x\nend", "line 4: .*is binary \\(line 6\\)"),
-        ("min\n x\nint\n 3\nend", "line 4: '3': expected names of columns instead of '3'"),
-        ("min\n a: b: x\nend", "unexpected ':'"),
-        ("min\n x\nst\n c: x + 3 >= 2\nend", "line 4: .*unexpected '3' without a variable; move it to the other side"),
-        ("min\n 1e308 x + 1e308 x\nend", "line 1: .*costs of one variable add up to more than the largest number"),
-        ("min\n x\nst\n y >= 0\n 1e308 x + 1e308 x >= 1\nend", "line 5: .*coefficients of one variable add up"),
-        ("min\n nan\nend", "line 2: .*expected a variable instead of 'nan'"),
-        ("min\n x\nst\n x + inf >= 2\nend", "line 4: .*expected a variable instead of 'inf'"),
-        ("min\n x\nbounds\n -inf <= inf\nend", "line 4: "),
-        ("min\n x\nint\n x bin\nend", "line 4: .*expected names of columns instead of 'bin'"),
-        ("min\n x\u00a0\nend", r"line 2: .*U\+00A0 is a space that readers take differently"),
-    ],
-)
-def test_what_is_refused(text, match, tmp_path):
+#: a file (⏎ ends a line), and what the error says
+REFUSED = r"""
+x + y⏎ => line 1: 'x \+ y': expected Maximize or Minimize
+⏎⏎max: 3x⏎end => line 3: .*expected Maximize or Minimize
+min⏎ x⏎st⏎ x >= 1⏎ => line 4: .*ends without End
+min⏎ x⏎bounds⏎ x <= 1⏎st⏎ x >= 1⏎end⏎ => line 5: 'st': st cannot stand here; expected the objective, Su
+min⏎ x⏎min⏎ y⏎end⏎ => line 3: .*the first is in line 1
+st⏎ x >= 1⏎end => line 1: 'st'
+min⏎ x⏎end⏎more => line 4: 'more': unexpected after End
+min⏎ x⏎st⏎ c: 2 x >= 1 y⏎end => line 4: .*unexpected 'y' after >= and a number
+min⏎ x⏎st⏎ c: x >= y + 1⏎end => line 4: .*expected a number after >=, with all terms on its left
+min⏎ x⏎st⏎ c: x >=⏎end => line 4: .*expected a number after >=
+min⏎ x⏎st⏎ c: x + y⏎end => line 4: .*expected <=, >= or = and a number before the end
+min⏎ x⏎st⏎ a: x + y⏎ b: x >= 1⏎end => line 5: .*unexpected 'b' after 'y'
+min⏎ x⏎st⏎ 1 <= x >= 2⏎end => line 4: .*<= and >= make no range
+min⏎ x⏎st⏎ 1 <= x = 2⏎end => make no range
+min⏎ x⏎st⏎ 4 <= x <= 2⏎end => line 4: .*lower bound 4.0
+min⏎ x⏎st⏎ x >= inf⏎end => line 4: .*no value of row 'c1'
+min⏎ x⏎st⏎ a: x >= 1⏎ a: x >= 2⏎end => line 5:
+min⏎ x y⏎st⏎ x >= 1⏎end => line 2: .*unexpected 'y' after 'x'; expected terms like 3 x with
+min⏎ 2 3 x⏎end => unexpected '3' after '2'
+min⏎ x +⏎end => line 2: .*unexpected '\+' after 'x'
+min⏎ 1e999 x⏎end => line 2: .*expected a finite number instead of '1e999'
+min⏎ . x⏎end => unexpected '.'
+min⏎ [ x ^2 ] / 2⏎end => line 2: .*'\[' makes it quadratic
+min⏎ x ^ 2⏎end => makes it quadratic
+min⏎ x * y⏎end => makes it quadratic
+min⏎ x⏎st⏎ c: b = 1 -> x <= 2⏎end => line 4: .*unexpected '-'
+min⏎ x⏎sos1⏎ s: x:1⏎end => line 4: .*sos1 says what no linear
+min⏎ x⏎semi-continuous⏎ x⏎end => line 4:
+min⏎ x⏎lazy constraints⏎ x >= 1⏎end => line 4: .*lazy constraints says
+min⏎ x⏎bounds⏎ x <= y⏎end => line 4: 'x <= y': expected a bound like
+min⏎ x⏎bounds⏎ x⏎end => line 4:
+min⏎ x⏎bounds⏎ 2 x <= 4⏎end => line 4:
+min⏎ x⏎bounds⏎ x <= 1e999⏎end => line 4: .*finite number
+min⏎ x⏎bounds⏎ x <= nan⏎end => line 4:
+min⏎ x⏎bounds⏎ x <= 4⏎ x <= 5⏎end => line 5: .*upper bound was 4
+min⏎ x⏎bounds⏎ x free⏎ x <= 5⏎end => line 5: .*upper bound was inf
+min⏎ x⏎bounds⏎ x = inf⏎end => line 4:
+min⏎ x⏎bounds⏎ x <= -1⏎end => line 4: .*'x', by default at least 0, is between its lower bound 0.0 and its
+min⏎ x⏎bounds⏎ x <= 5⏎bin⏎ x⏎end => line 4: .*is binary \(line 6\)
+min⏎ x⏎int⏎ 3⏎end => line 4: '3': expected names of columns instead of '3'
+min⏎ a: b: x⏎end => unexpected ':'
+min⏎ x⏎st⏎ c: x + 3 >= 2⏎end => line 4: .*unexpected '3' without a variable; move it to the other side
+min⏎ 1e308 x + 1e308 x⏎end => line 1: .*costs of one variable add up to more than the largest number
+min⏎ x⏎st⏎ y >= 0⏎ 1e308 x + 1e308 x >= 1⏎end => line 5: .*coefficients of one variable add up
+min⏎ nan⏎end => line 2: .*expected a variable instead of 'nan'
+min⏎ x⏎st⏎ x + inf >= 2⏎end => line 4: .*expected a variable instead of 'inf'
+min⏎ x⏎bounds⏎ -inf <= inf⏎end => line 4:
+min⏎ x⏎int⏎ x bin⏎end => line 4: .*expected names of columns instead of 'bin'
+min⏎ x ⏎end => line 2: .*U\+00A0 is a space that readers take differently
+"""
+
+
+@pytest.mark.parametrize("line", [" => is empty", "⏎ ⏎ => is empty", *REFUSED.strip().splitlines()])
+def test_what_is_refused(line, tmp_path):
+    text, match = line.split(" => ")
+    text = text.replace("⏎", "\n")
     with pytest.raises(FileFormatError, match=match) as caught:
         read_text(tmp_path, text, "x.lp")
     assert str(tmp_path / "x.lp") in str(caught.value)

@@ -114,56 +114,6 @@ def test_queue_is_reserved_and_an_attribute_of_that_name_has_its_prefix():
     assert back.equals(instance) and list(back.user_attributes) == ["queue"]
 
 
-WRONG = [
-    ({"wieght": 1}, r"queues\[0\]: unknown key 'wieght'; did you mean 'weight'"),
-    ({"weight": 0}, "weight of queue 'org' is 0; expected a finite number > 0"),
-    ({"weight": -2}, "weight of queue 'org' is -2; expected a finite number > 0"),
-    ({"weight": "2"}, r"queues\[0\] \('org'\)\.weight: '2' \(text\) is not a finite number"),
-    ({"guarantee": {"cpu": 3}, "cap": {"cpu": 2}}, "guarantee of queue 'org', resource 'cpu', is 3; .* its cap, 2"),
-    ({"cap": {"cpus": 2}}, r"queues\[0\] \('org'\)\.cap: 'cpus' is no resource; did you mean 'cpu'"),
-    ({"cap": {"cpu": None}}, r"queues\[0\] \('org'\)\.cap\.cpu: nothing is not a finite number"),
-    ({"cap": {"cpu": -1}}, "cap of queue 'org', resource 'cpu', is -1; expected a number >= 0"),
-    ({"guarantee": [1]}, r"queues\[0\] \('org'\)\.guarantee: expected a mapping from resources to numbers"),
-    ({"queue": 5}, r"queues\[0\]\.queue: queue 5 is int; expected a path"),
-    ({"queue": ["a"]}, r"queues\[0\]\.queue: queue \['a'\] is list; expected a path"),
-    ({"queue": "a//b"}, r"queues\[0\]\.queue: queue 'a//b' has an empty name between two slashes"),
-]
-
-
-@pytest.mark.parametrize(("change", "said"), WRONG)
-def test_a_wrong_queue_is_an_error_with_its_place(tmp_path, change, said):
-    wrong = document()
-    wrong["queues"] = [{"queue": "org"} | change]
-    with pytest.raises((FileFormatError, InstanceError), match=f"hand.json: {said}"):
-        read_text(tmp_path, json.dumps(wrong), ".json")
-
-
-@pytest.mark.parametrize(
-    ("queues", "said"),
-    [
-        ({}, "queues: expected a list, found a mapping"),
-        ([3], r"queues\[0\]: expected a mapping, found 3"),
-        ([{}], r"queues\[0\]: 'queue' is missing"),
-        ([{"queue": "a"}, {"queue": "/a/"}], r"queues\[1\] \('a'\): this queue occurs twice"),
-        ([{"queue": "scienc"}], "user 'bob' stands in queue 'science', which is not in queues; did you mean 'scienc'"),
-    ],
-)
-def test_a_wrong_list_of_queues(tmp_path, queues, said):
-    wrong = document() | {"queues": queues}
-    with pytest.raises((FileFormatError, InstanceError), match=f"hand.yaml: {said}"):
-        read_text(tmp_path, yaml.safe_dump(wrong))
-
-
-@pytest.mark.parametrize(
-    ("path", "said"), [(5, "queue 5 is int"), ("a//b", "queue .* an empty name"), ([], "queue .. is list")]
-)
-def test_a_wrong_queue_of_a_user(tmp_path, path, said):
-    wrong = document()
-    wrong["users"][1]["queue"] = path
-    with pytest.raises(FileFormatError, match=rf"hand.yaml: users\[1\] \('bob'\)\.queue: {said}"):
-        read_text(tmp_path, yaml.safe_dump(wrong))
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
