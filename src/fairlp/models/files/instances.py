@@ -655,7 +655,7 @@ class _Document:
             if not np.isnan(rates[at]):
                 self.fail(record["where"], f"user {user!r} and server {server!r} occur twice; expected once")
             rates[at] = record["rate"]
-        return np.nan_to_num(rates)
+        return np.asarray(np.nan_to_num(rates))
 
 
 #: How many keys the records of a list must have, and how each is read; an error names the record by the first.

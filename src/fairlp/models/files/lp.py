@@ -25,6 +25,7 @@ from .model_text import (
     comment,
     decimal,
     decimals,
+    explained,
     is_ours,
     left_out,
     naming,
@@ -453,19 +454,14 @@ def _split_names(program: Program, use: Naming) -> tuple[list[tuple[str, str]], 
     pairs = [(name, name) for name in use.rows]
     if not ranged.any() and not free.any():
         return pairs, use.row_map
-    taken = {*use.rows, use.objective}
-    human = program.row_names
-    row_map: NameMap = {}
-    of = iter([(block, labels) for block in program.rows for labels in block.labels()])
-    for i, ((block, labels), name) in enumerate(zip(of, use.rows, strict=True)):
-        if free[i]:
-            continue
+    taken, row_map = {*use.rows, use.objective}, {}
+    entries = explained(program.rows, use.rows, ranged)
+    for i, name in enumerate(use.rows):
         if ranged[i]:
             pairs[i] = unused(f"{name}.lower", taken), unused(f"{name}.upper", taken)
             taken.update(pairs[i])
-            entry = {"block": block.name, "labels": [str(label) for label in labels], "name": human[i]}
-            row_map.update(dict.fromkeys(pairs[i], entry))
-        elif name in use.row_map:
+            row_map.update(dict.fromkeys(pairs[i], entries[name]))
+        elif name in use.row_map and not free[i]:
             row_map[name] = use.row_map[name]
     return pairs, row_map
 

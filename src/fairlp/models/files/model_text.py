@@ -109,7 +109,7 @@ def file_names(blocks: Sequence[Block]) -> tuple[list[str], NameMap]:
         names[i], changed[i] = names[i][:LONGEST_NAME], True
     if len(set(names)) < len(names):
         _separate(names, changed)
-    return names, _explain(blocks, names, changed)
+    return names, explained(blocks, names, changed)
 
 
 def numbered_names(blocks: Sequence[Block], letter: str, digits: int = 0) -> tuple[list[str], NameMap]:
@@ -119,7 +119,7 @@ def numbered_names(blocks: Sequence[Block], letter: str, digits: int = 0) -> tup
     """
     first = 1 if digits else 0
     names = [f"{letter}{i:0{digits}d}" for i in range(first, first + sum(map(len, blocks)))]
-    return names, _explain(blocks, names, np.ones(len(names), dtype=bool))
+    return names, explained(blocks, names, np.ones(len(names), dtype=bool))
 
 
 def unused(name: str, taken: Collection[str]) -> str:
@@ -174,7 +174,7 @@ def _separate(names: list[str], changed: np.ndarray) -> None:
         names[i], changed[i] = candidate, True
 
 
-def _explain(blocks: Sequence[Block], names: Sequence[str], changed: np.ndarray) -> NameMap:
+def explained(blocks: Sequence[Block], names: Sequence[str], changed: np.ndarray) -> NameMap:
     """Return block, labels and human name of every changed element, by file name."""
     mapping: NameMap = {}
     start = 0

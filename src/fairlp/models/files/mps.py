@@ -774,21 +774,22 @@ def _bounds(program: Program, names: list[str], layout: _Layout) -> Iterator[str
 
 def _short_decimal(value: float) -> str:
     text = repr(value).removesuffix(".0")
-    if len(text) <= _FIXED_NUMBER or not np.isfinite(value):
-        return text
-    size, sign = abs(value), "-" if value < 0 else ""
-    room = _FIXED_NUMBER - len(sign)
-    power = int(f"{size:e}".partition("e")[2])
-    found = []
-    if -5 < power < room:
-        places = max(room - 1 - max(power + 1, 0), 0)
-        found = [f"{size:.{k}f}".removeprefix("0") for k in {places, max(places - 1, 0)}]  # fewer if it rounds up
-    digits = room
-    while not any(len(text) <= room for text in found):
+    digits = 17
+    while len(text) > _FIXED_NUMBER and np.isfinite(value):
         digits -= 1
-        mantissa, _, exponent = f"{size:.{digits - 1}e}".partition("e")
-        found.append(f"{mantissa}e{int(exponent)}")
-        found.append(f"{mantissa.replace('.', '')}e{int(exponent) - digits + 1}")
-    text = min((text for text in found if len(text) <= room), key=lambda text: abs(float(text) - size))
-    plain = repr(float(text)).removesuffix(".0")
-    return sign + (plain if len(plain) <= room else text)
+        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+        power = int(exponent)
+        plain = re.sub("^(-?)0", r"\1", f"{value:.{max(digits - 1 - power, 0)}f}")
+        forms = [plain if power < digits else "", f"{mantissa}e{power}", _without_dot(mantissa, power)]
+        text = min(filter(None, forms), key=len)
+    return text
+
+
+def _without_dot(mantissa: str, power: int) -> str:
+    """Return a number in scientific notation with a whole mantissa.
+
+    >>> _without_dot("1.25", -7)
+    '125e-9'
+    """
+    whole, _, places = mantissa.partition(".")
+    return f"{whole}{places}e{power - len(places)}"

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,8 +50,9 @@ def vipr(proof: Proof) -> str:
     program, found = proof.program, proof.rounds[0]
     costs = [(j, Fraction(cost)) for j, cost in enumerate(program.c.tolist()) if cost]
     value = sum((cost * found.x[j] for j, cost in costs), Fraction(0))
-    bounds, rows = _bounds(program, _reduced(program, found)), _rows(program, found)
-    used = [(k, line.dual) for k, line in enumerate([*bounds, *rows]) if line.dual]
+    columns, constraints = file_names(program.columns)[0], _constraints(program, found)
+    of_bounds = sum(one.name.startswith("bound#") for one in constraints)
+    used = [(k, one.dual) for k, one in enumerate(constraints) if one.dual]
     point = [(j, x) for j, x in enumerate(found.x) if x]
     sense = "G" if program.sense == "min" else "L"
     lines = [
@@ -58,12 +60,12 @@ def vipr(proof: Proof) -> str:
         f"% constant of the objective, which the range below leaves out: {Fraction(program.offset)}",
         "VER 1.0",
         f"VAR {program.n_columns}",
-        *file_names(program.columns)[0],
+        *columns,
         "INT 0",
         f"OBJ {program.sense}",
         _pairs(costs),
-        f"CON {len(bounds) + len(rows)} {len(bounds)}",
-        *(f"{one.name} {one.sense} {one.side} {_pairs(one.entries)}" for one in (*bounds, *rows)),
+        f"CON {len(constraints)} {of_bounds}",
+        *(f"{one.name} {one.sense} {one.side} {_pairs(one.entries)}" for one in constraints),
         f"RTP range {value} {value}",
         "SOL 1",
         f"optimum {_pairs(point)}",
@@ -78,45 +80,43 @@ def _pairs(entries: Entries) -> str:
     return " ".join([str(len(entries)), *(f" {j} {value}" for j, value in entries)])
 
 
-def _reduced(program: Program, found: ProofRound) -> list[Fraction]:
-    """Return the exact reduced costs."""
-    A, reduced = program.A.tocsc(), [Fraction(cost) for cost in program.c.tolist()]
-    for j in range(program.n_columns):
-        for k in range(A.indptr[j], A.indptr[j + 1]):
-            reduced[j] -= Fraction(float(A.data[k])) * found.row_duals[A.indices[k]]
-    return reduced
+def _entries(program: Program) -> list[list[tuple[int, Fraction]]]:
+    """Return column and coefficient of every entry of each row."""
+    A = program.A.tocsr()
+    A.sort_indices()
+    pairs = [(j, Fraction(value)) for j, value in zip(A.indices.tolist(), A.data.tolist(), strict=True)]
+    return [[pair for pair in pairs[a:b] if pair[1]] for a, b in pairwise(A.indptr.tolist())]
 
 
-def _bounds(program: Program, reduced: Sequence[Fraction]) -> list[Line]:
-    """Return the bounds of columns as constraints."""
-    lines: list[Line] = []
-    for j, (low, high) in enumerate(zip(program.col_lower.tolist(), program.col_upper.tolist(), strict=True)):
-        lines += _sides(f"bound#{j}", low, high, [(j, Fraction(1))], reduced[j], program.sense)
-    return lines
-
-
-def _rows(program: Program, found: ProofRound) -> list[Line]:
-    """Return the rows as constraints."""
-    A, lines = program.A.tocsr(), []
-    names = file_names(program.rows)[0]
-    for i, (low, high) in enumerate(zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True)):
-        where = slice(A.indptr[i], A.indptr[i + 1])
-        pairs = zip(A.indices[where].tolist(), A.data[where].tolist(), strict=True)
-        lines += _sides(names[i], low, high, [(j, Fraction(v)) for j, v in pairs], found.row_duals[i], program.sense)
-    return lines
+def _constraints(program: Program, found: ProofRound) -> list[Line]:
+    """Return the bounds of columns, with the exact reduced costs as duals, and the rows."""
+    reduced, entries = [Fraction(cost) for cost in program.c.tolist()], _entries(program)
+    for row, dual in zip(entries, found.row_duals, strict=True):
+        for j, value in row:
+            reduced[j] -= value * dual
+    parts = [
+        *zip(
+            [f"bound#{j}" for j in range(program.n_columns)], program.col_lower.tolist(), program.col_upper.tolist(),
+            [[(j, Fraction(1))] for j in range(program.n_columns)], reduced, strict=True,
+        ),
+        *zip(
+            file_names(program.rows)[0], program.row_lower.tolist(), program.row_upper.tolist(), entries,
+            found.row_duals, strict=True,
+        ),
+    ]  # fmt: skip
+    return [line for part in parts for line in _sides(*part, program.sense)]
 
 
 def _sides(name: str, low: float, high: float, entries: Entries, dual: Fraction, sense: str) -> list[Line]:
     """Return the sides of a row or column that are there; the dual goes to the one that its sign is of."""
     if low == high:
         return [Line(name, "E", Fraction(low), entries, dual)]
-    of_lower = (dual > 0) == (sense == "min")
-    lines = []
-    if np.isfinite(low):
-        lines.append(Line(f"{name}#least", "G", Fraction(low), entries, dual if of_lower else Fraction(0)))
-    if np.isfinite(high):
-        lines.append(Line(f"{name}#most", "L", Fraction(high), entries, Fraction(0) if of_lower else dual))
-    return lines
+    used, zero = "G" if (dual > 0) == (sense == "min") else "L", Fraction(0)
+    return [
+        Line(f"{name}#{word}", kind, Fraction(side), entries, dual if kind == used else zero)
+        for word, kind, side in (("least", "G", low), ("most", "L", high))
+        if np.isfinite(side)
+    ]
 
 
 FORMAT, VERSION = "fairlp proof", 1
@@ -144,7 +144,7 @@ def plain(proof: Proof, title: str = "") -> dict[str, Any]:
     """Return a proof as plain data, rationals as text."""
     program, columns, rows = proof.program, proof.program.column_names, proof.program.row_names
     levels = [
-        [one.name, one.row, _bound(one.level), None if one.claimed is None else _text(one.claimed)]
+        [one.name, one.row, *(None if value is None else _text(value) for value in (one.level, one.claimed))]
         for one in proof.levels
     ]
     statement = {
@@ -167,12 +167,7 @@ def plain(proof: Proof, title: str = "") -> dict[str, Any]:
 
 def _program(program: Program, columns: Sequence[str], rows: Sequence[str]) -> dict[str, Any]:
     """Return all numbers of a program, each the rational that its float is."""
-    A = program.A.tocsr()
-    A.sort_indices()
-    entries = [
-        [[int(j), _text(value)] for j, value in zip(A.indices[a:b], A.data[a:b], strict=True) if value]
-        for a, b in zip(A.indptr[:-1], A.indptr[1:], strict=True)
-    ]
+    entries = [[[j, str(value)] for j, value in row] for row in _entries(program)]
     bounds = zip(columns, program.c, program.col_lower, program.col_upper, strict=True)
     sides = zip(rows, program.row_lower, program.row_upper, entries, strict=True)
     return {
@@ -186,9 +181,8 @@ def _program(program: Program, columns: Sequence[str], rows: Sequence[str]) -> d
 
 def _round(program: Program, columns: Sequence[str], rows: Sequence[str], one: ProofRound) -> dict[str, Any]:
     """Return where everything is in a round's optimum, and who is blocked there."""
-    low, high = program.row_lower.copy(), program.row_upper
     inside = map(status_name, one.basis[0], program.col_lower, program.col_upper)
-    active = map(status_name, one.basis[1], low, high)
+    active = map(status_name, one.basis[1], program.row_lower, program.row_upper)
     costs = (Fraction(float(cost)) * value for cost, value in zip(program.c, one.x, strict=True) if cost)
     return {
         "value": str(sum(costs, Fraction(float(program.offset)))),
@@ -213,12 +207,8 @@ def status_name(status: int, low: float, high: float) -> str:
     return "lower" if np.isfinite(low) else "free"
 
 
-def _text(value: float) -> str:
-    return str(Fraction(float(value)))
-
-
-def _bound(value: Fraction | None) -> str | None:
-    return None if value is None else str(value)
+def _text(value: float | Fraction) -> str:
+    return str(value if isinstance(value, Fraction) else Fraction(float(value)))
 
 
 def _side(value: float) -> str | None:
