@@ -1,4 +1,4 @@
-"""Leximin against an oracle that shares no code with it: one SciPy LP a user, hundreds of awkward instances."""
+"""Leximin of instances against an oracle that shares no code with it, and what is not connected, solved apart."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import warnings
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import brute_force
 import fairlp
 from fairlp.errors import OversizedTaskWarning
+from fairlp.models.instances.merging import components, select
 from fairlp.tolerances import VERIFIED
 from instances import random_instance, seeds
 from profiles import many
@@ -73,17 +75,6 @@ def test_magnitudes_from_a_millionth_to_a_billion(mechanism, seed):
     check(instance, mechanism, method="lp")
 
 
-@pytest.mark.parametrize("mechanism", [*SERVERS, "naive-drf"])
-@settings(max_examples=many(16), deadline=None)
-@given(seed=seeds)
-def test_merging_changes_nothing(mechanism, seed):
-    instance = random_instance(seed, constraints=mechanism != "cdrf")
-    merged = fairlp.allocate(instance, mechanism, method="lp")
-    plain = fairlp.allocate(instance, mechanism, method="lp", merge=False)
-    np.testing.assert_allclose(merged.totals, plain.totals, rtol=1e-9, atol=1e-12)
-    assert merged.residual <= VERIFIED / 100
-
-
 @pytest.mark.parametrize("mechanism", ["drf", "edrf", *SERVERS, "naive-drf"])
 @settings(max_examples=many(12), deadline=None)
 @given(seed=seeds)
@@ -113,25 +104,6 @@ def test_users_like_the_answer_in_any_order(seed):
     np.testing.assert_allclose(other.totals.to_numpy(), plain.totals.to_numpy()[users], rtol=1e-8, atol=1e-12)
 
 
-def test_degenerate_ties_freeze_nobody_who_can_be_raised():
-    """Two users tie on server 1 and a third has server 2 alone; only the first two are blocked in round 1."""
-    instance = fairlp.Instance.from_arrays(
-        [[1, 1], [1, 1], [1, 1]],
-        [[2, 2], [2, 2]],
-        eligible=np.array([[1, 0], [1, 0], [0, 1]], dtype=bool),
-    )
-    allocation = fairlp.allocate(instance, "c-drfh", method="lp", merge=False)
-    assert allocation.totals.tolist() == pytest.approx([1, 1, 2], rel=1e-12)
-    assert allocation.rounds["users"].tolist() == [["user1", "user2"], ["user3"]]
-
-
-def test_task_limits_are_reached_exactly_and_others_go_on():
-    instance = fairlp.Instance.from_arrays([[1], [1], [1]], [[9], [3]], task_limits=[1, 2.5, np.inf])
-    for method in ("lp", "auto"):
-        allocation = fairlp.allocate(instance, "drfh", method=method)
-        assert allocation.totals.tolist() == pytest.approx([1, 2.5, 8.5], rel=1e-12)
-
-
 def test_prices_and_rounds_tell_who_stopped_for_want_of_tasks():
     """One user stops at its limit; the price is the growth of the other's level, not of a round that ignored limits."""
     instance = fairlp.Instance.from_arrays([[1], [1]], [[10]], task_limits=[1, None])
@@ -147,22 +119,6 @@ def test_prices_and_rounds_tell_who_stopped_for_want_of_tasks():
 def test_a_user_left_out_is_not_called_merged():
     instance = fairlp.Instance.from_arrays([[1, 1], [1, 3], [2, 1]], [[10, 10], [5, 8]], task_limits=[None, 0, None])
     assert fairlp.allocate(instance, "drfh").notes == ()
-
-
-def test_everyone_satisfied_when_the_cluster_is_large():
-    instance = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[50, 50], [9, 9]], task_limits=[3, 4])
-    allocation = fairlp.allocate(instance, "tsf", method="lp")
-    assert allocation.totals.tolist() == pytest.approx([3, 4], rel=1e-15)
-
-
-def test_a_limit_of_zero_and_a_user_who_can_run_nothing_do_not_hold_back_the_others():
-    instance = fairlp.Instance.from_arrays(
-        [[1, 0], [1, 1], [1, 0]],
-        [[4, 0], [0, 4]],
-        task_limits=[np.inf, np.inf, 0],
-    )
-    allocation = fairlp.allocate(instance, "drfh", method="lp")
-    assert allocation.totals.tolist() == [4, 0, 0]
 
 
 @pytest.mark.parametrize("seed", [4, 6, 15, 60])
@@ -183,3 +139,80 @@ def test_floors_that_rounding_makes_contradict(seed):
         # nobody is left with less than the first round promises everyone
         first = fairlp.formulate(instance, mechanism).solve().objective
         assert allocation.levels.min() >= first * (1 - 1e-8)
+
+
+def apart(seed, limits=True, blocks=None):
+    """Some blocks of users and servers, in a shuffled order; users who can run nowhere; servers of nobody."""
+    rng = np.random.default_rng(seed)
+    blocks = blocks or int(rng.integers(1, 5))
+    users, servers = blocks * int(rng.integers(1, 4)) + 1, blocks * int(rng.integers(1, 4)) + 1
+    demands = rng.integers(0, 4, (users, 2)).astype(float)
+    demands[~demands.any(axis=1), 0] = 1
+    capacities = rng.integers(0, 6, (servers, 2)).astype(float)
+    capacities[:, 0] += 1
+    capacities[0, 1] += 1
+    own, at = rng.permutation(np.arange(users) % (blocks + 1)), rng.permutation(np.arange(servers) % (blocks + 1))
+    more = {"task_limits": np.where(rng.random(users) < 0.4, rng.integers(1, 5, users), np.inf)} if limits else {}
+    weights = rng.integers(1, 4, users).astype(float)
+    return fairlp.Instance.from_arrays(demands, capacities, eligible=own[:, None] == at, weights=weights, **more)
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "tsf", "asset"])
+@pytest.mark.parametrize("seed", range(many(40)))
+def test_the_same_as_one_program(seed, mechanism):
+    instance = apart(seed)
+    found, whole = (fairlp.allocate(instance, mechanism, method="lp", merge=merge) for merge in (True, False))
+    np.testing.assert_allclose(found.levels, whole.levels, rtol=1e-9, atol=1e-12)
+    assert found.residual <= 1e-9
+    # of users who are stopped at one level, one program may find some a round later
+    for column in ("users", "satisfied"):
+        at, expected = (
+            {user: row.level for row in one.rounds.itertuples() for user in getattr(row, column)}
+            for one in (found, whole)
+        )
+        assert at == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(many(20)))
+def test_the_levels_are_those_of_exact_rationals(seed):
+    found = fairlp.allocate(apart(seed), "drfh", method="lp")
+    assert found.certify(exact=True)
+
+
+@pytest.mark.parametrize("seed", range(many(20)))
+def test_prices_prove_the_first_level(seed):
+    """With Σ p·c = level and Σ due·(lowest cost) = 1, nobody's level can be raised without another's falling."""
+    instance = apart(seed, limits=False)
+    found = fairlp.allocate(instance, "drfh", method="lp")
+    prices, runs = found.prices.to_numpy(), instance.runnable()
+    cost = np.where(runs, instance.demands @ prices.T, np.inf).min(axis=1)
+    able = runs.any(axis=1)
+    due = instance.weights / (instance.demands / instance.pool).max(axis=1)
+    assert (cost[able] * due[able]).sum() == pytest.approx(1.0)
+    worth = (prices * instance.capacities * instance.counts[:, None]).sum()
+    assert worth == pytest.approx(found.levels[able].min())
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=many(60))
+def test_components_are_a_partition_without_pairs_between(seed):
+    instance = apart(seed)
+    runs = instance.runnable()
+    parts = list(components(instance))
+    assert sorted(n for users, _ in parts for n in users) == np.flatnonzero(runs.any(axis=1)).tolist()
+    assert sorted(i for _, servers in parts for i in servers) == np.flatnonzero(runs.any(axis=0)).tolist()
+    for users, servers in parts:
+        others = np.setdiff1d(np.arange(len(instance.servers)), servers)
+        assert runs[np.ix_(users, servers)].any(axis=1).all() and not runs[np.ix_(users, others)].any()
+        own = select(instance, users, servers)
+        assert len(list(components(own))) == 1
+        np.testing.assert_array_equal(own.runnable(), runs[np.ix_(users, servers)])
+
+
+def test_many_components_take_few_programs():
+    instance = fairlp.Instance.from_arrays(
+        np.ones((30, 1)), np.arange(1, 31.0)[:, None], eligible=np.eye(30, dtype=bool)
+    )
+    found = fairlp.allocate(instance, "drfh", method="lp")
+    np.testing.assert_allclose(found.tasks.to_numpy(), np.diag(np.arange(1, 31.0)))
+    assert len(found.rounds) == 30

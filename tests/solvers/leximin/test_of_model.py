@@ -12,6 +12,8 @@ import fairlp
 from any_leximin import by_enumeration, by_one_lp_a_level, random_model
 from fairlp import Index, Model
 from fairlp.errors import ModelError, NoSolutionError, UnknownNameError, UnsupportedError
+from fairlp.mechanisms.validation import Verdict
+from fairlp.solvers.leximin import of_model
 from fairlp.tolerances import AGREEMENT
 from profiles import many
 
@@ -253,17 +255,6 @@ def test_a_back_end_without_integers_says_so():
         fairlp.leximin(model, levels, weights=weights, solver="highs-ipm")
 
 
-def test_a_published_case():
-    """The example of cvxpy_leximin: goods worth 5, 3, 0, 0 and 2, 4, 9, 0 to two agents end at 8 and 9."""
-    a, g = Index("a", ["Alice", "George"]), Index("g", range(4))
-    model = Model("goods", indices=(a, g))
-    x = model.variable("x", a, g)
-    model.constraint("whole", x.sum(a) <= 1)
-    value = model.parameter("v", (a, g), [[5, 3, 0, 0], [2, 4, 9, 0]])
-    answer = fairlp.leximin(model, (value * x).sum(g))
-    assert answer.levels.to_dict() == pytest.approx({"Alice": 8.0, "George": 9.0})
-
-
 def test_rows_of_a_file_that_another_tool_wrote(tmp_path):
     pytest.importorskip("pyomo.environ")
     instance = fairlp.examples.load("wang-figure-1")
@@ -300,3 +291,28 @@ def test_a_small_level_that_rises_without_a_price_is_not_taken_for_one_that_is_s
     model.constraint("sum", x.sum(i) <= 3e6)
     answer = fairlp.leximin(model, x + 0, solver="scip")
     np.testing.assert_allclose(answer.levels, [2e-6, 2e6, 1e-6], rtol=1e-5)
+
+
+N = Index("n", ["ann", "bob"], "user")
+
+
+def shared(**how):
+    model = Model("cake", indices=(N,))
+    x = model.variable("x", N, **how)
+    model.constraint("cake", x.sum() <= 3)
+    model.constraint("bob", x["bob"] <= 1)
+    return fairlp.leximin(model, x + 0)
+
+
+def test_a_leximin_of_integers_has_no_prices():
+    found = shared(integer=True)
+    assert sorted(found.levels.tolist()) == [1, 2]
+    with pytest.raises(NoSolutionError, match="gave no duals of 'cake"):
+        found.prices  # noqa: B018
+
+
+def test_a_proof_in_rationals_that_fails_says_why(monkeypatch):
+    assert shared().certify(exact=True)
+    monkeypatch.setattr(of_model.ExactRounds, "run", lambda self: Verdict(False, "round 2: a basis leads nowhere"))
+    found = shared().certify(exact=True)
+    assert not found and "round 2: a basis leads nowhere" in str(found)

@@ -7,7 +7,7 @@ levels are settled in rationals; where rationals cannot, the answer says that it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -68,42 +68,38 @@ def orders_of_magnitude(instance: Instance, due: np.ndarray) -> float:
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         taken = needs[who] * due[who, None, None] / instance.pool
         parts = (taken, alone[who] / due[who], instance.task_limits[who] / due[who])
-    spread = 1.0
-    for part in parts:
-        some = part[(part > 0) & np.isfinite(part)]
-        spread = max(spread, float(some.max()) / float(some.min())) if some.size else spread
-    return spread
+    return _spread(parts)
 
 
-def _given_spread(instance: Instance) -> float:
-    """Return the ratio of the largest to the smallest number of one kind as it was given, whatever it decides."""
-    parts = (part[part > 0] for part in (instance.demands, instance.capacities, instance.weights))
-    return max(float(part.max() / part.min()) if part.size else 1.0 for part in parts)
+def _spread(parts: Iterable[np.ndarray]) -> float:
+    """Return the largest ratio of the largest to the smallest number above 0 of one part."""
+    some = [part[(part > 0) & np.isfinite(part)] for part in parts]
+    return max((float(part.max()) / float(part.min()) for part in some if part.size), default=1.0)
 
 
 def settled(method: Callable[[Asked], Tasks], rationals: Rationals | None = of_leximin) -> Callable[[Asked], Tasks]:
     """Return the method, with its answer settled in rationals where floats cannot decide (or just said to be open)."""
 
     def settle(asked: Asked) -> Tasks:
-        due = asked.mechanism.due(asked.instance)
-        spread = orders_of_magnitude(asked.instance, due)
-        outcome, failure = None, None
+        instance, due = asked.instance, asked.mechanism.due(asked.instance)
+        spread = orders_of_magnitude(instance, due)
         try:
             outcome = method(asked)
         except SolverNotAvailableError:
             raise  # no rounding, and no answer that was asked for
-        except SolverError as error:
-            if spread <= 1 / DELICATE and _given_spread(asked.instance) <= 1 / DELICATE:
+        except SolverError:
+            as_given = _spread((instance.demands, instance.capacities, instance.weights))
+            if max(spread, as_given) <= 1 / DELICATE:
                 raise
-            failure = error
-        if spread <= 1 / DELICATE and outcome is not None and outcome.uncertain <= UNCERTAIN:
+            verdict, tasks = _in_rationals(asked, rationals)
+            if not verdict.proved:
+                raise
+            return _of_rationals(instance, None, due, verdict, tasks)
+        if spread <= 1 / DELICATE and outcome.uncertain <= UNCERTAIN:
             return outcome
         verdict, tasks = _in_rationals(asked, rationals)
         if verdict.proved:
-            return _of_rationals(asked.instance, outcome, due, verdict, tasks)
-        if outcome is None:
-            assert failure is not None
-            raise failure
+            return _of_rationals(instance, outcome, due, verdict, tasks)
         return replace(outcome, unproved=_unproved(spread, outcome.uncertain, verdict))
 
     return settle

@@ -24,7 +24,7 @@ from ...models.instances.merging import components, identity, merge_servers, mer
 from ...models.instances.problem import effort
 from ...models.instances.sparse import SparseInstance
 from ...models.notation.expressions import Index
-from ...models.trees.filling import RateSegment, Rows, fill, first_segment, floors
+from ...models.trees.filling import History, RateSegment, Rows, fill, first_segment, floors
 from ...models.trees.rates import Rates, constant
 from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.leximin import LeximinResult, climb, leximin
@@ -33,7 +33,7 @@ from ...tolerances import AGREEMENT, MATRIX_FREE_AIM
 from ..allocation import within_capacity
 from ..mechanism import Asked, Mechanism, Method, Outcome, Tasks, through
 from ..sparse_allocation import SparseAllocation
-from .rounds import History, edrf_rounds
+from .rounds import edrf_rounds
 
 #: Entries of the capacity rows of a component, after merging, from which on interior points beat the simplex method
 #: (measured: ``benchmarks/shapes.py --grid``): of one with so many users and servers at least; of a thinner one; where
@@ -46,8 +46,8 @@ _NO_DUALS = (
 )
 #: The one method for instances by pairs.
 MATRIX_FREE = "matrix-free"
-#: (instance, φΓ) → tasks (N×K), levels, rounds
-Filling = Callable[[Instance, np.ndarray], tuple[np.ndarray, np.ndarray, History]]
+#: (instance, φΓ) → tasks (N×K), rounds
+Filling = Callable[[Instance, np.ndarray], tuple[np.ndarray, History]]
 
 
 def combinatorial(filling: Filling) -> Callable[[Asked], Tasks]:
@@ -55,7 +55,7 @@ def combinatorial(filling: Filling) -> Callable[[Asked], Tasks]:
 
     def method(asked: Asked) -> Tasks:
         instance = asked.instance
-        tasks, _, history = filling(instance, asked.mechanism.due(instance))
+        tasks, history = filling(instance, asked.mechanism.due(instance))
         return Tasks(tasks, rounds=rounds_table(instance, history, tasks))
 
     return method
@@ -68,10 +68,7 @@ def leximin_lp(asked: Asked) -> Tasks:
     if have_limits(instance):
         return with_limits(asked)
     assert mechanism.formulation is not None
-    result = leximin(
-        instance, mechanism.formulation, mechanism.due, solver=asked.solver, merge=asked.merge, options=asked.options
-    )
-    return outcome(instance, result)
+    return outcome(instance, leximin(instance, mechanism.formulation, mechanism.due, **_how(asked)))
 
 
 def fill_server(asked: Asked) -> Tasks:
@@ -97,6 +94,11 @@ def fill_tree(asked: Asked) -> Tasks:
     return _by_filling(asked, rates_on_tree(asked.instance))
 
 
+def _how(asked: Asked) -> dict[str, Any]:
+    """Return how a leximin is to be solved."""
+    return {"solver": asked.solver, "merge": asked.merge, "options": asked.options}
+
+
 def count_of(parameters: Mapping[str, Any]) -> str:
     """Return what levels count, of a mechanism's options."""
     return str(parameters.get("count") or "total")
@@ -109,15 +111,7 @@ def _by_programs(asked: Asked, rates: Rates) -> Tasks:
     count = count_of(asked.parameters)
     first = _first(instance, rates, count)
     try:
-        result = climb(
-            instance,
-            partial(formulation, count=count),
-            rates,
-            first,
-            solver=asked.solver,
-            merge=asked.merge,
-            options=asked.options,
-        )
+        result = climb(instance, partial(formulation, count=count), rates, first, **_how(asked))
     except SolverError:
         require_room(instance, first.has)
         raise
@@ -147,25 +141,20 @@ def _first(instance: Instance, rates: Rates, count: str) -> RateSegment:
 def require_room(instance: Instance, kept: np.ndarray) -> None:
     """Raise, naming queue and resource, where guarantees do not fit together."""
     model = shortfall(instance, kept)
-    found = model.solve().require_optimal().x
-    assert found is not None
-    missing = np.asarray(model.evaluate("missing", found)).ravel()
+    missing = np.asarray(model.evaluate("missing", model.solve().require_optimal().require_point())).ravel()
     lacking = missing > AGREEMENT * np.maximum(kept, 1.0)
     queues = instance.queues
     if queues is None or not lacking.any():
         return
     amounts = np.where(lacking, missing, 0.0)[:, None] * instance.demands
     r = int((amounts.sum(axis=0) / instance.pool).argmax())
-    short = amounts[:, r]
-    n = int(short.argmax())
-    above = [v for v in queues.guaranteed.tolist() if queues.below[v, n] > 0]
-    v = max(above, key=lambda one: int(queues.depths[one]))
-    path, resource, user = queues.paths[v], instance.resources[r], instance.users[n]
+    n, resource = int(amounts[:, r].argmax()), instance.resources[r]
+    v = max((v for v in queues.guaranteed.tolist() if queues.below[v, n] > 0), key=lambda v: int(queues.depths[v]))
     raise InstanceError(
-        f"the guarantees of queues cannot all be kept: queue {path!r} is guaranteed "
-        f"{queues.guarantees[v, r]:g} {resource!r}, and {short.sum():g} of {resource!r} have no place on the "
-        f"servers where its users (such as {user!r}) may run, beside the other guarantees and caps; lower a guarantee, "
-        "raise a cap, or add servers"
+        f"the guarantees of queues cannot all be kept: queue {queues.paths[v]!r} is guaranteed "
+        f"{queues.guarantees[v, r]:g} {resource!r}, and {amounts[:, r].sum():g} of {resource!r} have no place on the "
+        f"servers where its users (such as {instance.users[n]!r}) may run, beside the other guarantees and caps; lower "
+        "a guarantee, raise a cap, or add servers"
     )
 
 
@@ -183,7 +172,7 @@ def separate_lp(asked: Asked) -> Tasks:
         used = np.flatnonzero(merged.demands[who].any(axis=0))
         one = _one_server(merged, i, who, used).derived(task_limits=limits[who, i])
         rates = normalisers.entitled_by(normalisers.dominant)
-        rounds = leximin(one, drf, rates, solver=asked.solver, merge=asked.merge, options=asked.options)
+        rounds = leximin(one, drf, rates, **_how(asked))
         tasks[who, i] = rounds.tasks[:, 0]
         if rounds.prices is not None:
             prices[i, used] = rounds.prices[0]
@@ -322,14 +311,30 @@ def share_by_pairs(
     client : distributed.Client, optional
         A Dask cluster over whose workers the servers are divided.
     """
-    if not isinstance(aim, Real) or not 0 < aim < 1:
-        raise InstanceError(f"aim is {aim!r}; expected a relative gap between 0 and 1, such as {MATRIX_FREE_AIM:g}")
-    if not isinstance(time_limit, Real) or not time_limit >= 0:
-        raise InstanceError(f"time_limit is {time_limit!r}; expected seconds >= 0, infinite for no limit")
-    if rounds is not None and (isinstance(rounds, bool) or not isinstance(rounds, Integral) or rounds < 1):
-        raise InstanceError(f"rounds is {rounds!r}; expected a whole number >= 1, or None for all")
-    if client is not None and not hasattr(client, "scheduler_info"):
-        raise InstanceError(f"client is {client!r}; expected a distributed.Client, or None for none")
+    whole = isinstance(rounds, Integral) and not isinstance(rounds, bool) and rounds >= 1
+    for name, value, right, expected in (
+        (
+            "aim",
+            aim,
+            isinstance(aim, Real) and 0 < aim < 1,
+            f"a relative gap between 0 and 1, such as {MATRIX_FREE_AIM:g}",
+        ),
+        (
+            "time_limit",
+            time_limit,
+            isinstance(time_limit, Real) and time_limit >= 0,
+            "seconds >= 0, infinite for no limit",
+        ),
+        ("rounds", rounds, rounds is None or whole, "a whole number >= 1, or None for all"),
+        (
+            "client",
+            client,
+            client is None or hasattr(client, "scheduler_info"),
+            "a distributed.Client, or None for none",
+        ),
+    ):
+        if not right:
+            raise InstanceError(f"{name} is {value!r}; expected {expected}")
     begin = perf_counter()
     user, server = instance.pairs
     order = np.lexsort((user, server))

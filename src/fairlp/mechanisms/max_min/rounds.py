@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...formulations.max_min import separate_limits
 from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers
 from ...models.instances.problem import effort
+from ...models.trees.filling import History
 from ...tolerances import SATURATED
-
-History = list[tuple[float, np.ndarray]]
 
 
 def fill(demands: np.ndarray, capacity: np.ndarray, rate: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, History]:
@@ -90,26 +91,23 @@ def _saturation_levels(need: np.ndarray, cap: np.ndarray, left: np.ndarray) -> n
     return levels
 
 
-def edrf_rounds(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray, History]:
-    """Return tasks (N×1), levels and rounds of the leximin on one server, for any normaliser; O(N·R·(R + log N))."""
-    able = instance.runnable()[:, 0] & (instance.task_limits > 0)
+def edrf_rounds(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, History]:
+    """Return tasks (N×1) and rounds of the leximin on one server, for any normaliser; O(N·R·(R + log N))."""
     levels = np.zeros(len(rate))
-    who = np.flatnonzero(able)
+    who = np.flatnonzero(instance.runnable()[:, 0] & (instance.task_limits > 0))
     total = instance.capacities[0] * instance.counts[0]
-    found, history = fill(_needs(instance, who, 0), total, rate[who], instance.task_limits[who])
-    levels[who] = found
-    return (levels * rate)[:, None], levels, [(level, who[frozen]) for level, frozen in history]
+    levels[who], history = fill(_needs(instance, who, 0), total, rate[who], instance.task_limits[who])
+    return (levels * rate)[:, None], [(level, who[frozen]) for level, frozen in history]
 
 
-def edrf_closed_form(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray, History]:
-    """Return tasks, levels and the round of EDRF without zero demands: level = 1 / max_r Σ_n d̂[n,r]; O(N·R).
+def edrf_closed_form(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, History]:
+    """Return tasks and the round of EDRF without zero demands: level = 1 / max_r Σ_n d̂[n,r]; O(N·R).
 
     Exact where :func:`closed_form_applies`; elsewhere rounds are needed.
     """
     total = instance.capacities[0] * instance.counts[0]
     level = 1.0 / ((instance.demands * rate[:, None]) / total).sum(axis=0).max()
-    levels = np.full(len(rate), level)
-    return (levels * rate)[:, None], levels, [(float(level), np.arange(len(rate)))]
+    return (level * rate)[:, None], [(float(level), np.arange(len(rate)))]
 
 
 def closed_form_applies(instance: Instance) -> bool:
@@ -120,14 +118,11 @@ def closed_form_applies(instance: Instance) -> bool:
     return bool((instance.demands > 0).all() and np.isinf(instance.task_limits).all())
 
 
-def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray, History]:
-    """Return DRF on each server separately (naive DRF); tasks (N×K), the smallest level by user, no common rounds.
+def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, History]:
+    """Return DRF on each server separately (naive DRF): tasks (N×K), and no common rounds.
 
     Identical servers are filled once. A task limit is divided over the user's servers in proportion to γ[n,i].
     """
-    from ...formulations.max_min import separate_limits
-    from ...models.instances.merging import merge_servers
-
     merged, servers = merge_servers(instance)
     alone, limits = merged.gamma(), separate_limits(merged)
     tasks = np.zeros(alone.shape)
@@ -135,11 +130,8 @@ def separate_servers(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, 
         who = np.flatnonzero((alone[:, i] > 0) & (limits[:, i] > 0))
         own = merged.user_weights[who] * alone[who, i]
         total = merged.capacities[i] * merged.counts[i]
-        levels, _ = fill(_needs(merged, who, i), total, own, limits[who, i])
-        tasks[who, i] = levels * own
-    totals = tasks.sum(axis=1)
-    levels = np.divide(totals, rate, out=np.zeros_like(totals), where=rate > 0)
-    return tasks[:, servers.of] * servers.factor, levels, []
+        tasks[who, i] = fill(_needs(merged, who, i), total, own, limits[who, i])[0] * own
+    return tasks[:, servers.of] * servers.factor, []
 
 
 def _needs(instance: Instance, users: np.ndarray, server: int) -> np.ndarray:

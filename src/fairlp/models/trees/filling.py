@@ -77,11 +77,6 @@ class RateSegment:
         active = self.active & ~stops
         return replace(self, has=self.asked(level), active=active, rate=rates(active))
 
-    def next(self, rates: Rates) -> RateSegment:
-        """Return the next segment when this one is passed to its end: whoever has all its tasks there stops."""
-        end = self.end
-        return self.after(end, self.full(end), rates)
-
 
 def first_segment(
     rates: Rates, kept: np.ndarray, limits: np.ndarray, able: np.ndarray, count: str = "total"

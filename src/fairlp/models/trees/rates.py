@@ -41,18 +41,15 @@ def hierarchical(queues: Queues, weights: np.ndarray, share: np.ndarray, gamma: 
     weighted, parents = share * weights[:, None], queues.parents
     levels = [np.flatnonzero(queues.depths == depth) for depth in range(1, int(queues.depths.max()) + 1)]
     alone = weights * gamma
-    families = []  # queues come in preorder, so that siblings stand together
-    for level in levels:
-        starts = np.flatnonzero(np.diff(parents[level], prepend=-1))
-        families.append((level, starts, parents[level][starts]))
 
     def rates(active: np.ndarray) -> np.ndarray:
         total = stands @ (weighted * active[:, None])
         factor = np.ones(count)
-        for level, starts, heads in reversed(families):
-            largest = total[level].max(axis=1)
+        for level in reversed(levels):
+            largest, given = total[level].max(axis=1), np.zeros_like(total)
             factor[level] = np.divide(queues.weights[level], largest, out=np.zeros(len(level)), where=largest > 0)
-            total[heads] += np.add.reduceat(total[level] * factor[level, None], starts, axis=0)
+            np.add.at(given, parents[level], total[level] * factor[level, None])
+            total += given
         for level in levels:
             factor[level] *= factor[parents[level]]
         return np.where(active, factor[queues.of] * alone, 0.0)
@@ -93,20 +90,19 @@ class ExactTree:
         """Make these the active users."""
         self.total = [[Fraction(0)] * len(self.vector[0]) for _ in self.own]
         for n in active:
-            self._add(self.of[n], self.vector[n], 1)
+            self._add(self.of[n], self.vector[n])
         for v in range(len(self.own) - 1, 0, -1):  # children before their parents
-            self._add(self.parents[v], self._given(v), 1)
+            self._add(self.parents[v], self._given(v))
 
     def leave(self, n: int) -> None:
         """Take an active user out of the tree."""
-        at, change, sign = self.of[n], self.vector[n], -1
-        while True:
+        at, change = self.of[n], [-amount for amount in self.vector[n]]
+        while at:
             before = self._given(at)
-            self._add(at, change, sign)
-            if at == 0:
-                return
+            self._add(at, change)
             change = [new - old for new, old in zip(self._given(at), before, strict=True)]
-            at, sign = self.parents[at], 1
+            at = self.parents[at]
+        self._add(0, change)
 
     def factors(self) -> list[Fraction]:
         """Return the product of weights and divisors on the way up from each queue; 0 where nobody is active."""
@@ -121,10 +117,8 @@ class ExactTree:
         largest = max(self.total[v])
         return [self.own[v] * amount / largest if largest else Fraction(0) for amount in self.total[v]]
 
-    def _add(self, v: int, change: list[Fraction], sign: int) -> None:
-        for r, amount in enumerate(change):
-            if amount:
-                self.total[v][r] += sign * amount
+    def _add(self, v: int, change: list[Fraction]) -> None:
+        self.total[v] = [amount + more if more else amount for amount, more in zip(self.total[v], change, strict=True)]
 
 
 def exact_hierarchical(instance: Instance, number: Callable[[float], Fraction] = Fraction) -> ExactRates:

@@ -20,7 +20,7 @@ from ...models.notation.compiler import numbers
 from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
-from ...models.trees.filling import RateSegment
+from ...models.trees.filling import History, RateSegment
 from ...models.trees.rates import Rates
 from ...tolerances import SAME_LEVEL
 from .rounds import LevelRounds, Members, Rounds, Tightest, TreeRounds, tightest
@@ -42,7 +42,7 @@ class LeximinResult:
 
     tasks: np.ndarray
     levels: np.ndarray
-    rounds: list[tuple[float, np.ndarray]] = field(default_factory=list)
+    rounds: History = field(default_factory=list)
     prices: np.ndarray | None = None
     gap: float | None = 0.0
     programs: int = 0
@@ -207,7 +207,7 @@ def _level_rounds(
     return _Piece.solved(small, formulation, rounds)
 
 
-def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> list[tuple[float, np.ndarray]]:
+def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> History:
     """Return the rounds as one program for all would have them: by the levels at which somebody is blocked.
 
     Whoever has all its tasks by then is in the round that reaches them.

@@ -20,6 +20,7 @@ from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.certificate import Verdict, certify, reach_of
 from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
 from ...models.programs.solution import Backend, Capability, Options, Solution, Termination
+from ...models.trees.filling import History
 from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING, SAME_LEVEL, UNCERTAIN, VERIFIED
 from ..backends import cvxpy_model, pyomo_model
 from ..backends.cvxpy_model import unused
@@ -599,14 +600,14 @@ def _unshifted(level: float, shift: float) -> float:
     return level if abs(level) > LEVEL_ROUNDING * shift else 0.0
 
 
-def _by_value(levels: np.ndarray) -> list[tuple[float, np.ndarray]]:
+def _by_value(levels: np.ndarray) -> History:
     """Return the positions that have each level (but for rounding), from the lowest."""
     order = np.argsort(levels, kind="stable")
     steps = np.diff(levels[order]) > SAME_LEVEL * abs(levels[order][1:])
     return [(float(levels[part].max()), np.sort(part)) for part in np.split(order, np.flatnonzero(steps) + 1)]
 
 
-def _table(problem: Levels, history: list[tuple[float, np.ndarray]]) -> pd.DataFrame:
+def _table(problem: Levels, history: History) -> pd.DataFrame:
     """Return the rounds as a table."""
     rows = [(level, len(at), list(problem.labels[at])) for level, at in history]
     frame = pd.DataFrame(rows, columns=["level", "frozen", "labels"], index=range(1, len(rows) + 1))

@@ -34,7 +34,7 @@ from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Certificate
 from ...models.programs.program import Program
 from ...models.programs.solution import Backend, Capability, Options, Session, Solution, Termination
-from ...models.trees.filling import RateSegment
+from ...models.trees.filling import History, RateSegment
 from ...models.trees.rates import Rates
 from ...tolerances import (
     BLOCKED_PRICE,
@@ -159,7 +159,7 @@ class Rounds:
         self.name, self.rows, self.t = program.name, rows, t
         self.has_duals = Capability.DUALS in backend.capabilities
         self.limited = options.time_limit is not None
-        self.history: list[tuple[float, np.ndarray]] = []
+        self.history: History = []
         self.last, self.priced = np.zeros(program.n_columns), None  # type: Any, Solution | None
         self.errors = Propagation(members)
         self.gap, self.programs, self.seconds = 0.0, 0, 0.0
@@ -300,19 +300,16 @@ class LevelRounds(Rounds):
         before = -1.0
         while self.active.any():
             level, solution = self._raise(max(before, 0.0))
-            if solution is None:  # everyone left has all its tasks
-                frozen = self.active.copy()
-                self.level[frozen] = self.cap[frozen]
-            else:
+            frozen = self.active & (self.cap <= level)
+            self.level[frozen] = self.cap[frozen]
+            if solution is not None:
                 self.priced = self.priced or solution
                 self._measure(level, solution)
-                frozen = self.active & (self.cap <= level)
-                self.level[frozen] = self.cap[frozen]
                 growing = np.bincount(self.members.of, weights=self.active, minlength=len(self.rows)) > 0
                 blocked = self.active & ~frozen & self.with_price(solution, self.share, growing)[self.members.of]
-                stays = level <= before * (1 + self.same) or not self.has_duals
-                if stays and (self.active & ~frozen & ~blocked).any():
-                    blocked |= self._stuck(level, self.active & ~frozen & ~blocked)
+                open_ = self.active & ~frozen & ~blocked
+                if open_.any() and (level <= before * (1 + self.same) or not self.has_duals):
+                    blocked |= self._stuck(level, open_)
                 self.level[blocked] = level
                 self.errors.stopped(blocked)
                 frozen |= blocked
@@ -333,12 +330,13 @@ class LevelRounds(Rounds):
     def _raise(self, level: float) -> tuple[float, Solution | None]:
         """Return the largest level at which every active member has min(due·level, limit), by Newton's method.
 
-        It is at least ``level``, that of the round before, which nobody who is active had all its tasks at.
+        It is at least ``level``, that of the round before, which nobody who is active had all its tasks at; infinite,
+        without a solution, where everyone left has all its tasks.
         """
         limited = self._soon_limited()
         while True:
             if not (self.active & ~limited).any():
-                return level, None
+                return np.inf, None
             self._load(self.active & ~limited, np.where(limited, self.cap, self.level))
             self.last, solution = self.solve()
             assert self.certificate is not None
@@ -418,8 +416,10 @@ class TreeRounds(Rounds):
             stops = self.segment.full(level)
             self.priced = self.priced or (None if stops.any() else solution)
             stops |= self._blocked(solution, level)
-            early = self._at_once(stops, level) if self.segment is not begun else np.zeros_like(stops)
-            if early.any():  # together with whoever has all its tasks there
+            # those who could not rise where the segment begins stop with those who have all their tasks there
+            still = stops & (self.segment.asked(level) <= self.segment.has * (1 + self.same))
+            early = self._stuck(0.0, still & (self.segment is not begun))
+            if early.any():
                 last, who = self.history.pop()
                 self.history.append((last, np.union1d(who, np.flatnonzero(early))))
                 self.segment = self.segment.after(0.0, early, self.rates)
@@ -428,19 +428,13 @@ class TreeRounds(Rounds):
             self.history.append((level, np.flatnonzero(stops)))
             self.segment = self.segment.after(level, stops, self.rates)
 
-    def _at_once(self, stops: np.ndarray, level: float) -> np.ndarray:
-        """Return who of those that stop at a level could not rise where the segment begins. Bool, of all users."""
-        segment, early = self.segment, np.zeros_like(stops)
-        still = stops & (segment.asked(level) <= segment.has * (1 + self.same))
-        early[self.users] = self._stuck(0.0, still[self.users])
-        return early
-
     def _farthest(self) -> None:
-        """Pass whole segmentes that end because somebody has all its tasks: by doubling, and then by bisection."""
+        """Pass whole segments that end because somebody has all its tasks: by doubling, and then by bisection."""
         path, passed, step = [self.segment], 0, 1
         while np.isfinite(path[-1].end) and step:
             while len(path) <= passed + step and np.isfinite(path[-1].end):
-                path.append(path[-1].next(self.rates))
+                end = path[-1].end
+                path.append(path[-1].after(end, path[-1].full(end), self.rates))
             tried = min(passed + step, len(path) - 1)
             if self._reaches(path[tried]):
                 passed, step = tried, 2 * step
@@ -483,14 +477,13 @@ class TreeRounds(Rounds):
                 if down:
                     rising, before, lowest = rising & ~with_more, rising, level
                     continue
-            if not self.leaves_open(solution):
-                self.last = x if down else self._point(segment.asked(level))
-                return level, solution
-
-    def _point(self, has: np.ndarray) -> np.ndarray:
-        """Return a point in which everybody has so many tasks."""
-        self._hold(has)
-        return self.solve()[0]
+            if self.leaves_open(solution):
+                continue
+            if not down:
+                self._hold(segment.asked(level))
+                x, _ = self.solve()
+            self.last = x
+            return level, solution
 
     def _load(self, base: np.ndarray, rate: np.ndarray, end: float) -> None:
         """Put rows Σ x >= base + rate·t into the program, with t at most ``end``."""
@@ -505,16 +498,15 @@ class TreeRounds(Rounds):
     def _blocked(self, solution: Solution, level: float) -> np.ndarray:
         """Return who cannot be raised above this level while nobody falls below what it has. Bool, of all users."""
         n, active = self.users, self.segment.active
-        blocked = self.with_price(solution, self.unit * self.segment.rate[n], active[n])
-        blocked |= self._stuck(level, active[n] & ~blocked)
-        everyone = np.zeros(len(active), dtype=bool)
-        everyone[n[blocked]] = True
-        return np.asarray(everyone & active)
+        blocked = np.zeros_like(active)
+        blocked[n] = self.with_price(solution, self.unit * self.segment.rate[n], active[n])
+        return np.asarray(blocked | self._stuck(level, active & ~blocked))
 
     def _stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:
         """Return the candidates that cannot be raised above a level while nobody falls below it."""
-        stuck = np.zeros(len(self.users), dtype=bool)
+        stuck = np.zeros_like(candidates)
         if candidates.any():
             self._hold(self.segment.asked(level))
-            stuck[self.not_raised(np.flatnonzero(candidates), self.unit * self.segment.rate[self.users])] = True
+            waiting = self.not_raised(np.flatnonzero(candidates[self.users]), self.unit * self.segment.rate[self.users])
+            stuck[self.users[waiting]] = True
         return stuck

@@ -1,22 +1,187 @@
-"""The leximin on a back end that lies: points, duals, statuses and errors planted into honest answers."""
+"""Rounds whose number, order, limits and prices are known by hand, on every back end, and on back ends that lie."""
 
 from __future__ import annotations
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
 
 import fairlp
+from fairlp import examples
 from fairlp.errors import NoSolutionError, SolverError
 from fairlp.formulations import max_min, normalisers
+from fairlp.mechanisms.table import TABLE
+from fairlp.models.instances.merging import identity
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Capability, Options, Point, Status, Termination
 from fairlp.solvers.backends.base import ProgramSession
 from fairlp.solvers.leximin import rounds
-from fairlp.solvers.leximin.leximin import leximin
+from fairlp.solvers.leximin.leximin import leximin, prices_of
 from fairlp.solvers.leximin.of_model import levels_of, ordered_outcomes
-from fairlp.tolerances import FLOOR_RELAXATIONS, VERIFIED
+from fairlp.tolerances import AGREEMENT, CONFORMANCE, FLOOR_RELAXATIONS, VERIFIED
+from profiles import PROFILE
+
+
+def by_hand(instance, formulation=max_min.drf, gamma=normalisers.dominant, merge=False):
+    return leximin(instance, formulation, normalisers.entitled_by(gamma), merge=merge)
+
+
+class Unpriced(ProgramSession):
+    """HiGHS, with its duals thrown away."""
+
+    def solve(self):
+        return dataclasses.replace(super().solve(), row_duals=None, column_duals=None)
+
+
+class UnpricedBackend:
+    name, capabilities = "unpriced", frozenset({Capability.LP})
+
+    def session(self, program, options):
+        return Unpriced(find_backend("highs-simplex"), program, options)
+
+
+def stairs():
+    """Five users, each sharing a resource with the next: levels of all sizes, a round each."""
+    demands = np.eye(5) + np.eye(5, k=1)
+    return fairlp.Instance.from_arrays(demands, [[4, 8, 16, 32, 64]], weights=[1, 9, 2, 7, 1])
+
+
+def test_without_duals_the_levels_are_the_same(monkeypatch):
+    expected = by_hand(stairs())
+    assert len(expected.rounds) > 2
+    monkeypatch.setattr(rounds, "find_backend", lambda name: UnpricedBackend())
+    found = by_hand(stairs())
+    assert found.levels == pytest.approx(expected.levels, rel=1e-5) and found.gap is None and found.prices is None
+    assert [who.tolist() for _, who in found.rounds] == [who.tolist() for _, who in expected.rounds]
+
+
+def test_without_duals_a_tree_has_its_levels_and_no_gap(monkeypatch):
+    one = fairlp.Instance.from_arrays(np.eye(3) + np.eye(3, k=1), [[4, 8, 16]] * 2, queue=["a", "a", "b"])
+    expected = fairlp.allocate(one, "h-drf", method="lp")
+    assert expected.gap < AGREEMENT
+    monkeypatch.setattr(rounds, "find_backend", lambda name: UnpricedBackend())
+    found = fairlp.allocate(one, "h-drf", method="lp")
+    assert found.totals.to_numpy() == pytest.approx(expected.totals.to_numpy(), rel=1e-5) and found.gap is None
+
+
+def own_servers(capacities):
+    """Users with a server each; a solver's duals are a vertex, and price one of those that tie."""
+    count = len(capacities)
+    return fairlp.Instance.from_arrays(
+        np.ones((count, 1)), np.array(capacities, dtype=float)[:, None], eligible=np.eye(count, dtype=bool)
+    )
+
+
+@pytest.mark.parametrize("capacity", [1.0, 1 / 3, 0.7])
+def test_ties_are_decided_at_once_and_not_one_a_round(capacity):
+    found = by_hand(own_servers([capacity] * 8), max_min.drfh)
+    assert found.levels == pytest.approx([1 / 8] * 8) and found.programs <= 4
+
+
+def test_ties_do_not_freeze_whoever_can_be_raised():
+    found = by_hand(own_servers([1, 1, 1, 2, 3]), max_min.drfh)
+    assert found.levels == pytest.approx(np.array([1, 1, 1, 2, 3]) / 8)
+    assert sorted(n for _, who in found.rounds for n in who) == list(range(5))
+
+
+@pytest.mark.parametrize("demand", [1e-6, 1e-3, 1.0])
+def test_a_price_counts_for_what_it_is_worth_to_a_share(demand):
+    """Users of large and of small tasks are blocked by the same resource: one round."""
+    instance = fairlp.Instance.from_arrays([[1.0, 0.5], [demand, 0.1 * demand]], [[8, 8]])
+    assert by_hand(instance).programs == 1
+    assert by_hand(instance, max_min.asset, normalisers.asset).programs == 1
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_limits_are_reached_to_the_last_digit(merge):
+    for limit in range(1, 40):
+        instance = fairlp.Instance.from_arrays(
+            [[0.7, 0.1], [0.3, 0.9]], [[50, 60]], weights=[3, 7], task_limits=[limit, np.inf]
+        )
+        found = by_hand(instance, merge=merge)
+        if found.levels[0] < found.levels[1] - 1e-6:
+            assert found.tasks[0, 0] == limit
+
+
+def test_limits_are_passed_on_the_way_and_everybody_may_have_all_its_tasks():
+    instance = fairlp.Instance.from_arrays([[1.0]] * 4, [[20]], task_limits=[1, 2, 3, np.inf])
+    found = by_hand(instance)
+    assert found.tasks[:, 0] == pytest.approx([1, 2, 3, 14]) and found.levels == pytest.approx(found.tasks[:, 0] / 20)
+    plenty = by_hand(fairlp.Instance.from_arrays([[1.0]] * 3, [[20]], task_limits=[1, 2, 3]))
+    assert plenty.tasks[:, 0].tolist() == [1, 2, 3] and plenty.prices is None
+    assert plenty.levels == pytest.approx(np.array([1, 2, 3]) / 20)
+
+
+def test_prices_are_those_of_the_first_round_per_unit_of_a_resource():
+    """cpu ends first: one more unit of it, at fixed Γ, adds 1/(8·3) to the level of three users."""
+    instance = fairlp.Instance.from_arrays([[1, 0.5], [1, 0.5], [1, 0.5], [0, 1]], [[8, 30]])
+    gamma = normalisers.dominant(instance)
+    expected = [[1 / (gamma[:3] @ instance.demands[:3, 0]), 0.0]]
+    for formulation in (max_min.drf, max_min.edrf, max_min.drfh):
+        assert by_hand(instance, formulation).prices == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_unused_rows_of_planted_prices_have_none():
+    """Whatever dual a solver gives to 0 <= c, it prices nothing."""
+    instance = fairlp.Instance.from_arrays([[1.0, 1.0]], [[4, 4], [7, 0]])
+    model = max_min.tsf(instance)
+    solution = model.solve()
+    planted = dataclasses.replace(solution, row_duals=np.ones_like(solution.row_duals))
+    assert prices_of(model, planted, identity(2)).tolist() == [[1, 1], [0, 0]]
+
+
+def test_whoever_can_run_nothing_does_not_hold_the_others():
+    instance = fairlp.Instance.from_arrays([[1, 1], [1, 0], [1, 0]], [[6, 0], [0, 9]], task_limits=[5, 0, np.inf])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = by_hand(instance, max_min.tsf, normalisers.task_share)
+    assert found.levels.tolist() == [0, 0, 1] and [who.tolist() for _, who in found.rounds] == [[2]]
+    nobody = by_hand(fairlp.Instance.from_arrays([[1.0]], [[6.0]], task_limits=[0]))
+    assert nobody.levels.tolist() == [0] and nobody.programs == 0
+
+
+def test_merged_users_and_servers_get_their_own_part():
+    instance = fairlp.Instance.from_arrays(
+        [[1, 2], [2, 4], [3, 1]], [[12, 12], [12, 12], [6, 30]], weights=[1, 2, 3], task_limits=[np.inf, 1, np.inf]
+    )
+    merged, plain = (by_hand(instance, max_min.drfh, merge=merge) for merge in (True, False))
+    assert merged.merged == (2, 2) and merged.before == (3, 3) and plain.merged == (3, 3)
+    assert merged.tasks.sum(axis=1) == pytest.approx(plain.tasks.sum(axis=1)) and merged.tasks[1].sum() == 1
+    assert (merged.tasks.T @ instance.demands <= instance.capacities * (1 + 1e-12)).all()
+
+
+TABLE_OF_SOLVERS = fairlp.solvers()
+SOLVERS = [name for name in TABLE_OF_SOLVERS.index if TABLE_OF_SOLVERS.available[name]]
+SOLVERS = [name for name in SOLVERS if Capability.LP in find_backend(name).capabilities]
+MAX_MIN = [name for name, row in TABLE.items() if "lp" in row.method_names and not row.arrivals and not row.whole_tasks]
+
+
+def test_there_is_something_to_test():
+    assert "scip" in SOLVERS and len(SOLVERS) > 10
+    assert MAX_MIN == ["drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf", "naive-drf", "h-drf", "h-drf-collapsed"]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_back_end_runs_every_max_min_mechanism(solver):
+    instances = [examples.load(name) for name in ("ghodsi", "parkes-zero-demands", "khamse-ashari-figure-1")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for mechanism in MAX_MIN:
+            defined = [one for one in instances if TABLE[mechanism].undefined(one) is None]
+            for instance in defined if PROFILE == "nightly" else defined[-1:]:
+                found = fairlp.allocate(instance, mechanism, method="lp", solver=solver)
+                expected = fairlp.allocate(instance, mechanism).totals
+                assert found.totals.to_numpy() == pytest.approx(expected.to_numpy(), rel=CONFORMANCE), mechanism
+                assert bool(found.unproved) == (Capability.DUALS not in find_backend(solver).capabilities)
+
+
+def test_what_has_no_duals_is_proved_otherwise():
+    found = fairlp.allocate(examples.load("wang-figure-1"), "drfh", solver="scip")
+    assert found.unproved.startswith("not proved: the solver gives no duals") and found.unproved in found.notes
+    assert found.gap is None and found.prices is None
+    assert found.certify(exact=True) and found.certify()
 
 
 class Lying(ProgramSession):
@@ -54,7 +219,7 @@ class LyingBackend:
         return self.sessions[-1]
 
 
-def instance(limits=None):
+def two_levels(limits=None):
     """Levels 1/3, 1/3, 1/3 of cpu, then 1/2 of memory."""
     demands = [[1, 0.5], [1, 0.5], [1, 0.5], [0, 1]]
     return fairlp.Instance.from_arrays(demands, [[8, 8]], task_limits=limits)
@@ -67,7 +232,7 @@ def run(monkeypatch, lie, calls=lambda count: count == 1, one=None, options=None
     backend = LyingBackend(lie, calls, **how)
     monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
     gamma = normalisers.entitled_by(normalisers.dominant)
-    found = leximin(one or instance(), formulation, gamma, merge=False, options=options)
+    found = leximin(one or two_levels(), formulation, gamma, merge=False, options=options)
     return found, backend.sessions[0]
 
 
@@ -157,7 +322,7 @@ def test_a_time_limit_that_was_reached_ends_it(monkeypatch):
     backend = LyingBackend(late, lambda count: True)
     monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
     with pytest.raises(NoSolutionError, match="time limit"):
-        leximin(instance(), max_min.drf, normalisers.entitled_by(normalisers.dominant), options={"time_limit": 100.0})
+        leximin(two_levels(), max_min.drf, normalisers.entitled_by(normalisers.dominant), options={"time_limit": 100.0})
     assert backend.sessions[0].count == 1
 
 
@@ -177,7 +342,7 @@ def test_the_gap_of_a_program_that_is_no_round_counts_too():
     def off(solution):
         return dataclasses.replace(solution, x=solution.x * (1 - 2e-8))
 
-    program = max_min.drf(instance()).compile()
+    program = max_min.drf(two_levels()).compile()
     rows = program.row_block("fairness").slice
     backend = LyingBackend(off, lambda count: count == 1)
     floored = rounds.Rounds((backend, Options()), program, np.r_[rows], 0)

@@ -1,11 +1,14 @@
-"""Rounds along a tree whose leaves begin with more than a level asks for."""
+"""Rounds along a tree: leaves that begin with more than a level asks for, limits, and rounds that fail."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 import fairlp
-from fairlp import Instance, Model
+from fairlp import Index, Instance, Model
+from fairlp.errors import SolverError
 from fairlp.models.trees.filling import RateSegment, Rows, fill
 from fairlp.solvers.leximin.leximin import climb
 from fairlp.solvers.leximin.rounds import TreeRounds
@@ -109,3 +112,38 @@ def test_limits_that_end_where_a_resource_does_are_those_of_sums(seed, over):
     tree = tree.replace(task_limits=np.where((rng.random(len(most)) < 0.5) & (most > 0), most, np.inf))
     wanted = fairlp.allocate(tree, "h-drf").totals.to_numpy()
     assert fairlp.allocate(tree, "h-drf", method="lp").totals.to_numpy() == pytest.approx(wanted, rel=1e-8)
+
+
+N = Index("n", ["ann", "bob"], "user")
+
+
+def tree(**more):
+    rows = [[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]]
+    return Instance.from_arrays(rows, [[9.0, 6.0], [4.0, 8.0]], queue=["a", "a", "b"], **more)
+
+
+def climbed(instance):
+    return fairlp.allocate(instance, "h-drf", method="lp").totals.to_numpy()
+
+
+def test_a_round_that_stops_nobody_is_told(monkeypatch):
+    monkeypatch.setattr(TreeRounds, "_blocked", lambda self, *_: np.zeros(len(self.segment.has), dtype=bool))
+    with pytest.raises(SolverError, match="a round stopped nobody; no user's row has a price above rounding"):
+        climbed(tree())
+
+
+def test_a_round_that_leaves_somebody_open_is_solved_again(monkeypatch):
+    wanted, honest, asked = climbed(tree()), TreeRounds.leaves_open, []
+
+    def leaves_open(self, solution):
+        asked.append(solution)
+        self.session.leaves_open = lambda *_: len(asked) == 1
+        return honest(self, solution)
+
+    monkeypatch.setattr(TreeRounds, "leaves_open", leaves_open)
+    assert climbed(tree()) == pytest.approx(wanted, rel=1e-9) and len(asked) > 1
+
+
+def test_where_nobody_can_run_anything_no_program_is_solved(monkeypatch):
+    monkeypatch.setattr(TreeRounds, "run", lambda *_: pytest.fail("a program was opened"))
+    assert climbed(tree(task_limits=np.zeros(3))).tolist() == [0, 0, 0]

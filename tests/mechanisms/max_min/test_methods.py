@@ -1,0 +1,252 @@
+"""Methods of max-min fairness: one server without programs, which method `auto` takes, notes and gaps."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from fairlp.formulations import normalisers
+from fairlp.mechanisms.max_min import methods
+from fairlp.mechanisms.max_min.ladder import orders_of_magnitude
+from fairlp.mechanisms.max_min.methods import APART, features, pays, within_capacity
+from fairlp.mechanisms.max_min.rounds import closed_form_applies, fill
+from fairlp.solvers.leximin.leximin import LeximinResult
+from profiles import many
+
+
+def exactly(demands, capacity, rate, limits):
+    """Levels by raising everyone until a resource or a limit is reached, one event at a time, in rationals."""
+    n, m = len(demands), len(capacity)
+    level = [None] * n
+    left = [Fraction(c) for c in capacity]
+    now = Fraction(0)
+    active = set(range(n))
+    while active:
+        events = []
+        for r in range(m):
+            speed = sum(demands[u][r] * rate[u] for u in active)
+            if speed:
+                events.append(left[r] / speed)
+        events += [limits[u] / rate[u] - now for u in active if limits[u] is not None]
+        step = min(events)
+        now += step
+        for r in range(m):
+            left[r] -= step * sum(demands[u][r] * rate[u] for u in active)
+        for u in sorted(active):
+            starved = any(left[r] == 0 and demands[u][r] for r in range(m))
+            if starved or (limits[u] is not None and limits[u] == now * rate[u]):
+                level[u] = now
+                active.discard(u)
+    return [float(value) for value in level]
+
+
+@settings(max_examples=many(200), deadline=None)
+@given(st.data())
+def test_levels_equal_exact_rationals(data):
+    n, m = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 4))
+    whole = st.integers(0, 6)
+    demands = [data.draw(st.lists(whole, min_size=m, max_size=m).filter(any)) for _ in range(n)]
+    capacity = data.draw(st.lists(st.integers(1, 60), min_size=m, max_size=m))
+    rate = data.draw(st.lists(st.fractions(Fraction(1, 9), 9, max_denominator=9), min_size=n, max_size=n))
+    limits = data.draw(st.lists(st.none() | st.integers(0, 9), min_size=n, max_size=n))
+    expected = exactly(demands, capacity, rate, [None if x is None else Fraction(x) for x in limits])
+    found, rounds = fill(
+        np.array(demands, float),
+        np.array(capacity, float),
+        np.array([float(x) for x in rate]),
+        np.array([np.inf if x is None else float(x) for x in limits]),
+    )
+    assert found.tolist() == pytest.approx(expected, rel=1e-12, abs=1e-13)
+    assert len(rounds) <= m + 1
+    assert sorted(int(u) for _, frozen in rounds for u in frozen) == list(range(n))
+
+
+@settings(max_examples=many(50), deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_closed_form_equals_rounds_where_it_applies(seed):
+    rng = np.random.default_rng(seed)
+    n, m = rng.integers(1, 9, 2)
+    instance = fairlp.Instance.from_arrays(
+        rng.lognormal(0, 2, (n, m)), rng.lognormal(6, 2, (1, m)), weights=rng.lognormal(0, 1, n)
+    )
+    closed = fairlp.allocate(instance, "edrf", method="closed-form")
+    rounds = fairlp.allocate(instance, "edrf", method="rounds")
+    np.testing.assert_allclose(closed.totals, rounds.totals, rtol=1e-12)
+    assert fairlp.allocate(instance, "edrf").method == "closed-form"
+
+
+def test_closed_form_refuses_where_it_does_not_apply():
+    with pytest.raises(fairlp.FairlpError, match="all demands positive, no task limits"):
+        fairlp.allocate(fairlp.examples.parkes_zero_demands(), "edrf", method="closed-form")
+    assert fairlp.allocate(fairlp.examples.parkes_zero_demands(), "edrf").method == "rounds"
+
+
+def test_many_users_are_quick_and_saturate_a_resource():
+    rng = np.random.default_rng(0)
+    demands = rng.uniform(0, 1, (100_000, 6)) * (rng.random((100_000, 6)) < 0.7)
+    demands[:, 0] += 0.01
+    limits = np.where(rng.random(100_000) < 0.5, rng.integers(0, 3, 100_000), np.inf)
+    instance = fairlp.Instance.from_arrays(demands, [[1e5] * 6], task_limits=limits)
+    allocation = fairlp.allocate(instance, "edrf")
+    assert allocation.residual <= 1e-12
+    assert allocation.utilization.max(axis=None) == pytest.approx(1)
+
+
+def two(**more):
+    return fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], **more)
+
+
+def test_the_closed_form_is_for_positive_demands_without_limits_and_rates_on_one_server():
+    assert closed_form_applies(two()) and closed_form_applies(two(weights=[1, 2], counts=[3]))
+    assert not closed_form_applies(two(task_limits=[1, np.inf]))
+    assert not closed_form_applies(two(rates=[[3.0], [2.0]]))
+    assert not closed_form_applies(fairlp.Instance.from_arrays([[1, 4], [3, 0]], [[9, 18]]))
+    assert not closed_form_applies(fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18], [9, 18]]))
+
+
+@pytest.mark.parametrize("method", ["rounds", "lp"])
+def test_separate_servers_divide_a_limit(method):
+    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0], [12.0]], task_limits=[4, np.inf])
+    found = fairlp.allocate(instance, "naive-drf", method=method)
+    assert found.tasks_array == pytest.approx(np.array([[1.0, 3.0], [3.0, 9.0]]))
+
+
+@pytest.mark.parametrize("over", [1e-12, 1e-9, 0.5])
+def test_a_server_over_its_capacity_is_scaled_down_and_no_other(over):
+    instance = fairlp.Instance.from_arrays([[1, 1], [1, 2]], [[4, 6], [4, 6]])
+    exact = np.array([[2.0, 2.0], [2.0, 2.0]])
+    planted = exact * [1.0, 1 + over]
+    found = within_capacity(instance, planted)
+    assert (found.T @ instance.demands <= instance.capacities * (1 + 2.0**-50)).all()
+    assert found[:, 0].tolist() == [2, 2] and found[:, 1] == pytest.approx([2, 2], rel=1e-14)
+    assert (within_capacity(instance, exact) == exact).all()
+    one = fairlp.Instance.from_arrays([[1, 0.1]], [[4, 6]])  # of which the second resource is plenty
+    assert within_capacity(one, np.array([[4 * (1 + over)]])) == pytest.approx(np.array([[4.0]]), rel=1e-15)
+
+
+def test_whoever_has_all_its_tasks_is_frozen_in_that_round():
+    demands, limits = np.array([[1.0, 0], [1.0, 0], [0, 1.0]]), np.array([1.0, np.inf, np.inf])
+    levels, history = fill(demands, np.array([4.0, 9.0]), np.ones(3), limits)
+    assert levels.tolist() == [1, 3, 9]
+    assert [(level, who.tolist()) for level, who in history] == [(3.0, [0, 1]), (9.0, [2])]
+    apart, alone = fill(np.eye(2), np.array([4.0, 9.0]), np.ones(2), np.array([np.inf, 2.0]))
+    assert apart.tolist() == [4, 2] and [who.tolist() for _, who in alone] == [[0, 1]]
+
+
+def planted(monkeypatch, instance, mechanism="drf", **changes):
+    """An allocation by rounds that end like this."""
+    honest, calls = methods.leximin, iter(range(100))
+
+    def changed(*args, **how):
+        result: LeximinResult = honest(*args, **how)
+        k = next(calls)
+        for name, values in changes.items():
+            setattr(result, name, values[min(k, len(values) - 1)])
+        return result
+
+    monkeypatch.setattr(methods, "leximin", changed)
+    return fairlp.allocate(instance, mechanism, method="lp")
+
+
+def test_floors_that_gave_way_are_in_the_notes(monkeypatch):
+    assert not any("rounding decides" in note for note in fairlp.allocate(two(), "drf", method="lp").notes)
+    assert any("rounding decides" in note for note in planted(monkeypatch, two(), relaxed=[1e-14]).notes)
+
+
+@pytest.mark.parametrize(("gaps", "expected"), [([3e-8, 1e-9], 3e-8), ([1e-9, 3e-8], 3e-8), ([1e-9, None], None)])
+def test_the_gap_of_separate_servers_is_the_largest(monkeypatch, gaps, expected):
+    instance = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18], [5, 7]])
+    assert planted(monkeypatch, instance, "naive-drf", gap=gaps).gap == expected
+
+
+@pytest.mark.parametrize(
+    ("more", "spread"),
+    [
+        ({}, 4.0),
+        ({"task_limits": [1e-9, 1.0]}, 3e9 / 4 * 4 / 3 * 1.5),
+        ({"demands": [[1, 4], [3, 1e-7]]}, 1e7),
+        ({"demands": [[1, 1], [1, 0]], "capacities": [[9, 1e-8], [1e-8, 9]]}, 4e8),  # what one could run alone
+    ],
+)
+def test_the_spread_of_numbers_is_seen(more, spread):
+    parts = {"demands": [[1, 4], [3, 1]], "capacities": [[9, 18]]} | more
+    instance = fairlp.Instance.from_arrays(**parts)
+    found = orders_of_magnitude(instance, normalisers.entitled(instance, normalisers.dominant(instance)))
+    assert found >= spread / 10 and (not more or found > 1e6)
+
+
+def test_tasks_below_0_by_a_solvers_tolerance_are_none():
+    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[1.0], [1.0]])
+    result = LeximinResult(np.array([[0.0, 0.5], [1.0, -1e-10]]), np.array([0.5, 0.5]))
+    tasks = methods.outcome(instance, result).tasks
+    assert tasks.min() == 0 and (tasks.sum(axis=0) <= 1).all()
+
+
+def sized(users, servers, resources=3, **more):
+    rng = np.random.default_rng(users * servers)
+    draws = rng.lognormal(size=(users, resources)), rng.lognormal(size=(servers, resources))
+    return fairlp.Instance.from_arrays(*draws, **more)
+
+
+@pytest.mark.parametrize(
+    ("users", "servers", "resources", "expected"),
+    [
+        (50, 50, 3, True),
+        (50, 29, 3, False),  # 4,350 entries
+        (200, 12, 3, False),  # thin
+        (200, 21, 3, True),  # thin, and 12,600 entries
+        (30, 30, 20, True),  # thin, with many resources
+        (10_000, 1, 3, False),  # one server
+    ],
+)
+def test_by_size(users, servers, resources, expected):
+    given = sized(users, servers, resources)
+    assert pays(given) is expected
+    assert features(given)[:2] == ((0, 0) if servers == 1 else (users * servers * resources, min(users, servers)))
+
+
+def test_zero_demands_are_no_entries():
+    given = sized(60, 60)
+    assert pays(given)
+    demands = np.where(np.arange(3) == np.arange(60)[:, None] % 3, given.demands, 0.0)
+    apart = given.replace(demands=demands)
+    assert features(apart)[0] < 3_600 and not pays(apart)  # a third of them, and users merge
+
+
+def test_what_is_merged_counts_once():
+    one = sized(12, 12)
+    demands, capacities = np.tile(one.demands, (6, 1)), np.tile(one.capacities, (6, 1))
+    assert features(fairlp.Instance.from_arrays(demands, capacities)) == (12 * 12 * 3, 12, 1.0)
+
+
+def test_components_are_looked_at_one_by_one():
+    blocks = np.arange(100)[:, None] * 10 // 100 == np.arange(100) * 10 // 100
+    assert features(sized(100, 100, eligible=blocks)) == (300, 10, 1.0)
+    assert not pays(sized(100, 100, eligible=blocks))
+
+
+def test_weights_apart_take_a_larger_one():
+    def of(users, factor):
+        return sized(users, users, weights=np.where(np.arange(users) == 0, factor, 1.0))
+
+    assert pays(of(60, APART)) and not pays(of(60, 2 * APART)) and pays(of(120, 2 * APART))
+
+
+def test_auto_is_the_rule():
+    assert fairlp.allocate(sized(50, 50), "drfh").method == "interior-point"
+    assert fairlp.allocate(sized(20, 20), "drfh").method == "lp"
+
+
+def test_interior_points_take_the_options_of_their_solver():
+    given = sized(20, 20)
+    plain, limited = fairlp.allocate(given, "drfh", method="interior-point"), {"threads": 2, "time_limit": 60}
+    np.testing.assert_allclose(
+        fairlp.allocate(given, "drfh", method="interior-point", **limited).levels, plain.levels, rtol=1e-9
+    )
+    with pytest.raises(fairlp.errors.FairlpError, match="time limit"):
+        fairlp.allocate(given, "drfh", method="interior-point", time_limit=1e-9)
