@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_mps import CASES, EXAMPLE, FREE, INF, POS, program, programs
+from test_mps import CASES, EXAMPLE, INF, POS, program, programs
 from test_mps_reader import assert_equal, read_text
 
 from fairlp.errors import FairlpWarning, FileFormatError
@@ -65,24 +65,27 @@ def test_no_columns_and_no_rows(tmp_path):
 ONE = "Minimize\n obj: 2 x + y - 3z\nSubject To\n c1: x + y + z >= 1\nEnd\n"
 
 
-@pytest.mark.parametrize(
-    "objective, costs, offset",
-    [
-        ("obj: 2 x + y - 3z", [2, 1, -3], 0),
-        ("2x+y-3 z", [2, 1, -3], 0),
-        (" obj: + 2.0e0 x + 1. y - .3E+1 z", [2, 1, -3], 0),
-        ("obj:\n 2\n x\n + y\n\n - 3 z", [2, 1, -3], 0),
-        ("o: x + x + y - z - 2 z", [2, 1, -3], 0),
-        ("x - - x + - 0 y + y + 0 z + -3 z", [2, 1, -3], 0),
-        ("2 x + y - 3 z + 5", [2, 1, -3], 5),
-        ("o: 5 + 2 x + y - 3 z - 7.5 + 1", [2, 1, -3], -1.5),
-        ("o: - 4 \\ all of it", [0, 0, 0], -4),
-        ("\\ c\no: 2 x \\ + 9 x\n + y - 3z", [2, 1, -3], 0),
-        ("", [0, 0, 0], 0),
-        ("e5: 2 x + y - 3 z", [2, 1, -3], 0),
-    ],
-)
-def test_objectives(objective, costs, offset, tmp_path):
+#: an objective (⏎ ends a line); the costs of x, y and z, and the constant
+OBJECTIVES = r"""
+obj: 2 x + y - 3z => 2 1 -3 0
+2x+y-3 z => 2 1 -3 0
+ obj: + 2.0e0 x + 1. y - .3E+1 z => 2 1 -3 0
+obj:⏎ 2⏎ x⏎ + y⏎⏎ - 3 z => 2 1 -3 0
+o: x + x + y - z - 2 z => 2 1 -3 0
+x - - x + - 0 y + y + 0 z + -3 z => 2 1 -3 0
+2 x + y - 3 z + 5 => 2 1 -3 5
+o: 5 + 2 x + y - 3 z - 7.5 + 1 => 2 1 -3 -1.5
+o: - 4 \ all of it => 0 0 0 -4
+\ c⏎o: 2 x \ + 9 x⏎ + y - 3z => 2 1 -3 0
+ => 0 0 0 0
+e5: 2 x + y - 3 z => 2 1 -3 0
+"""
+
+
+@pytest.mark.parametrize("line", OBJECTIVES.splitlines()[1:])
+def test_objectives(line, tmp_path):
+    objective, numbers = line.replace("⏎", "\n").split(" => ")
+    *costs, offset = map(float, numbers.split())
     found = read_text(tmp_path, ONE.replace("obj: 2 x + y - 3z", objective), "x.lp")
     by_name = dict(zip(found.column_names, found.c, strict=True))
     assert ([by_name[name] for name in "xyz"], found.offset) == (costs, offset)
@@ -97,28 +100,32 @@ def test_spellings(word, to, tmp_path):
     assert (found.row_upper[0], found.col_upper[0], found.integrality[0]) == (4, 3, 1)
 
 
-@pytest.mark.parametrize(
-    "row, bounds, entries",
-    [
-        ("x + 2 y <= 4", (-INF, 4), [1, 2]),
-        ("c: x+2y =< 4", (-INF, 4), [1, 2]),
-        ("c : x + 2 y < 4", (-INF, 4), [1, 2]),
-        ("x + 2 y >= -4", (-4, INF), [1, 2]),
-        ("x + 2 y => +4", (4, INF), [1, 2]),
-        ("- x > - 4e-1", (-0.4, INF), [-1, 0]),
-        ("c:\n+1 x\n+2 y\n= 3", (3, 3), [1, 2]),
-        ("-1 <= x + 2 y <= 4", (-1, 4), [1, 2]),
-        ("4 >= x >= -1", (-1, 4), [1, 0]),
-        ("r: -1 < x + 2 y\n <= 4", (-1, 4), [1, 2]),
-        ("-inf <= x <= 2", (-INF, 2), [1, 0]),
-        ("x >= -Infinity", FREE, [1, 0]),
-        ("x + y + x - y <= 3", (-INF, 3), [2, 0]),
-        ("0 x >= -1", (-1, INF), [0, 0]),
-        ("lo: >= -1", (-1, INF), [0, 0]),
-        ("x <= 1e30", FREE, [1, 0]),
-    ],
-)
-def test_rows(row, bounds, entries, tmp_path):
+#: a row (⏎ ends a line); its bounds, and its entries of x and y
+ROWS = """
+x + 2 y <= 4 => -inf 4 1 2
+c: x+2y =< 4 => -inf 4 1 2
+c : x + 2 y < 4 => -inf 4 1 2
+x + 2 y >= -4 => -4 inf 1 2
+x + 2 y => +4 => 4 inf 1 2
+- x > - 4e-1 => -0.4 inf -1 0
+c:⏎+1 x⏎+2 y⏎= 3 => 3 3 1 2
+-1 <= x + 2 y <= 4 => -1 4 1 2
+4 >= x >= -1 => -1 4 1 0
+r: -1 < x + 2 y⏎ <= 4 => -1 4 1 2
+-inf <= x <= 2 => -inf 2 1 0
+x >= -Infinity => -inf inf 1 0
+x + y + x - y <= 3 => -inf 3 2 0
+0 x >= -1 => -1 inf 0 0
+lo: >= -1 => -1 inf 0 0
+x <= 1e30 => -inf inf 1 0
+"""
+
+
+@pytest.mark.parametrize("line", ROWS.splitlines()[1:])
+def test_rows(line, tmp_path):
+    row, numbers = line.replace("⏎", "\n").rsplit(" => ", 1)
+    *bounds, a, b = map(float, numbers.split())
+    entries = [a, b]
     text = f"min\n x + y\nst\n first: x + y >= 1\n {row}\n last: y >= 0\nend\n"
     found = read_text(tmp_path, text, "x.lp")
     assert (found.row_lower[1], found.row_upper[1], found.A.toarray()[1].tolist()) == (*bounds, entries)
@@ -131,34 +138,37 @@ def test_rows_on_one_line_and_generic_names(tmp_path):
     assert read_text(tmp_path, text, "x.lp").row_names == ["c2", "b", "c3", "c4_2", "c4"]
 
 
-@pytest.mark.parametrize(
-    "lines, bounds, kind",
-    [
-        ("", (0, INF), 0),
-        ("bounds\n x <= 5", (0, 5), 0),
-        ("bounds\n -2<=x<=5", (-2, 5), 0),
-        ("bounds\n x>=-2", (-2, INF), 0),
-        ("bounds\n 5 >= x >= 2", (2, 5), 0),
-        ("bounds\n 2 <= x", (2, INF), 0),
-        ("bounds\n x = 4", (4, 4), 0),
-        ("bounds\n 4 = x", (4, 4), 0),
-        ("bounds\n x FREE", FREE, 0),
-        ("bounds\n -inf <= x <= +inf", FREE, 0),
-        ("bounds\n -Infinity <= x <= - 1", (-INF, -1), 0),
-        ("bounds\n x >= -1e30\n x <= 1e20", FREE, 0),
-        ("bounds\n x <= 5\n x >= 1\n x <= 5", (1, 5), 0),
-        ("bounds\n x <= 0", (0, 0), 0),
-        ("general\n x", (0, INF), 1),
-        ("generals\n x x", (0, INF), 1),
-        ("bounds\n x <= 3\ninteger\n x", (0, 3), 1),
-        ("binary\n x", (0, 1), 1),
-        ("bin\n x\nbounds\n x = 1", (1, 1), 1),
-        ("int\n x\nbinaries\n x", (0, 1), 1),
-        ("bounds\n x <= 2\nbounds\n x >= 1", (1, 2), 0),
-        ("semi\nsos", (0, INF), 0),
-    ],
-)
-def test_bounds(lines, bounds, kind, tmp_path):
+#: sections (⏎ ends a line); lower and upper bound, and whether the column is whole
+BOUNDED = """
+ => 0 inf 0
+bounds⏎ x <= 5 => 0 5 0
+bounds⏎ -2<=x<=5 => -2 5 0
+bounds⏎ x>=-2 => -2 inf 0
+bounds⏎ 5 >= x >= 2 => 2 5 0
+bounds⏎ 2 <= x => 2 inf 0
+bounds⏎ x = 4 => 4 4 0
+bounds⏎ 4 = x => 4 4 0
+bounds⏎ x FREE => -inf inf 0
+bounds⏎ -inf <= x <= +inf => -inf inf 0
+bounds⏎ -Infinity <= x <= - 1 => -inf -1 0
+bounds⏎ x >= -1e30⏎ x <= 1e20 => -inf inf 0
+bounds⏎ x <= 5⏎ x >= 1⏎ x <= 5 => 1 5 0
+bounds⏎ x <= 0 => 0 0 0
+general⏎ x => 0 inf 1
+generals⏎ x x => 0 inf 1
+bounds⏎ x <= 3⏎integer⏎ x => 0 3 1
+binary⏎ x => 0 1 1
+bin⏎ x⏎bounds⏎ x = 1 => 1 1 1
+int⏎ x⏎binaries⏎ x => 0 1 1
+bounds⏎ x <= 2⏎bounds⏎ x >= 1 => 1 2 0
+semi⏎sos => 0 inf 0
+"""
+
+
+@pytest.mark.parametrize("line", BOUNDED.splitlines()[1:])
+def test_bounds(line, tmp_path):
+    lines, numbers = line.replace("⏎", "\n").split(" => ")
+    *bounds, kind = map(float, numbers.split())
     found = read_text(tmp_path, f"min\n x\nst\n x >= -9\n{lines}\nend\n", "x.lp")
     assert (found.col_lower[0], found.col_upper[0], found.integrality[0]) == (*bounds, kind)
 
@@ -179,11 +189,6 @@ def test_new_columns_in_bounds_warn(tmp_path):
     ):
         found = read_text(tmp_path, text, "x.lp")
     assert (found.column_names, found.col_upper.tolist()) == (["x", "y", "z"], [INF, 3, 1])
-
-
-def test_a_variable_that_occurs_twice_counts_twice(tmp_path):
-    found = read_text(tmp_path, "min\n x\nst\n x + 2 x + y - y <= 4\nend\n", "x.lp")
-    assert found.A.toarray().tolist() == [[3, 0]] and found.A.nnz == 1 and found.A.has_canonical_format
 
 
 def test_the_constant_of_glpk(tmp_path):

@@ -131,31 +131,58 @@ def test_names_of_others_stay_theirs(tmp_path):
 ROWS = "NAME t\nROWS\n N obj\n {kind} r\nCOLUMNS\n x obj 1 r 1\nRHS\n RHS r 10\n"
 
 
-@pytest.mark.parametrize(
-    "kind, width, bounds",
-    [
-        ("L", "2", (8, 10)), ("L", "-2", (8, 10)), ("L", "0", (10, 10)),
-        ("G", "2", (10, 12)), ("G", "-2", (10, 12)), ("G", "1e30", (10, INF)),
-        ("E", "2", (10, 12)), ("E", "-2", (8, 10)), ("E", "0", (10, 10)),
-    ],
-)  # fmt: skip
-def test_ranges(kind, width, bounds, tmp_path):
+#: type of the row, its range, and the bounds that it gets
+RANGED = """
+L => 2 => 8 10
+L => -2 => 8 10
+L => 0 => 10 10
+G => 2 => 10 12
+G => -2 => 10 12
+G => 1e30 => 10 inf
+E => 2 => 10 12
+E => -2 => 8 10
+E => 0 => 10 10
+"""
+
+
+@pytest.mark.parametrize("line", RANGED.splitlines()[1:])
+def test_ranges(line, tmp_path):
+    kind, width, bounds = line.split(" => ")
+    bounds = tuple(map(float, bounds.split()))
     found = read_text(tmp_path, ROWS.format(kind=kind) + f"RANGES\n RNG r {width}\nENDATA\n")
     assert (found.row_lower[0], found.row_upper[0]) == bounds
 
 
-@pytest.mark.parametrize(
-    "lines, bounds, integer",
-    [
-        ("", (0, INF), 0), ("UP B x 4", (0, 4), 0), ("LO B x -4", (-4, INF), 0), ("FX B x 4", (4, 4), 0),
-        ("FR B x", (-INF, INF), 0), ("MI B x", (-INF, INF), 0), ("PL B x", (0, INF), 0), ("BV B x", (0, 1), 1),
-        ("LI B x 2", (2, INF), 1), ("UI B x 2", (0, 2), 1), ("LI B x -2\n UI B x 5", (-2, 5), 1),
-        ("MI B x\n UP B x -2", (-INF, -2), 0), ("UP B x -2\n LO B x -3", (-3, -2), 0), ("UP B x 0", (0, 0), 0),
-        ("UP B x 1e30", (0, INF), 0), ("UP B x inf", (0, INF), 0), ("LO B x -Infinity", (-INF, INF), 0),
-        ("UP x 4", (0, 4), 0), ("FR x", (-INF, INF), 0), ("MI x 0", (-INF, INF), 0), ("BV B x 1", (0, 1), 1),
-    ],
-)  # fmt: skip
-def test_bounds(lines, bounds, integer, tmp_path):
+#: lines of BOUNDS (⏎ ends one); lower and upper bound, and whether the column is whole
+BOUNDED = """
+ => 0 inf 0
+UP B x 4 => 0 4 0
+LO B x -4 => -4 inf 0
+FX B x 4 => 4 4 0
+FR B x => -inf inf 0
+MI B x => -inf inf 0
+PL B x => 0 inf 0
+BV B x => 0 1 1
+LI B x 2 => 2 inf 1
+UI B x 2 => 0 2 1
+LI B x -2⏎ UI B x 5 => -2 5 1
+MI B x⏎ UP B x -2 => -inf -2 0
+UP B x -2⏎ LO B x -3 => -3 -2 0
+UP B x 0 => 0 0 0
+UP B x 1e30 => 0 inf 0
+UP B x inf => 0 inf 0
+LO B x -Infinity => -inf inf 0
+UP x 4 => 0 4 0
+FR x => -inf inf 0
+MI x 0 => -inf inf 0
+BV B x 1 => 0 1 1
+"""
+
+
+@pytest.mark.parametrize("line", BOUNDED.splitlines()[1:])
+def test_bounds(line, tmp_path):
+    lines, numbers = line.replace("⏎", "\n").split(" => ")
+    *bounds, integer = map(float, numbers.split())
     found = read_text(tmp_path, ROWS.format(kind="L") + f"BOUNDS\n {lines}\nENDATA\n")
     assert (found.col_lower[0], found.col_upper[0], found.integrality[0]) == (*bounds, integer)
 
@@ -166,10 +193,19 @@ def test_negative_upper_bound_alone_means_no_lower_bound_and_warns(tmp_path):
     assert (found.col_lower[0], found.col_upper[0]) == (-INF, -3)
 
 
-@pytest.mark.parametrize(
-    "lines, bounds", [("", (0, 1)), ("LO B x 2", (2, INF)), ("UP B x 5", (0, 5)), ("PL B x", (0, INF))]
-)
-def test_integer_columns_between_markers(lines, bounds, tmp_path):
+#: lines of BOUNDS, and the bounds of a whole column
+WHOLE = """
+ => 0 1
+LO B x 2 => 2 inf
+UP B x 5 => 0 5
+PL B x => 0 inf
+"""
+
+
+@pytest.mark.parametrize("line", WHOLE.splitlines()[1:])
+def test_integer_columns_between_markers(line, tmp_path):
+    lines, numbers = line.split(" => ")
+    bounds = tuple(map(float, numbers.split()))
     text = "ROWS\n N obj\n L r\nCOLUMNS\n y obj 1\n M1 'MARKER' 'INTORG'\n x obj 1\n x r 1\n"
     text += " M1 'MARKER' 'INTEND'\n z r 1\n"
     found = read_text(tmp_path, text + f"BOUNDS\n {lines}\nENDATA\n")
