@@ -5,6 +5,25 @@ can rise or has a price. What is clearly dear stays out of the next round, what 
 whoever clearly has one keeps what it has; the last point lies inside all of that. What is not clear stays as it is. The
 round's prices are the face's, which are free where it holds with equality, plus a multiple of the earlier rounds',
 whose gap is nothing; the whole program certifies them.
+
+An interior optimum is strictly complementary: of u and v, one is positive (Goldman and Tucker), so exactly the users
+who can be raised in no optimum have a price. On the central path a row that could be raised by a fraction δ of the
+level has a price of at most gap/(terms·δ). If every row's price is well above that at δ = 1e-9, the round is decided.
+
+Where somebody can still be raised, the next round is solved on the optimal face of this one: pairs that are clearly
+dear stay out, capacities that clearly have a price and rows of blocked users hold with equality, their prices free,
+and the last point lies inside of all that. Which of two complementary numbers vanishes is clear by many orders of
+magnitude as a rule; what is not clear stays as it is. So do users whose price is small beside others': a round of
+their own decides about them, in units of theirs. Free prices may come out negative on the face; then as much of the
+duals of earlier rounds is added, from the last to the first, as what those decided takes. They cost nothing, since
+they prove those rounds, and the sum is certified from the whole Program: its gap beside the level alone, for what
+frozen users have is in the terms of the objective too and may be a thousand times the level. A round is decided so
+only if the one after it could be solved and proved on its face, and that trial is the next round's answer.
+
+Task limits are found by Newton's method on the level. Most programs of it need no optimum: a point inside on the way
+there has a level that is certainly reached, and whoever has all its tasks at that level is at its limit. The next
+program starts from that point, its rows on users changed. Half of 500 users with limits take 28 iterations in all,
+not 99.
 """
 
 from __future__ import annotations

@@ -1,4 +1,24 @@
-"""Mehrotra's predictor–corrector with Gondzio's centrality correctors, each weighted (Colombo and Gondzio, 2008)."""
+"""Mehrotra's predictor–corrector with Gondzio's centrality correctors, each weighted (Colombo and Gondzio, 2008).
+
+What makes it stable:
+
+* A feasible start. Everyone gets an equal part of every server, prices are uniform: all rows but lower bounds hold.
+  In a series of programs of terms (``fairlp.frontier``) it is a point of the last one, with prices raised to what
+  tasks are worth now: a half of the iterations (efficiency-and-fairness.md).
+* Rows stay exact. s and u follow from x, and z from p and q, whatever the equations left over; only where that would
+  put a tiny slack off is it taken from its product instead, and a projection brings the row right again.
+* Refinement with the unformed equations. S loses digits to cancellation near the optimum. It only begins the answer;
+  errors are computed from the two rows above and solved for again, until they do not matter for any slack.
+* Units make every resource's total, every user's largest demand and the largest possible level 1.
+* Correctors. Mehrotra's second-order term and two of Gondzio's centrality correctors, each weighted (Colombo and
+  Gondzio) for the longest step; a short step stays away from the boundary: 14–22 iterations up to 500 × 500, 23–25 at
+  1000 × 1000, some 44 at 900 × 12,583.
+
+It ends at a relative gap and residuals of 1e-12, or within a hundred times that where rounding is in the way. What
+complementarity says is 0 becomes 0, overuse by rounding is taken off, and residuals and gap are computed afresh from
+the Program. Only a proved answer is returned; otherwise HiGHS solves the program, and ``Solution.method`` and the
+status say so.
+"""
 
 from __future__ import annotations
 

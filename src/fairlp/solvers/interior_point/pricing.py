@@ -3,6 +3,13 @@
 An interior optimum tells which columns can be positive at an optimum and which rows are slack, so it gives the first
 columns and a basis that is nearly right. The answer is a vertex of the whole program: no column is left whose reduced
 cost is wrong.
+
+Elsewhere (a partition that leads to no proof) the same program is ended at a vertex, whose prices are exact, and all
+later rounds go on from its basis: floors of users who are blocked leave no interior.
+
+Vertices come from a linear program in HiGHS on the columns that matter: x before its reduced cost, the largest first,
+four for each row, with a basis guessed from the interior point. Others are priced and added until none helps. At 500
+× 500 this takes 0.7 s (log-normal) to 2.3 s (uniform) after the 0.6 s of the interior point.
 """
 
 from __future__ import annotations
