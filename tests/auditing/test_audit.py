@@ -13,8 +13,10 @@ from scipy.optimize import linprog
 
 import fairlp
 from fairlp import Instance, examples
-from fairlp.auditing import PROPERTIES
-from fairlp.errors import FileFormatError, InstanceError, UnknownNameError
+from fairlp.auditing import PROPERTIES, arrivals, basics, blocking, fairness, promises, reports, search
+from fairlp.auditing.findings import Case
+from fairlp.auditing.search import Search
+from fairlp.errors import FileFormatError, InstanceError, NotDefinedError, SolverError, UnknownNameError
 from fairlp.models.files.tables import read_tasks
 from fairlp.tolerances import AUDIT
 from instances import random_instance
@@ -471,3 +473,221 @@ def test_what_is_beyond_the_region_or_far_within_it_is_found(tasks, kept):
             found.margin.iloc[0] == pytest.approx(-1 / 2)
             and "beyond the region of 'gavel-like'" in found.witness.iloc[0]
         )
+
+
+# Audits of whole tasks where one more would need next to nothing more than there is.
+
+
+def judged(instance, tasks, wanted="Pareto-optimal"):
+    return fairlp.audit(instance, np.array(tasks), [wanted], whole_tasks=True).loc[wanted]
+
+
+@pytest.mark.parametrize("short", [1e-15, 1e-12, 1e-10])
+def test_a_task_that_does_not_fit_is_no_gain(short):
+    instance = fairlp.Instance.from_arrays([[3.0], [3.0]], [[12 * (1 - short)], [2.0]])
+    assert judged(instance, [[1.0, 0], [2, 0]]).holds
+    assert not judged(instance, [[1.0, 0], [1, 0]]).holds
+    assert judged(instance, [[1.0, 0], [2, 0]], "non-wasteful").holds
+    assert not judged(instance, [[1.0, 0], [1, 0]], "non-wasteful").holds
+
+
+def test_a_task_that_fits_but_for_the_rounding_of_sums_is_a_gain():
+    instance = fairlp.Instance.from_arrays([[0.1], [0.1]], [[0.3]])
+    assert (0.3 - 2 * 0.1) / 0.1 < 1
+    found = judged(instance, [[1.0], [1.0]], "non-wasteful")
+    assert not found.holds and "could run 1 more task" in found.witness
+    assert judged(instance, [[2.0], [1.0]], "non-wasteful").holds
+
+
+def test_nor_is_a_part_of_one_that_a_limit_leaves():
+    instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0]], task_limits=[1 - 1e-12, 2])
+    for wanted in ("Pareto-optimal", "non-wasteful"):
+        assert judged(instance, [[0.0], [2]], wanted).holds and not judged(instance, [[0.0], [1]], wanted).holds
+
+
+def test_tasks_that_are_no_multiples_are_held_to_less_than_there_is():
+    needs = [[1.2345678912345], [2.3456789123456]]
+    full = 2 * needs[0][0] + 3 * needs[1][0]
+    for more, gains in ((1e-12, True), (-1e-12, False)):
+        instance = fairlp.Instance.from_arrays(needs, [[full * (1 + more)]], task_limits=[2, 3])
+        assert judged(instance, [[2.0], [2]]).holds is not gains
+
+
+def test_where_all_is_used_and_a_gain_would_be_by_rounding_nothing_is_said():
+    """The third could run where the first does; that one needs a trillionth more than the other server has."""
+    instance = fairlp.Instance.from_arrays(
+        [[1 + 1e-12, 1], [1, 0], [0, 1]],
+        [[1 + 1e-12, 1], [1, 1]],
+        eligible=[[True, True], [True, True], [True, False]],
+        task_limits=[1, 1, 1],
+    )
+    found = judged(instance, [[1.0, 0], [0, 1], [0, 0]])
+    assert found.holds is None and found.witness.startswith("whole tasks that would be a gain need more than there is")
+
+
+# Audits where the mechanism fails on what the audit asks of it, and searches that have nothing to ask.
+
+
+def fails(*_, **__):
+    raise SolverError("out of memory")
+
+
+def two(**more):
+    return Instance.from_arrays([[1.0, 2.0], [2.0, 1.0]], [[12.0, 12.0]], users=["ann", "bob"], **more)
+
+
+def test_one_name_instead_of_a_list_of_mechanisms():
+    assert list(fairlp.api.allocate_all(two(), "drf")) == ["drf"]
+    (found,) = fairlp.api.allocate_all(two(), "drf").values()
+    assert found.mechanism == "drf"
+
+
+def test_a_search_of_one_lie_has_none_to_tell():
+    found = fairlp.audit(two(), fairlp.allocate(two(), "drf"), "strategy-proof", tries=1).iloc[0]
+    assert found["holds"] is None and "there is no other demand or server to claim" in found["witness"]
+
+
+def test_instances_on_which_the_solver_fails_do_not_count(monkeypatch):
+    assert promises.count_broken("drf", "Pareto-optimal", 2, 0)[:2] == (2, 0)
+    monkeypatch.setattr(promises, "allocate", fails)
+    assert promises.count_broken("drf", "Pareto-optimal", 2, 0)[:2] == (0, 0)
+
+
+def test_a_counterexample_is_none_where_the_solver_fails(monkeypatch):
+    seek = search.Search(tries=60)
+    assert seek.violation("drf-discrete", "envy-free") is not None
+    monkeypatch.setattr(search, "allocate", fails)
+    assert seek.violation("drf-discrete", "envy-free") is None
+
+
+def test_a_simpler_instance_is_one_without_the_limits_of_queues():
+    limited = two(queue=["q", "p"], queues={"q": {"weight": 2.0, "guarantee": {"resource1": 1.0}}})
+    found = [one for one in search._simpler(limited) if one.queues is not None and len(one.users) == 2]
+    without = [one for one in found if len(one.resources) == 2 and not one.queues.has_limits]
+    assert limited.queues.has_limits and any((one.queues.weights == limited.queues.weights).all() for one in without)
+
+
+def test_lies_of_a_queue_that_the_mechanism_does_not_take_do_not_pay(monkeypatch):
+    instance = two(queue=["q", "q"])
+    found = fairlp.allocate(instance, "h-drf")
+    monkeypatch.setattr(Case, "again", fails)
+    row = fairlp.audit(instance, found, "group strategy-proof", tries=3).iloc[0]
+    assert row["holds"] is not True and "no lie that pays was found in 3 tries" in row["witness"]
+
+
+def test_queues_of_one_user_have_no_lies_to_tell_together():
+    alone = Instance.from_arrays([[1.0]], [[4.0]], queue=["q"])
+    row = fairlp.audit(alone, fairlp.allocate(alone, "h-drf"), "group strategy-proof").iloc[0]
+    assert row["holds"] is None and "no queue has two users" in row["witness"]
+
+
+# Audits that have nothing to ask, or cannot ask it: they say so, in words, and never "holds".
+
+
+def pool(**more):
+    return Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[10.0, 20.0]], **more)
+
+
+def by_resource():
+    return pool(weights=[[1.0, 2.0], [2.0, 1.0]])
+
+
+def case(instance, tasks, **how):
+    return Case(instance, np.array(tasks, dtype=float), **how)
+
+
+@pytest.mark.parametrize(
+    "audit",
+    [
+        basics.envy_free,
+        basics.sharing_incentive,
+        lambda one: fairness.per_server(one, "rdm"),
+    ],
+)
+def test_weights_by_resource_are_not_compared(audit):
+    found = audit(case(by_resource(), [[2], [2]]))
+    assert found.holds is None and np.isnan(found.margin) and "weights are given per resource" in found.witness
+
+
+def test_one_resource_with_given_rates_compares_no_users():
+    instance = Instance.from_arrays([[1.0], [1.0]], [[4.0]], rates=[[2.0], [4.0]])
+    found = fairlp.audit(instance, np.array([[1.0], [2.0]]), "single-resource")
+    assert found.holds.iloc[0] is None and "rates are given" in found.witness.iloc[0]
+
+
+def test_a_server_on_which_nobody_may_run_blocks_nobody():
+    instance = Instance.from_arrays(
+        [[1.0], [1.0]], [[4.0], [6.0]], servers=["used", "left"], eligible=np.array([[True, False], [True, False]])
+    )
+    found = blocking.blockers(instance, np.array([[1.0, 0.0], [3.0, 0.0]]))
+    assert "left" not in found.to_string()
+
+
+def test_an_audit_whose_program_has_no_answer_is_no_answer(monkeypatch):
+    def fails(*_, **__):
+        raise SolverError("out of time")
+
+    monkeypatch.setattr(basics, "Market", type("Market", (), {"of": staticmethod(fails)}))
+    found = fairlp.audit(pool(), np.array([[1.0], [1.0]]), "non-wasteful")
+    assert found.holds.iloc[0] is None and "it could not be judged: out of time" in found.witness.iloc[0]
+
+
+def test_a_mechanism_that_is_not_defined_for_a_lie_proves_nothing_by_it(monkeypatch):
+    def refuses(self, instance):
+        raise NotDefinedError("not for this one")
+
+    monkeypatch.setattr(Case, "again", refuses)
+    one = case(pool(), [[2], [2]], mechanism="drf", tries=5)
+    alone = reports.population_monotonic(one)
+    assert alone.holds is None and "not defined for the others alone" in alone.witness
+    lying = reports.strategy_proof(one)
+    assert lying.holds is None and "no lie that pays was found in 5 tries" in lying.witness
+
+
+def test_arrivals_for_which_no_lie_is_defined(monkeypatch):
+    found = fairlp.allocate(pool(), "dynamic-drf")
+
+    def refuses(*_, **__):
+        raise NotDefinedError("not for this one")
+
+    monkeypatch.setattr(arrivals, "allocate", refuses)
+    assert arrivals.lies(found, 5, 0).holds is None
+
+
+def test_trees_that_leave_nothing_to_compare():
+    flat = pool(queue=["a", "b"])
+    found = fairlp.audit(flat, np.array([[2.0], [2.0]]), "group strategy-proof")
+    assert found.holds.iloc[0] is None
+    weighted = by_resource().replace(queue=["a", "b"])
+    found = fairlp.audit(weighted, np.array([[2.0], [2.0]]), "hierarchical share guarantee")
+    assert found.holds.iloc[0] is None and "each user has one" in found.witness.iloc[0]
+    served = pool(queue=["a", "b"], task_limits=[1, 1])
+    found = fairlp.audit(served, np.array([[1.0], [1.0]]), "hierarchical share guarantee")
+    assert found.holds.iloc[0] is True and found.witness.iloc[0] == "everyone has all its tasks"
+    nobody = pool(queue=["a", "b"], task_limits=[0, 0])
+    found = fairlp.audit(nobody, np.zeros((2, 1)), "hierarchical share guarantee")
+    assert found.holds.iloc[0] is None and "nobody can run anything" in found.witness.iloc[0]
+
+
+def test_options_of_the_search_are_for_the_search():
+    with pytest.raises(UnknownNameError, match=r"option 'seed' is one of the search; give search=True"):
+        fairlp.counterexample("drfh", "sharing incentive", seed=3)
+    with pytest.raises(UnknownNameError, match="the search has no option 'trys'; did you mean 'tries'"):
+        Search.of({"trys": 3})
+    with pytest.raises(UnknownNameError, match="'trys'"):
+        fairlp.counterexample("drfh", "sharing incentive", search=True, trys=3)
+
+
+def test_what_is_asked_of_every_step_is_not_asked_of_one_allocation():
+    with pytest.raises(UnknownNameError, match=r"'irrevocable' is asked of every step, and this is one allocation"):
+        fairlp.audit(examples.ghodsi(), fairlp.allocate(examples.ghodsi(), "drf"), "irrevocable")
+
+
+def test_whole_tasks_on_rows_of_identical_servers_are_not_judged_by_server():
+    instance = Instance.from_arrays([[1.0], [3.0]], [[4.0], [6.0]], counts=[2, 3], users=["a", "b"], servers=["s", "t"])
+    table = pd.DataFrame([[1.0, 2.0], [1.0, 4.0]], index=["a", "b"], columns=["s", "t"])
+    asked = ["feasible", "non-wasteful", "Pareto-optimal"]
+    whole = fairlp.audit(instance, table, asked, whole_tasks=True)
+    assert whole.holds.tolist() == [True, None, None]
+    assert all("give servers one by one" in witness for witness in whole.witness[1:])
+    assert fairlp.audit(instance, table, asked, whole_tasks=False).holds.tolist() == [True, False, False]

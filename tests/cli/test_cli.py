@@ -1,20 +1,32 @@
 """The commands: the same numbers as the functions, clean machine output, files."""
 
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import io
 import json
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import fairlp
 from cli_runner import error_line, run
-from fairlp import examples
-from fairlp.cli import ExitCode
+from fairlp import Instance, examples
+from fairlp.auditing import promises
+from fairlp.cli import ExitCode, programs, reports, standings, tables
 from fairlp.cli.inputs import load_instance
 from fairlp.cli.output import json_text
 from fairlp.cli.tables import side_by_side
 from fairlp.mechanisms import validation
+from fairlp.mechanisms.literature import REFERENCES
+from fairlp.operations.reports.standing import Standing
+from fairlp.operations.reports.subject import subject_of
 
 SMALL = [name for name in examples.names() if name != "google-cluster"]
 
@@ -336,3 +348,200 @@ def test_output_goes_to_a_file(here, file, how):
     else:
         assert text.startswith("drf: Dominant Resource Fairness\n")
         assert all(line == line.rstrip() for line in text.splitlines())
+
+
+# Exit codes of audits: broken is 1, kept and not asked are 0, and what does not exist is refused.
+
+
+def test_a_broken_property_ends_with_1_and_one_that_is_kept_or_open_with_0():
+    found = run("audit", "khamse-ashari-figure-1", "-m", "tsf", "-p", "PS-DSF (rdm)", code=1)
+    assert "broken: PS-DSF (rdm)" in found.output
+    assert "nothing is broken" in run("audit", "khamse-ashari-figure-1", "-m", "tsf", "-p", "feasible").output
+    # there are several resources, so that there is nothing to check
+    assert "nothing is broken" in run("audit", "khamse-ashari-figure-1", "-m", "tsf", "-p", "single-resource").output
+
+
+@pytest.mark.parametrize(("broken", "code"), [(0, 0), (1, 1)])
+def test_a_broken_promise_ends_with_1(monkeypatch, broken, code):
+    table = promises.promises(mechanisms=["drf"]).iloc[:1].assign(audited=3, broken=broken)
+    monkeypatch.setattr(promises, "promises", lambda *_, **__: table)
+    run("promises", code=code)
+
+
+def test_no_counterexample_ends_with_1(monkeypatch):
+    monkeypatch.setattr(promises, "counterexample", lambda *_, **__: None)
+    for how in ([], ["--search", "--tries", "3"]):
+        assert "proves nothing" in run("counterexample", "drf", "envy-free", *how, code=1).output
+
+
+def test_a_division_that_does_not_exist_is_refused():
+    found = run("audit", "ghodsi", "-m", "drf", "--division", "xdm", code=2)
+    assert "neither 'rdm' nor 'tdm'" in found.stderr
+
+
+# What commands print where there is little to print, and where somebody else's function raises.
+
+module = importlib.import_module("fairlp.cli.app")
+
+
+def printed(function, *given):
+    console = Console(file=io.StringIO(), width=200)
+    function(console, *given)
+    return console.file.getvalue()
+
+
+def satisfied():
+    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0])
+
+
+def test_an_error_of_the_callers_own_function_is_no_bug_of_ours(monkeypatch, capsys):
+    error = ZeroDivisionError("careless")
+    error.add_note("in mechanism 'mine'")
+
+    def raises(**_):
+        raise error
+
+    monkeypatch.setattr(module, "app", raises)
+    with pytest.raises(SystemExit) as left:
+        module.main()
+    told = capsys.readouterr().err
+    assert left.value.code == ExitCode.INPUT
+    assert told.splitlines()[-1] == "error: ZeroDivisionError, in mechanism 'mine': careless" and "bug" not in told
+
+
+def test_a_file_of_fixed_columns_has_numbers_for_names(tmp_path):
+    run("export", "ghodsi", "-o", tmp_path / "model.mps", "--profile", "fixed")
+    found = (tmp_path / "model.mps").read_text(encoding="ascii")
+    assert "ROWS" in found and all(len(line) <= 61 for line in found.splitlines() if line.startswith(" "))
+
+
+def test_variables_of_a_solver_without_reduced_costs_are_values_only():
+    program = SimpleNamespace(column_names=["x", "y"])
+    found = programs._values(program, SimpleNamespace(x=np.array([1.0, 0.0]), column_duals=None))
+    assert list(found.columns) == ["value"] and found["value"].to_dict() == {"x": 1, "y": 0}
+
+
+def test_an_ending_without_a_reason_is_not_explained():
+    late = SimpleNamespace(status=SimpleNamespace(termination=fairlp.Termination.TIME_LIMIT))
+    assert printed(programs._report_reason, None, late) == ""
+
+
+def test_prices_that_are_all_zero_and_times_that_are_unknown_are_not_printed():
+    found = dataclasses.replace(fairlp.allocate(satisfied(), "drfh"), prices_array=np.zeros((1, 1)))
+    text = printed(reports.report_allocation, found)
+    assert "times" in text and "Most expensive capacities" not in text
+    assert "times" not in printed(reports.report_allocation, dataclasses.replace(found, times={}))
+
+
+def test_a_standing_without_queues_is_told_by_user():
+    text = printed(standings.report_standing, Standing.of(subject_of(satisfied(), np.array([[2.0], [1.0]])), "drfh"))
+    assert "By user" in text and "By queue" not in text
+
+
+def on_a_terminal(frame, **how):
+    console = Console(file=io.StringIO(), width=44, force_terminal=True, color_system=None)
+    tables.report_table(console, frame, "Tasks", **how)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def test_a_terminal_gets_a_wide_table_of_numbers_in_parts():
+    names = [f"server-{k}" for k in range(6)]
+    frame = pd.DataFrame(np.arange(18.0).reshape(3, 6) / 3, index=["ann", "bob", "cid"], columns=names)
+    lines = on_a_terminal(frame.rename_axis("user"), shown=2, hint="--all")
+    assert lines == [
+        "Tasks",
+        "user   server-0   server-1   server-2",
+        37 * "─",
+        "ann           0   0.333333   0.666667",
+        "bob           2    2.33333    2.66667",
+        "",
+        "user   server-3   server-4   server-5",
+        37 * "─",
+        "ann           1    1.33333    1.66667",
+        "bob           3    3.33333    3.66667",
+        "… and 1 more (--all)",
+        "",
+    ]
+
+
+def test_a_terminal_gets_a_table_with_words_whole():
+    frame = pd.DataFrame({"number": [1.5, 2.0], "word": ["a " * 40, "b"]}, index=["x", "y"])
+    lines = on_a_terminal(frame)
+    assert lines[1].split() == ["number", "word"] and sum("number" in line for line in lines) == 1
+    assert sum(line.count("a ") + line.endswith("a") for line in lines[2:]) == 40
+    assert tables.side_by_side(frame, 10)[0] is frame
+
+
+def test_papers_of_mechanisms_are_cited():
+    every = run("cite").stdout
+    assert every.count("\n@") + 1 == len(REFERENCES) and every.rstrip("\n").endswith(REFERENCES[-1].bibtex)
+    two = run("cite", "drfh", "DRFH", "njc").stdout
+    papers = list(dict.fromkeys([*fairlp.mechanisms("drfh").references, *fairlp.mechanisms("njc").references]))
+    assert two == "\n\n".join(paper.bibtex for paper in papers) + "\n"
+
+
+# What people do who meet the command line for the first time: nothing of theirs is lost, messages say what to do.
+
+
+@pytest.fixture
+def here_newcomers(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    instance = fairlp.examples.load("two-servers")
+    instance.write("two.yaml")
+    instance.write("two.json")
+    fairlp.formulate(instance, "drfh").write("two.mps")
+    (tmp_path / "runs.csv").write_text("user,server1,server2\nuser1,1,0\nuser2,0,1\n", encoding="utf-8")
+    (tmp_path / "jobs.csv").write_text("user,arrival,tasks,duration,cpu\nann,0,1,1,1\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "kept", "option"),
+    [
+        ("allocate two.yaml -o two.yaml", "two.yaml", "--output"),
+        ("allocate two.json -o ./two.json --json", "two.json", "--output"),
+        ("allocate two.json --proof two.json", "two.json", "--proof"),
+        ("report two.yaml -o two.yaml", "two.yaml", "--output"),
+        ("solve two.mps -o two.mps", "two.mps", "--output"),
+        ("audit two.yaml --allocation runs.csv -o runs.csv", "runs.csv", "--output"),
+        ("simulate two.yaml jobs.csv --save-jobs jobs.csv", "jobs.csv", "--save-jobs"),
+    ],
+)
+def test_an_answer_does_not_replace_what_is_read(command, kept, option, here_newcomers):
+    before = (here_newcomers / kept).read_bytes()
+    done = run(*command.split(), code=ExitCode.INPUT)
+    assert error_line(done) == (
+        f"error: '{kept}' is what this command reads, and its answer would replace it; choose another file for {option}"
+    )
+    assert (here_newcomers / kept).read_bytes() == before
+
+
+def test_an_answer_replaces_an_older_answer(here_newcomers):
+    for _ in range(2):
+        run("allocate", "two.yaml", "-o", "answer.txt")
+    assert "drfh" in (here_newcomers / "answer.txt").read_text(encoding="utf-8")
+
+
+def test_a_report_is_not_called_what_it_is_not(here_newcomers):
+    pytest.importorskip("altair")
+    line = error_line(run("report", "two.yaml", "-o", "report.pdf", code=ExitCode.INPUT))
+    assert line == "error: cannot write 'report.pdf': a report is a page of HTML, not .pdf; expected .html"
+    assert not (here_newcomers / "report.pdf").exists()
+
+
+@pytest.mark.parametrize("option", ["--tables", "--state"])
+def test_a_folder_of_a_simulation_is_not_a_file(option, here_newcomers):
+    command = ["simulate", "two.yaml", "jobs.csv", option, "runs.csv"]
+    line = error_line(run(*command, code=ExitCode.INPUT))
+    assert line == "error: 'runs.csv' is a file; expected a folder, which may be a new one"
+
+
+def test_a_search_is_offered_as_the_command_line_calls_it(here_newcomers):
+    line = error_line(run("counterexample", "drfh", "Pareto-optimal", code=ExitCode.INPUT))
+    assert line.endswith("searches for one, --search on the command line")
+
+
+@pytest.mark.parametrize("option", ["time_limit=soon", "primal_tolerance=x", "extra=3", "threads=2.5"])
+def test_an_option_of_another_kind_is_told_in_a_line(option, here_newcomers):
+    line = error_line(run("allocate", "two.yaml", "--method", "lp", "--option", option, code=ExitCode.SOLVER))
+    assert line.startswith(f"error: {option.split('=')[0]} is ") and "; expected " in line

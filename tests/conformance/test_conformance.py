@@ -7,14 +7,23 @@ import functools
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import fairlp
 from fairlp import conformance
-from fairlp.conformance.zoo import FAMILIES, INF, linear
-from fairlp.errors import NotConvergedError, SolverNotAvailableError, UnknownNameError, UnsupportedError
+from fairlp.conformance import __main__ as command
+from fairlp.conformance import _consistent
+from fairlp.conformance.zoo import FAMILIES, INF, Case, linear
+from fairlp.errors import (
+    NoSolutionError,
+    NotConvergedError,
+    SolverNotAvailableError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from fairlp.models.programs import backends
 from fairlp.models.programs.solution import Capability, Point, Status, Termination
 from fairlp.solvers.backends.highs import Highs
@@ -297,3 +306,169 @@ def test_the_module_prints_the_tables_of_the_documentation():
     counts = conformance.summary(checked("scipy"))
     assert list(rows) == ["scipy"] or SOLVERS.loc["pyomo:xpress", "available"]
     assert rows["scipy"][1:5] == [str(counts[kind]) for kind in ("passed", "failed", "undecided", "unable")]
+
+
+# The conformance suite given one lie a case, so that no other case can notice it: every refusal is needed.
+
+#: max 2x + y: x + y <= 4, x <= 3; worth 7, prices 1 and 1.
+PLAIN = Case("plain", linear("plain", [2, 1], [(-INF, [1, 1], 4), (-INF, [1, 0], 3)]), "optimal", 7.0)
+WHOLE = Case(
+    "whole", linear("whole", [1, 1], [(-INF, [1, 0], 2.5)], [(0, INF), (0, 1)], integer=[0, 1]), "optimal", 3.0
+)
+IMPOSSIBLE = Case("impossible", linear("impossible", [1], [(2, [1], INF), (-INF, [1], 1)]), "infeasible")
+ENDLESS = Case("endless", linear("endless", [1], [(0, [1], INF)]), "unbounded")
+LIMIT = Case("limit", linear("limit", [2, 1], [(-INF, [1, 1], 4)]), "limit", options=(("time_limit", 1e-9),))
+
+
+class Lying(Highs):
+    """HiGHS's simplex method with one lie."""
+
+    def __init__(self, lie):
+        super().__init__("lying")
+        self.lie = lie
+
+    def solve(self, program, options):
+        return self.lie(super().solve(program, options))
+
+
+def judged(case, **changes):
+    """The outcome where the answer is changed so."""
+    return conformance.check(Lying(lambda s: dataclasses.replace(s, **changes)), [case]).iloc[0]
+
+
+def status_of(termination, primal=Point.NONE):
+    return Status(termination, primal, Point.NONE, "planted")
+
+
+@pytest.mark.parametrize("case", [PLAIN, WHOLE, IMPOSSIBLE, ENDLESS])
+def test_honest_answers_pass(case):
+    assert judged(case)["outcome"] == "passed"
+
+
+@pytest.mark.parametrize("off", [1e-5, 1.0])
+def test_points_that_are_infeasible_fail(off):
+    for x in ([3 + off, 1 - 2 * off], [3 + off, 1]):
+        found = judged(PLAIN, x=np.array(x, dtype=float))
+        assert found["outcome"] == "failed" and "is not feasible" in found["detail"]
+
+
+def test_parts_of_whole_numbers_fail():
+    found = judged(WHOLE, x=np.array([2.4, 1.0]))
+    assert found["outcome"] == "failed" and "is not feasible" in found["detail"]
+
+
+def test_points_that_are_worth_less_fail_by_their_objective():
+    for x in ([3.0, 1 - 1e-4], [0.0, 0.0]):
+        found = judged(PLAIN, x=np.array(x))
+        assert found["outcome"] == "failed" and "objective" in found["detail"]
+    assert judged(WHOLE, x=np.array([1.0, 1.0]))["outcome"] == "failed"
+
+
+def test_duals_that_are_missing_or_wrong_fail():
+    missing = judged(PLAIN, row_duals=None, column_duals=None)
+    assert missing["outcome"] == "failed" and "gives none" in missing["detail"]
+    for duals in ([1.0, 1 + 1e-4], [0.0, 0.0], [2.0, 0.0], [-1.0, -1.0]):
+        found = judged(PLAIN, row_duals=np.array(duals))
+        assert found["outcome"] == "failed" and "duals do not prove" in found["detail"]
+
+
+def test_optimal_without_a_point_fails():
+    found = judged(WHOLE, x=None)
+    assert found["outcome"] == "failed" and "there is no point" in found["detail"]
+
+
+def test_an_infeasible_program_has_no_point_and_a_proof_that_is_one():
+    for changes, words in (
+        ({"x": np.ones(1)}, "there is a point"),
+        ({"row_ray": np.array([1.0, 1.0])}, "proves nothing"),
+        ({"row_ray": None}, "gives none"),
+    ):
+        found = judged(IMPOSSIBLE, **changes)
+        assert found["outcome"] == "failed" and words in found["detail"]
+    found = judged(IMPOSSIBLE, status=status_of(Termination.INFEASIBLE, Point.OPTIMAL))
+    assert found["outcome"] == "failed" and "optimal point of a program that has none" in found["detail"]
+    found = judged(IMPOSSIBLE, status=status_of(Termination.INFEASIBLE, Point.FEASIBLE))
+    assert found["outcome"] == "failed" and "disagree" in found["detail"]
+
+
+@pytest.mark.parametrize(("case", "wrong"), [(ENDLESS, Termination.INFEASIBLE), (IMPOSSIBLE, Termination.UNBOUNDED)])
+def test_the_other_kind_of_no_answer_fails_and_no_word_is_undecided(case, wrong):
+    assert judged(case, status=status_of(wrong), x=None, row_ray=None)["outcome"] == "failed"
+    unknown = judged(case, status=status_of(Termination.UNKNOWN), x=None, row_ray=None)
+    assert unknown["outcome"] == "undecided"
+
+
+def test_a_strangers_exception_fails():
+    def crash(_):
+        raise ZeroDivisionError("planted")
+
+    found = conformance.check(Lying(crash), [PLAIN]).iloc[0]
+    assert found["outcome"] == "failed" and "not a FairlpError" in found["detail"]
+
+
+def test_a_limit_is_said_to_be_one():
+    stopped = {"x": None, "row_duals": None, "column_duals": None}
+    assert judged(LIMIT, status=status_of(Termination.TIME_LIMIT), **stopped)["outcome"] == "passed"
+    for wrong in (Termination.UNKNOWN, Termination.INFEASIBLE):
+        found = judged(LIMIT, status=status_of(wrong), **stopped)
+        assert found["outcome"] == "failed" and "stopped by a limit" in found["detail"]
+    beyond = judged(LIMIT, status=status_of(Termination.TIME_LIMIT, Point.FEASIBLE), x=np.full(2, 9.0), row_duals=None)
+    assert beyond["outcome"] == "failed" and "is not" in beyond["detail"]
+
+
+# Answers that contradict themselves: what is absent cannot be read.
+
+
+class Absent:
+    """A solution without a point, of which some things can be read all the same."""
+
+    x = None
+    status = SimpleNamespace(primal=Point.NONE)
+
+    def __init__(self, **readable):
+        self.readable = readable
+
+    def __getattr__(self, name):
+        if name in self.readable:
+            return self.readable[name]
+        raise NoSolutionError(name)
+
+
+def test_what_is_absent_cannot_be_read_as_zeros():
+    assert _consistent(Absent())[0] == "passed"
+    assert _consistent(Absent(objective=0.0)) == ("failed", "objective of an absent solution can be read")
+    assert _consistent(Absent(values={})) == ("failed", "values of an absent solution can be read")
+
+
+# The zoo without names of solvers, and a back end that makes up a point.
+
+
+def test_without_names_all_that_are_here_are_asked(monkeypatch):
+    monkeypatch.setattr(backends, "available_backends", lambda: ["highs"])
+    found = conformance.matrix()
+    assert found.columns.tolist() == ["highs"] and set(found["highs"]) == set(conformance.check("highs")["outcome"])
+
+
+def test_cases_that_are_undecided_are_named_beside_the_table(monkeypatch):
+    real = conformance.check
+
+    def unsure(name):
+        table = real(name)
+        table.loc[table.index[0], "outcome"] = "undecided"
+        return table
+
+    monkeypatch.setattr(command, "check", unsure)
+    rows = command.outcome_rows(["highs", "pyomo:mosek"])
+    assert rows[2].startswith("| `highs` |") and rows[2].endswith(" -->") and "<!-- undecided: " in rows[2]
+
+
+def test_a_point_that_is_made_up_fails():
+    class Dreaming(Highs):
+        name = "dreaming"
+
+        def solve(self, program, options):
+            solution = super().solve(program, options)
+            return solution if solution.x is not None else dataclasses.replace(solution, x=program.col_lower)
+
+    table = conformance.check(Dreaming())
+    assert "failed" in set(table["outcome"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ import fairlp
 from discrete_oracle import Plain
 from fairlp import Instance, examples
 from fairlp.errors import UnknownNameError
-from fairlp.mechanisms.whole_tasks import filling
+from fairlp.mechanisms.whole_tasks import filling, on_tree, placement, precomputed
 from fairlp.mechanisms.whole_tasks.filling import TIES, Filling, Pool
 from fairlp.mechanisms.whole_tasks.placement import pick_by_pick
 from profiles import by_day, many
@@ -240,3 +242,106 @@ def test_validate_agrees_on_random_instances(seed):
     demands, capacity = demands.round(2) + 0.01 * (demands < 0.01), np.maximum(capacity, demands.max(axis=0)).round(1)
     instance = Instance.from_arrays(demands, [capacity], weights=weights, task_limits=limits)
     assert fairlp.validate(instance, "drf-discrete").agrees.all()
+
+
+# Whole tasks where a shortcut fails or nothing can run: the answer is that of the plain procedure.
+
+
+def many_users(**more):
+    """So many tasks that the filling jumps."""
+    return Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [2.0, 3.0]], [[90000.0, 70000.0]], **more)
+
+
+def filled(instance):
+    return filling.Filling(Pool.of(instance)).run().tolist()
+
+
+def test_a_bracket_that_is_too_wide_ends_where_all_fits(monkeypatch):
+    limited = many_users(task_limits=[1000.0, 2000.0, 1500.0])
+    monkeypatch.setattr(filling.Filling, "_bracket", lambda self, *given: (given[-1], 1e9))
+    assert filled(limited) == [1000, 2000, 1500]
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_a_probe_that_finds_no_level_in_between_leaves_the_rest_to_the_picks(monkeypatch, end):
+    small = Instance.from_arrays([[1.0, 4.0], [3.0, 1.0], [2.0, 3.0]], [[900.0, 700.0]])
+    wanted = filled(small)
+    monkeypatch.setattr(filling, "WINDOW", 1)
+    monkeypatch.setattr(filling, "_between", lambda *given: given[end])
+    assert filled(small) == wanted
+
+
+def test_a_bulk_that_does_not_fit_after_all_is_not_given(monkeypatch):
+    tree = many_users(queue=["a", "a", "b"]).derived(capacities=np.array([[90.0, 70.0]]))
+    wanted = on_tree.loop(tree)
+    asked = []
+    monkeypatch.setattr(on_tree.Room, "all_fit", lambda self, more: asked.append(more))
+    assert on_tree.fast(tree).tolist() == wanted.tolist() and asked
+
+
+def test_shares_without_a_short_common_unit_are_fractions(monkeypatch):
+    pool = Pool.of(many_users())
+    whole = placement.comparable(pool)
+    monkeypatch.setattr(placement, "_LONGEST_DENOMINATOR", 1)
+    parts = placement.comparable(pool)
+    assert all(isinstance(part, Fraction) for part in parts)
+    assert [part / parts[0] for part in parts] == [Fraction(share, whole[0]) for share in whole]
+
+
+def nobody():
+    """One user, whose task is larger than the server."""
+    return Pool.of(Instance.from_arrays([[5.0]], [[4.0]]))
+
+
+def test_where_nobody_can_run_a_task_nothing_is_computed():
+    assert precomputed.divisible(nobody()).tolist() == [0]
+    counts, end = precomputed.cycle(nobody())
+    assert counts.tolist() == [0] and end == 0
+    level = precomputed.FluidLevel(nobody(), nobody().capacity)
+    assert level.multiples(np.array([1.0, 2.0]), np.ones(2)).tolist() == [np.inf, np.inf]
+
+
+def test_a_resource_of_which_there_is_nothing_counts_for_no_share():
+    instance = Instance.from_arrays([[1.0, 0.0], [2.0, 0.0]], [[12.0, 9.0]])
+    instance = instance.derived(capacities=np.array([[12.0, 0.0]]))
+    assert fairlp.allocate(instance, "drf-discrete").totals.tolist() == [6, 3]
+    assert fairlp.allocate(instance, "pdrf").totals.tolist() == [6, 3]
+
+
+# Whole tasks where a task more would need next to nothing more than there is, and a solver's tolerance allows it.
+
+BY_WORD = "optimal by the word of highs only: no duals prove it"
+
+
+def one(demands, capacity, **more):
+    return fairlp.Instance.from_arrays(demands, [capacity], **more)
+
+
+@pytest.mark.parametrize("short", [1e-15, 1e-12, 1e-10])
+def test_integer_programs_hold_tasks_to_multiples_of_what_demands_are(short):
+    found = fairlp.allocate(one([[3.0], [3.0]], [12 * (1 - short)]), "drf-milp")
+    assert sorted(found.totals) == [1, 2] and found.unproved == BY_WORD
+
+
+def test_what_no_multiple_tells_is_said_not_to_be_proved():
+    """Two tasks and three use all of it but for what the last digits lack."""
+    needs = [[1.2345678912345], [2.3456789123456]]
+    capacity = 2 * needs[0][0] + 3 * needs[1][0]
+    most = fairlp.allocate(one(needs, [capacity * (1 + 1e-12)], task_limits=[2, 3]), "drf-milp")
+    assert most.unproved == BY_WORD
+    found = fairlp.allocate(one(needs, [capacity * (1 - 1e-12)], task_limits=[2, 3]), "drf-milp")
+    assert found.totals.tolist() == [2, 2]
+    assert found.unproved.startswith("not proved: whole tasks that leave less than 1e-09 of a resource free")
+    assert found.unproved in found.notes or found.unproved in str(found)
+
+
+def test_a_resource_that_nobody_needs_is_left_as_it_is():
+    found = fairlp.allocate(one([[3.0, 0], [3.0, 0]], [12 * (1 - 1e-12), 5.0]), "drf-milp")
+    assert np.isclose(found.totals.sum(), 3)
+
+
+def test_a_level_that_fits_and_that_the_solver_missed_is_no_disagreement():
+    """HiGHS, at its tightest tolerance, called one task each optimal here."""
+    nearly = one([[2.0], [2.9999999997]], [7.000000000007009], weights=[0.9999999999999998] * 2)
+    assert fairlp.allocate(nearly, "drf-discrete").totals.tolist() == [2, 1]
+    assert fairlp.validate(nearly, "drf-discrete").agrees.all()

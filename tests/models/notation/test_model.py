@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,8 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fairlp
 from fairlp import Index, Model, log
-from fairlp.errors import ModelError, UnknownNameError
+from fairlp.errors import FairlpError, ModelError, NoSolutionError, UnknownNameError
+from fairlp.models.notation.compiler import numbers
+from fairlp.models.notation.entries import Constraint
+from fairlp.models.notation.expressions import Expression, Parameter, Variable
+from fairlp.models.notation.labels import labels_on
+from own_back_ends import Dual
 from profiles import many
 
 
@@ -257,3 +265,216 @@ def test_a_change_after_compiling_is_seen():
 def test_a_variable_runs_over_indices(over):
     with pytest.raises(ModelError, match=r"variable 'x' runs over .*expected indices, one after the other"):
         Model("wrong").variable("x", over)
+
+
+# Models with strange parts: nodes of no kind that is known, parts of no model, sweeps that are not proved at once.
+
+USERS = Index("n", ["ann", "bob"], "user")
+
+
+class Strange(Expression):
+    """An expression of somebody else's, that nothing here knows."""
+
+    degree = 1
+    indices = ()
+
+
+def model():
+    made = Model("m", indices=(USERS,))
+    x = made.variable("x", USERS, upper=3)
+    made.constraint("most", x.sum() <= made.parameter("h", (), 4))
+    made.maximize(x["ann"] + 2 * x["bob"])
+    return made
+
+
+def test_an_expression_of_no_known_kind_is_named():
+    made = model()
+    made.maximize(Strange())
+    with pytest.raises(ModelError, match="Strange cannot be compiled"):
+        made.compile()
+    with pytest.raises(ModelError, match="Strange cannot be printed"):
+        str(made)
+
+
+def test_a_constraint_of_no_model_cannot_be_removed():
+    row = Constraint("most", model()["most"].relation, ())
+    with pytest.raises(ModelError, match="constraint 'most' is of no model"):
+        row.remove()
+
+
+def test_parts_of_no_model_take_other_numbers():
+    h = Parameter("h", (), np.asarray(4.0))
+    h.set(5)
+    assert float(h.values) == 5
+    x = Variable("x", (USERS,), bounds=(np.zeros(2), np.full(2, 3.0)))
+    x.set(upper=7)
+    assert x.upper.tolist() == [7, 7] and x.lower.tolist() == [0, 0]
+
+
+def test_labels_of_a_series_over_two_indices_are_those_of_each():
+    index = pd.MultiIndex.from_product([["ann", "bob"], ["s", "t", "u"]])
+    series = pd.Series(np.arange(6.0), index=index)
+    assert labels_on(series, 0) == ["ann", "bob"] and labels_on(series, 1) == ["s", "t", "u"]
+
+
+def test_a_sweep_asks_again_where_the_solver_does_not_end():
+    ends = []
+
+    class Slow(Dual):
+        name = "slow"
+
+        def run(self, program, options):
+            found = super().run(program, options)
+            ends.append(len(ends))
+            return replace(found, termination=fairlp.Termination.UNKNOWN) if len(ends) == 2 else found
+
+    found = model().sweep("h", [1, 2, 3], solver=Slow())
+    assert found["objective"].tolist() == [2, 4, 6] and len(ends) == 4
+
+
+# What people write who meet models for the first time: a relation, a sum or a name that is none is said to be none.
+
+
+@pytest.fixture
+def small_model():
+    made = Model("small")
+    made.variable("x", Index("u", ["ann", "bob"], "user"))
+    return made
+
+
+@pytest.mark.parametrize(
+    "strict", [lambda x: x < 1, lambda x: x.sum() > 1, lambda x: x["ann"] > x["bob"], lambda x: x > 1]
+)
+def test_a_strict_relation_is_refused(strict, small_model):
+    with pytest.raises(ModelError, match="no strict relations: write <= or >="):
+        strict(small_model["x"])
+
+
+def test_a_sum_is_over_an_index_not_over_its_symbol(small_model):
+    with pytest.raises(
+        ModelError, match=re.escape("sum over 'u': expected an Index, not str; a variable x has x.indices")
+    ):
+        small_model["x"].sum("u")
+
+
+@pytest.mark.parametrize("name", ["", None, 3])
+def test_a_name_is_text(name, small_model):
+    words = re.escape(f"cannot be called {name!r}; expected text")
+    with pytest.raises(ModelError, match=f"a constraint {words}"):
+        small_model.constraint(name, small_model["x"] <= 1)
+    with pytest.raises(ModelError, match=words):
+        small_model.variable(name)
+    assert (
+        list(small_model.variables) == ["x"] and not small_model.constraints and fairlp.Model("small").objective is None
+    )
+
+
+# What a model hardly ever holds: quotients in LaTeX, bounds above only, weights of logarithms that are all zero.
+
+
+def odd_model(**bounds):
+    made = Model("m", indices=(USERS,))
+    made.variable("x", USERS, **({"upper": 3} | bounds))
+    made.constraint("most", made["x"].sum() <= 4)
+    made.maximize(made["x"].sum())
+    return made
+
+
+def test_quotients_are_fractions_in_latex():
+    made = odd_model()
+    d = made.parameter("d", USERS, [2.0, 4.0])
+    made.constraint("part", made["x"] / d <= 1)
+    assert r"\frac{x_{n}}{d_{n}}" in made.to_latex() and "x[n]/d[n]" in str(made)
+    assert r"\frac{x_{n}}{d_{n}}" in (made["x"] / d)._repr_latex_() and (made["x"] / d)._repr_latex_()[0] == "$"
+    assert made.solve().objective == pytest.approx(4)
+
+
+def test_a_bound_above_only_and_a_model_without_constraints():
+    made = Model("bare", indices=(USERS,))
+    made.variable("x", USERS, lower=-np.inf, upper=2)
+    made.maximize(made["x"].sum())
+    assert "x[n] ≤ 2" in str(made) and "subject to" not in str(made)
+    assert r"x_{n} \le 2" in made.to_latex()
+    assert made.solve().objective == pytest.approx(4)
+
+
+def test_a_row_for_nothing_in_particular_has_no_scope():
+    made = odd_model()
+    assert "∀" not in next(line for line in str(made).splitlines() if "most" in line)
+
+
+def test_logarithms_of_no_weight_are_no_part_of_a_program():
+    made = odd_model()
+    w = made.parameter("w", USERS, [0.0, 0.0])
+    made.maximize((w * log(made["x"])).sum() + made["x"].sum())
+    assert made.compile().logs is None and made.solve().objective == pytest.approx(4)
+    w.set([1.0, 0.0])
+    assert made.compile().logs is not None
+
+
+def test_variables_are_no_numbers():
+    made = odd_model()
+    d = made.parameter("d", USERS, [2.0, 4.0])
+    with pytest.raises(FairlpError):
+        made.constraint("bent", made["x"] / made["x"] <= d)
+    with pytest.raises(ModelError, match="has variables where numbers are expected"):
+        numbers(made["x"])
+    assert numbers((d / 2).sum()).values == pytest.approx(3)
+
+
+def test_a_parameter_and_a_variable_of_no_model_are_changed_all_the_same():
+    made = odd_model()
+    d = made.parameter("d", USERS, [2.0, 4.0])
+    there = made["x"]
+    row = made["most"]
+    made.remove("most")
+    assert made.solve().objective == pytest.approx(6)
+    with pytest.raises(ModelError, match="'most'"):
+        row.replace(there.sum() <= 5)
+    made.remove("d")
+    with pytest.raises(ModelError, match="of another model, or was removed"):
+        made.remove(d)
+    d.set([1.0, 1.0])
+    assert d.values.tolist() == [1.0, 1.0]
+
+
+def test_a_row_that_is_used_nowhere_else_is_removed():
+    made = odd_model()
+    made.define("total", made["x"].sum())
+    made.remove("total")
+    made.remove(made["most"])
+    assert made.solve().objective == pytest.approx(6)
+
+
+def test_a_series_of_two_levels_is_put_in_order():
+    other = Index("r", ["cpu", "gpu"], "resource")
+    made = Model("m", indices=(USERS, other))
+    pairs = pd.MultiIndex.from_product([["bob", "ann"], ["gpu", "cpu"]])
+    d = made.parameter("d", (USERS, other), pd.Series([4.0, 3.0, 2.0, 1.0], index=pairs))
+    assert d.values.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_a_sweep_says_where_there_is_no_optimum():
+    made = odd_model()
+    least = made.parameter("h", (), 0.0)
+    made.constraint("least", made["x"].sum() >= least)
+    found = made.sweep("h", [1.0, 9.0, 2.0], read=["x", "least"])
+    assert found["objective"].round(9).tolist()[::2] == [4.0, 4.0] and np.isnan(found["objective"].iloc[1])
+    assert found["status"].astype(str).str.contains("infeasible").tolist() == [False, True, False]
+
+
+def test_a_sweep_of_integers_reads_no_duals():
+    made = odd_model(integer=True)
+    most = made.parameter("h", (), 3.5)
+    made.constraint("cap", made["x"].sum() <= most)
+    found = made.sweep("h", [2.5, 3.5], read=["x", "cap"])
+    assert found["objective"].tolist() == [2.0, 3.0]
+    assert not [column for column in found.columns if str(column).startswith("cap")]
+
+
+def test_what_is_read_of_a_solution_prints():
+    solution = odd_model().solve()
+    said = repr(solution.values)
+    assert said.startswith("x:\n") and "ann" in said and solution.values["x"].sum() == pytest.approx(4)
+    with pytest.raises((NoSolutionError, KeyError, FairlpError)):
+        solution.values["y"]

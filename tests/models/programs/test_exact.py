@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,10 +17,14 @@ import fairlp
 from fairlp import examples
 from fairlp.errors import NotDefinedError, UnsupportedError
 from fairlp.formulations import max_min
-from fairlp.models.programs.exact_certificate import prove_basis
-from fairlp.models.programs.exact_simplex import optimal_from
+from fairlp.models.programs import exact_simplex
+from fairlp.models.programs.exact_certificate import BASIC, FREE, LOWER, UPPER, prove_basis
+from fairlp.models.programs.exact_simplex import optimal_from, prove
+from fairlp.models.programs.program import LogTerms
+from fairlp.models.programs.solution import Solution, Termination
 from instances import random_instance
 from profiles import many
+from small_programs import INF, program
 
 pytest.importorskip("flint")
 
@@ -145,3 +151,211 @@ def test_what_cannot_be_certified_says_so():
         fairlp.allocate(instance, "psdsf-rdm").certify(exact=True)
     with pytest.raises(UnsupportedError, match="no linear program"):
         fairlp.formulate(instance, "drf-milp").solve().certify(exact=True)
+
+
+# Exact proofs, given planted wrong bases, and the pivots that mend them; programs small enough to do by hand.
+
+pytest.importorskip("flint")
+
+
+def ranged(sense="max"):
+    """max 3x + 2y + 10: 1 <= x + y <= 4, x + 3y >= 1, 0 <= x <= 3, y free: x = 3, y = 1."""
+    c = [3.0, 2.0] if sense == "max" else [-3.0, -2.0]
+    return program([[1, 1], [1, 3]], [(1, 4), (1, INF)], [(0, 3), (-INF, INF)], c, sense, offset=10.0)
+
+
+def test_the_right_basis_is_proved_and_its_numbers_are_exact():
+    proof = prove_basis(ranged(), [UPPER, BASIC], [UPPER, BASIC])
+    assert proof.proved and proof.objective == 21 and proof.x == [3, 1] and proof.row_duals == [2, 0]
+    other = prove_basis(ranged("min"), [UPPER, BASIC], [UPPER, BASIC])
+    assert other.proved and other.objective == -1 and other.row_duals == [-2, 0]
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "words"),
+    [
+        ([UPPER, BASIC], [LOWER, BASIC], "not feasible: row"),  # x = 3, y = -2
+        ([LOWER, BASIC], [UPPER, BASIC], "not optimal: the reduced cost"),  # x = 0, y = 4
+        ([LOWER, BASIC], [LOWER, BASIC], "not optimal"),
+        ([BASIC, BASIC], [UPPER, LOWER], "not feasible: column"),  # x = 5.5
+        ([BASIC, BASIC], [UPPER, BASIC], "no basis: 2 basic columns for 1 active rows"),
+        ([UPPER, LOWER], [UPPER, BASIC], "no basis: 0 basic columns for 1 active rows"),
+        ([UPPER, BASIC], [BASIC, UPPER], "no basis: a row is said to be at a bound that it does not have"),
+    ],
+)
+def test_a_wrong_basis_is_refused_by_name(columns, rows, words):
+    proof = prove_basis(ranged(), columns, rows)
+    assert not proof.proved and proof.message.startswith(words), proof.message
+
+
+@pytest.mark.parametrize(
+    ("bounds", "row", "statuses", "who"),
+    [
+        ((0, 3), (-1, 5), (BASIC, LOWER), "column"),
+        ((0, 3), (-1, 5), (BASIC, UPPER), "column"),
+        ((0, 3), (1, 2), (LOWER, BASIC), "row"),
+        ((0, 3), (1, 2), (UPPER, BASIC), "row"),
+        ((0, 0.3), (0.1 + 0.2, INF), (BASIC, LOWER), "column"),  # by one bit
+    ],
+)
+def test_a_vertex_out_of_a_bound_is_not_feasible(bounds, row, statuses, who):
+    p = program([[1.0]], [row], [bounds])
+    proof = prove_basis(p, [statuses[0]], [statuses[1]])
+    assert not proof.proved and proof.message.startswith(f"not feasible: {who}")
+
+
+@pytest.mark.parametrize("sense", ["min", "max"])
+@pytest.mark.parametrize("cost", [1.0, -1.0, 1e-300])
+def test_a_reduced_cost_has_to_keep_its_variable_where_it_is(sense, cost):
+    p = program([[1.0]], [(-INF, INF)], [(0, 3)], [cost], sense)
+    low = (cost > 0) == (sense == "min")
+    assert prove_basis(p, [LOWER], [BASIC]).proved == low
+    assert prove_basis(p, [UPPER], [BASIC]).proved == (not low)
+    fixed = p.replace(col_lower=np.ones(1), col_upper=np.ones(1))
+    assert prove_basis(fixed, [LOWER], [BASIC]).proved and prove_basis(fixed, [UPPER], [BASIC]).proved
+    free = p.replace(col_lower=np.full(1, -INF), col_upper=np.full(1, INF))
+    assert not prove_basis(free, [FREE], [BASIC]).proved
+    assert prove_basis(free.replace(c=np.zeros(1)), [FREE], [BASIC]).proved
+
+
+@pytest.mark.parametrize("sense", ["min", "max"])
+def test_a_dual_has_to_belong_to_the_side_that_is_there(sense):
+    p = program([[1.0]], [(1, 2)], [(0, 3)], [1.0], sense)
+    assert prove_basis(p, [BASIC], [LOWER]).proved == (sense == "min")
+    assert prove_basis(p, [BASIC], [UPPER]).proved == (sense == "max")
+
+
+def test_exact_floors_take_the_place_of_floats():
+    p = program([[3.0]], [(0, INF)], [(0, 3)], [1.0], "min")
+    assert prove_basis(p, [BASIC], [LOWER], [Fraction(1, 7)]).objective == Fraction(1, 21)
+    proof, pivots = optimal_from(p, [LOWER], [BASIC], [Fraction(1, 7)])
+    assert proof.proved and pivots == 1 and proof.objective == Fraction(1, 21)
+    assert not prove_basis(p, [LOWER], [BASIC], [Fraction(1, 10**300)]).proved
+
+
+def test_a_singular_basis_is_said_to_be_one():
+    p = program([[1, 1], [2, 2]], [(0, 1), (0, 2)], [(0, 1)] * 2)
+    assert prove_basis(p, [BASIC, BASIC], [UPPER, UPPER]).message == "the basis is singular"
+    assert not optimal_from(p, [BASIC, BASIC], [UPPER, UPPER])[0].proved
+
+
+def test_only_linear_programs_are_proved():
+    class Basis:
+        col_status = row_status = (LOWER,)
+
+    p = program([[1.0]], [(0, 1)], [(0, 1)], [1.0])
+    logs = LogTerms("log", np.ones(1), sp.csr_array(np.ones((1, 1))), np.ones(1))
+    for other in (p.replace(logs=logs), p.replace(integrality=np.ones(1, dtype=np.uint8))):
+        solution = Solution.of_point(other, Termination.OPTIMAL, "", "nobody", np.zeros(1), None, None, basis=Basis())
+        with pytest.raises(UnsupportedError, match="no linear program"):
+            prove(solution)
+
+
+def awkward(seed):
+    """A bounded program of small whole numbers, with equal rows, boxes, ranges and fixed variables."""
+    rng = np.random.default_rng(seed)
+    m, n = int(rng.integers(1, 5)), int(rng.integers(1, 5))
+    inside = rng.integers(0, 3, n)
+    A = rng.integers(-2, 4, (m, n))
+    activity = A @ inside
+    low = np.where(rng.random(m) < 0.5, activity - rng.integers(0, 3, m), -INF)
+    high = np.where(np.isneginf(low) | (rng.random(m) < 0.4), activity + rng.integers(0, 3, m), INF)
+    upper = inside + rng.integers(0, 4, n)
+    sense = "max" if seed % 2 else "min"
+    return program(A, list(zip(low, high, strict=True)), [(0, u) for u in upper], rng.integers(-3, 4, n), sense)
+
+
+def random_basis(p, rng):
+    """Statuses with as many basic columns as active rows, active at sides that are there."""
+    columns, rows = [LOWER] * p.n_columns, [BASIC] * p.n_rows
+    count = int(rng.integers(0, min(p.n_columns, p.n_rows) + 1))
+    for j in range(p.n_columns):
+        columns[j] = int(rng.choice([LOWER, UPPER]))
+    for j in rng.permutation(p.n_columns)[:count]:
+        columns[j] = BASIC
+    for i in rng.permutation(p.n_rows)[:count]:
+        sides = [s for s, b in ((LOWER, p.row_lower[i]), (UPPER, p.row_upper[i])) if np.isfinite(b)]
+        rows[i] = int(rng.choice(sides))
+    return columns, rows
+
+
+def test_pivots_reach_the_optimum_from_any_basis():
+    """From hundreds of random bases: primal and dual infeasible, at either bound, with boxes and ties."""
+    tried = 0
+    for seed in range(160):
+        p = awkward(seed)
+        best = p.solve("highs", method="simplex").objective
+        rng = np.random.default_rng(seed)
+        for _ in range(4):
+            proof, pivots = optimal_from(p, *random_basis(p, rng))
+            if proof.objective is None:
+                continue  # singular to begin with
+            assert proof.proved, (seed, proof.message)
+            assert float(proof.objective) == pytest.approx(best, abs=1e-9) and pivots < 40
+            tried += pivots > 0
+    assert tried > 200
+
+
+def test_dual_pivots_keep_the_shifted_costs_right(monkeypatch):
+    """Before and after every dual pivot, nothing that is not basic would lower the shifted objective."""
+    step, seen = exact_simplex._Basis.dual_step, []
+
+    def watched(self):
+        begun = [thing for thing in self.at.reduced if self.at.pays(thing, self.cost(thing))]
+        moved = step(self)
+        ended = [thing for thing in self.at.reduced if self.at.pays(thing, self.cost(thing))]
+        assert not begun and not ended
+        seen.append(moved)
+        return moved
+
+    monkeypatch.setattr(exact_simplex._Basis, "dual_step", watched)
+    for seed in range(120):
+        p = awkward(seed)
+        optimal_from(p, *random_basis(p, np.random.default_rng(seed)))
+    assert sum(seen) > 60
+
+
+def test_what_pivots_cannot_mend_is_not_proved():
+    """x >= 2 where x <= 1; and an unbounded one."""
+    impossible = program([[1.0]], [(2, INF)], [(0, 1)], [1.0])
+    assert not optimal_from(impossible, [LOWER], [BASIC])[0].proved
+    endless = program([[1.0]], [(-INF, INF)], [(0, INF)], [1.0])
+    assert not optimal_from(endless, [LOWER], [BASIC])[0].proved
+
+
+def test_the_number_of_pivots_is_bounded(monkeypatch):
+    monkeypatch.setattr(exact_simplex, "MOST_PIVOTS", 0)
+    proof, pivots = optimal_from(ranged(), [LOWER, FREE], [BASIC, BASIC])
+    assert not proof.proved and pivots == 0
+
+
+def test_a_point_at_another_objective_than_the_exact_optimum_is_not_proved():
+    # two rows that differ by rounding only: for a solver they are one line, in rationals they meet at (½, ½)
+    apart = 2.0**-45
+    rows, sides = [[1, 1], [1, 1 + apart]], [(1, 1), (1 + apart / 2, 1 + apart / 2)]
+    line = program(rows, sides, [(0, INF), (0, INF)], [0.0, 1.0], "min", offset=1.0)
+    solution = line.solve("highs", method="simplex")
+    assert solution.objective == pytest.approx(1) and solution.verify().is_optimal
+    proof = prove(solution)
+    assert not proof.proved and "optimum 1.5" in proof.message and proof.objective == Fraction(3, 2)
+
+
+def test_a_point_that_is_not_the_vertex_of_its_own_basis_is_not_proved():
+    right = ranged().solve("highs", method="simplex")
+    assert prove(right).proved
+    assert not prove(replace(right, x=np.array([2.0, 1.0]))).proved
+
+
+def test_a_worse_point_is_not_proved_beside_a_large_constant():
+    large = program([[1, 1]], [(-INF, 2)], [(0, INF), (0, INF)], [1.0, 2.0], "max", offset=1e9)
+    right = large.solve("highs", method="simplex")
+    assert prove(right).proved
+    proof = prove(replace(right, x=np.array([1.0, 1.0])))
+    assert not proof.proved and "by the duals of the optimum" in proof.message
+
+
+def test_a_basis_that_is_none_proves_nothing_whatever_the_point():
+    right = ranged().solve("highs", method="simplex")
+    basis = SimpleNamespace(col_status=[BASIC, BASIC], row_status=[UPPER, BASIC])
+    proof = prove(replace(right, basis=basis))
+    assert not proof.proved and proof.message == "no basis: 2 basic columns for 1 active rows"

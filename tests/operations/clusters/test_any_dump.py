@@ -16,8 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fairlp
+from cli_runner import run
 from fairlp.errors import FileFormatError, InstanceError, TooLargeError
-from kubernetes_dumps import node, pod, thing, volcano
+from fairlp.operations.clusters.notes import Odd
+from fairlp.operations.clusters.slurm_text import array_tasks, gres
+from kubernetes_dumps import kueue, node, pod, said, thing, volcano, written
 from profiles import many
 
 JSON = st.recursive(
@@ -153,3 +156,251 @@ def test_the_dumps_are_told_apart_by_what_is_in_them(tmp_path, made):
     for name, document in made().items():
         (tmp_path / name).write_text(json.dumps(document), encoding="utf-8")
     assert fairlp.snapshot(tmp_path).scheduler == made.__name__
+
+
+# What schedulers seldom print: each is understood, or named with what became of it.
+
+SLURM = {"Slurm": {"release": "24.05.1"}}
+
+
+def put(folder, **documents):
+    for name, document in documents.items():
+        (folder / f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+    return folder
+
+
+def slurm_dump(folder, jobs, accounts=None):
+    nodes = [
+        {"name": name, "cpus": 16, "real_memory": 65536, "gres": "gpu:4", "state": ["IDLE"], "partitions": ["cpu"]}
+        for name in ("n1", "n2")
+    ]
+    put(folder, nodes={"meta": SLURM, "nodes": nodes}, jobs={"meta": SLURM, "jobs": jobs})
+    if accounts is not None:
+        (folder / "accounts.txt").write_text(accounts, encoding="utf-8")
+    return fairlp.snapshot(folder)
+
+
+def job(tres, nodes, **more):
+    known = {"job_id": 1, "user_name": "ann", "account": "physics", "partition": "cpu", "job_state": ["RUNNING"]}
+    return known | {"nodes": nodes, "tres_req_str": tres, "tres_alloc_str": tres} | more
+
+
+def yarn_dump(folder, nodes, apps):
+    return fairlp.snapshot(put(folder, nodes={"nodes": {"node": nodes}}, apps={"apps": {"app": apps}}))
+
+
+def manager(name, **more):
+    known = {"id": f"{name}:8041", "state": "RUNNING", "usedMemoryMB": 2048, "usedVirtualCores": 2}
+    return known | {"availMemoryMB": 8192, "availableVirtualCores": 8} | more
+
+
+def application(number, **more):
+    known = {"id": f"application_1_{number:04}", "state": "RUNNING", "queue": "root.a", "user": "ann"}
+    return known | {"allocatedMB": 2048, "allocatedVCores": 2, "runningContainers": 2} | more
+
+
+def test_a_scheduler_that_is_told_reads_files_that_tell_nothing(tmp_path):
+    (tmp_path / "dump.json").write_text('{"unknown": 1}', encoding="utf-8")
+    with pytest.raises(FileFormatError, match="is of no scheduler that is known"):
+        fairlp.snapshot(tmp_path)
+    with pytest.raises(InstanceError, match="node"):
+        fairlp.snapshot(tmp_path, scheduler="yarn")
+
+
+def test_a_node_of_kubernetes_without_amounts_is_left_out(tmp_path):
+    bare = node("n2")
+    bare["status"] = {"allocatable": {}, "conditions": []}
+    found = fairlp.snapshot(written(tmp_path, node("n1"), bare, pod("a", on="n1")))
+    assert list(found.instance.servers) == ["n1"]
+    assert said(found, "it has no status.allocatable")[0][1] == "left out"
+
+
+def test_details_of_devices_that_do_not_add_up_are_divided_evenly(tmp_path):
+    parts = ["gpu:1", "gpu:2"]  # 3, where the job has 4
+    told = [{"nodename": name, "cpus": 2, "memory": 4096} for name in ("n1", "n2")]
+    here = {"gres_detail": parts, "job_resources": {"allocated_nodes": told}}
+    found = slurm_dump(tmp_path, [job("cpu=4,mem=8G,node=2,gres/gpu=4", "n[1-2]", **here)])
+    held = found.instance.demands[:, list(found.instance.resources).index("gpu")]
+    assert (held == 2).all() and found.observed.totals.sum() == 2
+
+
+def test_an_entry_of_a_job_without_a_node_is_passed_over(tmp_path):
+    entries = [{"cpus": 9, "memory": 9}, {"nodename": "n1", "cpus": 4, "memory": 8192}]
+    found = slurm_dump(tmp_path, [job("cpu=4,mem=8G,node=1", "n1", job_resources={"allocated_nodes": entries})])
+    assert found.observed.totals.to_list() == [1]
+    assert found.instance.demands[0, list(found.instance.resources).index("cpu")] == 4
+
+
+def test_blank_lines_of_a_table_and_a_line_without_an_account(tmp_path):
+    table = "Account|User|ParentName|Share\nphysics|||3\n\n|zoe||1\nphysics|ann||2\n"
+    found = slurm_dump(tmp_path, [job("cpu=4,mem=8G,node=1", "n1")], table)
+    assert said(found, "it has no account") == [("line 4", "left out")]
+    queues = found.instance.queues
+    assert queues.weights[queues.named("physics")] == 3
+
+
+def test_devices_of_no_kind_are_none():
+    assert gres("(null)") == {} and gres("gpu:2,gres/:3,:4") == gres("gpu:2,gres/:3")
+    assert gres(":4") == {}
+
+
+def test_an_array_of_too_many_tasks_is_refused():
+    with pytest.raises(Odd, match=r"has more than \d+ tasks"):
+        array_tasks("0-999999999")
+
+
+def test_yarn_amounts_that_are_not_known_and_keys_that_are_not_read(tmp_path):
+    waiting = application(2, state="ACCEPTED", allocatedMB=-1, allocatedVCores=-1, runningContainers=-1)
+    empty = application(3, user="bob", allocatedMB=0, allocatedVCores=0, runningContainers=0)
+    used = [{"used": {"memory": 2048, "vCores": 2}}, {"partitionName": "x", "used": {"memory": 0, "vCores": 0}}]
+    divided = application(1, resourceInfo={"resourceUsagesByPartition": used})
+    put(tmp_path, more={"apps": None, "clusterMetrics": {}})
+    found = yarn_dump(tmp_path, [manager("n1")], [divided, waiting, empty])
+    assert found.observed.totals.to_dict() == {"a/ann": 2}
+    assert said(found, "it is not read")[0] == ("key 'clusterMetrics'", "left out")
+    assert said(found, "nothing tells what it asks for")[0][0].startswith("application 'application_1_0002'")
+
+
+@pytest.mark.parametrize("used", [{"cpus": 0.5, "mem": 64.0}, {"cpus": 0.25, "mem": 64.0}])
+def test_mesos_says_where_an_agent_and_its_tasks_do_not_agree(tmp_path, used):
+    agent = {"id": "a1", "hostname": "n1", "active": True, "resources": {"cpus": 4, "mem": 1024}}
+    one = {"id": "t", "name": "t", "slave_id": "a1", "state": "TASK_RUNNING", "resources": {"cpus": 0.5, "mem": 64}}
+    frameworks = [{"id": "f", "name": "f", "role": "eng", "active": True, "tasks": [one]}]
+    state = {"version": "1.9.0", "slaves": [agent | {"used_resources": used}], "frameworks": frameworks, "flags": {}}
+    found = fairlp.snapshot(put(tmp_path, state=state))
+    notes = said(found, "it says that")
+    assert [where for where, _ in notes] == ([] if used["cpus"] == 0.5 else ["agent 'a1'"])
+    assert len(said(found, "what frameworks wait for")) == 1
+
+
+def test_mesos_without_frameworks_has_nothing_to_divide(tmp_path):
+    agent = {"id": "a1", "hostname": "n1", "active": True, "resources": {"cpus": 4, "mem": 1024}}
+    put(tmp_path, state={"version": "1.9.0", "slaves": [agent], "frameworks": [], "flags": {}})
+    with pytest.raises(InstanceError, match="nothing runs"):
+        fairlp.snapshot(tmp_path)
+
+
+# Lines of dumps that are rare: each is understood, or named with what became of it.
+
+HALF = {"cpu": "500m", "memory": "1Gi"}
+
+
+def notes(found):
+    return " | ".join(" ".join(map(str, row)) for row in found.not_understood.itertuples(index=False))
+
+
+def snapshot(folder, *items):
+    return fairlp.snapshot(written(folder, *items))
+
+
+def affinity(*expressions, **more):
+    terms = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms, **more}}
+
+
+def test_wishes_are_left_out_and_said(tmp_path):
+    wish = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}]}
+    found = snapshot(tmp_path, node("n1"), pod("a", on="n1", affinity={"nodeAffinity": wish}))
+    assert "a wish, and no rule" in notes(found) and found.instance.eligible.all()
+
+
+def test_a_line_of_affinity_that_is_none_is_left_out(tmp_path):
+    odd = affinity(
+        {"key": "zone", "operator": "Near", "values": ["a"]}, {"key": "zone", "operator": "Gt", "values": []}
+    )
+    found = snapshot(tmp_path, node("n1", {"zone": "a"}), pod("a", on="n1", affinity=odd))
+    assert "operator 'Near'" in notes(found) and "operator 'Gt'" in notes(found)
+
+
+def test_what_is_left_empty_asks_for_nothing(tmp_path):
+    found = snapshot(tmp_path, node("n1"), pod("a", on="n1", topologySpreadConstraints=[]))
+    assert "topologySpreadConstraints" not in notes(found)
+    found = snapshot(tmp_path, node("n1"), pod("a", on="n1", topologySpreadConstraints=[{"maxSkew": 1}]))
+    assert "topologySpreadConstraints" in notes(found)
+
+
+def test_a_taint_without_a_key_closes_no_node_unnoticed(tmp_path):
+    found = snapshot(tmp_path, node("n1", taints=[{"effect": "NoSchedule"}]), node("n2"), pod("a", on="n2"))
+    assert "a taint has no key" in notes(found) and "n1" not in list(map(str, found.instance.servers))
+
+
+def test_a_node_that_is_ready_is_open(tmp_path):
+    ready, lost = [{"type": "Ready", "status": "True"}], [{"type": "Ready", "status": "Unknown"}]
+    pressed = [{"type": "DiskPressure", "status": "False"}, *ready]
+    items = [node("n1", conditions=pressed), node("n2", conditions=lost), pod("a", on="n1")]
+    assert snapshot(tmp_path, *items).instance.n_servers == 1
+
+
+def test_a_local_queue_of_no_cluster_queue(tmp_path):
+    queue = kueue("LocalQueue", "lost", {"clusterQueue": ""}, namespace="ml")
+    assert "it names no ClusterQueue" in notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue))
+
+
+def test_a_flavor_of_all_nodes_needs_no_word(tmp_path):
+    every, some = kueue("ResourceFlavor", "every", {}), kueue("ResourceFlavor", "some", {"nodeLabels": {"zone": "a"}})
+    said = notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), every, some))
+    assert "'some'" in said and "'every'" not in said
+
+
+def test_a_quota_of_pods_by_count(tmp_path):
+    quota = thing("ResourceQuota", "q", {"hard": {"count/pods": "7", "count/secrets": "3"}}, namespace="ml")
+    found = snapshot(tmp_path, node("n1"), pod("a", on="n1", requests=HALF), quota)
+    assert "count/secrets" in notes(found) and "count/pods" not in notes(found)
+    named = [path for path in found.instance.queues.paths if "ml" in path]
+    caps = found.instance.queues.table(found.instance.resources)
+    assert named and 7.0 in caps.loc[named[0]].tolist()
+
+
+@pytest.mark.parametrize(
+    ("queue", "words"),
+    [
+        (volcano("dev", {"weight": -2}), "its weight is -2"),
+        (volcano("dev", {"weight": 1}, hierarchy="root/a", hierarchy_weights="1/much"), "each weight is taken as 1"),
+        (volcano("dev", {"weight": 1}, hierarchy="root//a", hierarchy_weights="1/2/3"), "has an empty name"),
+    ],
+)
+def test_queues_of_volcano_that_are_odd(tmp_path, queue, words):
+    assert words in notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue))
+
+
+def test_two_queues_of_volcano_at_one_place(tmp_path):
+    twins = [
+        volcano(name, {"weight": 1, "capability": {"cpu": cpu}}, hierarchy="root/a", hierarchy_weights="1/2")
+        for name, cpu in (("one", 4), ("two", 6))
+    ]
+    assert "an earlier queue stands at" in notes(snapshot(tmp_path, node("n1"), pod("a", on="n1"), *twins))
+
+
+def test_a_guarantee_above_a_cap_is_lowered(tmp_path):
+    queue = volcano("dev", {"weight": 1, "capability": {"cpu": 2}, "guarantee": {"resource": {"cpu": 5}}})
+    found = snapshot(tmp_path, node("n1"), pod("a", on="n1"), queue)
+    assert "above its cap, 2" in notes(found) and "lowered to the cap" in notes(found)
+
+
+def test_an_empty_object_in_json(tmp_path):
+    path = tmp_path / "empty.json"
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(fairlp.FairlpError, match=r"empty\.json"):
+        fairlp.snapshot(path)
+
+
+def test_who_waits_for_no_server_and_what_was_not_understood_is_on_the_page(tmp_path, monkeypatch):
+    for package in ("altair", "jinja2", "vl_convert"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    giant = {"cpu": "64", "memory": "1Gi"}
+    items = [
+        node("n1"),
+        pod("a", on="n1", requests=HALF),
+        pod("g1", owner=("Job", "giant"), requests=HALF, nodeSelector={"zone": "nowhere"}),
+        pod("h1", owner=("Job", "heavy"), requests=giant),
+        pod("odd", on="n1", topologySpreadConstraints=[{"maxSkew": 1}]),
+    ]
+    (tmp_path / "dump").mkdir()
+    dump = written(tmp_path / "dump", *items)
+    text = fairlp.report(fairlp.snapshot(dump), tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "What was left out or not understood" in text and "Lines of the dump" in text
+    assert "They wait, and no server may take them" in text and "ml/giant" in text
+    said = " ".join(run("audit", dump).stdout.split())
+    assert "more tasks wait of 1 users whom no server may take" in said
+    assert "lines of the dump were not understood, or read in a way of our own" in said

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import sys
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairlp
-from fairlp.errors import FairlpError, FileFormatError
-from fairlp.operations.reports import layout, packages
+from fairlp import Instance, examples
+from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
+from fairlp.operations.reports import classes, layout, packages, sections, subject
+from fairlp.operations.reports import facts as prices
+from fairlp.operations.reports.edits import edited
 from fairlp.operations.reports.facts import Facts, answer, asked_of, is_large, left_out_of
 from fairlp.operations.reports.standing import Standing
-from fairlp.operations.reports.subject import subject_of
+from fairlp.operations.reports.subject import is_dump, subject_of
 from report_instances import HOSTILE, hostile, queued
 
 for package in ("altair", "jinja2", "vl_convert"):
@@ -224,7 +229,7 @@ def test_what_capacity_is_worth_is_shared_by_classes():
     assert prices["class"].tolist() == ["4 resource1", "10 resource1"]
     assert prices["worth"].tolist() == pytest.approx([20 / 30, 10 / 30])
     assert prices["server"].tolist() == pytest.approx([4 / 30, 10 / 30])
-    assert prices["price"].nunique() == 1
+    assert len(set(prices["price"])) == 1
 
 
 def test_answers_in_words():
@@ -277,3 +282,116 @@ def test_names_of_any_length_fit(tmp_path):
     instance = fairlp.Instance.from_arrays([[1.0], [2.0]], [[4.0]], users=long, queue=long)
     text = fairlp.report(instance, tmp_path / "r.html", observed=[[1], [1]]).read_text(encoding="utf-8")
     assert len(text) < 2_000_000 and "x" * 400 + "…" in text
+
+
+# Pages of instances with nothing to buy, trees too large to show, and solvers that fail at the ends.
+
+
+def satisfied():
+    """Two users that have all their tasks on a server that is half empty."""
+    return Instance.from_arrays([[1.0], [1.0]], [[8.0]], task_limits=[2.0, 2.0], queue=["a/x", "b"])
+
+
+def facts(**more):
+    one = dataclasses.replace(subject_of(satisfied(), np.array([[2.0], [2.0]])), **more)
+    return Facts(Standing.of(one, "drfh"))
+
+
+def test_nothing_is_worth_buying_where_everybody_has_all_its_tasks():
+    standing = facts().standing
+    fair = dataclasses.replace(standing.fair, prices_array=np.zeros((1, 1)))
+    found = sections._prices(Facts(dataclasses.replace(standing, fair=fair)))
+    assert found.paragraphs == [sections._NO_PRICE] and not found.tables
+
+
+def test_who_waits_for_no_server_is_told_where_all_lines_are_understood():
+    homeless = pd.DataFrame({"user": ["zoe"], "queue": ["q"], "tasks": [3]})
+    found = sections._reading(facts(homeless=homeless))
+    assert [table.id for table in found.tables] == ["homeless-table"]
+    assert found.tables[0].rows == [["zoe", "q", 3]]
+
+
+def test_lines_that_were_not_understood_are_told_where_everybody_has_a_server():
+    odd = pd.DataFrame({"file": ["nodes.json"], "where": ["node 'n1'"], "what": ["no name"], "done": ["left out"]})
+    found = sections._reading(facts(not_understood=odd))
+    assert [table.id for table in found.tables] == ["odd-table"]
+    assert found.tables[0].rows == [["nodes.json", "node 'n1'", "no name", "left out"]]
+
+
+def test_of_a_tree_that_is_too_large_the_rest_is_counted(monkeypatch):
+    queues = Standing.of(subject_of(satisfied(), np.array([[2.0], [2.0]])), "drfh").queues
+    monkeypatch.setattr(layout, "MOST_QUEUES", 1)
+    found = layout.tree_of(queues, False)
+    assert found["name"] == "whole cluster" and found["more"] == 2 and not found["children"]
+
+
+def test_a_folder_of_tables_is_no_dump_even_beside_one(tmp_path):
+    (tmp_path / "dump.json").write_text(json.dumps({"nodes": {"node": []}}), encoding="utf-8")
+    assert is_dump(tmp_path)
+    for name in ("users.csv", "servers.csv"):
+        (tmp_path / name).write_text("user,cpu\n", encoding="utf-8")
+    assert not is_dump(tmp_path)
+
+
+def test_an_instance_for_which_nothing_is_defined_is_told(monkeypatch):
+    assert subject.chosen(satisfied(), None) and subject.chosen(satisfied(), "tsf") == "tsf"
+    monkeypatch.setattr(subject, "TABLE", {})
+    with pytest.raises(InstanceError, match="no mechanism is defined for this instance"):
+        subject.chosen(satisfied(), None)
+
+
+# Names that are long or the same, edits that meet what is there, subjects that are none.
+
+
+def servers(names):
+    attributes = pd.DataFrame({"kind": names}, index=[f"s{k}" for k in range(len(names))])
+    capacities = [[float(4 + k)] for k in range(len(names))]
+    return Instance.from_arrays([[1.0]], capacities, servers=list(attributes.index), server_attributes=attributes)
+
+
+def test_names_of_classes_are_short_and_told_apart():
+    found = list(classes.Classes.among(servers(["x" * 300, "same", "same"])).names)
+    assert len(found[0]) < 100 and found[0].endswith("…")
+    assert len(set(found)) == 3 and found[1].startswith("same") and found[2].startswith("same")
+    nearly = servers(["same", "same", "other"]).derived(capacities=np.array([[4.0], [4.0 + 1e-9], [9.0]]))
+    found = classes.Classes.among(nearly).names
+    assert len(set(found)) == 3 and any(name.endswith(" #2") for name in found)
+
+
+def test_what_is_no_dump(tmp_path):
+    assert not is_dump(str(tmp_path))
+    (tmp_path / "odd.json").write_bytes(b"\xff\xfe{")
+    assert not is_dump(str(tmp_path / "odd.json")) and not is_dump("") and not is_dump(str(tmp_path / "none"))
+
+
+def test_a_cluster_without_queues_has_no_table_of_them():
+    with pytest.raises(TypeError, match="no queues"):
+        Standing.of(subject_of(examples.ghodsi(), np.array([[1.0], [1.0]]))).queues  # noqa: B018
+
+
+def test_an_answer_of_a_mechanism_that_is_gone_has_no_prices():
+    found = fairlp.allocate(examples.wang_figure_1(), "drfh")
+    gone = dataclasses.replace(found, mechanism="gone", prices_array=None)
+    assert prices.next_to_buy(gone, classes.Classes.among(gone.instance)) is None
+    assert prices.next_to_buy(found, classes.Classes.among(found.instance)) is not None
+
+
+def two():
+    return Instance.from_arrays([[1.0], [2.0]], [[12.0]], users=["x", "a (new)"], queue=["a", "b"], resources=["cpu"])
+
+
+def test_new_users_are_told_apart_from_those_there():
+    users = list(edited(two(), None, None, {"a": {"like": "x"}}).users)
+    assert len(set(users)) == 3 and users[:2] == ["x", "a (new)"] and users[2].startswith("a (new")
+
+
+def test_nobody_is_like_an_empty_queue():
+    empty = two().replace(queues={"a": 1, "b": 1, "c": 1})
+    with pytest.raises(UnknownNameError, match="like='c' is no user and no queue with users"):
+        edited(empty, None, None, {"d": {"like": "c"}})
+
+
+def test_given_rates_say_nothing_of_users_that_are_new():
+    rated = Instance.from_arrays([[1.0], [2.0]], [[12.0]], rates=[[3.0], [4.0]], users=["x", "y"], queue=["a", "b"])
+    with pytest.raises(InstanceError, match="rates are given, and there are none for users that are new"):
+        edited(rated, None, None, {"c": {"like": "x"}})

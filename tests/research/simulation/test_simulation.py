@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 import fairlp
 import simulation_oracle
 from fairlp import Instance, simulation
-from fairlp.errors import FileFormatError, InstanceError, StudyError, UnknownNameError
-from fairlp.research.simulation import Workload, engine, simulate
+from fairlp.errors import FileFormatError, InstanceError, SolverError, StudyError, UnknownNameError
+from fairlp.models.files.arrays import read_arrays, write_arrays
+from fairlp.research.simulation import Workload, allocators, engine, simulate
 from fairlp.research.simulation.experiments import joining_users
+from fairlp.research.simulation.generators import google_sample, synthetic
 from fairlp.research.simulation.result import TABLES
 from paths import REAL_DATA
 from profiles import many
@@ -213,3 +215,138 @@ def test_the_alibaba_tasks_run_on_its_servers():
     refused = load.jobs.tasks[result.jobs.refused].sum()
     assert result.users.completed.sum() + refused == load.total_tasks and result.utilization.max().max() <= 1
     assert refused < 0.01 * load.total_tasks
+
+
+# Workloads that are wrong, servers without a free slot, and states that contradict themselves.
+
+COLUMNS = ["job", "user", "arrival", "tasks", "duration", "cpu"]
+
+
+def workload(*rows):
+    return Workload.of(pd.DataFrame(rows, columns=COLUMNS), ["cpu"])
+
+
+def waiting():
+    """A simulation in which one job runs on the only server, and two wait; and what tells it from others."""
+    load = workload(("j1", "ann", 0, 2, 5.0, 2.0), ("j2", "bob", 0, 1, 5.0, 2.0), ("j3", "ann", 0, 2, 5.0, 2.0))
+    run = simulation._simulation(cluster(), load, "slots", 2, {}, weights=None, every=1)
+    assert not run.run(float("inf"), 1)
+    return run, lambda: simulation._simulation(cluster(), load, "slots", 2, {}, weights=None, every=1)
+
+
+def cluster():
+    return Instance.from_arrays([[1.0]], [[4.0]], resources=["cpu"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "what"),
+    [
+        ((), "there are no jobs; expected at least one row"),
+        ((("j", "ann", 0, 1, 1, 1), ("j", "bob", 0, 1, 1, 1)), "job 'j' is there twice"),
+    ],
+)
+def test_jobs_are_some_and_each_is_one(rows, what):
+    with pytest.raises(InstanceError, match=what):
+        workload(*rows)
+
+
+def test_a_server_without_a_free_slot_takes_nobody():
+    run, _ = waiting()
+    blocked = set(run.blocked)
+    assert blocked and not run.servers.slots.any()
+    assert run._unblock(np.array([0])) == []
+    run.servers.free = run.servers.free + 4
+    assert run._unblock(np.array([0])) == []
+    run.servers.slots = run.servers.slots + 1
+    found = run._unblock(np.array([0]))
+    assert found and set(found) <= blocked
+
+
+def test_a_state_in_which_somebody_without_a_task_waits_is_refused(tmp_path):
+    run, again = waiting()
+    simulation._save(state := tmp_path / "state", "", run)
+    simulation._load(state, "", again())
+    kept = read_arrays(state, "state")
+    left = np.zeros_like(kept._arrays["left"])
+    write_arrays(state, kept.document, kept._arrays | {"left": left})
+    with pytest.raises(FileFormatError, match="a user without a task waits for room"):
+        simulation._load(state, "", again())
+
+
+def test_a_run_in_which_every_job_is_refused_goes_on_where_it_was(tmp_path):
+    """One job is larger than the server and one has no tasks, so that nothing is ever shared."""
+    load = workload(("j1", "ann", 0, 2, 5.0, 9.0), ("j2", "bob", 3, 0, 5.0, 1.0), ("j3", "ann", 7, 1, 5.0, 8.0))
+
+    def begin():
+        return simulation._simulation(cluster(), load, "drfh", 14, {}, weights=None, every=1)
+
+    run, whole, again = begin(), begin(), begin()
+    assert not run.run(float("inf"), 1)
+    assert whole.run(float("inf"), None)
+    simulation._save(state := tmp_path / "state", "", run)
+    simulation._load(state, "", again)
+    assert again.now == run.now and again.next_job == run.next_job < whole.next_job
+    assert again.run(float("inf"), None)
+    assert (again.now, again.next_job) == (whole.now, whole.next_job)
+    np.testing.assert_array_equal(again.finish, whole.finish)
+    assert np.isnan(again.finish).tolist() == [True, False, True] and again.allocator is None
+
+
+# Runs of a few seconds, as people try them first: what was in use is seen without saying how often to look.
+
+CLUSTER = fairlp.Instance.from_arrays([[1]], [[4]], resources=["cpu"])
+
+
+def jobs(duration):
+    return Workload.of(
+        pd.DataFrame({"user": ["a"], "arrival": [0], "tasks": [2], "duration": [duration], "cpu": [1]}), ["cpu"]
+    )
+
+
+@pytest.mark.parametrize("duration", [0.5, 20, 90])
+def test_a_short_run_shows_what_was_in_use(duration):
+    found = simulate(CLUSTER, jobs(duration), "best-fit")
+    assert len(found.utilization) >= 10
+    assert found.utilization["cpu"].iloc[1:-1].eq(0.5).all()
+
+
+def test_a_long_run_is_looked_at_every_minute():
+    assert simulate(CLUSTER, jobs(3600), "best-fit").utilization.index[:3].tolist() == [0, 60, 120]
+
+
+# A simulation that prints itself, demands in other units, and a mechanism that gives more than was asked for.
+
+
+def load():
+    return synthetic(20, 3, tasks=4, duration=60, hours=0.2, largest=0.1, seed=1)
+
+
+def test_a_result_says_what_was_done():
+    result = simulate(google_sample(3, seed=1), load(), "best-fit", until=3600)
+    done, submitted = round(result.users["completed"].sum()), int(result.users["submitted"].sum())
+    assert repr(result).startswith(f"<SimulationResult by best-fit: {done} of {submitted} tasks completed; mean")
+
+
+def test_demands_in_other_units_are_the_same_simulation():
+    cluster = google_sample(3, seed=1)
+    other = cluster.replace(capacities=cluster.capacities * np.array([1.0, 2.0]))
+    found = [
+        simulate(servers, jobs, "drfh", until=3600).users["completed"]
+        for servers, jobs in ((cluster, load()), (other, load().scaled(demands={"memory": 2.0})))
+    ]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
+
+
+def test_a_mechanism_that_does_not_keep_limits_is_named():
+    @fairlp.mechanism("too-much")
+    def too_much(instance):
+        return np.full((len(instance.users), instance.n_servers), 1e-6) + instance.task_limits[:, None] * 2
+
+    with pytest.raises(SolverError, match=r"'too-much' gave request .* more than it asks for"):
+        simulate(google_sample(1, seed=1), load(), "too-much", until=3600)
+
+
+def test_few_answers_are_kept_and_the_rest_found_anew(monkeypatch):
+    whole = simulate(google_sample(3, seed=1), load(), "drfh", until=1800).users
+    monkeypatch.setattr(allocators, "MOST_KEPT", 2)
+    assert simulate(google_sample(3, seed=1), load(), "drfh", until=1800).users.equals(whole)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from functools import partial
 
@@ -12,7 +13,10 @@ import pytest
 
 import study_functions
 from fairlp import Instance, allocate, study
-from fairlp.errors import FileFormatError, StudyError, UnknownNameError
+from fairlp.errors import FileFormatError, SolverNotAvailableError, StudyError, UnknownNameError
+from fairlp.mechanisms.table import find
+from fairlp.research.study import engine, functions, storage
+from fairlp.research.study.functions import check_arguments
 from fairlp.research.study.plain import key_of
 from fairlp.research.study.work import Ran
 from study_functions import make
@@ -346,3 +350,124 @@ def test_points_without_a_parameter_and_of_several_types():
     points = [{"users": 2, "resources": 1, "demands": [1, 2]}, {"users": 2, "resources": 1}]
     texts = make(generator="uniform-integers", grid=points, statistics=["jain"]).run(backend="sequential")
     assert texts.points["demands"].tolist()[0] == "[1, 2]"
+
+
+# Studies without a lock, without a package, and with functions that no other process finds.
+
+
+def test_a_system_without_locks_runs_studies(monkeypatch, tmp_path):
+    monkeypatch.setattr(storage, "fcntl", None)
+    one = make(mechanisms="drf", statistics="jain")
+    kept = one.run(tmp_path / "kept.parquet", progress=False)
+    assert kept.table().equals(one.run(progress=False).table())
+
+
+def test_a_package_that_is_missing_is_told_as_it_is(monkeypatch):
+    need = engine.need
+
+    def lacking(name):
+        if name == "joblib":
+            raise SolverNotAvailableError(f"pip install {name}")
+        return need(name)
+
+    monkeypatch.setattr(engine, "need", lacking)
+    with pytest.raises(SolverNotAvailableError, match=r"^pip install joblib$"):
+        make(mechanisms="drf", statistics="jain").run(progress=False)
+
+
+@pytest.mark.parametrize(("module", "name"), [("no_such_module", "jain"), ("json", "no_such_name")])
+def test_a_function_that_its_module_does_not_have_has_no_name(module, name):
+    def function():
+        pass
+
+    function.__module__, function.__qualname__ = module, name
+    assert functions.name_of(function, {}) is None
+    assert functions.name_of(function, {"mine": function}) == "mine"
+
+
+def test_what_a_function_is_bound_to_is_told_by_its_kind_where_it_is_no_data():
+    strange = object()
+
+    def function(given=strange, *, factor=2.5):
+        return given, factor
+
+    assert functions._bound(function) == ["object", "2.5"]
+
+
+def test_an_error_of_ours_among_the_runs_is_no_failure_of_the_back_end(monkeypatch):
+    def fails(self, todo, stopped):
+        raise StudyError("run 3 cannot be done")
+        yield
+
+    monkeypatch.setattr(engine._How, "in_parallel", fails)
+    with pytest.raises(StudyError, match=r"^run 3 cannot be done$"):
+        make(mechanisms="drf", statistics="jain").run(progress=False)
+
+
+def test_where_no_file_can_be_locked_two_may_have_one_open(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    found = importlib.util.find_spec("fairlp.research.study.storage")
+    copy = importlib.util.module_from_spec(found)
+    found.loader.exec_module(copy)
+    definition = {"name": "s", "grid": {}, "runs": 1}
+    with (
+        copy.Journal(tmp_path / "s.journal", definition) as one,
+        copy.Journal(tmp_path / "s.journal", definition) as two,
+    ):
+        assert one.finished({}) == two.finished({}) == {}
+    locked = storage.Journal(tmp_path / "s.journal", definition)
+    if storage.fcntl is not None:
+        with locked, pytest.raises(StudyError, match="another process is running this study"):
+            storage.Journal(tmp_path / "s.journal", definition).__enter__()
+
+
+# Studies of one thing, functions that cannot be told, and files of another kind.
+
+
+def test_one_mechanism_and_one_statistic_need_no_list():
+    plain = make(mechanisms="drf", statistics=["jain"])
+    assert make(mechanisms=find("drf"), statistics="jain").to_dict() == plain.to_dict()
+    assert list(plain.mechanisms) == ["drf"]
+
+
+def test_a_label_is_text():
+    with pytest.raises(StudyError, match=r"the label of statistics\[0\] is 3; expected text"):
+        make(mechanisms="drf", statistics=[{"name": "jain", "label": 3}])
+
+
+def test_files_of_studies_have_three_endings_and_a_folder(tmp_path):
+    one = make(mechanisms="drf", statistics="jain")
+    with pytest.raises(FileFormatError, match=r"expected \.json, \.yaml or \.yml"):
+        one.write(tmp_path / "study.toml")
+    with pytest.raises(FileFormatError, match="there is no folder"):
+        one.write(tmp_path / "no" / "study.yaml")
+    (tmp_path / "taken.parquet").mkdir()
+    with pytest.raises(FileFormatError, match="it is a folder; expected a file"):
+        one.run(tmp_path / "taken.parquet", progress=False)
+
+
+def test_a_point_that_is_not_there():
+    one = make(mechanisms="drf", statistics="jain")
+    for point in (-1, 10_000):
+        with pytest.raises(StudyError, match=f"there is no point {point}; study"):
+            one.allocations(point=point, run=0)
+
+
+def test_a_function_whose_arguments_cannot_be_known_is_tried():
+    assert check_arguments(dict, 1, {"anything": 1}, "dict") is None
+    with pytest.raises(UnknownNameError, match="own has no parameter 'no_such'"):
+        check_arguments(lambda instance: {}, 1, {"no_such": 1}, "own")
+
+
+TWO, THREE = np.float64(2.0), np.float64(3.0)
+
+
+def test_a_default_that_is_no_plain_value_is_known_by_its_kind():
+    def spread(instance, allocations, like=study_functions, scale=TWO):
+        return {"users": len(instance.users) * float(scale)}
+
+    def twice(instance, allocations, like=study_functions, scale=THREE):
+        return {"users": len(instance.users) * float(scale)}
+
+    one, other = (make(mechanisms="drf", statistics=[how]).run(progress=False).frame for how in (spread, twice))
+    assert (one.filter(like="users").iloc[:, -1] * 1.5 == other.filter(like="users").iloc[:, -1]).all()

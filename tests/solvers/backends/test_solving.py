@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 
 import fairlp
 from fairlp import Index, Model, examples
-from fairlp.errors import NoSolutionError, SolverNotAvailableError, UnknownNameError, UnsupportedError
+from fairlp.errors import (
+    ModelError,
+    NoSolutionError,
+    NotConvergedError,
+    SolverError,
+    SolverNotAvailableError,
+    UnknownNameError,
+    UnsupportedError,
+)
+from fairlp.models.notation.expressions import Expression
 from fairlp.models.programs import backends
-from fairlp.models.programs.program import Program
-from fairlp.models.programs.solution import Capability, Point, Termination
+from fairlp.models.programs.backends import find_backend
+from fairlp.models.programs.program import LogTerms, Program
+from fairlp.models.programs.solution import Capability, Options, Point, Termination
+from fairlp.solvers.backends import highs, ortools_process, tangents
+from fairlp.solvers.backends.highs import masks
 from instances import random_instance, seeds
 from profiles import many
+from small_programs import INF, program
 
 METHODS = ["highs", "highs-simplex", "highs-ipm", "highs-hipo", "highs-pdlp"]
 
@@ -309,3 +325,185 @@ def test_solvers_and_mechanisms_are_tables_and_packages():
     assert fairlp.solvers.backends.highs.Highs is not None
     assert list(fairlp.mechanisms().index) == list(fairlp.mechanisms.TABLE)
     assert {"title", "source", "methods"} <= set(fairlp.mechanisms().columns)
+
+
+# What back ends are seldom given or give: no basis, no point, no rows, strange expressions, names that meet.
+
+N = Index("n", ["ann", "bob"], "user")
+
+
+class Strange(Expression):
+    """An expression of somebody else's, that nothing here knows."""
+
+    degree = 1
+    indices = ()
+
+
+def model():
+    made = Model("m", indices=(N,))
+    x = made.variable("x", N, upper=3)
+    made.constraint("most", x.sum() <= 4)
+    made.maximize(x["ann"] + 2 * x["bob"])
+    return made
+
+
+def test_a_basis_that_is_not_valid_is_none():
+    pytest.importorskip("highspy")
+    assert masks(SimpleNamespace(valid=False)) is None
+
+
+def test_a_solver_of_cvxpy_that_is_not_known_is_asked_for_linear_programs(monkeypatch):
+    pytest.importorskip("cvxpy")
+    from fairlp.solvers.backends import cvxpy_backend
+
+    monkeypatch.delitem(cvxpy_backend.KNOWN, "CLARABEL")
+    found = find_backend("cvxpy:CLARABEL")._ask()
+    assert found == cvxpy_backend.Known("cvxpy", cvxpy_backend._LP, {})
+
+
+def test_variables_without_values_are_no_point():
+    pytest.importorskip("cvxpy")
+    from fairlp.solvers.backends import cvxpy_model
+
+    built = cvxpy_model.build(model().compile())
+    assert built.point() is None
+    built.variables[0].value = np.array([1.0, 3.0])
+    assert built.point().tolist() == [1, 3]
+
+
+def test_pyomo_names_what_it_cannot_take():
+    pytest.importorskip("pyomo")
+    made = model()
+    made.maximize(Strange())
+    with pytest.raises(ModelError, match="Strange cannot be turned into a Pyomo expression"):
+        made.to_pyomo()
+
+
+@pytest.mark.parametrize(("most", "feasible"), [(4, True), (2, False)])
+def test_a_range_without_variables_is_kept_or_not_in_pyomo(most, feasible):
+    pytest.importorskip("pyomo")
+    made = model()
+    h = made.parameter("h", (), 3)
+    made.constraint("constant", (h + 0 * made["x"]["ann"]).between(1, most))
+    row = made.to_pyomo().constant
+    assert (row.body() <= row.upper) is feasible
+
+
+def test_parts_of_pyomo_that_share_a_name_are_told_apart():
+    pytest.importorskip("pyomo")
+    from fairlp.solvers.backends import pyomo_model
+
+    taken = {"n", "n_"}
+    built = SimpleNamespace(component=lambda name: name if name in taken else None)
+    assert pyomo_model._free_name(built, "n") == "n__" and pyomo_model._free_name(built, "m") == "m"
+
+
+def test_a_process_that_died_is_told_as_no_answer(tmp_path):
+    ended = []
+
+    def broken(_):
+        raise BrokenPipeError
+
+    pipe = SimpleNamespace(write=broken, close=lambda: ended.append("pipe"))
+    one = ortools_process.Process.__new__(ortools_process.Process)
+    one.owner = os.getpid()
+    child = SimpleNamespace(kill=lambda: ended.append("child"), wait=lambda: None, returncode=7)
+    one.child = SimpleNamespace(stdin=pipe, stdout=pipe, **vars(child))
+    assert one.ask(tmp_path / "in.npz", tmp_path / "out.npz", None) == "exit 7"
+    assert ended == ["child", "pipe", "pipe"]
+
+
+def test_glpk_that_is_stopped_by_the_clock_says_so(monkeypatch):
+    swiglpk = pytest.importorskip("swiglpk")
+    made = Model("whole", indices=(N,))
+    x = made.variable("x", N, upper=3, integer=True)
+    made.constraint("most", 2 * x["ann"] + 3 * x["bob"] <= 7)
+    made.maximize(x["ann"] + 2 * x["bob"])
+    assert made.solve(solver="glpk").status.is_optimal
+    monkeypatch.setattr(swiglpk, "glp_intopt", lambda *_: swiglpk.GLP_ETMLIM)
+    found = made.solve(solver="glpk", time_limit=1)
+    assert found.status.termination is fairlp.Termination.TIME_LIMIT
+
+
+# What back ends seldom meet: blocks without elements, calls that HiGHS refuses, limits, tangents of nothing.
+
+
+def two_users(columns=True, rows=True):
+    """max x[ann] + x[bob] + 5: x <= 3, and x <= 1 for those who have a row."""
+    nobody = np.zeros(2, dtype=bool)
+    made = Model("m", indices=(N,))
+    x = made.variable("x", N, upper=3, where=None if columns else nobody)
+    made.constraint("most", x <= 1, over=(N,), where=None if rows else nobody)
+    made.maximize(x.sum() + 5)
+    return made
+
+
+@pytest.mark.parametrize(("columns", "rows", "best"), [(False, False, 5), (False, True, 5), (True, False, 11)])
+def test_glpk_takes_programs_without_columns_or_rows(columns, rows, best):
+    pytest.importorskip("swiglpk")
+    assert two_users(columns, rows).solve("glpk").objective == best
+
+
+def test_a_constraint_over_nobody_is_none_in_cvxpy():
+    pytest.importorskip("cvxpy")
+    assert len(two_users().to_cvxpy().constraints) == 3
+    without = two_users(rows=False)
+    problem = without.to_cvxpy()
+    assert len(problem.constraints) == 2  # the bounds
+    problem.solve(solver="CLARABEL")
+    assert without.read_back(problem).objective == pytest.approx(11)
+
+
+def test_a_limit_of_interior_steps_is_the_callers():
+    how = {"method": "ipm", "extra": {"ipm_iteration_limit": 0}}
+    found = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve("highs", **how)
+    assert found.status.termination is Termination.ITERATION_LIMIT
+
+
+def test_a_model_whose_numbers_highs_refuses():
+    made = two_users()
+    made.constraint("large", 1e16 * made["x"]["ann"] + made["x"]["bob"] <= 1)
+    with pytest.raises(SolverError, match=r"HiGHS refused the model 'm' \(HighsStatus.kError\)"):
+        made.to_highs()
+
+
+def test_a_change_that_highs_refuses():
+    session = highs.HighsSession(highs.Highs(), two_users().compile(), Options())
+    with pytest.raises(SolverError, match=r"HiGHS refused changeRowsBounds \(HighsStatus.kError\)"):
+        session.change(rows=(np.zeros(1, dtype=int), np.full(1, np.inf), np.full(1, -np.inf)))
+
+
+@pytest.mark.parametrize(("limit", "told"), [(0.2, 1), (2.5, 3), (None, None)])
+def test_glpk_behind_pyomo_is_told_whole_seconds(monkeypatch, limit, told):
+    pyo = pytest.importorskip("pyomo.environ")
+    asked = []
+
+    class Executable:
+        def __init__(self):
+            self.options = {}
+
+        def solve(self, two_users, **how):
+            asked.append(how.get("timelimit"))
+            raise RuntimeError("not here")
+
+    monkeypatch.setattr(pyo, "SolverFactory", lambda name: Executable())
+    with pytest.raises(SolverError, match="pyomo:glpk failed: not here"):
+        find_backend("pyomo:glpk").run(two_users().compile(), Options(time_limit=limit))
+    assert asked == [told] and isinstance(asked[0], type(told))
+
+
+def test_tangents_that_never_find_anything_positive_say_what_it_may_be(monkeypatch):
+    """max log x + log y: x + y <= 2, by a solver for which segments are worth nothing."""
+    logs = LogTerms("log", np.ones(2), sp.csr_array(np.eye(2)), np.zeros(2))
+    two = program([[1.0, 1.0]], [(-INF, 2.0)], [(0.0, INF)] * 2, logs=logs)
+    solver, real = highs.Highs(), highs.Highs.solve
+
+    def blind(self, asked, options):
+        solution = real(self, asked, options)
+        first = asked.n_columns == 3  # of a point where everything is positive
+        return solution if first else dataclasses.replace(solution, x=0 * solution.x)
+
+    monkeypatch.setattr(highs.Highs, "solve", blind)
+    monkeypatch.setattr(tangents, "_MOST", 3)
+    with pytest.raises(NotConvergedError, match="after 3 programs: what some terms are worth is below the tolerance"):
+        tangents.solve_with_logs(solver, two, Options())
