@@ -21,7 +21,7 @@ import numpy as np
 
 import fairlp
 from fairlp import Index, Instance, Model
-from fairlp.research.library.shapes import scattered
+from fairlp.research.library.numerics import scattered
 
 #: Gavel freezes who cannot be raised by this factor and this much more; its levels are promised no better than that.
 SLACK, EPSILON = 1.0001, 1e-5

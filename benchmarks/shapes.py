@@ -30,7 +30,7 @@ from measure import console, machine, show
 
 import fairlp
 from fairlp.models.programs import backends
-from fairlp.research.library.shapes import SHAPES, shaped
+from fairlp.research.library.numerics import SHAPES, shaped
 
 
 def ours(kind: str, size: int, method: str) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from . import conformance, errors, examples, plots
 from ._version import __version__
 from .api import allocate, allocate_all, compare, formulate
 from .auditing import audit
-from .auditing.blocking import blockers
+from .auditing.basics import blockers
 from .auditing.promises import counterexample, promises, properties
 from .callable_module import Listing
 from .errors import FairlpError, FairlpWarning
@@ -33,11 +33,11 @@ from .models.notation.model import Model
 from .models.programs.backends import register_solver
 from .models.programs.program import Program
 from .models.programs.solution import Capability, Options, Solution, Status, Termination
+from .operations.clusters.assembly import Snapshot
 from .operations.clusters.reading import snapshot
-from .operations.clusters.result import Snapshot
 from .operations.reports.charts import charts
 from .operations.reports.page import report
-from .operations.reports.tables import fair_shares
+from .operations.reports.standing import fair_shares
 from .operations.reports.what_if import what_if
 from .research import library, simulation, study
 from .research.frontier import Frontier, frontier

@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 import fairlp
 from fairlp import Instance, examples
-from fairlp.auditing import PROPERTIES, arrivals, basics, blocking, fairness, promises, reports, search
+from fairlp.auditing import PROPERTIES, arrivals, basics, fairness, promises, reports, search
 from fairlp.auditing.findings import Case
 from fairlp.auditing.search import Search
 from fairlp.errors import FileFormatError, InstanceError, NotDefinedError, SolverError, UnknownNameError
@@ -619,7 +619,7 @@ def test_a_server_on_which_nobody_may_run_blocks_nobody():
     instance = Instance.from_arrays(
         [[1.0], [1.0]], [[4.0], [6.0]], servers=["used", "left"], eligible=np.array([[True, False], [True, False]])
     )
-    found = blocking.blockers(instance, np.array([[1.0, 0.0], [3.0, 0.0]]))
+    found = basics.blockers(instance, np.array([[1.0, 0.0], [3.0, 0.0]]))
     assert "left" not in found.to_string()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import fairlp
 from fairlp import Instance
-from fairlp.auditing import basics, blocking, fairness, reports, search
+from fairlp.auditing import basics, fairness, reports, search
 from fairlp.auditing.findings import Case, Finding
 
 INF = np.inf
@@ -210,10 +210,10 @@ def test_up_to_one_task_is_one_and_of_whole_tasks():
 
 def test_what_blocks_is_what_is_scarcest_and_having_all():
     instance = Instance.from_arrays([[1.0, 1.0], [1.0, 0.0]], [[10.0, 4.0]], task_limits=[INF, 3])
-    found = blocking.blockers(instance, np.array([[4.0], [3.0]])).set_index("user")
+    found = basics.blockers(instance, np.array([[4.0], [3.0]])).set_index("user")
     assert found.loc["user1", "resource"] == "resource2" and found.loc["user1", "blocked"]
     assert found.loc["user2", "resource"] == "its tasks" and found.loc["user2", "blocked"]
-    less = blocking.blockers(instance, np.array([[3.9], [2.9]]))
+    less = basics.blockers(instance, np.array([[3.9], [2.9]]))
     assert not less["blocked"].any()
 
 

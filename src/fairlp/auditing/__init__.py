@@ -14,9 +14,8 @@ from ..mechanisms.arrivals.result import DynamicAllocation
 from ..mechanisms.table import TABLE
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
-from .findings import Case, Finding
+from .findings import AuditTable, Case, Finding
 from .properties import DYNAMIC, PROPERTIES, find, known, table
-from .tables import AuditTable
 
 if TYPE_CHECKING:
     from ..mechanisms.mechanism import Division

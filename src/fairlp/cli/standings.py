@@ -52,7 +52,7 @@ def for_people(table: pd.DataFrame, units: Mapping[str, str] | None = None) -> p
     """Return a table with shares in percent, who holds what in words, and without columns that say nothing."""
     shown = table.copy()
     if "blocked_by" in shown:
-        from ..operations.reports.layout import amounts
+        from ..operations.reports.sections import amounts
 
         of = [(units or {}).get(str(what).removeprefix("cap of "), "") for what in shown["blocked_by"]]
         for name in ("held_by", "beyond_fair"):

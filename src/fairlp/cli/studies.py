@@ -71,7 +71,7 @@ class Workers:
         if self.scheduler is None:
             yield {"workers": self.workers, "backend": self.backend or "loky"}
             return
-        from ..research.study.packages import need
+        from ..research.study.functions import need
 
         with need("distributed").Client(self.scheduler):
             yield {"workers": self.workers, "backend": "dask"}

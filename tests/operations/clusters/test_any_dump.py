@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import fairlp
 from cli_runner import run
 from fairlp.errors import FileFormatError, InstanceError, TooLargeError
-from fairlp.operations.clusters.notes import Odd
-from fairlp.operations.clusters.slurm_text import array_tasks, gres
+from fairlp.operations.clusters.cluster import Odd
+from fairlp.operations.clusters.slurm import array_tasks, gres
 from kubernetes_dumps import kueue, node, pod, said, thing, volcano, written
 from profiles import many
 

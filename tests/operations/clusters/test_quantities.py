@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlp.operations.clusters.notes import Odd
-from fairlp.operations.clusters.quantities import amount, quantity, unit_of
+from fairlp.operations.clusters.cluster import Odd
+from fairlp.operations.clusters.pods import amount, quantity, unit_of
 
 TABLE = {
     "0": 0,

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
-from fairlp.operations.clusters.notes import Odd
-from fairlp.operations.clusters.slurm import wanted
-from fairlp.operations.clusters.slurm_text import array_tasks, gres, hosts, number, tres
+from fairlp.operations.clusters.cluster import Odd
+from fairlp.operations.clusters.slurm import array_tasks, gres, hosts, number, tres, wanted
 from kubernetes_dumps import said
 from profiles import many
 

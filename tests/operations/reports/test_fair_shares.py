@@ -10,9 +10,8 @@ import pytest
 
 import fairlp
 from fairlp.errors import InstanceError, UnknownNameError
-from fairlp.operations.reports.classes import Classes
 from fairlp.operations.reports.standing import Standing
-from fairlp.operations.reports.subject import Subject, chosen, subject_of
+from fairlp.operations.reports.subject import Classes, Subject, chosen, subject_of
 from kubernetes_dumps import flavors, kueue, node, pod, written
 
 

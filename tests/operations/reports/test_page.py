@@ -15,12 +15,12 @@ import pytest
 import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
-from fairlp.operations.reports import classes, layout, packages, sections, subject
+from fairlp.operations.reports import charts, sections, subject
 from fairlp.operations.reports import facts as prices
-from fairlp.operations.reports.edits import edited
 from fairlp.operations.reports.facts import Facts, answer, asked_of, is_large, left_out_of
 from fairlp.operations.reports.standing import Standing
 from fairlp.operations.reports.subject import is_dump, subject_of
+from fairlp.operations.reports.what_if import edited
 from report_instances import HOSTILE, hostile, queued
 
 for package in ("altair", "jinja2", "vl_convert"):
@@ -153,7 +153,7 @@ def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
     assert "The 200 first of 900 rows; 700 are left out." in text
     assert "The whole table as text (CSV)" in text and "user 899," in text
     assert "… and 660 more" in text
-    monkeypatch.setattr(layout, "MOST_CSV", 1000)
+    monkeypatch.setattr(sections, "MOST_CSV", 1000)
     facts = Facts(Standing.of(subject_of(instance, now)), ["drfh"])
     from fairlp.operations.reports.page import page as made
 
@@ -242,7 +242,7 @@ def test_answers_in_words():
 @pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
 def test_without_its_packages_the_error_names_the_extra(monkeypatch, tmp_path, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(packages.ReportNotAvailableError, match=rf'{package}.*pip install "fairlp\[report\]"') as error:
+    with pytest.raises(charts.ReportNotAvailableError, match=rf'{package}.*pip install "fairlp\[report\]"') as error:
         fairlp.report(fairlp.examples.load("ghodsi"), tmp_path / "r.html")
     assert isinstance(error.value, FairlpError) and isinstance(error.value, ImportError)
     assert not (tmp_path / "r.html").exists()
@@ -320,8 +320,8 @@ def test_lines_that_were_not_understood_are_told_where_everybody_has_a_server():
 
 def test_of_a_tree_that_is_too_large_the_rest_is_counted(monkeypatch):
     queues = Standing.of(subject_of(satisfied(), np.array([[2.0], [2.0]])), "drfh").queues
-    monkeypatch.setattr(layout, "MOST_QUEUES", 1)
-    found = layout.tree_of(queues, False)
+    monkeypatch.setattr(sections, "MOST_QUEUES", 1)
+    found = sections.tree_of(queues, False)
     assert found["name"] == "whole cluster" and found["more"] == 2 and not found["children"]
 
 
@@ -350,11 +350,11 @@ def servers(names):
 
 
 def test_names_of_classes_are_short_and_told_apart():
-    found = list(classes.Classes.among(servers(["x" * 300, "same", "same"])).names)
+    found = list(subject.Classes.among(servers(["x" * 300, "same", "same"])).names)
     assert len(found[0]) < 100 and found[0].endswith("…")
     assert len(set(found)) == 3 and found[1].startswith("same") and found[2].startswith("same")
     nearly = servers(["same", "same", "other"]).derived(capacities=np.array([[4.0], [4.0 + 1e-9], [9.0]]))
-    found = classes.Classes.among(nearly).names
+    found = subject.Classes.among(nearly).names
     assert len(set(found)) == 3 and any(name.endswith(" #2") for name in found)
 
 
@@ -372,8 +372,8 @@ def test_a_cluster_without_queues_has_no_table_of_them():
 def test_an_answer_of_a_mechanism_that_is_gone_has_no_prices():
     found = fairlp.allocate(examples.wang_figure_1(), "drfh")
     gone = dataclasses.replace(found, mechanism="gone", prices_array=None)
-    assert prices.next_to_buy(gone, classes.Classes.among(gone.instance)) is None
-    assert prices.next_to_buy(found, classes.Classes.among(found.instance)) is not None
+    assert prices.next_to_buy(gone, subject.Classes.among(gone.instance)) is None
+    assert prices.next_to_buy(found, subject.Classes.among(found.instance)) is not None
 
 
 def two():

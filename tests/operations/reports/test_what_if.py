@@ -8,7 +8,7 @@ import pytest
 
 import fairlp
 from fairlp.errors import InstanceError, UnknownNameError
-from fairlp.operations.reports.edits import edited
+from fairlp.operations.reports.what_if import edited
 
 
 def queued():

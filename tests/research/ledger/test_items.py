@@ -12,21 +12,9 @@ import pytest
 
 from fairlp import examples
 from fairlp.errors import NotConvergedError
-from fairlp.research.ledger import (
-    Ledger,
-    Row,
-    checking,
-    dolev,
-    dolev_theorem,
-    khamse_ashari_theorems,
-    li,
-    metin_tables,
-    registry,
-    wang_simulation,
-)
-from fairlp.research.ledger.checking import over
-from fairlp.research.ledger.page import FIGURES, drawn, file_of, markdown, write_page
-from fairlp.research.ledger.registry import ENTRIES, PAPERS, Run, Scale
+from fairlp.research.ledger import Ledger, Row, dolev, khamse_ashari, li, metin, registry, wang
+from fairlp.research.ledger.registry import ENTRIES, PAPERS, Run, Scale, over
+from fairlp.research.ledger.result import FIGURES, drawn, file_of, markdown, write_page
 from fairlp.research.ledger.verdicts import Answer, Verdict, holds, in_words
 from ledger_rows import PAGE, row, verdicts_of_the_page
 from profiles import PROFILE
@@ -159,7 +147,7 @@ def computed(key, seed=0):
 
 def fewer(monkeypatch, few):
     """Look at so few instances."""
-    monkeypatch.setattr(checking, "over", lambda run, draw, check, **how: over(run, draw, check, few=few))
+    monkeypatch.setattr(registry, "over", lambda run, draw, check, **how: over(run, draw, check, few=few))
 
 
 def numbers(witness):
@@ -176,24 +164,24 @@ def test_fair_sets_whose_ends_are_not_known_prove_nothing(monkeypatch, vertices)
 
 def test_an_allocation_without_bottlenecks_has_no_linear_program(monkeypatch):
     fewer(monkeypatch, 2)
-    monkeypatch.setattr(dolev_theorem, "allocate", lambda instance, _: np.zeros(len(instance.users)))
+    monkeypatch.setattr(dolev, "allocate", lambda instance, _: np.zeros(len(instance.users)))
     assert computed("004 §5.2, known bottlenecks").verdict is Verdict.NOT_CHECKABLE
 
 
 def test_newton_steps_end_where_they_end_when_no_step_is_small_enough(monkeypatch):
     instance, weights = examples.dolev_section_5(), np.resize([1.0, 100.0, 1e4], 5)
-    expected = dolev_theorem._weighted_end(instance, weights)
+    expected = dolev._weighted_end(instance, weights)
     assert expected == pytest.approx(dolev.granted(instance), abs=1e-3)
-    monkeypatch.setattr(dolev_theorem, "VERIFIED", 1e-150)
-    assert dolev_theorem._weighted_end(instance, weights) == pytest.approx(expected, rel=1e-9)
+    monkeypatch.setattr(dolev, "VERIFIED", 1e-150)
+    assert dolev._weighted_end(instance, weights) == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_lie_that_pays_under_cdrf_is_the_answer(monkeypatch):
     lie = holds(5, ["user 1 asks for less"])
-    monkeypatch.setattr(khamse_ashari_theorems, "over", lambda *_, **__: holds(12))
-    monkeypatch.setattr(khamse_ashari_theorems, "kept", lambda *_, **__: lie)
+    monkeypatch.setattr(khamse_ashari, "over", lambda *_, **__: holds(12))
+    monkeypatch.setattr(khamse_ashari, "kept", lambda *_, **__: lie)
     assert computed("003 §II-B, CDRF") is lie
-    monkeypatch.setattr(khamse_ashari_theorems, "kept", lambda *_, **__: holds(5))
+    monkeypatch.setattr(khamse_ashari, "kept", lambda *_, **__: holds(5))
     assert computed("003 §II-B, CDRF").verdict is Verdict.HOLDS
 
 
@@ -205,7 +193,7 @@ def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeyp
         seen[in_words(instance)] = instance, tasks
         return np.zeros((*tasks.shape, len(instance.resources)), dtype=bool)
 
-    monkeypatch.setattr(khamse_ashari_theorems, "_bottlenecks", nobodys)
+    monkeypatch.setattr(khamse_ashari, "_bottlenecks", nobodys)
     answer = computed("003 Corollary 1", seed=2)
     assert answer.verdict is Verdict.REFUTED and answer.ours == "broken on 3 of 3 random instances"
     instance, tasks = seen[answer.witness.partition("; ")[2]]
@@ -223,7 +211,7 @@ def test_users_who_would_gain_by_an_exchange_break_the_lemma(monkeypatch):
         seen[in_words(instance)] = instance.gamma()
         return SimpleNamespace(tasks_array=instance.gamma())
 
-    monkeypatch.setattr(khamse_ashari_theorems, "allocate", everywhere)
+    monkeypatch.setattr(khamse_ashari, "allocate", everywhere)
     answer = computed("003 Lemma 2")
     assert answer.verdict is Verdict.REFUTED
     alone = seen[answer.witness.partition("; ")[2]]
@@ -243,7 +231,7 @@ def test_instances_where_nobody_has_too_many_are_left_out(monkeypatch, lowest, v
             totals[share.argmin() if lowest else share.argmax()] = 1
         return SimpleNamespace(totals=pd.Series(totals))
 
-    monkeypatch.setattr(metin_tables, "allocate", planted)
+    monkeypatch.setattr(metin, "allocate", planted)
     answer = computed("000 §4, who has too many")
     assert len(asked) == 20 and answer.count == 5 and answer.verdict is verdict
 
@@ -291,24 +279,24 @@ def test_who_has_nothing_envies_the_others(monkeypatch):
 
 @pytest.mark.parametrize("key", ["004 Lemma 4", "004 Remark 5"])
 def test_a_curve_that_is_bent_is_another_curve(monkeypatch, key):
-    real = dolev_theorem.check.trajectory
+    real = dolev.check.trajectory
 
     def bent(instance, **how):
         path = real(instance, **how)
         parts = np.linspace(0.5, 1.0, len(instance.users)) if len(instance.users) > 1 else 0.5
         return SimpleNamespace(granted=path.granted * parts)
 
-    monkeypatch.setattr(dolev_theorem, "check", SimpleNamespace(trajectory=bent))
+    monkeypatch.setattr(dolev, "check", SimpleNamespace(trajectory=bent))
     assert refuted(key)
 
 
 def test_the_scale_of_the_paper_is_a_day_of_two_thousand_servers(monkeypatch):
     asked = {}
-    monkeypatch.setattr(wang_simulation, "synthetic", lambda jobs, users, **how: asked.update(jobs=jobs, **how))
-    monkeypatch.setattr(wang_simulation, "google_sample", lambda servers, seed: asked.update(servers=servers))
-    until = wang_simulation._draw(Scale.PAPER, 7)[2]
+    monkeypatch.setattr(wang, "synthetic", lambda jobs, users, **how: asked.update(jobs=jobs, **how))
+    monkeypatch.setattr(wang, "google_sample", lambda servers, seed: asked.update(servers=servers))
+    until = wang._draw(Scale.PAPER, 7)[2]
     assert until == 24 * 3600 and asked["servers"] == 2000 and asked["jobs"] == 64_000 and asked["seed"] == 7
-    assert wang_simulation._size(Run(scale=Scale.PAPER)) == "2,000 servers, a day, synthetic jobs"
+    assert wang._size(Run(scale=Scale.PAPER)) == "2,000 servers, a day, synthetic jobs"
 
 
 @pytest.mark.parametrize("key", ["001 Lemma 1", "001 Lemma 3", "001 Equation (2)"])
@@ -331,7 +319,7 @@ def test_an_algorithm_that_does_not_settle_is_told(monkeypatch):
     def fails(*_, **__):
         raise NotConvergedError("it goes round in circles")
 
-    monkeypatch.setattr(khamse_ashari_theorems, "allocate", fails)
+    monkeypatch.setattr(khamse_ashari, "allocate", fails)
     answer = ENTRIES["003 Algorithm I"].compute(Run())
     assert answer.verdict is Verdict.REFUTED and answer.witness.startswith("it goes round in circles; ")
 
@@ -345,6 +333,6 @@ def test_a_lie_that_costs_only_others_breaks_the_lemma(monkeypatch):
         totals[0] = 10.0 if len(calls) == 1 else 1e6
         return SimpleNamespace(totals=pd.Series(totals))
 
-    monkeypatch.setattr(khamse_ashari_theorems, "allocate", harmful)
+    monkeypatch.setattr(khamse_ashari, "allocate", harmful)
     answer = ENTRIES["003 Lemma 1"].compute(Run())
     assert answer.verdict is Verdict.REFUTED and "another has 0.1 of what it had" in answer.witness

@@ -125,9 +125,9 @@ def test_a_ledger_is_written_as_data_table_and_page(tmp_path):
 
 def test_the_scale_of_the_papers_is_larger_and_studies_go_on(tmp_path, monkeypatch):
     assert Run(Scale.PAPER).of(3, 1000) == 1000 and Run().of(3, 1000) == 3
-    from fairlp.research.ledger import metin_tables
+    from fairlp.research.ledger import metin
 
-    monkeypatch.setattr(metin_tables, "PAPER_RUNS", 12)
+    monkeypatch.setattr(metin, "PAPER_RUNS", 12)
     found = fairlp.reproduce("000", "Table 1, demands 10–20", scale="paper", folder=tmp_path, progress=False)
     (only,) = found
     assert only.answer.size == "12 of 12 runs" and (tmp_path / "table-1-10–20.parquet").exists()

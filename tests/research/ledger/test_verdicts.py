@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import fairlp
-from fairlp.research.ledger import metin_tables
-from fairlp.research.ledger.checking import over
-from fairlp.research.ledger.registry import ENTRIES, Run
+from fairlp.research.ledger import metin
+from fairlp.research.ledger.registry import ENTRIES, Run, over
 from fairlp.research.ledger.verdicts import Verdict, agrees, compare, holds, in_words, named, pairs, shown
 from ledger_rows import row
 
@@ -60,12 +59,12 @@ def test_instances_with_nothing_to_check_do_not_count():
 
 def test_noise_is_told_from_a_difference():
     values = np.random.default_rng(0).normal(480, 86, 150)
-    assert metin_tables.same_mean(477.623, values, 86.373)
-    assert not metin_tables.same_mean(520.0, values, 86.373)
-    assert not metin_tables.same_mean(0.48, np.full(150, 8.0), 0.0)
-    assert metin_tables.same_mean(0.001, np.zeros(150), 0.0) and metin_tables.same_mean(0.0, np.zeros(150), 0.0)
-    assert metin_tables.same_largest(3, np.array([4.0, *[1.0] * 149]))  # one of 1,150 may well be ours
-    assert not metin_tables.same_largest(3, np.array([*[4.0] * 9, *[1.0] * 141]))
+    assert metin.same_mean(477.623, values, 86.373)
+    assert not metin.same_mean(520.0, values, 86.373)
+    assert not metin.same_mean(0.48, np.full(150, 8.0), 0.0)
+    assert metin.same_mean(0.001, np.zeros(150), 0.0) and metin.same_mean(0.0, np.zeros(150), 0.0)
+    assert metin.same_largest(3, np.array([4.0, *[1.0] * 149]))  # one of 1,150 may well be ours
+    assert not metin.same_largest(3, np.array([*[4.0] * 9, *[1.0] * 141]))
 
 
 def off(factor=1.001):

@@ -12,8 +12,8 @@ import pytest
 import fairlp
 from cli_runner import python
 from fairlp.research.library.entry import chosen
+from fairlp.research.library.numerics import SHAPES, shaped
 from fairlp.research.library.registry import REGISTRY, SIZES, Made, generator
-from fairlp.research.library.shapes import SHAPES, shaped
 
 library = fairlp.library
 GENERATED = [name for name in library.names() if not REGISTRY[name].files]

@@ -11,8 +11,8 @@ import pytest
 import fairlp
 from fairlp.formulations import max_min
 from fairlp.models.programs.certificate import certify
+from fairlp.research.library.numerics import SHAPES
 from fairlp.research.library.registry import REGISTRY
-from fairlp.research.library.shapes import SHAPES
 from fairlp.research.library.whole import best_whole_level
 from fairlp.solvers.leximin.exact import exact_leximin
 from paths import REAL_DATA

@@ -16,8 +16,7 @@ from fairlp import Instance, allocate, study
 from fairlp.errors import FileFormatError, SolverNotAvailableError, StudyError, UnknownNameError
 from fairlp.mechanisms.table import find
 from fairlp.research.study import engine, functions, storage
-from fairlp.research.study.functions import check_arguments
-from fairlp.research.study.plain import key_of
+from fairlp.research.study.functions import check_arguments, key_of
 from fairlp.research.study.work import Ran
 from study_functions import make
 

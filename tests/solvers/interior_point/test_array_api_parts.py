@@ -13,7 +13,7 @@ from test_faces import instance
 
 import fairlp
 from fairlp.errors import SolverNotAvailableError, UnknownNameError, UnsupportedError
-from fairlp.solvers.interior_point import arrays
+from fairlp.solvers.interior_point import region
 from fairlp.solvers.interior_point.blocks import _Cholesky
 from fairlp.solvers.interior_point.method import Home, home
 
@@ -38,7 +38,7 @@ def test_sums_and_minima_of_users_with_no_row_one_and_more(library):
     user = rng.integers(9, size=30)
     user[user == 4] = 5
     values = rng.normal(size=30)
-    grouped = arrays.Grouped(library.there(user), 9)
+    grouped = region.Grouped(library.there(user), 9)
     sums, lowest = (library.back(of(library.there(values))) for of in (grouped.sums, grouped.lowest))
     for n in range(9):
         assert sums[n] == pytest.approx(values[user == n].sum(), abs=1e-12)
@@ -53,10 +53,10 @@ def test_blocks_and_numbers_along_a_diagonal(library, resources):
     for i in range(4):
         part = slice(i * resources, (i + 1) * resources)
         expected[part, part] += blocks[i]
-    found = library.back(arrays.add_blocks(library.there(matrix), library.there(blocks)))
+    found = library.back(region.add_blocks(library.there(matrix), library.there(blocks)))
     np.testing.assert_array_equal(found, expected)
     numbers = rng.normal(size=4 * resources)
-    found = library.back(arrays.add_diagonal(library.there(matrix), library.there(numbers)))
+    found = library.back(region.add_diagonal(library.there(matrix), library.there(numbers)))
     np.testing.assert_array_equal(found, matrix + np.diag(numbers))
 
 
@@ -64,14 +64,14 @@ def test_a_factor_solves_and_one_that_does_not_exist_is_none(library):
     rng = np.random.default_rng(2)
     root = rng.normal(size=(6, 6))
     matrix, right = root @ root.T + np.eye(6), rng.normal(size=6)
-    solved = library.back(arrays.factored(library.there(matrix))(library.there(right)))
+    solved = library.back(region.factored(library.there(matrix))(library.there(right)))
     np.testing.assert_allclose(matrix @ solved, right, rtol=1e-9, atol=1e-9)
-    assert arrays.factored(library.there(-matrix)) is None
+    assert region.factored(library.there(-matrix)) is None
     many = np.stack([matrix, 2 * matrix])
-    lower = library.back(arrays.cholesky(library.there(many)))
+    lower = library.back(region.cholesky(library.there(many)))
     np.testing.assert_allclose(lower @ lower.swapaxes(1, 2), many)
     many[1] *= -1
-    assert arrays.cholesky(library.there(many)) is None
+    assert region.cholesky(library.there(many)) is None
 
 
 def test_what_else_fails_is_not_taken_for_a_matrix_that_is_not_definite(monkeypatch):
@@ -80,7 +80,7 @@ def test_what_else_fails_is_not_taken_for_a_matrix_that_is_not_definite(monkeypa
 
     monkeypatch.setattr(array_api_strict.linalg, "cholesky", full)
     with pytest.raises(RuntimeError, match="out of memory"):
-        arrays.factored(STRICT.there(np.eye(2)))
+        region.factored(STRICT.there(np.eye(2)))
 
 
 def test_a_matrix_that_is_not_quite_definite_is_shifted(library):
@@ -90,9 +90,9 @@ def test_a_matrix_that_is_not_quite_definite_is_shifted(library):
 
 
 def test_the_least_of_nothing_is_the_start(library):
-    assert arrays.least(library.there(np.zeros(0)), -1.0) == -1.0
-    assert arrays.least(library.there(np.array([3.0, 2.0])), 5.0) == 2.0
-    assert np.isnan(arrays.least(library.there(np.array([np.nan])), 0.0))
+    assert region.least(library.there(np.zeros(0)), -1.0) == -1.0
+    assert region.least(library.there(np.array([3.0, 2.0])), 5.0) == 2.0
+    assert np.isnan(region.least(library.there(np.array([np.nan])), 0.0))
 
 
 # --- devices ---------------------------------------------------------------------------------------------------------
@@ -186,5 +186,5 @@ def test_other_methods_and_solvers_know_of_no_device():
 
 def test_a_namespace_is_found_once():
     array = array_api_strict.zeros(1)
-    assert arrays.namespace(np.zeros(1)) is np
-    assert arrays.namespace(array) is arrays.namespace(array) is array_api_strict
+    assert region.namespace(np.zeros(1)) is np
+    assert region.namespace(array) is region.namespace(array) is array_api_strict

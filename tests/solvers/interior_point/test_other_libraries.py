@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from fairlp.solvers.interior_point import arrays
+from fairlp.solvers.interior_point import region
 
 MATRIX = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 2.0]])
 RIGHT = np.array([1.0, -2.0, 3.0])
@@ -40,7 +40,7 @@ def torch(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cholesky_solve=cholesky_solve))
     known = SimpleNamespace(linalg=SimpleNamespace(cholesky=lambda one: tensor(np.linalg.cholesky(one.held))))
-    monkeypatch.setitem(arrays._NAMESPACES, "torch.core", known)
+    monkeypatch.setitem(region._NAMESPACES, "torch.core", known)
     return tensor
 
 
@@ -70,13 +70,13 @@ def cupy(monkeypatch):
     scipys = SimpleNamespace(linalg=solvers)
     for name, module in (("", SimpleNamespace(errstate=errstate)), (".scipy", scipys), (".scipy.linalg", solvers)):
         monkeypatch.setitem(sys.modules, f"cupyx{name}", module)
-    monkeypatch.setitem(arrays._NAMESPACES, "cupy.core", SimpleNamespace(linalg=SimpleNamespace(cholesky=cholesky)))
+    monkeypatch.setitem(region._NAMESPACES, "cupy.core", SimpleNamespace(linalg=SimpleNamespace(cholesky=cholesky)))
     return tensor
 
 
 @pytest.mark.parametrize("library", ["torch", "cupy"])
 def test_a_factor_of_another_library_solves_and_none_is_none(library, request):
     tensor = request.getfixturevalue(library)
-    solve = arrays.factored(tensor(MATRIX))
+    solve = region.factored(tensor(MATRIX))
     np.testing.assert_allclose(MATRIX @ solve(tensor(RIGHT)).held, RIGHT, rtol=1e-12)
-    assert arrays.factored(tensor(-MATRIX)) is None
+    assert region.factored(tensor(-MATRIX)) is None

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairlp
-from fairlp.research.library import shapes
+from fairlp.research.library import numerics
 from profiles import PROFILE, many
 from scripts import benchmark
 
@@ -21,9 +21,9 @@ SMALL, PARTS = (500, 20) if PROFILE == "nightly" else (3, 1)
 
 
 def test_no_shape_is_left_out():
-    assert list(shapes.SHAPES) == KINDS
+    assert list(numerics.SHAPES) == KINDS
     with benchmark("shapes") as script:
-        assert script.SHAPES is shapes.SHAPES and script.shaped is shapes.shaped
+        assert script.SHAPES is numerics.SHAPES and script.shaped is numerics.shaped
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -31,7 +31,7 @@ def test_no_shape_is_left_out():
 def test_small_ones_are_proved_exactly(kind, part):
     for seed in range(part * SMALL // PARTS, (part + 1) * SMALL // PARTS):
         rng = np.random.default_rng(seed)
-        given = shapes.shaped(kind, int(rng.integers(2, 7)), int(rng.integers(2, 6)), seed)
+        given = numerics.shaped(kind, int(rng.integers(2, 7)), int(rng.integers(2, 6)), seed)
         verdict = fairlp.allocate(given, "drfh", method="interior-point").certify(exact=True)
         assert verdict, f"seed {seed}: {verdict}"
 
@@ -41,7 +41,7 @@ def test_small_ones_are_proved_exactly(kind, part):
 @pytest.mark.parametrize("seed", range(many(3)))
 def test_middle_ones_have_the_levels_of_rounds_of_programs(kind, seed):
     rng = np.random.default_rng(1000 + seed)
-    given = shapes.shaped(kind, int(rng.integers(10, 60)), int(rng.integers(10, 40)), seed)
+    given = numerics.shaped(kind, int(rng.integers(10, 60)), int(rng.integers(10, 40)), seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ours, rounds = (fairlp.allocate(given, "drfh", method=method) for method in ("interior-point", "lp"))

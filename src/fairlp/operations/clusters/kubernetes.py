@@ -9,12 +9,9 @@ from typing import Any, Final
 from ...errors import FileFormatError
 from ...models.files.whole_files import read_text
 from .assembly import Allowed
-from .cluster import Cluster, Leaf, Node, name_in_path
+from .cluster import Cluster, Leaf, Node, Notes, Odd, Record, Take, list_at, mapping_at, name_in_path, part, text_at
 from .kueue import Kueue
-from .notes import Notes, Odd, Record, Take, list_at, mapping_at, part, text_at
-from .placement import NAME, Nodes, Taints, taints_of
-from .pods import Pod, namespace_of, pod_of
-from .quantities import amount, quantity, unit_of
+from .pods import NAME, Nodes, Pod, Taints, amount, namespace_of, pod_of, quantity, taints_of, unit_of
 from .sources import END, is_json, members
 from .volcano import Volcano
 

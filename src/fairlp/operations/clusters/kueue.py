@@ -6,10 +6,21 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from .cluster import Cluster, name_in_path, positive
-from .notes import Notes, Odd, Record, Take, Where, list_at, mapping_at, part, text_at
-from .pods import Pod, asked, namespace_of, owner_of
-from .quantities import amount, quantity
+from .cluster import (
+    Cluster,
+    Notes,
+    Odd,
+    Record,
+    Take,
+    Where,
+    list_at,
+    mapping_at,
+    name_in_path,
+    part,
+    positive,
+    text_at,
+)
+from .pods import Pod, amount, asked, namespace_of, owner_of, quantity
 
 #: Labels of a pod that name its LocalQueue.
 _QUEUE_NAMES: Final = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")

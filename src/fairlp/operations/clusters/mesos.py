@@ -13,8 +13,21 @@ import numpy as np
 
 from ...models.files.whole_files import read_text
 from .assembly import Allowed
-from .cluster import Cluster, Leaf, Node, add_amounts, name_in_path, positive
-from .notes import Odd, Record, list_at, mapping_at, part, shown, text_at
+from .cluster import (
+    Cluster,
+    Leaf,
+    Node,
+    Odd,
+    Record,
+    add_amounts,
+    list_at,
+    mapping_at,
+    name_in_path,
+    part,
+    positive,
+    shown,
+    text_at,
+)
 from .sources import END, members
 
 _UNITS: Final = {"cpus": "1/1000 core", "mem": "MiB", "disk": "MiB", "gpus": "", "ports": ""}

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...errors import FileFormatError, UnknownNameError, nearest
-from .assembly import assemble
-from .result import Snapshot
+from .assembly import Snapshot, assemble
 from .sources import files_of, scheduler_of
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,11 +15,315 @@ import numpy as np
 
 from ...models.files.whole_files import read_text
 from .assembly import Allowed
-from .cluster import Cluster, Leaf, Node
-from .notes import Odd, Record, Where, list_at, mapping_at, part, shown, text_at
-from .slurm_accounts import Accounts
-from .slurm_text import UNCOUNTED, array_tasks, gres, hosts, number, tres
+from .cluster import (
+    Cluster,
+    Leaf,
+    Node,
+    Notes,
+    Odd,
+    Record,
+    Where,
+    list_at,
+    mapping_at,
+    name_in_path,
+    part,
+    positive,
+    shown,
+    text_at,
+)
 from .sources import END, is_json, members
+
+# Slurm's accounts: a tree with shares and limits, from ``sacctmgr`` or ``sshare``, as text or as JSON.
+
+# The small languages of Slurm: TRES and GRES, lists of hosts, lists of array tasks, numbers that may not be set.
+
+#: Hosts of one list, and tasks of one array, at most.
+_MOST: Final = 1_000_000
+_MEMORY: Final[dict[str, int | Fraction]] = {
+    "": 1,
+    "K": Fraction(1, 1024),
+    "M": 1,
+    "G": 1024,
+    "T": 1024**2,
+    "P": 1024**3,
+}
+_COUNTED: Final[dict[str, int | Fraction]] = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
+_AMOUNT = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?)([KMGTP]?)B?", re.IGNORECASE)
+_RANGE = re.compile(r"([0-9]{1,18})(?:-([0-9]{1,18}))?(?::([0-9]{1,9}))?")
+_PIECE = re.compile(r"[^,\[\]]+|\[[^\]]*\]|,|.", re.DOTALL)
+#: TRES that are no resource of nodes: prices, counts of nodes, what is measured.
+UNCOUNTED: Final = frozenset({"billing", "node", "energy", "pages", "vmem", "fs/disk"})
+
+
+def number(value: Any) -> float | None:
+    """Return a number, plain or wrapped (``{"set": true, "infinite": false, "number": 5}``); None where none is set.
+
+    >>> number(5), number({"set": True, "infinite": False, "number": 5}), number({"set": False, "number": 0})
+    (5.0, 5.0, None)
+    """
+    if isinstance(value, dict):
+        if part(value, "set", kind=bool, default=True) is False or part(value, "infinite", kind=bool):
+            return None
+        value = value.get("number")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Odd(f"{shown(value)} is no number")
+    return float(value)
+
+
+def tres(text: str) -> dict[str, Fraction]:
+    """Return amounts by resource: memory in MiB, ``gres/gpu`` as ``gpu``, its types both by themselves and in it.
+
+    >>> {key: int(value) for key, value in tres("cpu=4,mem=16G,node=1,gres/gpu:a100=2").items()}
+    {'cpu': 4, 'memory': 16384, 'node': 1, 'gpu:a100': 2, 'gpu': 2}
+    """
+    found: dict[str, Fraction] = {}
+    for entry in filter(None, text.split(",")):
+        name, equals, amount = entry.partition("=")
+        name = name.removeprefix("gres/")
+        size = _AMOUNT.fullmatch(amount)
+        if not (name and equals and size):
+            raise Odd(f"{shown(entry)} in {shown(text)} is no amount; expected one such as 'mem=16G'")
+        units = _MEMORY if name == "mem" else _COUNTED
+        found["memory" if name == "mem" else name] = Fraction(size[1]) * units[size[2].upper()]
+    return _with_types(found)
+
+
+def gres(text: str) -> dict[str, Fraction]:
+    """Return amounts by resource of a node's or job's GRES.
+
+    >>> {key: int(value) for key, value in gres("gpu:a100:4(S:0-1),shard:8").items()}
+    {'gpu:a100': 4, 'shard': 8, 'gpu': 4}
+    """
+    found: dict[str, Fraction] = {}
+    for entry in filter(None, re.sub(r"\([^)]*\)", "", text).split(",")):
+        names = entry.strip().split(":")
+        names = names[1:] if names[0] == "gres" else names
+        size = _AMOUNT.fullmatch(names[-1])
+        kind = ":".join(names[:-1] if size and len(names) > 1 else names)
+        amount = Fraction(size[1]) * _COUNTED[size[2].upper()] if size and len(names) > 1 else Fraction(1)
+        if kind not in ("", "(null)"):
+            found[kind] = found.get(kind, Fraction(0)) + amount
+    return _with_types(found)
+
+
+def _with_types(found: dict[str, Fraction]) -> dict[str, Fraction]:
+    """Add what is given by type only to what has no type."""
+    typed: dict[str, Fraction] = {}
+    for name, amount in found.items():
+        whole, colon, _ = name.partition(":")
+        if colon:
+            typed[whole] = typed.get(whole, Fraction(0)) + amount
+    return found | {whole: max(amount, found.get(whole, Fraction(0))) for whole, amount in typed.items()}
+
+
+def hosts(text: str) -> list[str]:
+    """Return the names of a list of hosts.
+
+    >>> hosts("n[01-03,7],m1"), hosts("r[1-2]n[1-2]")
+    (['n01', 'n02', 'n03', 'n7', 'm1'], ['r1n1', 'r1n2', 'r2n1', 'r2n2'])
+    """
+    found: list[str] = []
+    parts: list[list[str]] = []
+    for piece in [*_PIECE.findall(text.strip()), ","]:
+        if piece == ",":
+            size = 1
+            for one in parts:
+                size *= len(one)
+            if len(found) + size > _MOST:
+                raise Odd(f"{shown(text)} has more than {_MOST} hosts")
+            found += ["".join(names) for names in product(*parts)] if parts else []
+            parts = []
+        elif piece.startswith("[") and piece.endswith("]"):
+            parts.append([name for entry in piece[1:-1].split(",") for name in _numbers(entry, text)])
+        elif piece in ("[", "]"):
+            raise Odd(f"{shown(text)} is no list of hosts: a bracket is not closed")
+        else:
+            parts.append([piece])
+    return found
+
+
+def _numbers(entry: str, text: str) -> list[str]:
+    found = _RANGE.fullmatch(entry)
+    if found is None or found[3]:
+        raise Odd(f"{shown(text)} is no list of hosts: {shown(entry)} is no range")
+    first, last = int(found[1]), int(found[2] or found[1])
+    if last - first >= _MOST:
+        raise Odd(f"{shown(text)} has more than {_MOST} hosts")
+    return [str(k).zfill(len(found[1])) for k in range(first, last + 1)]
+
+
+def array_tasks(text: str) -> int:
+    """Return how many tasks of an array a list of them has.
+
+    >>> array_tasks("0-2,5"), array_tasks("1-10:3%2"), array_tasks("")
+    (4, 4, 1)
+    """
+    count = 0
+    for entry in filter(None, text.partition("%")[0].split(",")):
+        found = _RANGE.fullmatch(entry)
+        if found is None:
+            raise Odd(f"{shown(text)} is no list of array tasks: {shown(entry)} is no range")
+        first, last, step = int(found[1]), int(found[2] or found[1]), int(found[3] or 1)
+        count += max((last - first) // max(step, 1) + 1, 0)
+    if count > _MOST:
+        raise Odd(f"{shown(text)} has more than {_MOST} tasks")
+    return max(count, 1)
+
+
+_ROOT: Final = "root"
+#: Columns by what they mean: those of sacctmgr, and of sshare.
+_SHARES: Final = ("Share", "RawShares", "Fairshare")
+_READ: Final = frozenset({"Cluster", "Account", "User", "Partition", "GrpTRES", "ParentName", "Par Name", *_SHARES})
+#: What sshare computes: nobody has set it.
+_COMPUTED: Final = frozenset(
+    {"NormShares", "RawUsage", "NormUsage", "EffectvUsage", "FairShare", "LevelFS", "TRESRunMins", "ID", "Lft", "Rgt"}
+)
+
+
+@dataclass
+class Account:
+    """What is known of an account, or of a user in it: the account above, its share, and what it may have."""
+
+    parent: str | None
+    share: float
+    cap: dict[str, float]
+
+
+class Accounts:
+    """The tree of accounts, and the users in them."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes, self._note = notes, notes.add
+        self._accounts: dict[str, Account] = {}
+        self._users: dict[tuple[str, str], Account] = {}
+        self._missing: set[str] = set()
+        self._chains: dict[str, list[str]] = {}
+
+    def read_table(self, text: str, file: str) -> None:
+        """Take in what ``sacctmgr show assoc --parsable2`` or ``sshare -l -P`` prints."""
+        lines = text.splitlines()
+        headers = [header.strip() for header in lines[0].split("|")]
+        flat = len({len(line) - len(line.lstrip(" ")) for line in lines[1:]}) == 1
+        if flat and not {"ParentName", "Par Name"} & set(headers):
+            what = "neither parents nor indentation tell which account is above which"
+            self._note(file, "line 1", what, "all stand at the root (sacctmgr … tree, format=…,ParentName)")
+        parents: list[str] = []  # the account at each depth of indentation
+        for count, line in enumerate(lines[1:], 2):
+            where = file, f"line {count}"
+            if not line.strip():
+                continue
+            cells = line.split("|")
+            if len(cells) != len(headers):
+                what = f"{len(cells)} cells, where the header has {len(headers)} (is it cut off?)"
+                self._note(*where, what, "left out")
+                continue
+            row = dict(zip(headers, cells, strict=True))
+            given = row.get("Account", "")
+            depth, account = len(given) - len(given.lstrip(" ")), given.strip()
+            user = row.get("User", "").strip()
+            parent = (row.get("ParentName") or row.get("Par Name") or "").strip()
+            if not user:
+                del parents[depth:]
+                parent = parent or (parents[-1] if parents else "")
+                parents += [account] * (depth + 1 - len(parents))
+            for header, cell in row.items():
+                if header not in _READ | _COMPUTED and cell.strip():
+                    self._note(*where, f"column {header!r}", "left out")
+            share = next((row[header].strip() for header in _SHARES if row.get(header, "").strip()), "1")
+            self._take(where, (account, user, parent), share, lambda row=row: tres(row.get("GrpTRES", "").strip()))  # type: ignore[misc]
+
+    def read_association(self, given: Any, file: str) -> None:
+        """Take in an association as ``sacctmgr --json`` prints it."""
+        account, user = text_at(given, "account"), text_at(given, "user")
+        where = file, f"association of {user or account!r}"
+
+        def cap() -> Record:
+            entries = list_at(given, "max", "tres", "total")
+            texts = []
+            for entry in entries:
+                kind, name = text_at(entry, "type"), text_at(entry, "name")
+                unit = "M" if kind == "mem" else ""
+                texts.append(f"{kind}{'/' + name if name else ''}={part(entry, 'count', kind=int, default=0)}{unit}")
+            return tres(",".join(texts))
+
+        share = number(given.get("shares_raw"))
+        parent = text_at(given, "parent_account")
+        self._take(where, (account, user, parent), "1" if share is None else f"{share:.0f}", cap)
+
+    def read_share(self, given: Any, file: str) -> None:
+        """Take in an entry of ``sshare --json``."""
+        name, parent = text_at(given, "name"), text_at(given, "parent")
+        user = "USER" in list_at(given, "type")
+        share = number(given.get("shares"))
+        names = (parent, name, "") if user else (name, "", parent)
+        self._take((file, f"share of {name!r}"), names, "1" if share is None else f"{share:.0f}", dict)
+
+    def _take(self, where: Where, names: tuple[str, str, str], share: str, cap: Callable[[], Record]) -> None:
+        account, user, parent = names
+        if not account:
+            self._note(*where, "it has no account", "left out")
+            return
+        try:
+            limits = {r: float(amount) for r, amount in cap().items()}
+        except Odd as error:
+            self._note(*where, str(error), "no cap is taken from it")
+            limits = {}
+        for resource in sorted(UNCOUNTED & set(limits)):
+            self._note(*where, f"limit of {resource!r}", "left out: it is no resource of nodes")
+            del limits[resource]
+        weight = self._weight(share, where)
+        known = self._users if user else self._accounts
+        key: Any = (account, user) if user else account
+        if key in known:
+            self._note(*where, f"there is an earlier line of {user or account!r} in {account!r}", "left out")
+        else:
+            known[key] = Account(parent or None, weight, limits)
+
+    def _weight(self, share: str, where: Where) -> float:
+        if share == "parent":
+            self._note(*where, "its share is that of its parent", "taken as 1")
+            return 1.0
+        if not share.isdecimal() or len(share) > 18:
+            self._note(*where, f"share {share!r} is no whole number", "taken as 1")
+            return 1.0
+        return positive(float(share), where, self._notes, "share")
+
+    def path(self, account: str, user: str) -> str:
+        """Return the path of a user's queue: the accounts from below the root down, and the user."""
+        return "/".join([*self._above(account), name_in_path(user)])
+
+    def _above(self, account: str) -> list[str]:
+        """Return the names of an account and of those above it, the highest first."""
+        if account not in self._chains:
+            self._chains[account] = self._chain(account)
+        return self._chains[account]
+
+    def _chain(self, account: str) -> list[str]:
+        names: list[str] = []
+        seen: set[str] = set()
+        at: str | None = account
+        while at and at != _ROOT and at not in seen:
+            seen.add(at)
+            names.append(name_in_path(at))
+            if at not in self._accounts and self._accounts and at not in self._missing:
+                self._missing.add(at)
+                self._note("", f"account {at!r}", "nothing tells where it stands", "it stands at the root")
+            at = self._accounts[at].parent if at in self._accounts else None
+        if at in seen:
+            self._note("", f"account {at!r}", "it is above itself", "it counts as a root")
+        return names[::-1] if account else [name_in_path("")]
+
+    def fill(self, cluster: Cluster) -> None:
+        """Put weights and caps on the queues of a cluster."""
+        for account, one in self._accounts.items():
+            cluster.queue("/".join(self._above(account)) if account != _ROOT else "").update(
+                {"weight": one.share, "cap": one.cap}
+            )
+        for (account, user), one in self._users.items():
+            cluster.queue(self.path(account, user)).update({"weight": one.share, "cap": one.cap})
+
 
 # Where a job of Slurm may run: its partitions, the features it asks of nodes, nodes it names or excludes.
 

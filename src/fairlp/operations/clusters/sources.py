@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ...errors import FileFormatError
 from ...models.files.whole_files import home, not_found, read_text
-from .notes import Record
+from .cluster import Record
 
 #: Lists that are read entry by entry.
 STREAMED: Final = frozenset({"items", "jobs", "nodes", "associations", "slaves", "frameworks"})

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from .cluster import Cluster, name_in_path
-from .notes import Notes, Odd, Record, Take, Where, mapping_at, part, text_at
-from .pods import Pod, namespace_of
-from .quantities import amount, quantity
+from .cluster import Cluster, Notes, Odd, Record, Take, Where, mapping_at, name_in_path, part, text_at
+from .pods import Pod, amount, namespace_of, quantity
 
 _HIERARCHY, _WEIGHTS = "volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"
 _QUEUE_NAMES: Final = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")

@@ -17,8 +17,24 @@ import numpy as np
 
 from ...models.files.whole_files import read_text
 from .assembly import Allowed
-from .cluster import LEAST_WEIGHT, Cluster, Demand, Leaf, Node, add_amounts, name_in_path, positive
-from .notes import Notes, Odd, Record, Where, list_at, mapping_at, part, text_at
+from .cluster import (
+    LEAST_WEIGHT,
+    Cluster,
+    Demand,
+    Leaf,
+    Node,
+    Notes,
+    Odd,
+    Record,
+    Where,
+    add_amounts,
+    list_at,
+    mapping_at,
+    name_in_path,
+    part,
+    positive,
+    text_at,
+)
 from .sources import END, members
 
 # YARN's queues, of the capacity scheduler (shares of the parent, in percent) and of the fair scheduler.

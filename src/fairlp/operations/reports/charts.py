@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from ...errors import FairlpError
 from ...mechanisms.mechanism import Mechanism
 from .facts import OBSERVED, Facts
-from .packages import need
 from .standing import Standing
 from .subject import Given, subject_of
+
+# The packages that pages and charts need beyond fairlp's own, imported when they are used.
+
+
+class ReportNotAvailableError(FairlpError, ImportError):
+    """A package that pages and charts need is not installed; the message says how to install it."""
+
+
+def need(name: str) -> Any:
+    """Return a module of an optional package."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ReportNotAvailableError(
+            f'reports need {name}, which cannot be imported ({error}): pip install "fairlp[report]"'
+        ) from None
+
 
 #: Rows of a chart: the largest.
 MOST_BARS: Final = 30

@@ -18,8 +18,8 @@ from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import TABLE
 from ...mechanisms.validation import by_rounds
 from ...models.instances.instance import Instance
-from .classes import Classes
 from .standing import Standing
+from .subject import Classes
 
 # What to buy next: what one more unit of a capacity is worth, by class of servers.
 

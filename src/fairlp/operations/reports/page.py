@@ -15,11 +15,9 @@ from ..._version import __version__
 from ...errors import FileFormatError
 from ...mechanisms.mechanism import Mechanism
 from ...models.files.whole_files import home, write_text
-from .charts import drawn
+from .charts import drawn, need
 from .facts import Facts
-from .layout import raw, short, shown
-from .packages import need
-from .sections import sections
+from .sections import raw, sections, short, shown
 from .standing import Standing
 from .subject import Given, subject_of
 

@@ -9,11 +9,191 @@ import numpy as np
 import pandas as pd
 
 from ...api import allocate
-from ...errors import InstanceError
+from ...errors import InstanceError, UnknownNameError, nearest
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.instance import Instance
-from .edits import edited
-from .subject import Given, chosen, require_user_or_queue, subject_of
+from ...models.instances.queues import cleaned
+from .subject import Classes, Given, chosen, require_user_or_queue, subject_of
+
+# Edits of an instance for a what-if: more servers of a class, other weights, a queue more.
+
+#: What may be said of a queue beside its weight, guarantee and cap: who stands in it.
+_USERS = ("like", "demand", "tasks")
+
+
+def edited(
+    instance: Instance,
+    add_servers: Mapping[str, int] | None,
+    weights: Mapping[Any, float] | None,
+    queues: Mapping[str, Any] | None,
+) -> Instance:
+    """Return the instance with these edits; see :func:`fairlp.what_if`."""
+    if not (add_servers or weights or queues):
+        raise InstanceError("nothing is edited; give add_servers=, weights= or queues=")
+    if add_servers:
+        instance = _with_servers(instance, add_servers)
+    if queues:
+        instance = _with_queues(instance, queues)
+    if weights:
+        instance = _with_weights(instance, weights)
+    return instance
+
+
+def _with_servers(instance: Instance, more: Mapping[str, int]) -> Instance:
+    """Return the instance with more servers: as the one of that name, or as those of a class."""
+    classes = Classes.among(instance)
+    counts = np.array(instance.counts)
+    rows = {str(name): i for i, name in enumerate(instance.servers)}
+    for name, count in more.items():
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+            raise InstanceError(f"add_servers has {count!r} for {name!r}; expected a whole number of at least 1")
+        if str(name) in classes.names:
+            row = int(np.flatnonzero(classes.of == classes.names.index(str(name)))[0])
+        elif str(name) in rows:
+            row = rows[str(name)]
+        else:
+            known = list(dict.fromkeys([*classes.names, *rows]))
+            raise UnknownNameError(f"there is no class of servers and no server {name!r}; {nearest(name, known)}")
+        counts[row] += count
+    return instance.replace(counts=counts)
+
+
+def _with_weights(instance: Instance, weights: Mapping[Any, float]) -> Instance:
+    """Return the instance with other weights of queues or users."""
+    table = None if instance.queues is None else instance.queues.table(instance.resources)
+    of_users = np.array(instance.user_weights)
+    place = {str(user): n for n, user in enumerate(instance.users)}
+    paths = set() if table is None else set(table.index) - {""}
+    for name, weight in weights.items():
+        kind, _, rest = str(name).partition(":")
+        said = kind in ("queue", "user") and bool(rest)
+        wanted, kinds = (rest, {kind}) if said else (str(name), {"queue", "user"})
+        queue = "queue" in kinds and cleaned(wanted) in paths
+        user = "user" in kinds and wanted in place
+        if queue and user:
+            raise InstanceError(f"{wanted!r} is a queue and a user; write 'queue:{wanted}' or 'user:{wanted}'")
+        if queue and table is not None:
+            table.loc[cleaned(wanted), "weight"] = _number(weight, name)
+        elif user:
+            of_users[place[wanted]] = _number(weight, name)
+        else:
+            known = [*paths, *place] if len(kinds) == 2 else paths if "queue" in kinds else place
+            what = " and no ".join(sorted(kinds))
+            raise UnknownNameError(f"there is no {what} {wanted!r}; {nearest(wanted, known)}")
+    return instance.replace(weights=of_users, **({} if table is None else {"queues": table}))
+
+
+def _number(value: Any, name: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise InstanceError(f"weight of {name!r} is {value!r}; expected a number > 0") from None
+
+
+def _with_queues(instance: Instance, queues: Mapping[str, Any]) -> Instance:
+    """Return the instance with queues that are new, with users in them, or that are known and said otherwise of."""
+    rows = _rows(instance)
+    for path, given in queues.items():
+        said = dict(given) if isinstance(given, Mapping) else {} if given is None else {"weight": given}
+        who = {key: said.pop(key) for key in _USERS if key in said}
+        name = cleaned(path)
+        for key in said:
+            if key not in ("weight", "guarantee", "cap"):
+                raise InstanceError(
+                    f"queue {name!r} has {key!r}; {nearest(key, ('weight', 'guarantee', 'cap', *_USERS))}"
+                )
+        if name not in rows and not who:
+            raise InstanceError(
+                f"queue {name!r} is new, and nobody would stand in it; give like= (a user, or a queue, whose "
+                "tasks are run) or demand= (of a task, by resource)" + (f"; or {nearest(name, rows)}" if rows else "")
+            )
+        rows[name] = {**rows.get(name, {}), **said}
+        instance = instance if not who else _joined(instance, name, who)
+    return instance.replace(queue=list(instance.queue or [""] * len(instance.users)), queues=rows)
+
+
+def _rows(instance: Instance) -> dict[str, dict[str, Any]]:
+    """Return weight, guarantee and cap of each queue, as ``from_arrays`` takes them."""
+    tree = instance.queues
+    if tree is None:
+        return {}
+    names = list(instance.resources)
+    return {
+        path: {
+            "weight": float(tree.weights[v]),
+            "guarantee": {r: float(g) for r, g in zip(names, tree.guarantees[v], strict=True) if g > 0},
+            "cap": {r: float(c) for r, c in zip(names, tree.caps[v], strict=True) if np.isfinite(c)},
+        }
+        for v, path in enumerate(tree.paths)
+    }
+
+
+def _joined(instance: Instance, path: str, who: Mapping[str, Any]) -> Instance:
+    """Return the instance with users more in a queue: like others, or with a demand of their own."""
+    if ("like" in who) == ("demand" in who):
+        raise InstanceError(f"queue {path!r}: give either like= or demand=, one of the two")
+    tasks = who.get("tasks")
+    if "like" in who:
+        like = _users_like(instance, who["like"])
+        demands, eligible = instance.demands[like], instance.eligible[like]
+        limits = instance.task_limits[like] if tasks is None else np.full(len(like), float(tasks))
+    else:
+        given = who["demand"]
+        if not isinstance(given, Mapping):
+            raise InstanceError(f"demand of queue {path!r} is {given!r}; expected a mapping from resources to amounts")
+        for resource in given:
+            if resource not in list(instance.resources):
+                raise UnknownNameError(
+                    f"demand of queue {path!r} names {resource!r}; {nearest(resource, instance.resources)}"
+                )
+        demands = np.array([[float(given.get(r, 0.0)) for r in instance.resources]])
+        eligible = np.ones((1, len(instance.servers)), dtype=bool)
+        limits = np.array([np.inf if tasks is None else float(tasks)])
+    if instance.rates is not None:
+        raise InstanceError("rates are given, and there are none for users that are new")
+    return _with_users(instance, path, demands, eligible, limits)
+
+
+def _users_like(instance: Instance, name: Any) -> np.ndarray:
+    """Return the user of that name, or the users who stand in the queue of that path or below it."""
+    users = [str(user) for user in instance.users]
+    if str(name) in users:
+        return np.array([users.index(str(name))])
+    tree = instance.queues
+    paths = [] if tree is None else [path for path in tree.paths if path]
+    if tree is not None and cleaned(str(name)) in paths:
+        below = tree.users_below(tree.named(str(name)))
+        if below.any():
+            return np.flatnonzero(below)
+    raise UnknownNameError(f"like={name!r} is no user and no queue with users; {nearest(name, [*users, *paths])}")
+
+
+def _with_users(
+    instance: Instance, path: str, demands: np.ndarray, eligible: np.ndarray, limits: np.ndarray
+) -> Instance:
+    """Return the instance with users more, called after their queue."""
+    old, count = list(instance.users), len(demands)
+    taken, labels = {str(user) for user in old}, []
+    for k in range(count):
+        label, tail = f"{path} (new)" if count == 1 else f"{path} (new {k + 1})", 1
+        while label in taken:
+            tail += 1
+            label = f"{path} (new {k + 1}.{tail})"
+        taken.add(label)
+        labels.append(label)
+    attributes = instance.user_attributes.set_axis(range(len(old))).reindex(range(len(old) + count))
+    attributes = attributes.set_axis([*old, *labels])
+    return instance.replace(
+        demands=np.vstack([instance.demands, demands]),
+        users=[*old, *labels],
+        weights=np.concatenate([instance.user_weights, np.ones(count)]),
+        eligible=np.vstack([instance.eligible, eligible]),
+        task_limits=np.concatenate([instance.task_limits, limits]),
+        entitlements=None,
+        queue=[*(instance.queue or [""] * len(old)), *[path] * count],
+        queues=_rows(instance) | ({} if path in _rows(instance) else {path: {}}),
+        user_attributes=attributes,
+    )
 
 
 def what_if(

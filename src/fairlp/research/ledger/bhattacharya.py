@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ...api import allocate
 from ...models.instances.instance import Instance
-from .checking import audited, shipped
-from .registry import Run, entry
+from .registry import Run, audited, entry, shipped
 from .verdicts import Answer, beside, named
 
 PAPER, H_DRF = "005", "h-drf"

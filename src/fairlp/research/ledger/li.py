@@ -13,8 +13,7 @@ from ...mechanisms.arrivals.algorithms import linear, stack, water_filling
 from ...mechanisms.arrivals.result import DynamicAllocation
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT, AUDIT, VERIFIED
-from .checking import Told, audited, integers, shipped, statement
-from .registry import Run, entry
+from .registry import Run, Told, audited, entry, integers, shipped, statement
 from .verdicts import (
     ROUNDED,
     Answer,

@@ -10,11 +10,8 @@ from ...models.files.whole_files import home
 from ...progress import progress_bar
 
 # each registers its items, in this order
-from . import metin, metin_tables  # noqa: F401, isort: skip
+
 from . import li  # noqa: F401, isort: skip
-from . import wang, wang_simulation  # noqa: F401, isort: skip
-from . import khamse_ashari, khamse_ashari_theorems  # noqa: F401, isort: skip
-from . import dolev, dolev_theorem  # noqa: F401, isort: skip
 from . import bhattacharya  # noqa: F401, isort: skip
 from .registry import ENTRIES, PAPERS, Run, Scale, find
 from .result import Ledger, Row

@@ -8,11 +8,10 @@
 
 from __future__ import annotations
 
-from .entry import Entry, load, names, table
+from .entry import Entry, load, names, table, write_all
 from .profiles import Profile, profile
 from .registry import Optimum
 from .running import Result, Results, run
-from .writing import write_all
 
 __all__ = [
     "Entry",

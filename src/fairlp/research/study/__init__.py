@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .definition import Study
-from .packages import StudyNotAvailableError
+from .functions import StudyNotAvailableError
 from .result import Result
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ...mechanisms.own import OwnMechanism
 from ...mechanisms.references import located
 from ...models.programs.backends import find_backend
 from . import functions
-from .plain import plain, shown, words
+from .functions import plain, shown, words
 from .statistics import REGISTRY as STATISTICS
 
 #: Columns of a result that a parameter may not be called.

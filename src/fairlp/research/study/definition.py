@@ -16,8 +16,8 @@ from ...models.files.whole_files import home, require_folder, write_text
 from ...models.programs.backends import carried
 from . import functions
 from .checks import Named, mechanisms_of, named, points_of, statistics_of, whole
+from .functions import key_of, plain, shown
 from .generators import REGISTRY as GENERATORS
-from .plain import key_of, plain, shown
 from .statistics import REGISTRY as STATISTICS
 
 if TYPE_CHECKING:

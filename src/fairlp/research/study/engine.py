@@ -16,8 +16,7 @@ from ...errors import FairlpError, FairlpWarning, FileFormatError, StudyError, U
 from ...models.files.whole_files import home, require_folder
 from ...progress import progress_bar
 from . import storage
-from .packages import need
-from .plain import shown
+from .functions import need, shown
 from .result import Result
 from .work import Ran, do
 

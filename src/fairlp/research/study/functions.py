@@ -5,17 +5,90 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
+import json
 import keyword
 from collections.abc import Callable, Mapping
 from functools import reduce
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from ...errors import StudyError, UnknownNameError, nearest
-from .plain import plain
+import numpy as np
+
+from ...errors import FairlpError, StudyError, UnknownNameError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# The packages that running studies needs beyond fairlp's own, with the remedy where one is missing.
+
+_REMEDIES = {"distributed": 'pip install "dask[distributed]"'}
+
+
+class StudyNotAvailableError(FairlpError, ImportError):
+    """A package that studies need is not installed; the message says how to install it."""
+
+
+def need(name: str) -> Any:
+    """Return a module of an optional package."""
+    top = name.partition(".")[0]
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        remedy = _REMEDIES.get(top, 'pip install "fairlp[study]"')
+        raise StudyNotAvailableError(f"studies need {top}, which cannot be imported ({error}): {remedy}") from None
+
+
+# Plain data: what a study may hold, and the one way that it is written where something is computed from it.
+
+
+def plain(value: Any, where: str) -> Any:
+    """Return a value as None, bool, int, float, str, list or dict; an error says where something else stands.
+
+    >>> plain({"users": np.arange(2), "demands": (1, np.float64(0.5))}, "grid")
+    {'users': [0, 1], 'demands': [1, 0.5]}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        if not abs(value) < float("inf"):
+            raise StudyError(f"{where} is {value}; a study holds finite numbers (leave it out for no limit)")
+        return value
+    if isinstance(value, list | tuple | range):
+        return [plain(part, f"{where}[{k}]") for k, part in enumerate(value)]
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise StudyError(f"{where} has the key {key!r}; expected text")
+        return {key: plain(part, f"{where}.{key}") for key, part in value.items()}
+    raise StudyError(f"{where} is {type(value).__name__}; expected a number, text, a list or a mapping of these")
+
+
+def words(point: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return four 32-bit words that stand for a point: the same in every process, whatever the order of parameters.
+
+    >>> words({"users": 10, "resources": 2}) == words({"resources": 2, "users": 10})
+    True
+    """
+    text = json.dumps(point, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    digest = hashlib.sha256(text.encode()).digest()
+    return tuple(int.from_bytes(digest[k : k + 4], "big") for k in range(0, 16, 4))
+
+
+def key_of(point: Mapping[str, Any]) -> str:
+    """Return the words of a point as 32 hexadecimal digits."""
+    return "".join(f"{word:08x}" for word in words(point))
+
+
+def shown(point: Mapping[str, Any]) -> str:
+    """Return a point as people read it.
+
+    >>> shown({"users": 10, "demands": [1, 20]})
+    'users=10, demands=[1, 20]'
+    """
+    return ", ".join(f"{name}={value}" for name, value in point.items())
+
 
 #: registered name → function
 Registry = Mapping[str, Callable[..., Any]]

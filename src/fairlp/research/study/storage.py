@@ -12,8 +12,7 @@ from ..._version import __version__
 from ...errors import FileFormatError, StudyError
 from ...models.files.whole_files import drafts, not_found, opened
 from .checks import RESERVED, points_of
-from .packages import need
-from .plain import key_of, plain
+from .functions import key_of, need, plain
 from .work import LARGEST_WHOLE, Ran
 
 try:

@@ -16,8 +16,7 @@ import numpy as np
 from ..._version import __version__
 from ...errors import FairlpWarning, StudyError, UnknownNameError, nearest
 from ...models.instances.instance import Instance
-from .functions import keywords, short_name
-from .plain import words
+from .functions import keywords, short_name, words
 
 if TYPE_CHECKING:
     from ...mechanisms.allocation import Allocation

@@ -17,8 +17,7 @@ import numpy as np
 
 from ...errors import NotConvergedError
 from ...tolerances import INTERIOR_SHIFTS
-from .arrays import Array, add_blocks, add_diagonal, cholesky, dot, factored, namespace
-from .region import Region
+from .region import Array, Region, add_blocks, add_diagonal, cholesky, dot, factored, namespace
 
 #: Refinements of one solution, at most.
 _REFINEMENTS = 4

@@ -18,9 +18,8 @@ from functools import cached_property
 import numpy as np
 
 from ...tolerances import INTERIOR_ACCEPTED, INTERIOR_AIM
-from .arrays import Array, Grouped, dot, namespace, numbers
 from .blocks import NormalEquations
-from .region import Region
+from .region import Array, Grouped, Region, dot, namespace, numbers
 
 #: Errors of a step's equations matter beyond this part of a slack, or of what it is to be.
 _MATTERS = 0.01

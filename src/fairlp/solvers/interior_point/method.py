@@ -31,9 +31,8 @@ import numpy as np
 
 from ...errors import NotConvergedError, SolverNotAvailableError, UnknownNameError
 from ...tolerances import INTERIOR_ACCEPTED, INTERIOR_AIM, INTERIOR_CENTRING, INTERIOR_NOISE, INTERIOR_ROUGH
-from .arrays import Array, clip, least
 from .iterate import ABSENT, Face, Iterate, Problem, Products, Step, UserRows
-from .region import Region
+from .region import Array, Region, clip, least
 
 # Devices that the interior-point method can compute on, the way of a problem there, and of its point back.
 
