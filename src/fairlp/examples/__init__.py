@@ -14,30 +14,36 @@ import pandas as pd
 
 from ..errors import named
 from ..models.instances.instance import Instance
-from . import wang
-from .dolev import dolev_circle, dolev_figure_2, dolev_section_3, dolev_section_4, dolev_section_5, requests
-from .khamse_ashari import (
-    khamse_ashari_figure_1,
-    khamse_ashari_figure_4,
-    khamse_ashari_section_3a,
-    khamse_ashari_table_3,
-    two_servers,
-)
+from . import pools
 from .pools import (
     bhattacharya_blocked,
     bhattacharya_starvation,
     cycles,
+    dolev_circle,
+    dolev_figure_2,
+    dolev_section_3,
+    dolev_section_4,
+    dolev_section_5,
     epsilon,
     ghodsi,
     ghodsi_59_19,
+    google_cluster,
+    google_servers,
+    khamse_ashari_figure_1,
+    khamse_ashari_figure_4,
+    khamse_ashari_section_3a,
+    khamse_ashari_table_3,
     m_squared_plus_one,
     parkes_zero_demands,
+    requests,
+    two_servers,
+    wang_figure_1,
+    wang_figure_4,
 )
-from .wang import google_cluster, google_servers, wang_figure_1, wang_figure_4
 
 #: Configurations of Google's servers: CPU and memory relative to the largest server, and how many there are
 #: (Wang, Li and Liang, Table I, from the 2011 cluster trace).
-GOOGLE_SERVERS = wang.GOOGLE_SERVERS
+GOOGLE_SERVERS = pools.GOOGLE_SERVERS
 
 EXAMPLES: dict[str, Callable[..., Instance]] = {
     function.__name__.replace("_", "-"): function

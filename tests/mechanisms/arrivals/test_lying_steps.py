@@ -9,8 +9,8 @@ import pytest
 
 import fairlp
 from fairlp.errors import NoSolutionError, SolverError
-from fairlp.mechanisms.arrivals import methods
-from fairlp.mechanisms.arrivals import methods as steps_lp
+from fairlp.mechanisms.arrivals import rows
+from fairlp.mechanisms.arrivals import rows as steps_lp
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Termination
 from fairlp.solvers.backends.base import ProgramSession
@@ -116,7 +116,7 @@ def test_what_is_never_certified_is_an_error(lying, lie, said):
 def test_steps_may_each_begin_afresh(lying, monkeypatch):
     expected = fairlp.allocate(INSTANCE, "dynamic-drf").steps
     made = lying(lambda solution: solution, lambda call: False)
-    monkeypatch.setattr(methods, "solve_steps", partial(steps_lp.solve_steps, warm=False))
+    monkeypatch.setattr(rows, "solve_steps", partial(steps_lp.solve_steps, warm=False))
     found = allocate()
     assert made[0].restarts == [False] * 3 and made[0].count == 3
     assert found.steps.to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-9, nan_ok=True)

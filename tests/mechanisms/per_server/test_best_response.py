@@ -8,7 +8,7 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.errors import NoSolutionError
-from fairlp.mechanisms.per_server import best_response, market, methods
+from fairlp.mechanisms.per_server import best_response, market, rows
 from instances import random_instance
 
 
@@ -126,7 +126,7 @@ def test_numbers_that_are_not_finite_are_no_solution():
 
 
 def test_a_sweep_that_took_nothing_is_not_gone_on_with():
-    one = methods.Market.of(tangle(), "tdm")
+    one = rows.Market.of(tangle(), "tdm")
     tasks = np.ones(one.shape)
     best_response._drift(one, tasks, np.full(one.shape, 0.5))
     assert (tasks == 1).all()
@@ -139,10 +139,10 @@ def test_an_integer_program_that_no_tolerance_solves_says_so(monkeypatch):
         tried.append(primal_tolerance)
         raise NoSolutionError("infeasible")
 
-    monkeypatch.setattr(methods, "_point", fails)
+    monkeypatch.setattr(rows, "_point", fails)
     with pytest.raises(NoSolutionError, match="infeasible"):
         fairlp.allocate(tangle(), "psdsf-rdm", method="milp")
-    assert tried == list(methods.MILP_TOLERANCES)
+    assert tried == list(rows.MILP_TOLERANCES)
 
 
 def test_a_resource_of_which_nothing_is_left_is_used_up_at_once():

@@ -8,7 +8,7 @@ import fairlp
 from exact_use import largest_use
 from fairlp import Instance
 from fairlp.errors import NotConvergedError
-from fairlp.mechanisms.per_server import methods
+from fairlp.mechanisms.per_server import rows
 
 #: A server of 100,000 beside single ones: the last digits of what runs there move for ever.
 LARGE_AND_SMALL = Instance.from_arrays(
@@ -23,7 +23,7 @@ LARGE_AND_SMALL = Instance.from_arrays(
 def test_sweeps_that_move_the_last_digits_only_have_ended(monkeypatch):
     found = fairlp.allocate(LARGE_AND_SMALL, "psdsf-rdm")
     assert found.certificate.holds and found.certify()
-    monkeypatch.setattr(methods, "FIXED_POINT", 0.0)
+    monkeypatch.setattr(rows, "FIXED_POINT", 0.0)
     with pytest.raises(NotConvergedError, match=r"has not settled after \d+ sweeps"):
         fairlp.allocate(LARGE_AND_SMALL, "psdsf-rdm")
 

@@ -17,9 +17,8 @@ import fairlp
 from fairlp import examples
 from fairlp.errors import NotDefinedError, UnsupportedError
 from fairlp.formulations import max_min
-from fairlp.models.programs import exact_simplex
-from fairlp.models.programs.exact_certificate import BASIC, FREE, LOWER, UPPER, prove_basis
-from fairlp.models.programs.exact_simplex import optimal_from, prove
+from fairlp.models.programs import exact_certificate
+from fairlp.models.programs.exact_certificate import BASIC, FREE, LOWER, UPPER, optimal_from, prove, prove_basis
 from fairlp.models.programs.program import LogTerms
 from fairlp.models.programs.solution import Solution, Termination
 from instances import random_instance
@@ -298,7 +297,7 @@ def test_pivots_reach_the_optimum_from_any_basis():
 
 def test_dual_pivots_keep_the_shifted_costs_right(monkeypatch):
     """Before and after every dual pivot, nothing that is not basic would lower the shifted objective."""
-    step, seen = exact_simplex._Basis.dual_step, []
+    step, seen = exact_certificate._Basis.dual_step, []
 
     def watched(self):
         begun = [thing for thing in self.at.reduced if self.at.pays(thing, self.cost(thing))]
@@ -308,7 +307,7 @@ def test_dual_pivots_keep_the_shifted_costs_right(monkeypatch):
         seen.append(moved)
         return moved
 
-    monkeypatch.setattr(exact_simplex._Basis, "dual_step", watched)
+    monkeypatch.setattr(exact_certificate._Basis, "dual_step", watched)
     for seed in range(120):
         p = awkward(seed)
         optimal_from(p, *random_basis(p, np.random.default_rng(seed)))
@@ -324,7 +323,7 @@ def test_what_pivots_cannot_mend_is_not_proved():
 
 
 def test_the_number_of_pivots_is_bounded(monkeypatch):
-    monkeypatch.setattr(exact_simplex, "MOST_PIVOTS", 0)
+    monkeypatch.setattr(exact_certificate, "MOST_PIVOTS", 0)
     proof, pivots = optimal_from(ranged(), [LOWER, FREE], [BASIC, BASIC])
     assert not proof.proved and pivots == 0
 

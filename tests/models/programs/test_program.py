@@ -10,7 +10,7 @@ import pytest
 from fairlp import Index, Model, examples, formulate
 from fairlp.errors import ModelError, SolverError, SolverNotAvailableError, UnsupportedError
 from fairlp.models.programs import backends
-from fairlp.models.programs.exact_simplex import optimal_from
+from fairlp.models.programs.exact_certificate import optimal_from
 
 
 def program():

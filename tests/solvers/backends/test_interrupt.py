@@ -12,8 +12,8 @@ import time
 import pytest
 
 import fairlp
-from fairlp.solvers.backends import interrupt
-from fairlp.solvers.backends.interrupt import interruptible
+from fairlp.solvers.backends import base
+from fairlp.solvers.backends.base import interruptible
 from profiles import PROFILE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on other systems")
@@ -62,7 +62,7 @@ def test_other_threads_call_directly():
 def test_a_forked_process_has_workers_of_its_own():
     interruptible(lambda: None)
     code = (
-        "import os\nfrom fairlp.solvers.backends.interrupt import interruptible\n"
+        "import os\nfrom fairlp.solvers.backends.base import interruptible\n"
         "interruptible(int)\nchild = os.fork()\n"
         "if not child:\n    os._exit(interruptible(lambda: 7))\n"
         "print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
@@ -75,7 +75,7 @@ def test_the_number_of_threads_is_that_of_the_solve():
     model = fairlp.formulate(fairlp.examples.load("wang-figure-1"), "drfh")
     for threads in (2, 1, 2, None):
         assert model.solve("highs", threads=threads).status.is_optimal
-    assert interrupt._kept
+    assert base._kept
 
 
 #: A program that every back end works at for longer than a test waits.

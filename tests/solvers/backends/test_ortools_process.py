@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fairlp.solvers.backends import ortools_process
-from fairlp.solvers.backends.ortools_process import ask
+from fairlp.solvers.backends import ortools_backend
+from fairlp.solvers.backends.ortools_backend import ask
 
 #: Stands in for the worker: what it is asked to read is what it does.
 WORKER = """
@@ -28,10 +28,10 @@ for line in sys.stdin:
 def worker(tmp_path, monkeypatch):
     path = tmp_path / "worker.py"
     path.write_text(WORKER, encoding="utf-8")
-    monkeypatch.setattr(ortools_process, "_WORKER", path)
-    monkeypatch.setattr(ortools_process, "_kept", {})
+    monkeypatch.setattr(ortools_backend, "_WORKER", path)
+    monkeypatch.setattr(ortools_backend, "_kept", {})
     yield
-    ortools_process._end()
+    ortools_backend._end()
 
 
 def test_it_is_kept():
@@ -45,8 +45,8 @@ def test_one_that_died_is_replaced():
     assert ask("die", "", False, None) == "exit 3"
     after = ask("who", "", False, None)
     assert after.startswith("who") and after != before
-    ortools_process._kept[False].child.kill()
-    ortools_process._kept[False].child.wait()
+    ortools_backend._kept[False].child.kill()
+    ortools_backend._kept[False].child.wait()
     assert ask("who", "", False, None).startswith("who")
 
 
@@ -57,7 +57,7 @@ def test_one_that_hangs_is_stopped():
 
 
 def test_an_interrupted_asker_gets_no_earlier_answer(monkeypatch):
-    process = ortools_process.Process(False)
+    process = ortools_backend.Process(False)
 
     class Interrupted:
         def readline(self):
@@ -67,7 +67,7 @@ def test_an_interrupted_asker_gets_no_earlier_answer(monkeypatch):
             pipe.close()
 
     pipe, process.child.stdout = process.child.stdout, Interrupted()
-    monkeypatch.setattr(ortools_process, "_kept", {False: process})
+    monkeypatch.setattr(ortools_backend, "_kept", {False: process})
     with pytest.raises(KeyboardInterrupt):
         ask("early", "", False, None)
     assert process.child.returncode is not None
@@ -78,12 +78,12 @@ def test_threads_have_their_own():
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda k: ask(f"thread{k}", "", False, None), range(12)))
     assert [answer.split()[0] for answer in answers] == [f"thread{k}" for k in range(12)]
-    assert len(ortools_process._kept) == 1
+    assert len(ortools_backend._kept) == 1
 
 
 def test_a_process_of_another_owner_is_left_alone(monkeypatch):
     ours = ask("who", "", False, None)
-    process = ortools_process._kept[False]
+    process = ortools_backend._kept[False]
     process.owner = -1  # as after a fork
     assert ask("who", "", False, None) != ours
     assert process.child.wait() == 0, "it was killed; it should only see that nobody asks here any more"

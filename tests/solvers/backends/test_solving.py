@@ -27,7 +27,7 @@ from fairlp.models.programs import backends
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.program import LogTerms, Program
 from fairlp.models.programs.solution import Capability, Options, Point, Termination
-from fairlp.solvers.backends import highs, ortools_process, tangents
+from fairlp.solvers.backends import highs, ortools_backend, tangents
 from fairlp.solvers.backends.highs import masks
 from instances import random_instance, seeds
 from profiles import many
@@ -405,7 +405,7 @@ def test_a_process_that_died_is_told_as_no_answer(tmp_path):
         raise BrokenPipeError
 
     pipe = SimpleNamespace(write=broken, close=lambda: ended.append("pipe"))
-    one = ortools_process.Process.__new__(ortools_process.Process)
+    one = ortools_backend.Process.__new__(ortools_backend.Process)
     one.owner = os.getpid()
     child = SimpleNamespace(kill=lambda: ended.append("child"), wait=lambda: None, returncode=7)
     one.child = SimpleNamespace(stdin=pipe, stdout=pipe, **vars(child))

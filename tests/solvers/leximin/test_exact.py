@@ -12,8 +12,7 @@ import fairlp
 from fairlp import Index, Model, examples
 from fairlp.errors import SolverError
 from fairlp.formulations import max_min
-from fairlp.models.programs.exact_certificate import BASIC, ExactCertificate
-from fairlp.models.programs.exact_simplex import _Basis, optimal_from
+from fairlp.models.programs.exact_certificate import BASIC, ExactCertificate, _Basis, optimal_from
 from fairlp.models.programs.program import Program
 from fairlp.solvers.leximin import exact
 from fairlp.solvers.leximin.exact import exact_leximin

@@ -7,7 +7,7 @@ import pytest
 
 import fairlp
 from fairlp.solvers.matrix_free import equations
-from fairlp.solvers.matrix_free.method import highest_level
+from fairlp.solvers.matrix_free.rounds import highest_level
 from fairlp.solvers.matrix_free.servers import Fleet, Pairs
 from pair_instances import both, connected
 from profiles import by_day

@@ -245,7 +245,7 @@ class Arrivals:
         -------
         DynamicAllocation
         """
-        from .methods import online_result
+        from .rows import online_result
 
         levels, first = zip(*self._history, strict=True) if self._history else ((), ())
         return online_result(self.instance(), self.horizon, np.array(levels), np.array(first, dtype=int))

@@ -5,22 +5,245 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...formulations import normalisers, per_server
+from ...errors import NoSolutionError, NotConvergedError
+from ...formulations import per_server, region
+from ...formulations import per_server as formulations
 from ...formulations.per_server import could_gain
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
-from ...tolerances import AGREEMENT
-from ..allocation import Allocation
+from ...tolerances import AGREEMENT, FIXED_POINT, MILP_TOLERANCES
+from ..allocation import Allocation, within_capacity
 from ..max_min.methods import by_interior_points
-from ..mechanism import NO_QUEUE_LIMITS, ONE_WEIGHT, Division, Mechanism, Method
+from ..mechanism import NO_QUEUE_LIMITS, ONE_WEIGHT, Asked, Division, Mechanism, Method, Outcome, Tasks
 from ..validation import Check, agreement, in_floats
-from . import methods
+from .algorithm_1 import algorithm_1
+from .best_response import MOST_SWEEPS, Settled, best_response
 from .check import fixed_point, judge
-from .distributed import CLOCK_OPTIONS
+from .distributed import CLOCK_OPTIONS, Action, Network, clocks_of, positive
+from .market import Market, merged
+
+# PS-DSF: one function a method, and the same certificate whatever made the allocation.
+
+# Markets of time: every server sells its time, and a user's tasks per second differ from server to server.
+
+
+def time_market(instance: Instance, device: str | None = None) -> np.ndarray:
+    """Return tasks (N, K) that maximise Σ φ[n]·log Σ_i x[n,i] subject to Σ_n x[n,i]/γ[n,i] ≤ 1 and task limits.
+
+    Its optimality conditions are PS-DSF under time division (formulations/per_server.py); here fractions of time are
+    the variables and γ is what they contribute.
+    """
+    from ...solvers.interior_point import method
+    from ...solvers.interior_point.iterate import Problem, UserRows
+    from ...solvers.interior_point.region import Region
+
+    gamma = instance.gamma()
+    limits = instance.task_limits
+    able = np.flatnonzero((gamma > 0).any(axis=1) & (limits > 0))
+    some = np.flatnonzero((gamma[able] > 0).any(axis=0))
+    tasks = np.zeros(gamma.shape)
+    if not able.size:
+        return tasks
+    alone = gamma[np.ix_(able, some)]
+    whole = alone.sum(axis=1)
+    contribution = (alone / whole[:, None]).T
+    time = np.full((len(some), 1), 1.0 / len(some))
+    there = contribution > 0
+    region = Region(np.ones((len(able), 1)), time, there, contribution * len(some))
+    limited = np.flatnonzero(np.isfinite(limits[able]))
+    weights = instance.user_weights[able]
+    count, capped = len(able), len(limited)
+    rows = UserRows(
+        user=np.concatenate([np.arange(count), limited]),
+        sign=np.concatenate([np.full(count, -1.0), np.ones(capped)]),
+        slope=np.zeros(count + capped),
+        bound=np.concatenate([np.zeros(count), limits[able][limited] / whole[limited]]),
+        weight=np.concatenate([weights / weights.sum(), np.zeros(capped)]),
+        alpha=np.ones(count + capped),
+    )
+    point = method.solve(Problem(region, rows), device=device)
+    assert point is not None  # there is no deadline
+    fractions = np.where(there, point.at.x, 0.0) * len(some)
+    tasks[np.ix_(able, some)] = fractions.T * alone
+    return tasks
+
+
+#: Simulated seconds after which the distributed method gives up, in periods.
+MOST_PERIODS = 5000
+#: Violations are sampled once a period, and later whenever this much more time has passed.
+SAMPLED = 1.02
+
+
+def sweeps(asked: Asked, *, settle: Callable[..., Settled], counted: str) -> Outcome:
+    """Sweep over the servers until nothing moves: best responses with or without pivots, or Algorithm I."""
+
+    def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame]:
+        settled = settle(Market.of(small, asked.mechanism.division), most_sweeps=_most_sweeps(asked))
+        frame = pd.DataFrame(settled.sweeps, columns=["change", counted])
+        frame.index = pd.RangeIndex(1, len(frame) + 1, name="sweep")
+        return _converged(asked, small, settled), frame
+
+    return _certified(asked, run)
+
+
+with_pivots = partial(sweeps, settle=best_response, counted="pivots")
+without_pivots = partial(sweeps, settle=partial(best_response, pivoting=False), counted="pivots")
+by_algorithm_1 = partial(sweeps, settle=algorithm_1, counted="updates")
+
+
+def distributed(asked: Asked) -> Outcome:
+    """Servers that act at times of their own on totals that arrive late, simulated; every action in ``rounds``."""
+    clocks = clocks_of(asked.parameters)
+    seconds = positive("seconds", asked.parameters.get("seconds", MOST_PERIODS * clocks.period))
+    division = asked.mechanism.division
+
+    def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame]:
+        network = Network(Market.of(small, division), clocks)
+        actions, samples = simulate(network, small, seconds)
+        if not network.settled:
+            verdict = fixed_point(small, network.tasks, division)
+            last = max((action.change for action in actions if action.time > seconds - clocks.longest), default=0.0)
+            raise NotConvergedError(
+                f"{asked.mechanism.name} by distributed servers has not settled after {seconds:g} simulated seconds "
+                f"({len(actions)} actions): in the last {clocks.longest:.3g} one still moved {last:.3g} of what a user "
+                f"could run alone on a server. {verdict}. Give a smaller damping (it was {clocks.damping:.3g}), a "
+                "smaller delay, or more seconds"
+            )
+        return network.tasks, _actions(small, actions, samples)
+
+    return _certified(asked, run)
+
+
+def simulate(network: Network, instance: Instance, until: float) -> tuple[list[Action], pd.DataFrame]:
+    """Let a network run until it has settled or time is up; return its actions, and violation and distance by time."""
+    actions: list[Action] = []
+    samples: list[tuple[float, float, float]] = []
+
+    def sample() -> None:
+        violation = fixed_point(instance, network.tasks, network.market.division).violation
+        samples.append((network.now, violation, network.distance()))
+
+    due = network.now
+    while network.now < until and not network.settled:
+        sample()
+        due = max(due + network.clocks.period, due * SAMPLED)
+        actions += network.run(min(due, until))
+    sample()
+    return actions, pd.DataFrame(samples, columns=["time", "violation", "distance"]).set_index("time")
+
+
+def _actions(instance: Instance, actions: list[Action], samples: pd.DataFrame) -> pd.DataFrame:
+    """Return actions in order of time; violation and distance where they were measured next after the action."""
+    frame = pd.DataFrame(
+        {
+            "time": [action.time for action in actions],
+            "server": [instance.servers[action.server] for action in actions],
+            "change": [action.change for action in actions],
+        },
+        index=pd.RangeIndex(1, len(actions) + 1, name="action"),
+    )
+    last = np.searchsorted(frame["time"].to_numpy(), samples.index.to_numpy(), side="right")
+    measured = samples.set_axis(last, axis="index")
+    measured = measured[~measured.index.duplicated(keep="last")]
+    return frame.join(measured)
+
+
+def convex(asked: Asked) -> Outcome:
+    """Time division as a market: the Eisenberg–Gale program through a solver, ended by best responses.
+
+    The solver's point is right to the square root of its accuracy only; best responses from there go to the last digit.
+    """
+    return _certified(asked, lambda small: _ended(asked, small, _point(asked, small, formulations.psdsf_tdm(small))))
+
+
+def interior_point(asked: Asked) -> Outcome:
+    """Time division as a market by our own interior-point method, ended by best responses."""
+    return _certified(asked, lambda small: _ended(asked, small, time_market(small, asked.options.get("device"))))
+
+
+def milp(asked: Asked, *, formulation: Callable[[Instance], Model]) -> Outcome:
+    """Theorem 1 or 2 with binaries, through an integer solver: among all fixed points, one of the most tasks.
+
+    The solver's point is right to its tolerance; best responses from there end at the last digit, and the certificate
+    tells whether that is a fixed point. So where a solver calls the program infeasible, which always has a solution, it
+    is asked again with tolerances that leave it more room.
+    """
+
+    def point(small: Instance) -> np.ndarray:
+        model, failure = formulation(small), None
+        given = asked.options.get("primal_tolerance")
+        for tolerance in MILP_TOLERANCES if given is None else (given,):
+            try:
+                return _point(asked, small, model, primal_tolerance=tolerance)
+            except NoSolutionError as error:
+                failure = error
+        assert failure is not None
+        raise failure
+
+    return _certified(asked, lambda small: _ended(asked, small, point(small)))
+
+
+def _point(asked: Asked, instance: Instance, model: Model, **options: Any) -> np.ndarray:
+    """Return the tasks of a model's optimum."""
+    solution = model.solve(solver=asked.solver, **(options | asked.options)).require_optimal()
+    assert solution.x is not None
+    tasks = np.asarray(model.evaluate("tasks", solution.x), dtype=float).reshape(len(instance.users), -1)
+    return np.asarray(np.maximum(tasks, 0.0))
+
+
+def _ended(asked: Asked, instance: Instance, start: np.ndarray) -> tuple[np.ndarray, None]:
+    """Return where best responses end that begin at these tasks."""
+    market = Market.of(instance, asked.mechanism.division)
+    return _converged(asked, instance, best_response(market, start=start, most_sweeps=_most_sweeps(asked))), None
+
+
+def _certified(asked: Asked, run: Callable[[Instance], tuple[np.ndarray, pd.DataFrame | None]]) -> Outcome:
+    """Merge identical servers, run, split, and certify; raise when the certificate does not hold."""
+    instance = asked.instance
+    with asked.phase("build"):
+        small, servers = merged(instance, asked.merge)
+    found, rounds = run(small)
+    with asked.phase("verify"):
+        found = within_capacity(small, found)
+        certificate = fixed_point(small, found, asked.mechanism.division)
+    if not certificate.holds:
+        raise NotConvergedError(
+            f"{asked.mechanism.name} by {asked.method.name} ended where its certificate fails: {certificate}"
+        )
+    notes: tuple[str, ...] = ()
+    if servers.merges:
+        notes = (
+            f"found with {len(servers)} servers instead of {len(instance.servers)}: identical servers were merged, "
+            "which keeps a fixed point a fixed point",
+        )
+    tasks = found[:, servers.of] * servers.factor
+    return Tasks(tasks, rounds=rounds, certificate=certificate, notes=notes)
+
+
+def _most_sweeps(asked: Asked) -> int:
+    """Return how many sweeps are allowed."""
+    return int(positive("most_sweeps", asked.parameters.get("most_sweeps", MOST_SWEEPS)))
+
+
+def _converged(asked: Asked, instance: Instance, settled: Settled) -> np.ndarray:
+    """Return the tasks of sweeps that ended, or go on about the last digits; raise when they were cut short."""
+    if settled.converged:
+        return settled.tasks
+    verdict = fixed_point(instance, settled.tasks, asked.mechanism.division)
+    change = settled.sweeps[-1][0]
+    if verdict.holds and change <= FIXED_POINT:
+        return settled.tasks
+    raise NotConvergedError(
+        f"{asked.mechanism.name} has not settled after {len(settled.sweeps)} sweeps: the last one still moved "
+        f"{change:.3g} of what a user could run alone on a server. {verdict}. Allow more with most_sweeps, or use "
+        "method='milp' (small instances)"
+    )
+
 
 # How ``validate`` checks PS-DSF: every method against Definition 5 by linear programs.
 
@@ -69,22 +292,20 @@ def _largest_gain(check: Check, found: Allocation, division: Division) -> float:
 _SWEEPS = ("most_sweeps",)
 _CLOCKS = (*CLOCK_OPTIONS, "seconds")
 
-BEST_RESPONSE = Method(
-    "best-response", methods.with_pivots, options=_SWEEPS, cost="O(NK(R + log N)) a sweep, tens of sweeps"
-)
-SWEEPS = Method("sweeps", methods.without_pivots, options=_SWEEPS, cost="O(NK(R + log N)) a sweep, thousands of sweeps")
+BEST_RESPONSE = Method("best-response", with_pivots, options=_SWEEPS, cost="O(NK(R + log N)) a sweep, tens of sweeps")
+SWEEPS = Method("sweeps", without_pivots, options=_SWEEPS, cost="O(NK(R + log N)) a sweep, thousands of sweeps")
 ALGORITHM_1 = Method(
-    "algorithm-1", methods.by_algorithm_1, options=_SWEEPS, cost="Algorithm I; as many sweeps, twice the time of each"
+    "algorithm-1", by_algorithm_1, options=_SWEEPS, cost="Algorithm I; as many sweeps, twice the time of each"
 )
 DISTRIBUTED = Method(
     "distributed",
-    methods.distributed,
+    distributed,
     options=_CLOCKS,
     cost="as sweeps; a simulation of clocks and messages",
     by_name=True,
 )
-INTERIOR_POINT = replace(by_interior_points(methods.interior_point), options=_SWEEPS)
-MARKET = Method("convex", methods.convex, options=_SWEEPS, cost="one convex program", solves=True)
+INTERIOR_POINT = replace(by_interior_points(interior_point), options=_SWEEPS)
+MARKET = Method("convex", convex, options=_SWEEPS, cost="one convex program", solves=True)
 
 
 def _without_limits(instance: Instance) -> bool:
@@ -96,7 +317,7 @@ def _milp(formulation: Callable[[Instance], Model], applies: Callable[[Instance]
     """Return the method of a formulation whose binaries choose the bottlenecks."""
     return Method(
         "milp",
-        partial(methods.milp, formulation=formulation),
+        partial(milp, formulation=formulation),
         applies=applies,
         options=_SWEEPS,
         needs="" if applies is None else "no task limits",
@@ -111,7 +332,7 @@ ROWS = (
         "Per-server dominant share fairness, resources divided",
         "Khamse-Ashari et al., ICC 2017",
         per_server.psdsf_rdm,
-        normalisers.containerized,
+        region.containerized,
         (BEST_RESPONSE, SWEEPS, ALGORITHM_1, DISTRIBUTED, _milp(per_server.psdsf_rdm)),
         ("sharing incentive", "envy-free", "bottleneck", "single-resource"),
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
@@ -125,7 +346,7 @@ ROWS = (
         "Per-server dominant share fairness, time divided",
         "Khamse-Ashari et al., ICC 2017",
         per_server.psdsf_tdm,
-        normalisers.containerized,
+        region.containerized,
         (
             BEST_RESPONSE,
             SWEEPS,

@@ -15,9 +15,23 @@ import numpy as np
 
 from ...errors import ModelError
 from ..programs.program import INTEGER, Block, LogTerms, Program
-from .expressions import Element, Parameter, Variable
+from .expressions import (
+    Add,
+    Constant,
+    Element,
+    Ends,
+    Expression,
+    Log,
+    Parameter,
+    Power,
+    Product,
+    Quotient,
+    Range,
+    Relation,
+    SumOver,
+    Variable,
+)
 from .labels import Index, union
-from .nodes import Add, Constant, Ends, Expression, Log, Power, Product, Quotient, Range, Relation, SumOver
 
 if TYPE_CHECKING:
     from .entries import Constraint

@@ -9,8 +9,8 @@ import numpy as np
 from ...errors import ModelError
 from ..programs.program import Block
 from .compiler import naming, numbers
+from .expressions import Range, Relation
 from .labels import Fixed, Index, aligned, axes_text, floats
-from .nodes import Range, Relation
 
 
 class Editable(Protocol):

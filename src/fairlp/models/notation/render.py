@@ -7,9 +7,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ModelError
-from .expressions import Element, Parameter, Variable
+from .expressions import (
+    Add,
+    Constant,
+    Element,
+    Ends,
+    Expression,
+    Log,
+    Parameter,
+    Power,
+    Product,
+    Quotient,
+    Range,
+    Relation,
+    SumOver,
+    Variable,
+)
 from .labels import Index
-from .nodes import Add, Constant, Ends, Expression, Log, Power, Product, Quotient, Range, Relation, SumOver
 
 if TYPE_CHECKING:
     from .entries import Constraint, Subset

@@ -10,13 +10,11 @@ from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.program import Program, Sense
 from .compiler import mapped, mapped_relation, named, uses
 from .entries import Constraint, Subset, subset_of
-from .expressions import Parameter, Variable
+from .expressions import Expression, Parameter, Relation, Variable
 from .labels import Index, union
-from .nodes import Expression, Relation
 
 if TYPE_CHECKING:
-    from .declarations import Declarations
-    from .model import Model
+    from .model import Declarations, Model
 
 
 #: What has a name in a model.

@@ -59,7 +59,7 @@ FAMILIES: dict[str, str] = {
 
 #: name → module whose ``lower`` turns a Model into another tool's object, and whose ``read_back`` reads a solved one
 LOWERINGS: dict[str, str] = {
-    "highs": "fairlp.solvers.backends.highs_model",
+    "highs": "fairlp.solvers.backends.highs",
     "pyomo": "fairlp.solvers.backends.pyomo_model",
     "cvxpy": "fairlp.solvers.backends.cvxpy_model",
 }

@@ -448,7 +448,7 @@ class Solution:
         """
         if not exact:
             return self.verify()
-        from .exact_simplex import prove
+        from .exact_certificate import prove
 
         return prove(self)
 

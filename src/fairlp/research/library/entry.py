@@ -149,7 +149,7 @@ def recomputed(program: Program) -> Optimum:
         return Optimum(
             None, f"not recomputed: {program.n_rows} rows are more than {MOST_ROWS}; a certificate bounds it"
         )
-    from ...models.programs.exact_simplex import optimal_from
+    from ...models.programs.exact_certificate import optimal_from
     from ...solvers.leximin.exact import bases
 
     words = "a solver gave no basis"

@@ -20,6 +20,7 @@ from ...models.notation.expressions import (
     Add,
     Constant,
     Element,
+    Ends,
     Expression,
     Index,
     Log,
@@ -32,7 +33,6 @@ from ...models.notation.expressions import (
     Variable,
 )
 from ...models.notation.model import Model
-from ...models.notation.nodes import Ends
 from ...models.programs.program import Block, Program
 from ...models.programs.solution import Solution, Termination
 from .base import reduced_costs

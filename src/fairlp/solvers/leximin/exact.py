@@ -17,8 +17,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
 from ...models.programs.certificate import Basis, Proof, ProofRound, ProvedLevel, Verdict
-from ...models.programs.exact_certificate import BASIC, LOWER, ExactCertificate
-from ...models.programs.exact_simplex import optimal_from
+from ...models.programs.exact_certificate import BASIC, LOWER, ExactCertificate, optimal_from
 from ...models.programs.program import Program
 from ...models.trees.rates import ExactRates
 from ...tolerances import ROUNDING

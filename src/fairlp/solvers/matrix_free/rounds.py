@@ -9,10 +9,287 @@ from typing import Any
 import numpy as np
 
 from ...models.instances.merging import connected
-from ...tolerances import MATRIX_FREE_FLOOR, MATRIX_FREE_SETTLED
-from .equations import Effort
-from .method import Iterate, Rows, relative_gap, solve
-from .servers import Fleet, Pairs
+from ...tolerances import (
+    FEASIBILITY,
+    INTERIOR_CENTRING,
+    MATRIX_FREE_CAP,
+    MATRIX_FREE_FLOOR,
+    MATRIX_FREE_SETTLED,
+    ROUNDING,
+)
+from .equations import Effort, Equations
+from .servers import CLEAR, Fleet, Pairs, towards
+
+# Mehrotra's predictor–corrector over pairs, with steps that are as exact as they need to be, and a certified gap.
+
+
+def highest_level(
+    worth: np.ndarray, lowest: np.ndarray, rows: tuple[np.ndarray, np.ndarray, np.ndarray], group: np.ndarray
+) -> np.ndarray:
+    """Return the highest level of each group that prices allow.
+
+    Everyone pays at least its lowest cost for each unit of what it must have, and all of them no more than capacities
+    are worth: Σ_n lowest[n]·(what n must have at level T) ≤ Σ p·c, which is increasing in T. Any prices ≥ 0 will do.
+
+    Parameters
+    ----------
+    worth : ndarray, shape (G,)
+        Σ p·c of each group.
+    lowest : ndarray, shape (N,)
+        The lowest cost of a unit to each user.
+    rows : (slope, floor, cap), each of shape (N,)
+        At level T a user must have min(slope·T, cap), or its floor where the slope is 0.
+    group : ndarray of int, shape (N,)
+
+    Returns
+    -------
+    ndarray, shape (G,)
+        No more than the largest cap of those who rise.
+    """
+    slope, floor, cap = rows
+    size = len(worth)
+    rising = slope > 0
+    most = np.zeros(size)
+    np.maximum.at(most, group[rising], cap[rising])
+    floors = np.bincount(group, weights=np.where(rising, 0.0, floor * lowest), minlength=size)
+    left = worth - floors + ROUNDING * (worth + floors)  # a sum's rounding must not make the bound too low
+    full = np.zeros(len(slope), dtype=bool)
+    while True:  # from below: caps that are passed leave more for the others
+        growth = np.bincount(group, weights=np.where(rising & ~full, lowest, 0.0), minlength=size)
+        spent = (1 - ROUNDING) * np.bincount(group, weights=np.where(full, cap, 0.0) * lowest, minlength=size)
+        level = np.divide(left - spent, growth, out=np.full(size, np.inf), where=growth > 0)
+        level = np.minimum(np.maximum(level, 0.0), most)
+        passed = rising & (cap < level[group])
+        if not (passed & ~full).any():
+            return np.asarray(level)
+        full |= passed
+
+
+MOST_ITERATIONS, _BOUNDARY, _CAUTIOUS, _SHORT = 100, 0.995, 0.95, 0.9
+#: The part of its lowest price that a user has as its value at the start; the part of the smallest X that t has.
+_VALUE, _LEVEL = 0.5, 0.5
+#: Weights of the corrector that are tried, and how much longer a step another one must bring.
+_WEIGHTS, _BETTER = np.array([1.0, 0.7, 0.4, 0.1]), 0.001
+#: Centrality correctors of a step, where the equations are factored: at most so many, while a step is shorter than
+#: _SHORT; how much longer a step they aim at, and what part of that they must bring.
+_CORRECTORS, _LONGER, _GAIN = 2, 0.5, 0.1
+#: The method ends after so many iterations that brought none of gap, products and residuals down by this factor.
+_PATIENCE, _PROGRESS = 8, 0.9
+
+
+#: du, dv, dt
+Change = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass
+class Rows:
+    """What users must have; all of shape (N,).
+
+    Attributes
+    ----------
+    slope : ndarray
+        1 for who rises with its group's level, 0 for who has a floor.
+    floor, cap : ndarray
+        Of those who do not rise, and of those who do (infinite: none); who reaches its cap has it as its floor.
+    """
+
+    slope: np.ndarray
+    floor: np.ndarray
+    cap: np.ndarray
+
+
+def relative_gap(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return 1 − lower/upper, 1 where the upper one is infinite."""
+    known = np.isfinite(upper) & (upper > 0)
+    return np.where(known, 1.0 - np.minimum(lower / np.where(known, upper, 1.0), 1.0), 1.0)
+
+
+class Iterate:
+    """The users' part of a point; the servers' is with them.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    rows : Rows
+    fixed : ndarray of bool, shape (N,)
+        Who has its floor exactly: its value is free, and nothing of it need vanish. Whoever stopped in an earlier round
+        is one, since there is no room between what it has and what it could have.
+    fleet : Fleet
+    effort : Effort
+    """
+
+    def __init__(self, pairs: Pairs, rows: Rows, fixed: np.ndarray, fleet: Fleet, effort: Effort) -> None:
+        self.pairs, self.rows, self.fixed, self.fleet, self.effort = pairs, rows, fixed, fleet, effort
+        self.given = rows  # what bounds are of, whoever stops at its cap meanwhile
+        self.group, self.groups = pairs.user_group, pairs.n_groups
+        parts = fleet.ask("begin")
+        totals = fleet.sum([part[0] for part in parts])
+        self.t = _LEVEL * self.least(totals)
+        self.v = _VALUE * fleet.lowest([part[1] for part in parts])
+        fleet.ask("value", self.v)
+        self.rescale()
+        self.u = np.where(fixed, 0.0, totals - self.t[self.group])
+        self.terms = sum(fleet.ask("terms")) + int((~fixed).sum())
+        self.lower, self.upper = np.zeros(self.groups), np.full(self.groups, np.inf)
+
+    def by_group(self, values: np.ndarray) -> np.ndarray:
+        """Return sums over users by group."""
+        return np.bincount(self.group, weights=values, minlength=self.groups)
+
+    def least(self, totals: np.ndarray) -> np.ndarray:
+        """Return the lowest total among those who rise, by group."""
+        low, rising = np.full(self.groups, np.inf), self.rows.slope > 0
+        np.minimum.at(low, self.group[rising], totals[rising])
+        return low
+
+    def rescale(self) -> None:
+        """Make the values of those who rise 1 on average, in every group, and prices go with them."""
+        slope = self.rows.slope
+        factor = self.by_group(slope) / self.by_group(slope * self.v)
+        self.v = self.v * factor[self.group]
+        self.fleet.ask("rescale", factor=factor)
+
+    def measure(self) -> None:
+        """Compute residuals, the mean product and both bounds here."""
+        parts = self.fleet.ask("measure", self.v, groups=self.groups)
+        self.effort.passes += 2
+        rows, level = self.rows, self.t[self.group]
+        self.total = self.fleet.sum([part[0] for part in parts])
+        within = self.fleet.sum([part[1] for part in parts])
+        low = self.fleet.lowest([part[2] for part in parts])
+        worth = sum(part[3] for part in parts)
+        self.off = self.total - np.where(rows.slope > 0, level, rows.floor) - self.u
+        free = ~self.fixed
+        self.mean = (sum(part[4] for part in parts) + float(self.u[free] @ self.v[free])) / self.terms
+        upper = highest_level(worth, low, (self.given.slope, self.given.floor, self.given.cap), self.group)
+        lower = np.minimum(self.least(within), self.most())
+        lower[self.group[(rows.slope == 0) & (within < rows.floor * (1 - FEASIBILITY))]] = 0.0
+        primal, dual = lower > self.lower, upper < self.upper
+        self.fleet.ask("keep", primal=primal, dual=dual)
+        self.lower, self.upper = np.where(primal, lower, self.lower), np.where(dual, upper, self.upper)
+
+    def most(self) -> np.ndarray:
+        """Return the largest cap among those who rise, by group."""
+        most, rising = np.zeros(self.groups), self.rows.slope > 0
+        np.maximum.at(most, self.group[rising], self.rows.cap[rising])
+        return most
+
+    def stop_at_caps(self, aim: float) -> None:
+        """Stop those who have reached their cap, but for the aim; one at least goes on.
+
+        They keep what was reached: there may be no more, and a floor too high would leave nobody anything.
+        """
+        rows, lower = self.rows, self.lower[self.group]
+        passed = (rows.slope > 0) & (rows.cap * (1 - aim) <= lower) & (rows.cap < self.most()[self.group])
+        passed &= rows.cap <= self.upper[self.group]
+        if passed.any():
+            floor = np.where(passed, np.minimum(rows.cap, lower), rows.floor)
+            room = np.maximum(self.total - floor, (1 - _BOUNDARY) * self.u)
+            self.u = np.where(passed, room, self.u)
+            self.rows = Rows(np.where(passed, 0.0, rows.slope), floor, rows.cap)
+            self.rescale()
+            self.measure()
+
+    def blocked(self) -> np.ndarray:
+        """Return for whom no server has all that it needs left, or whose value exceeds its room; shape (N,) of bool."""
+        room = np.divide(self.u, self.t[self.group], out=np.zeros_like(self.u), where=self.t[self.group] > 0)
+        mean = sum(self.fleet.ask("worth", groups=self.groups)) / sum(self.fleet.ask("rows_used", groups=self.groups))
+        parts = self.fleet.ask("blocked", mean=mean)
+        everywhere = self.fleet.lowest([np.where(part, 1.0, 0.0) for part in parts]) > 0
+        return np.asarray(everywhere | (self.v > CLEAR * room))
+
+    def best(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the tasks of the lower bounds and the prices of the upper ones."""
+        found = self.fleet.ask("best")
+        x, prices = (np.concatenate([part[k] for part in found]) for k in (0, 1))
+        return x, prices
+
+    def step(self) -> None:
+        """Go to the next point."""
+        u, v = self.u, self.v
+        own = np.divide(u, v, out=np.zeros_like(u), where=~self.fixed)
+        equations = Equations(self.fleet, (own, self.fixed), self.rows.slope, self.group, self.effort)
+        step = self._direction(equations, -u * v, None)
+        primal, dual = self._lengths([step], np.zeros(1))[0]
+        products = sum(self.fleet.ask("products", primal=primal, dual=dual))
+        free = ~self.fixed
+        products += float((u + primal * step[0])[free] @ (v + dual * step[1])[free])
+        part = min(max(products / self.terms / self.mean, 0.0) ** 3, 1.0)
+        aim = max(part, INTERIOR_CENTRING) * self.mean
+        more = self._direction(equations, aim - step[0] * step[1], aim)
+        step, (primal, dual) = self._weighted(step, more)
+        for _ in range(_CORRECTORS if equations.direct else 0):
+            if min(primal, dual) > _SHORT:
+                break
+            trial = min(1.0, primal + _LONGER), min(1.0, dual + _LONGER)
+            change = towards((u + trial[0] * step[0]) * (v + trial[1] * step[1]), aim)
+            step, (longer, higher) = self._weighted(step, self._direction(equations, change, aim, trial))
+            gained, primal, dual = longer + higher - primal - dual, longer, higher
+            if gained < _GAIN * _LONGER:
+                break
+        primal, dual = (_part(length) * length for length in (primal, dual))
+        self.fleet.ask("move", primal=primal, dual=dual)
+        self.u, self.v, self.t = u + primal * step[0], v + dual * step[1], self.t + primal * step[2]
+
+    def _direction(
+        self, equations: Equations, uv: np.ndarray, aim: float | None, trial: tuple[float, float] | None = None
+    ) -> Change:
+        """Return du, dv, dt that change the products so; the servers keep the rest."""
+        off = self.off if aim is None else 0.0
+        of = np.divide(uv, self.v, out=np.zeros_like(uv), where=~self.fixed)
+        right = of - off + self.fleet.sum(self.fleet.ask("right", aim=aim, trial=trial))
+        wanted = np.maximum(self.u, (self.mean if aim is None else aim) / abs(self.v))
+        dv, dt = equations.solve(right, wanted)
+        totals = self.fleet.sum(self.fleet.ask("direction", dv, name="step" if aim is None else "more"))
+        self.effort.passes += 4
+        return np.where(self.fixed, 0.0, totals - self.rows.slope * dt[self.group] + off), dv, dt
+
+    def _weighted(self, step: Change, more: Change) -> tuple[Change, np.ndarray]:
+        """Return step + weight·more with the weights that allow the longest steps (primal, dual), and their lengths."""
+        lengths = self._lengths([step, more], _WEIGHTS)
+        best = [0, 0]
+        for side in (0, 1):
+            for k in range(1, len(_WEIGHTS)):
+                if lengths[k, side] > lengths[best[side], side] + _BETTER:
+                    best[side] = k
+        primal, dual = float(_WEIGHTS[best[0]]), float(_WEIGHTS[best[1]])
+        self.fleet.ask("combine", primal=primal, dual=dual)
+        whole = step[0] + primal * more[0], step[1] + dual * more[1], step[2] + primal * more[2]
+        return whole, lengths[best, [0, 1]]
+
+    def _lengths(self, steps: list[Change], weights: np.ndarray) -> np.ndarray:
+        """Return how far primal and dual variables can go, at most 1, for each weight; shape (W, 2)."""
+        steepest = np.min(self.fleet.ask("steepest", weights=weights), axis=0)
+        free = ~self.fixed
+        for k, value in enumerate((self.u[free], self.v[free])):
+            for w, weight in enumerate(weights):
+                moved = steps[0][k][free] + (weight * steps[1][k][free] if len(steps) > 1 else 0.0)
+                steepest[w, k] = min(steepest[w, k], float((moved / value).min()))
+        return np.where(steepest >= -1.0, 1.0, -1.0 / np.minimum(steepest, -1.0))
+
+
+def _part(length: float) -> float:
+    return _BOUNDARY if length > _SHORT else _CAUTIOUS
+
+
+def solve(iterate: Iterate, aim: float, deadline: float) -> int:
+    """Go on until the gap is at most ``aim`` in every group, or the deadline has come; return the iterations.
+
+    The gap may stay larger where rounding or the equations' own errors end the method; it is certified all the same.
+    """
+    best, since, iterations = np.full(3, np.inf), 0, 0
+    while True:
+        iterate.measure()
+        gap = float(relative_gap(iterate.lower, iterate.upper).max())
+        now = np.array([gap, iterate.mean, abs(iterate.off).max()])
+        since = 0 if (now < _PROGRESS * best).any() else since + 1
+        best = np.minimum(now, best) if since == 0 else best
+        stuck = since > _PATIENCE or iterations == MOST_ITERATIONS or not np.isfinite(iterate.mean)
+        if gap <= aim or stuck or perf_counter() > deadline:
+            return iterations
+        iterate.stop_at_caps(aim * MATRIX_FREE_CAP)
+        iterate.step()
+        iterations += 1
 
 
 @dataclass(frozen=True)
