@@ -663,63 +663,73 @@ def test_a_csv_cut_off_anywhere_is_refused(tmp_path):
 USERS, SERVERS = "user,cpu,memory\nann,1,4\nbob,3,1\n", "server,cpu,memory\ns1,9,18\n"
 
 
+#: a file of a folder (⏎ ends a line), and what the error says
+WRONG_FILES = r"""
+users.csv: user,cpu,memory⏎ann,1,4⏎bob,3,1⏎cat,1⏎ => users.csv, line 4: has 2 cells; expected 3
+users.csv: user,cpu,memory⏎⏎'ann⏎',1,4⏎x,1,2,3⏎ => users.csv, line 3: has 1 cells
+users.csv: user,cpu,memory⏎"ann⏎",1,4⏎x,1,2,3⏎ => users.csv, line 4: has 4 cells
+users.csv: user,cpu,memory⏎"ann,1,4⏎ => users.csv, line 2: unexpected end
+users.csv: user;cpu;memory⏎ann;1;4⏎ => separated by semicolons; expected commas
+users.csv: user,cpu,memory,⏎ann,1,4,⏎ => column 4 has no name
+users.csv: usr,cpu,memory⏎ann,1,4⏎ => users.csv, line 1: there is no column 'user'; did you
+users.csv: user:int,cpu,memory⏎ann,1,4⏎ => line 2: column 'user:int' is 'ann'; expected a whole
+users.csv: user:int,cpu,memory⏎,1,4⏎ => line 2: column 'user:int' is blank
+users.csv: user,cpu,memory,weight⏎ann,1,4,heavy⏎ => line 2: column 'weight' is 'heavy'; expected
+users.csv: user,cpu,cpu⏎ann,1,4⏎ => column 'cpu' occurs twice
+users.csv: user,cpu,memory⏎ann,1,4GB⏎ => folder: column 'memory' of user 'ann' is '4GB'
+users.csv: user,cpu,memory⏎ann,1,⏎ => folder: demand of user 'ann', resource 'memory', is nan
+users.csv: user,cpu,memory⏎,1,2⏎ => user label at position 0 is empty
+users.csv: user,cpu,memory⏎ => folder: there are no users
+users.csv:  => users.csv is empty
+users.csv: user,cpu,memory,disk⏎ann,1,4,5⏎ => 'disk' of users holds numbers
+rates.csv: user,server,rate⏎an,s1,1⏎ => rates.csv, line 2: user 'an' is unknown; did you mean 'ann'
+rates.csv: user,server,rate⏎ann,s1,1⏎ann,s1,2⏎ => rates.csv, line 3: .*occur twice
+rates.csv: user,server,rate⏎ann,s1,⏎ => rates.csv, line 2: column 'rate' is blank
+rates.csv: user,server,rate⏎ann,s1,x⏎ => rates.csv, line 2: column 'rate' is 'x'
+eligible.csv: user,server⏎ann,s2⏎ => eligible.csv, line 2: server 's2' is unknown
+fairlp.json: {"fairlp": 3} => fairlp.json: the schema is version 3; this fairlp reads 1 and 2
+fairlp.json: {"name": "x"} => fairlp.json has no schema version
+fairlp.json: {"fairlp": 1, "nme": "x"} => unknown key 'nme'; did you mean 'name'
+fairlp.json: {"fairlp": 1, "name": 3} => 'name' is 3; expected str
+fairlp.json: {"fairlp": 1 => fairlp.json: .*cut off
+fairlp.json: {"fairlp": 1, "rows": {"users.csv": 3}} => has 2 rows, but fairlp.json beside it says 3
+fairlp.json: {"fairlp": 1, "rows": {"eligible.csv": 3}} => has no eligible.csv, which fairlp.json lists
+fairlp.json: {"fairlp": 1, "rows": {"user.csv": 3}} => rows of 'user.csv'; did you mean 'users.csv'
+"""
+
+
+@pytest.mark.parametrize("line", WRONG_FILES.strip().splitlines())
+def test_a_wrong_file_of_a_folder_is_named(tmp_path, line):
+    text, said = line.replace("⏎", "\n").split(" => ")
+    name, text = text.split(": ", 1)
+    with pytest.raises((FileFormatError, InstanceError), match=said):
+        files.read(folder_of(tmp_path, {"users.csv": USERS, "servers.csv": SERVERS, name: text}))
+
+
+def folder_of(tmp_path, contents):
+    """A folder with these files."""
+    (folder := tmp_path / "folder").mkdir()
+    for name, text in contents.items():
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
 @pytest.mark.parametrize(
     ("contents", "said"),
     [
         ({}, "has no users.csv; it is empty"),
         ({"users.csv": USERS, "server.csv": SERVERS}, "has no servers.csv; did you mean .*'server.csv'"),
-        ({"users.csv": USERS + "cat,1\n"}, "users.csv, line 4: has 2 cells; expected 3"),
-        ({"users.csv": "user,cpu,memory\n\n'ann\n',1,4\nx,1,2,3\n"}, "users.csv, line 3: has 1 cells"),
-        ({"users.csv": 'user,cpu,memory\n"ann\n",1,4\nx,1,2,3\n'}, "users.csv, line 4: has 4 cells"),
-        ({"users.csv": 'user,cpu,memory\n"ann,1,4\n'}, "users.csv, line 2: unexpected end"),
-        ({"users.csv": "user;cpu;memory\nann;1;4\n"}, "separated by semicolons; expected commas"),
-        ({"users.csv": "user,cpu,memory,\nann,1,4,\n"}, "column 4 has no name"),
+        ({"users.csv": b"user,cpu\n\xff,1\n", "servers.csv": SERVERS}, "users.csv is not UTF-8: byte 9"),
         (
-            {"users.csv": "usr,cpu,memory\nann,1,4\n"},
-            "users.csv, line 1: there is no column 'user'; did you",
-        ),
-        (
-            {"users.csv": "user:int,cpu,memory\nann,1,4\n"},
-            "line 2: column 'user:int' is 'ann'; expected a whole",
-        ),
-        ({"users.csv": "user:int,cpu,memory\n,1,4\n"}, "line 2: column 'user:int' is blank"),
-        (
-            {"users.csv": "user,cpu,memory,weight\nann,1,4,heavy\n"},
-            "line 2: column 'weight' is 'heavy'; expected",
-        ),
-        ({"users.csv": "user,cpu,cpu\nann,1,4\n"}, "column 'cpu' occurs twice"),
-        ({"users.csv": "user,cpu,memory\nann,1,4GB\n"}, "folder: column 'memory' of user 'ann' is '4GB'"),
-        ({"users.csv": "user,cpu,memory\nann,1,\n"}, "folder: demand of user 'ann', resource 'memory', is nan"),
-        ({"users.csv": "user,cpu,memory\n,1,2\n"}, "user label at position 0 is empty"),
-        ({"users.csv": "user,cpu,memory\n"}, "folder: there are no users"),
-        ({"users.csv": b"user,cpu\n\xff,1\n"}, "users.csv is not UTF-8: byte 9"),
-        ({"users.csv": ""}, "users.csv is empty"),
-        ({"users.csv": "user,cpu,memory,disk\nann,1,4,5\n"}, "'disk' of users holds numbers"),
-        ({"rates.csv": "user,server,rate\nan,s1,1\n"}, "rates.csv, line 2: user 'an' is unknown; did you mean 'ann'"),
-        ({"rates.csv": "user,server,rate\nann,s1,1\nann,s1,2\n"}, "rates.csv, line 3: .*occur twice"),
-        ({"rates.csv": "user,server,rate\nann,s1,\n"}, "rates.csv, line 2: column 'rate' is blank"),
-        ({"rates.csv": "user,server,rate\nann,s1,x\n"}, "rates.csv, line 2: column 'rate' is 'x'"),
-        ({"eligible.csv": "user,server\nann,s2\n"}, "eligible.csv, line 2: server 's2' is unknown"),
-        (
-            {"users.csv": "user,cpu,memory,eligible\nann,1,1,cpu > 1\n", "eligible.csv": "user,server\nann,s1\n"},
+            {
+                "users.csv": "user,cpu,memory,eligible\nann,1,1,cpu > 1\n",
+                "servers.csv": SERVERS,
+                "eligible.csv": "user,server\nann,s1\n",
+            },
             "user 'ann' also has a condition in users.csv",
         ),
-        ({"fairlp.json": '{"fairlp": 3}'}, "fairlp.json: the schema is version 3; this fairlp reads 1 and 2"),
-        ({"fairlp.json": '{"name": "x"}'}, "fairlp.json has no schema version"),
-        ({"fairlp.json": '{"fairlp": 1, "nme": "x"}'}, "unknown key 'nme'; did you mean 'name'"),
-        ({"fairlp.json": '{"fairlp": 1, "name": 3}'}, "'name' is 3; expected str"),
-        ({"fairlp.json": '{"fairlp": 1'}, "fairlp.json: .*cut off"),
-        ({"fairlp.json": '{"fairlp": 1, "rows": {"users.csv": 3}}'}, "has 2 rows, but fairlp.json beside it says 3"),
-        ({"fairlp.json": '{"fairlp": 1, "rows": {"eligible.csv": 3}}'}, "has no eligible.csv, which fairlp.json lists"),
-        ({"fairlp.json": '{"fairlp": 1, "rows": {"user.csv": 3}}'}, "rows of 'user.csv'; did you mean 'users.csv'"),
     ],
 )
 def test_a_wrong_folder_says_where(tmp_path, contents, said):
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    if contents and "server.csv" not in contents:
-        contents = {"users.csv": USERS, "servers.csv": SERVERS} | contents
-    for name, text in contents.items():
-        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises((FileFormatError, InstanceError), match=said):
-        files.read(folder)
+        files.read(folder_of(tmp_path, contents))
