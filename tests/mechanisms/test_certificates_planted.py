@@ -10,6 +10,7 @@ import pytest
 
 import fairlp
 from fairlp import examples
+from fairlp.mechanisms import validation
 from fairlp.mechanisms.max_min import ladder
 from fairlp.models.programs.certificate import Verdict
 from instances import random_instance

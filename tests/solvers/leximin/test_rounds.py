@@ -13,7 +13,6 @@ from fairlp import examples
 from fairlp.errors import NoSolutionError, SolverError
 from fairlp.formulations import max_min, normalisers
 from fairlp.mechanisms.table import TABLE
-from fairlp.models.instances.merging import identity
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Capability, Options, Point, Status, Termination
 from fairlp.solvers.backends.base import ProgramSession
@@ -129,7 +128,7 @@ def test_unused_rows_of_planted_prices_have_none():
     model = max_min.tsf(instance)
     solution = model.solve()
     planted = dataclasses.replace(solution, row_duals=np.ones_like(solution.row_duals))
-    assert prices_of(model, planted, identity(2)).tolist() == [[1, 1], [0, 0]]
+    assert prices_of(model, planted).tolist() == [[1, 1], [0, 0]]
 
 
 def test_whoever_can_run_nothing_does_not_hold_the_others():
