@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 import fairlp
-from fairlp import Instance, examples
+from fairlp import Index, Instance, Model, examples
 from fairlp.errors import NotDefinedError, SkippedMechanismWarning
 from profiles import many
 
@@ -50,41 +49,20 @@ def needs(demands, capacities, rates, counts):
 
 
 def leximin(need, due, limits):
-    """Totals of the leximin of x[n]/due[n] where all of need[n,i,r]·x[n,i] may add up to 1; one LP a user and round."""
-    n_users, n_servers, n_resources = need.shape
-    runs = need.any(axis=2)
-    able = runs.any(axis=1) & (limits > 0)
-    columns = n_users * n_servers
-    capacity = np.zeros((n_servers * n_resources, columns + 1))
-    of_user = np.zeros((n_users, columns + 1))
-    for n in range(n_users):
-        for i in range(n_servers):
-            of_user[n, n * n_servers + i] = 1
-            capacity[i * n_resources : (i + 1) * n_resources, n * n_servers + i] = need[n, i]
-    bounds = [(0, None if runs[n, i] else 0) for n in range(n_users) for i in range(n_servers)] + [(0, None)]
-    finite = np.isfinite(limits)
-
-    def solve(cost, least, rising):
-        rows = -of_user.copy()
-        rows[rising, -1] = due[rising]
-        A = np.vstack([capacity, rows, of_user[finite]])
-        b = np.concatenate([np.ones(len(capacity)), -np.where(rising, 0.0, least), limits[finite]])
-        answer = linprog(-cost, A_ub=A, b_ub=b, bounds=bounds, method="highs-ds")
-        assert answer.status == 0, answer.message
-        return -answer.fun
-
-    level_of = np.zeros(columns + 1)
-    level_of[-1] = 1
-    totals, active = np.zeros(n_users), able.copy()
-    while active.any():
-        level = solve(level_of, totals, active)
-        raised = np.where(active, level * due, totals)
-        none = np.zeros(n_users, dtype=bool)
-        most = {n: solve(of_user[n], raised * (1 - 1e-11), none) for n in np.flatnonzero(active)}
-        stuck = [n for n in most if most[n] <= raised[n] * (1 + 1e-7)]
-        assert stuck
-        totals[stuck] = raised[stuck]
-        active[stuck] = False
+    """Totals of the leximin of x[n]/due[n] where all of need[n,i,r]·x[n,i] may add up to 1, proved in rationals."""
+    able = np.flatnonzero(need.any(axis=(1, 2)) & (limits > 0))
+    totals = np.zeros(len(need))
+    if able.size:
+        n, i, r = (Index(symbol, range(size)) for symbol, size in zip("nir", need[able].shape, strict=True))
+        model = Model("scaled needs", indices=(n, i, r))
+        x = model.variable("x", n, i, where=need[able].any(axis=2))
+        model.constraint("pool", (model.parameter("need", (n, i, r), need[able]) * x).sum(n) <= 1)
+        finite = np.isfinite(limits[able])
+        most = model.parameter("most", n, np.where(finite, limits[able], 0.0))
+        model.constraint("limit", x.sum(i) <= most, where=finite)
+        answer = fairlp.leximin(model, x.sum(i), weights=due[able])
+        assert answer.certify(exact=True)
+        totals[able] = answer.levels * due[able]
     return totals
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
@@ -29,36 +29,9 @@ from fairlp.models.files.tables import read_tasks
 from instance_strategies import DOCUMENTATION, SUFFIXES, document, full_instance, instances, read_text, written
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"user\tcpu\nann\t1\n", "line 1: columns are separated by tabs; expected commas"),
-        (b"user;cpu\nann;1\n", "line 1: columns are separated by semicolons; expected commas"),
-        ("user,cpu\nann,1\n".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
-        ("user,cpu\nJosé,1\n".encode("latin-1"), "iconv -f LATIN1 -t UTF-8"),
-    ],
-)
-def test_a_table_of_a_spreadsheet_is_refused_with_what_to_do(content, words, tmp_path):
-    (tmp_path / "users.csv").write_bytes(content)
-    (tmp_path / "servers.csv").write_text("server,cpu\ns,4\n", encoding="utf-8")
-    with pytest.raises(FileFormatError, match=re.escape(words)):
-        fairlp.read(tmp_path)
-
-
 def small(**more):
     how = {"users": ["a", "b"], "servers": ["s", "t"], "resources": ["cpu"], "name": "small"} | more
     return Instance.from_arrays([[1.0], [2.0]], [[4.0], [8.0]], **how)
-
-
-def test_a_user_may_run_on_several_servers_of_a_table(tmp_path):
-    wanted = small(eligible=[["s", "t"], ["t"]])
-    wanted.write(tmp_path / "folder")
-    (tmp_path / "folder" / "fairlp.json").unlink()  # it says how many rows there were
-    listed = pd.DataFrame({"user": ["a", "a", "b"], "server": ["s", "t", "t"]})
-    listed.to_csv(tmp_path / "folder" / "eligible.csv", index=False)
-    users = pd.read_csv(tmp_path / "folder" / "users.csv")
-    users.drop(columns="eligible", errors="ignore").to_csv(tmp_path / "folder" / "users.csv", index=False)
-    assert fairlp.read(tmp_path / "folder").eligible.tolist() == [[True, True], [False, True]]
 
 
 def test_an_attribute_of_a_file_has_a_name_of_text(tmp_path):
@@ -178,44 +151,6 @@ def test_any_instance_is_read_back(instance, suffix):
         loaded = json.loads(path.read_text(encoding="utf-8")) if suffix == ".json" else None
         if loaded:
             jsonschema.validate(loaded, files.schema())
-
-
-@settings(deadline=None)
-@given(instances())
-@example(full_instance(users=[1, "1", 2]))
-@example(full_instance(user_attributes=pd.DataFrame({"a": ["", None, "b"]})))
-@example(full_instance(server_attributes=pd.DataFrame({"gpu_model": ["T4", None], "mixed": [1, "a"]})))
-def test_a_folder_of_csvs_holds_an_instance_or_refuses_it(instance):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "x"
-        try:
-            files.write(instance, path)
-        except FileFormatError as error:
-            assert re.search("was not written", str(error))
-            assert list(Path(folder).iterdir()) == []
-        else:
-            assert files.read(path).equals(instance)
-
-
-LABELS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=2, max_size=2, unique=True)
-
-
-@settings(deadline=None)
-@given(LABELS, LABELS, st.lists(st.text("aß,'\" \n\r;\t=1", min_size=1), min_size=2, max_size=2))
-@example([" x", "\ty "], ["\r", "\n"], ["1e5", "true"])
-def test_any_text_label_goes_through_csv(users, servers, teams):
-    instance = Instance.from_arrays(
-        [[1], [2]],
-        [[3], [4]],
-        users=users,
-        servers=servers,
-        eligible=[[servers[0]], None],
-        rates=[[1, 0], [0.1, 2]],
-        user_attributes=pd.DataFrame({"team": teams}),
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        files.write(instance, Path(folder) / "x")
-        assert files.read(Path(folder) / "x").equals(instance)
 
 
 def changed(document, place, value):
@@ -481,17 +416,6 @@ def test_cells_that_a_spreadsheet_would_compute_are_text_and_come_back(tmp_path)
                 assert cell[0] not in "=+-@\t\r", cell
 
 
-@pytest.mark.parametrize("digits", [400, 5000])
-@pytest.mark.parametrize("name", ["users.csv", "servers.csv"])
-def test_a_number_of_many_digits_in_csv_is_refused(digits, name, tmp_path):
-    instance = Instance.from_arrays([[1, 4]], [[9, 18]], users=["ann"], servers=["s1"], resources=["cpu", "memory"])
-    instance.write(tmp_path / "folder")
-    path = tmp_path / "folder" / name
-    path.write_text(re.sub(r",[0-9]+", "," + digits * "7", path.read_text(encoding="utf-8"), count=1), encoding="utf-8")
-    with pytest.raises(InstanceError, match="resource 'cpu', is inf; expected a finite number"):
-        fairlp.read(tmp_path / "folder")
-
-
 #: where, what is put there (as JSON, or taken out), and what the error says
 WRONG = r"""
 .  null  is empty|expected a mapping
@@ -633,93 +557,3 @@ def test_a_file_cut_off_anywhere_is_refused_or_whole(tmp_path, suffix):
         except (FileFormatError, InstanceError):
             continue
         assert back.equals(full_instance()), size
-
-
-def test_a_csv_cut_off_anywhere_is_refused(tmp_path):
-    path = written(tmp_path, "")
-    assert {file.name for file in path.iterdir()} == {
-        "users.csv",
-        "servers.csv",
-        "eligible.csv",
-        "rates.csv",
-        "queues.csv",
-        "fairlp.json",
-    }
-    for file in sorted(path.iterdir()):
-        content = file.read_bytes()
-        for size in range(len(content) - 1):
-            file.write_bytes(content[:size])
-            with pytest.raises((FileFormatError, InstanceError)):
-                files.read(path)
-        file.write_bytes(content)
-        if file.name != "fairlp.json":
-            file.unlink()
-            with pytest.raises(FileFormatError, match=f"has no {file.name}"):
-                files.read(path)
-            file.write_bytes(content)
-    assert files.read(path).equals(full_instance())
-
-
-USERS, SERVERS = "user,cpu,memory\nann,1,4\nbob,3,1\n", "server,cpu,memory\ns1,9,18\n"
-
-
-@pytest.mark.parametrize(
-    ("contents", "said"),
-    [
-        ({}, "has no users.csv; it is empty"),
-        ({"users.csv": USERS, "server.csv": SERVERS}, "has no servers.csv; did you mean .*'server.csv'"),
-        ({"users.csv": USERS + "cat,1\n"}, "users.csv, line 4: has 2 cells; expected 3"),
-        ({"users.csv": "user,cpu,memory\n\n'ann\n',1,4\nx,1,2,3\n"}, "users.csv, line 3: has 1 cells"),
-        ({"users.csv": 'user,cpu,memory\n"ann\n",1,4\nx,1,2,3\n'}, "users.csv, line 4: has 4 cells"),
-        ({"users.csv": 'user,cpu,memory\n"ann,1,4\n'}, "users.csv, line 2: unexpected end"),
-        ({"users.csv": "user;cpu;memory\nann;1;4\n"}, "separated by semicolons; expected commas"),
-        ({"users.csv": "user,cpu,memory,\nann,1,4,\n"}, "column 4 has no name"),
-        (
-            {"users.csv": "usr,cpu,memory\nann,1,4\n"},
-            "users.csv, line 1: there is no column 'user'; did you",
-        ),
-        (
-            {"users.csv": "user:int,cpu,memory\nann,1,4\n"},
-            "line 2: column 'user:int' is 'ann'; expected a whole",
-        ),
-        ({"users.csv": "user:int,cpu,memory\n,1,4\n"}, "line 2: column 'user:int' is blank"),
-        (
-            {"users.csv": "user,cpu,memory,weight\nann,1,4,heavy\n"},
-            "line 2: column 'weight' is 'heavy'; expected",
-        ),
-        ({"users.csv": "user,cpu,cpu\nann,1,4\n"}, "column 'cpu' occurs twice"),
-        ({"users.csv": "user,cpu,memory\nann,1,4GB\n"}, "folder: column 'memory' of user 'ann' is '4GB'"),
-        ({"users.csv": "user,cpu,memory\nann,1,\n"}, "folder: demand of user 'ann', resource 'memory', is nan"),
-        ({"users.csv": "user,cpu,memory\n,1,2\n"}, "user label at position 0 is empty"),
-        ({"users.csv": "user,cpu,memory\n"}, "folder: there are no users"),
-        ({"users.csv": b"user,cpu\n\xff,1\n"}, "users.csv is not UTF-8: byte 9"),
-        ({"users.csv": ""}, "users.csv is empty"),
-        ({"users.csv": "user,cpu,memory,disk\nann,1,4,5\n"}, "'disk' of users holds numbers"),
-        ({"rates.csv": "user,server,rate\nan,s1,1\n"}, "rates.csv, line 2: user 'an' is unknown; did you mean 'ann'"),
-        ({"rates.csv": "user,server,rate\nann,s1,1\nann,s1,2\n"}, "rates.csv, line 3: .*occur twice"),
-        ({"rates.csv": "user,server,rate\nann,s1,\n"}, "rates.csv, line 2: column 'rate' is blank"),
-        ({"rates.csv": "user,server,rate\nann,s1,x\n"}, "rates.csv, line 2: column 'rate' is 'x'"),
-        ({"eligible.csv": "user,server\nann,s2\n"}, "eligible.csv, line 2: server 's2' is unknown"),
-        (
-            {"users.csv": "user,cpu,memory,eligible\nann,1,1,cpu > 1\n", "eligible.csv": "user,server\nann,s1\n"},
-            "user 'ann' also has a condition in users.csv",
-        ),
-        ({"fairlp.json": '{"fairlp": 3}'}, "fairlp.json: the schema is version 3; this fairlp reads 1 and 2"),
-        ({"fairlp.json": '{"name": "x"}'}, "fairlp.json has no schema version"),
-        ({"fairlp.json": '{"fairlp": 1, "nme": "x"}'}, "unknown key 'nme'; did you mean 'name'"),
-        ({"fairlp.json": '{"fairlp": 1, "name": 3}'}, "'name' is 3; expected str"),
-        ({"fairlp.json": '{"fairlp": 1'}, "fairlp.json: .*cut off"),
-        ({"fairlp.json": '{"fairlp": 1, "rows": {"users.csv": 3}}'}, "has 2 rows, but fairlp.json beside it says 3"),
-        ({"fairlp.json": '{"fairlp": 1, "rows": {"eligible.csv": 3}}'}, "has no eligible.csv, which fairlp.json lists"),
-        ({"fairlp.json": '{"fairlp": 1, "rows": {"user.csv": 3}}'}, "rows of 'user.csv'; did you mean 'users.csv'"),
-    ],
-)
-def test_a_wrong_folder_says_where(tmp_path, contents, said):
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    if contents and "server.csv" not in contents:
-        contents = {"users.csv": USERS, "servers.csv": SERVERS} | contents
-    for name, text in contents.items():
-        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises((FileFormatError, InstanceError), match=said):
-        files.read(folder)

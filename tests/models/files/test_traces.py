@@ -89,30 +89,41 @@ def test_labels_stay_apart_where_amounts_agree(tmp_path):
     ]
 
 
+#: what to replace first in a file (⏎ ends a line), by what, and what the error says
+MALFORMED = r"""
+tasks: t2, => t2,, => tasks.csv, line 4: has 9 cells; expected 8
+nodes: n1, => ⏎n1, => nodes.csv, line 3: has 0 cells
+nodes: memory_mib => memory => no column 'memory_mib'; did you mean 'memory'
+tasks: num_gpu => gpus => tasks.csv, line 1: there is no column 'num_gpu'
+tasks: 16384 => 16G => tasks.csv, line 2: column 'memory_mib' is '16G'; expected
+tasks: 12288 => -1 => tasks.csv, line 3: column 'memory_mib' is '-1'
+tasks: 12288 =>  => tasks.csv, line 3: column 'memory_mib' is ''
+tasks: 460 => 1460 => line 3: column 'gpu_milli' is above 1000
+tasks: P100|G2 => P100| => line 3: column 'gpu_spec' is 'P100\|'; expected
+tasks: ,LS,7 => ,LS,soon => line 2: column 'creation_time' is 'soon'
+nodes: G2 =>  => nodes.csv, line 3: column 'model' is blank on a server with GPUs
+nodes: n1 => n0 => nodes.csv and .*tasks.csv: server 'n0' occurs twice
+tasks: P100|G2 => T4 => user '6.5cpu-12GiB-0.46gpu@T4' has no eligible server
+tasks: t4,4000 => t4,0 => user '0cpu-0GiB' demands nothing
+"""
+
+
+@pytest.mark.parametrize("line", MALFORMED.strip().splitlines())
+def test_a_malformed_line_of_a_trace_is_named(tmp_path, line):
+    old, new, said = line.replace("⏎", "\n").split(" => ")
+    which, old = old.split(": ")
+    rows = {"nodes": NODE_ROWS, "tasks": TASK_ROWS}
+    rows[which] = rows[which].replace(old, new, 1)
+    with pytest.raises((FileFormatError, InstanceError), match=said):
+        trace(tmp_path, **rows)
+
+
 @pytest.mark.parametrize(
     ("nodes", "tasks", "said"),
     [
         (NODE_ROWS[:-1], TASK_ROWS, "nodes.csv, line 4: the last line does not end with a line break"),
         (NODE_ROWS, TASK_ROWS[:-20] + "\n", r"tasks.csv, line 7: has \d cells; expected 8"),
-        (NODE_ROWS, TASK_ROWS.replace("t2,", "t2,,"), "tasks.csv, line 4: has 9 cells; expected 8"),
-        (NODE_ROWS.replace("n1,", "\nn1,"), TASK_ROWS, "nodes.csv, line 3: has 0 cells"),
-        (NODE_ROWS.replace("memory_mib", "memory"), TASK_ROWS, "no column 'memory_mib'; did you mean 'memory'"),
-        (NODE_ROWS, TASK_ROWS.replace("num_gpu", "gpus"), "tasks.csv, line 1: there is no column 'num_gpu'"),
-        (NODE_ROWS, TASK_ROWS.replace("16384", "16G", 1), "tasks.csv, line 2: column 'memory_mib' is '16G'; expected"),
-        (NODE_ROWS, TASK_ROWS.replace("12288", "-1", 1), "tasks.csv, line 3: column 'memory_mib' is '-1'"),
-        (NODE_ROWS, TASK_ROWS.replace("12288", "", 1), "tasks.csv, line 3: column 'memory_mib' is ''"),
         (NODE_ROWS, TASK_ROWS.replace("12288", "9" * 30, 1), "tasks.csv, line 3: column 'memory_mib'"),
-        (NODE_ROWS, TASK_ROWS.replace("460", "1460", 1), "line 3: column 'gpu_milli' is above 1000"),
-        (
-            NODE_ROWS,
-            TASK_ROWS.replace("P100|G2", "P100|", 1),
-            r"line 3: column 'gpu_spec' is 'P100\|'; expected",
-        ),
-        (NODE_ROWS, TASK_ROWS.replace(",LS,7", ",LS,soon"), "line 2: column 'creation_time' is 'soon'"),
-        (NODE_ROWS.replace("G2", ""), TASK_ROWS, "nodes.csv, line 3: column 'model' is blank on a server with GPUs"),
-        (NODE_ROWS.replace("n1", "n0"), TASK_ROWS, "nodes.csv and .*tasks.csv: server 'n0' occurs twice"),
-        (NODE_ROWS, TASK_ROWS.replace("P100|G2", "T4"), "user '6.5cpu-12GiB-0.46gpu@T4' has no eligible server"),
-        (NODE_ROWS, TASK_ROWS.replace("t4,4000", "t4,0"), "user '0cpu-0GiB' demands nothing"),
         (NODE_ROWS, "", "tasks.csv is empty"),
         (NODE_ROWS.splitlines()[0] + "\n", TASK_ROWS, "nodes.csv has a header but no rows"),
         (NODE_ROWS.encode("utf-16"), TASK_ROWS, "nodes.csv is not UTF-8: byte 0"),

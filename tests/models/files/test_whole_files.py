@@ -201,6 +201,7 @@ def test_a_pipe_is_refused_at_once(name, tmp_path):
 
 @pytest.mark.parametrize("name", READERS)
 def test_a_file_that_is_too_large_is_refused(name, tmp_path, monkeypatch):
+    assert whole_files.MOST_BYTES >= 2**30
     monkeypatch.setattr(whole_files, "MOST_BYTES", 2**20)
     content = b"#" * (2**20 + 1)
     (path := tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)

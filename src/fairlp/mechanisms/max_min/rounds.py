@@ -83,12 +83,9 @@ def _saturation_levels(need: np.ndarray, cap: np.ndarray, left: np.ndarray) -> n
     growing[:-1] = np.cumsum(need[::-1], axis=0)[::-1][:finite]
     growing[-1] = need[finite:].sum(axis=0)  # rate of those still growing
     used = at_cap[:-1] + growing[:-1] * cap[:finite, None]  # consumption when the level reaches each cap
-    levels = np.full(need.shape[1], np.inf)
-    for r in range(need.shape[1]):
-        k = int(np.searchsorted(used[:, r], left[r]))  # caps passed before saturation
-        if growing[k, r] > 0:
-            levels[r] = max(left[r] - at_cap[k, r], 0.0) / growing[k, r]
-    return levels
+    passed = (used < left).sum(axis=0), np.arange(need.shape[1])  # caps passed before saturation, of each resource
+    pace, free = growing[passed], np.maximum(left - at_cap[passed], 0.0)
+    return np.asarray(np.divide(free, pace, out=np.full(len(pace), np.inf), where=pace > 0))
 
 
 def edrf_rounds(instance: Instance, rate: np.ndarray) -> tuple[np.ndarray, History]:

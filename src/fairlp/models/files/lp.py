@@ -132,28 +132,29 @@ class _Tokens:
         constant, first
             The sum of the terms without a variable, and the first of their tokens (-1: there are none).
         """
+        kinds, texts, column_of = self.kinds, self.texts, self.column_of
         total, first, begin = 0.0, -1, self.at
-        while self.kinds[self.at] != _RELATION:
+        while kinds[self.at] != _RELATION:
             sign, start = 1.0, self.at
-            while self.kinds[self.at] == _SIGN:
-                sign = -sign if self.texts[self.at] == "-" else sign
+            while kinds[self.at] == _SIGN:
+                sign = -sign if texts[self.at] == "-" else sign
                 self.at += 1
-            kind = self.kinds[self.at]
+            kind = kinds[self.at]
             if kind not in (_DIGITS, _WORD) or (start == self.at and start > begin):
                 raise self.unexpected(begin)
             if kind == _DIGITS:
                 number = self.at
                 sign *= self.number()
-                if self.kinds[self.at] != _WORD:
+                if kinds[self.at] != _WORD:
                     total += sign
                     first = number if first < 0 else first
                     continue
-            name = self.texts[self.at]
-            if name not in self.column_of:
+            name = texts[self.at]
+            if name not in column_of:
                 if name.lower() in _NO_NAMES:
                     raise self.fault(f"expected a variable instead of {shown(name)}")
-                self.column_of[name] = len(self.column_of)
-            columns.append(self.column_of[name])
+                column_of[name] = len(column_of)
+            columns.append(column_of[name])
             values.append(sign)
             self.at += 1
         return total, first

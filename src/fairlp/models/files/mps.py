@@ -511,7 +511,8 @@ class _Reader:
 
 def _pairs(first: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return the positions of all row names, in the order of the file: lines have one or two, each before a number."""
-    return np.sort(np.concatenate((first, first[counts >= 4] + 2)), kind="stable")
+    two = counts >= 4
+    return np.sort(np.concatenate((first, first[two] + 2)), kind="stable") if two.any() else first
 
 
 def _two_vectors(name: bytes, first: bytes) -> str:

@@ -58,16 +58,16 @@ def read_alibaba_gpu(nodes_csv: str | Path, tasks_csv: str | Path, *, name: str 
     nodes = _read(nodes_csv, ["sn", "cpu_milli", "memory_mib", "gpu", "model"])
     capacities = _whole(nodes, ["cpu_milli", "memory_mib", "gpu"], nodes_csv)
     model = nodes["model"].str.strip()
-    _refuse(
-        nodes_csv, (model == "") & (capacities[:, 2] > 0), "model", "is blank on a server with GPUs; expected its model"
-    )
+    blank = (model == "") & (capacities[:, 2] > 0)
+    _refuse(nodes, blank, "model", "is blank on a server with GPUs; expected its model", nodes_csv)
     tasks = _read(tasks_csv, ["name", *_CLASS[:-1]], optional=["gpu_spec", "creation_time"])
     amounts = _whole(tasks, _CLASS[:-1], tasks_csv)
-    _refuse(tasks_csv, amounts[:, 3] > _MILLI, "gpu_milli", f"is above {_MILLI}; expected 1/1000 of one GPU")
+    _refuse(tasks, amounts[:, 3] > _MILLI, "gpu_milli", f"is above {_MILLI}; expected 1/1000 of one GPU", tasks_csv)
     table = pd.DataFrame(amounts, columns=_CLASS[:-1])
-    table["gpu_spec"] = specs = tasks.get("gpu_spec", pd.Series("", index=tasks.index))
+    specs = tasks.get("gpu_spec", pd.Series("", index=tasks.index))
+    table["gpu_spec"] = specs.to_numpy()
     gaps = (specs != "") & specs.str.contains(r"(?:^|\|)\s*(?:\||$)")
-    _refuse(tasks_csv, gaps, "gpu_spec", "is {!r}; expected models joined with '|', none of them blank", specs)
+    _refuse(tasks, gaps, "gpu_spec", "is {!r}; expected models joined with '|', none of them blank", tasks_csv)
     table["tasks"] = 1
     aggregate = {"tasks": "sum"}
     if "creation_time" in tasks:
@@ -118,11 +118,11 @@ def read_pai2020(machines_csv: str | Path, header: str | Path | None = None) -> 
     if header is not None:
         columns = [column.strip() for column in read_text(home(header)).strip().split(",")]
     machines = _read(machines_csv, list(_PAI_COLUMNS), given=columns)
-    amounts = _whole(machines, ["cap_cpu", "cap_mem", "cap_gpu"], machines_csv, first_line=1)
+    amounts = _whole(machines, ["cap_cpu", "cap_mem", "cap_gpu"], machines_csv)
     for column in ("machine", "gpu_type"):
-        _refuse(machines_csv, machines[column].str.strip() == "", column, "is blank; expected text", first_line=1)
+        _refuse(machines, machines[column].str.strip() == "", column, "is blank; expected text", machines_csv)
     repeated = machines["machine"].duplicated()
-    _refuse(machines_csv, repeated, "machine", "is the name of an earlier machine; expected each once", first_line=1)
+    _refuse(machines, repeated, "machine", "is the name of an earlier machine; expected each once", machines_csv)
     table = pd.DataFrame(amounts, columns=["cpu [cores]", "memory [GB]", "gpu"])
     table["gpu_type"] = machines["gpu_type"].str.strip().to_numpy()
     table.index = pd.Index(machines["machine"], name="machine")
@@ -132,7 +132,7 @@ def read_pai2020(machines_csv: str | Path, header: str | Path | None = None) -> 
 def _read(
     path: str | Path, required: list[str], optional: Sequence[str] = (), given: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Return the columns of a CSV as text, all rows complete; ``given`` are the headers of a file that has none."""
+    """Return the columns of a CSV as text, rows by their lines; ``given`` are the headers of a file that has none."""
     text = read_text(home(path))
     if not text.endswith("\n"):
         last = text.count("\n") + 1
@@ -159,32 +159,22 @@ def _read(
             )
     if not rows:
         raise FileFormatError(f"{path} has a header but no rows; expected at least one")
-    table = pd.DataFrame(rows, columns=headers, dtype=str)
+    table = pd.DataFrame(rows, index=range(first_line, first_line + len(rows)), columns=headers, dtype=str)
     return table[[*required, *(column for column in optional if column in headers)]]
 
 
-def _whole(table: pd.DataFrame, columns: list[str], path: str | Path, first_line: int = 2) -> np.ndarray:
+def _whole(table: pd.DataFrame, columns: list[str], path: str | Path) -> np.ndarray:
     """Return columns of whole numbers >= 0."""
     for column in columns:
         wrong = ~table[column].str.fullmatch(r"\s*[0-9]{1,15}\s*")
-        _refuse(path, wrong, column, "is {!r}; expected a whole number >= 0", table[column], first_line)
+        _refuse(table, wrong, column, "is {!r}; expected a whole number >= 0", path)
     return table[columns].astype(np.int64).to_numpy()
 
 
-def _refuse(
-    path: str | Path,
-    wrong: Any,
-    column: str,
-    what: str,
-    values: pd.Series[Any] | None = None,
-    first_line: int = 2,
-) -> None:
+def _refuse(table: pd.DataFrame, wrong: Any, column: str, what: str, path: str | Path) -> None:
     """Raise for the first row that is wrong."""
-    flags = np.asarray(wrong, dtype=bool)
-    if flags.any():
-        at = int(np.argmax(flags))
-        shown = what if values is None else what.format(values.iloc[at])
-        raise FileFormatError(f"{path}, line {at + first_line}: column {column!r} {shown}")
+    for line in table.index[np.asarray(wrong, dtype=bool)][:1]:
+        raise FileFormatError(f"{path}, line {line}: column {column!r} {what.format(table[column][line])}")
 
 
 def _condition(spec: str) -> str | None:

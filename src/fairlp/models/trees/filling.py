@@ -121,6 +121,8 @@ class Rows:
 
         What is used is convex and piecewise linear in the level, so steps never pass the answer and end on it.
         """
+        if np.isfinite(segment.end) and (self.use @ segment.asked(segment.end) <= self.room).all():
+            return segment.end
         speed = self.use @ segment.rate
         base = np.where(segment.active, segment.base, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -139,8 +141,8 @@ class Rows:
 
     def ended(self, tasks: np.ndarray) -> np.ndarray:
         """Return who needs of a row that is used up. Bool, shape (N,)."""
-        full = self.use @ tasks >= self.room * (1 - SATURATED)
-        return np.asarray(full @ (self.use > 0)) > 0
+        full = np.flatnonzero(self.use @ tasks >= self.room * (1 - SATURATED))
+        return np.asarray(self.use[full].sum(axis=0) > 0) if full.size else np.zeros(len(tasks), dtype=bool)
 
 
 def fill(rates: Rates, rows: Rows, segment: RateSegment) -> tuple[np.ndarray, History]:
@@ -151,7 +153,7 @@ def fill(rates: Rates, rows: Rows, segment: RateSegment) -> tuple[np.ndarray, Hi
     rates : callable
         Active leaves → tasks of each at level 1.
     rows : Rows
-    segment : Stretch
+    segment : RateSegment
         The first one.
 
     Notes

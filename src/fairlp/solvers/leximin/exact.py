@@ -6,7 +6,7 @@ Levels that a round settles enter the next one as the rationals that they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 from fractions import Fraction
 
@@ -62,7 +62,7 @@ def exact_leximin(
     users = (np.arange(len(block)) if block.positions is None else block.positions).tolist()
     rounds = ExactRounds(program, range(block.start, block.stop), t)
     if rates is not None and kept is not None:
-        rounds = ExactTreeRounds(program, range(block.start, block.stop), t, users, rates, kept, count)
+        rounds.along_tree(users, rates, kept, count)
     verdict = rounds.run()
     reached = dict(zip(users, zip(rounds.rows, verdict.levels, strict=True), strict=True))
     proved = tuple(ProvedLevel(str(user), *reached.get(n, (None, None))) for n, user in enumerate(instance.users))
@@ -80,6 +80,8 @@ def exact_leximin(
 class ExactRounds:
     """The rounds of a program in rationals: rows that are blocked have floors, those of the others rise with t.
 
+    ``has`` is what the row of each has, ``base`` what its rate is added to, and ``zero`` what a level counts from.
+
     Parameters
     ----------
     program : Program
@@ -92,14 +94,32 @@ class ExactRounds:
     def __init__(self, program: Program, rows: Iterable[int], t: int) -> None:
         self.program, self.rows, self.t = program, [int(row) for row in rows], t
         column = program.A[:, [t]].toarray()[self.rows, 0]
-        self.first = self.rate = {k: -Fraction(value) for k, value in enumerate(column.tolist())}
-        self.zero = [Fraction(value) for value in program.row_lower[self.rows].tolist()]
-        self.base, self.has = self.zero, list(self.zero)
+        self.rates: ExactRates | None = None
+        self.first = {k: -Fraction(value) for k, value in enumerate(column.tolist())}
+        self.zero = self.base = [Fraction(value) for value in program.row_lower[self.rows].tolist()]
+        self.has, self.kept = list(self.zero), self.zero
         self.active = set(range(len(self.rows)))
         self.lower: list[Fraction | None] = [None] * program.n_rows
         self.entries: dict[tuple[int, int], Fraction] = {}
         self.x: list[Fraction] = [Fraction(0)] * program.n_columns
         self.last: Basis | None = None
+
+    def along_tree(self, users: list[int], rates: ExactRates, kept: np.ndarray, count: str) -> None:
+        """Let rates be those of the users who are active, and begin with guarantees."""
+
+        def of_rows(active: Set[int]) -> dict[int, Fraction]:
+            rate = rates({users[k] for k in active})
+            return {k: rate[users[k]] for k in active}
+
+        self.rates = of_rows
+        way = 1 - Fraction(ROUNDING)  # guarantees in tasks are rounded, and the last digit may not fit
+        self.kept = [Fraction(value) for value in kept[users].tolist()]
+        self.zero, self.has = [Fraction(0)] * len(users), [value * way for value in self.kept]
+        self.base = list(self.has) if count == "borrowed" else self.zero
+        self.first = self.rates(self.active)
+        for block in self.program.rows:
+            if block.name == "guarantee":  # the rows of levels keep them
+                self.lower[block.slice] = [Fraction(0)] * len(block)
 
     def run(self) -> Verdict:
         """Run rounds until everybody is blocked, or one cannot be proved."""
@@ -127,15 +147,15 @@ class ExactRounds:
 
     def highest(self) -> ExactCertificate:
         """Raise t as far as it goes, and give everybody what it has there."""
-        rising = set(self.active)
+        rising, rate = set(self.active), self.first if self.rates is None else self.rates(self.active)
         while True:
             for k, has in enumerate(self.has):
-                self.put(k, *((self.base[k], self.rate[k]) if k in rising else (has, Fraction(0))))
+                self.put(k, *((self.base[k], rate[k]) if k in rising else (has, Fraction(0))))
             proof = self.solve(self.program.c)
             if not proof.proved:
                 return proof
-            at = {k: self.base[k] + self.rate[k] * proof.x[self.t] for k in rising}
-            with_more = self.with_more(at)
+            at = {k: self.base[k] + rate[k] * proof.x[self.t] for k in rising}
+            with_more = {k for k in rising if self.rates is not None and at[k] < self.has[k]}
             if not with_more:
                 break
             rising -= with_more
@@ -143,16 +163,39 @@ class ExactRounds:
             self.has[k] = at[k]
         return proof
 
-    def with_more(self, at: dict[int, Fraction]) -> set[int]:
-        """Return who had more than this level gives it: levels only rise where rates are constant."""
-        return set()
-
     def stuck(self, candidates: set[int]) -> tuple[str, set[int]]:
-        """Return what could not be proved, and who cannot be raised though it has no price: found in later rounds."""
-        return "", set()
+        """Return what could not be proved, and the candidates that cannot be raised while nobody falls.
+
+        With constant rates a later round finds them; else they would change the rates of the others.
+        """
+        if self.rates is None:
+            return "", set()
+        for k, has in enumerate(self.has):
+            self.put(k, has, Fraction(0))
+        waiting, by_row = set(candidates), self.program.A.tocsr()
+        while waiting:
+            cost = np.asarray(by_row[[self.rows[k] for k in waiting]].sum(axis=0)).ravel()
+            cost[self.t] = 0.0
+            proof = self.solve(cost)
+            if not proof.proved:
+                return f", who is stuck: {proof.message}", set()
+            raised = set()
+            for k in waiting:
+                row = by_row[[self.rows[k]]]
+                terms = zip(row.indices.tolist(), row.data.tolist(), strict=True)
+                tasks = sum((Fraction(value) * proof.x[j] for j, value in terms if j != self.t), Fraction(0))
+                # back to what is guaranteed, from which everybody was lowered by a rounding, is no raise
+                if tasks > max(self.has[k], self.kept[k]):
+                    raised.add(k)
+            if not raised:
+                break
+            waiting -= raised
+        return "", waiting
 
     def written(self, done: list[ProofRound], levels: list[Fraction | None]) -> Proof | str:
-        """Return the proof that others can check."""
+        """Return the proof that others can check, or why there is none."""
+        if self.rates is not None:
+            return NO_PROOF_ALONG_A_TREE
         names = self.program.row_names
         proved = tuple(ProvedLevel(names[i], i, level) for i, level in zip(self.rows, levels, strict=True))
         return Proof(self.program, tuple(done), self.t, proved)
@@ -176,77 +219,6 @@ class ExactRounds:
             if proof.proved:
                 break
         return proof
-
-
-class ExactTreeRounds(ExactRounds):
-    """Rounds in rationals at rates that depend on who is active, from guarantees on.
-
-    Those who cannot be raised are found by a program of their own, since they would change the rates of the others.
-    """
-
-    def __init__(
-        self,
-        program: Program,
-        rows: Iterable[int],
-        t: int,
-        users: list[int],
-        rates: ExactRates,
-        kept: np.ndarray,
-        count: str,
-    ) -> None:
-        super().__init__(program, rows, t)
-        self.users, self.rates, self.by_row = users, rates, program.A.tocsr()
-        way = 1 - Fraction(ROUNDING)  # guarantees in tasks are rounded, and the last digit may not fit
-        self.kept = [Fraction(value) for value in kept[users].tolist()]
-        self.zero = [Fraction(0)] * len(users)
-        self.has = [value * way for value in self.kept]
-        self.base = list(self.has) if count == "borrowed" else self.zero
-        self.first = self._rates()
-        for block in program.rows:
-            if block.name == "guarantee":  # the rows of levels keep them
-                self.lower[block.slice] = [Fraction(0)] * len(block)
-
-    def highest(self) -> ExactCertificate:
-        """Raise t as far as it goes at the rates of those who are active."""
-        self.rate = self._rates()
-        return super().highest()
-
-    def with_more(self, at: dict[int, Fraction]) -> set[int]:
-        """Return who had more than this level gives it."""
-        return {k for k, tasks in at.items() if tasks < self.has[k]}
-
-    def stuck(self, candidates: set[int]) -> tuple[str, set[int]]:
-        """Return what could not be proved, and the candidates that cannot be raised while nobody falls."""
-        for k, has in enumerate(self.has):
-            self.put(k, has, Fraction(0))
-        waiting = set(candidates)
-        while waiting:
-            cost = np.asarray(self.by_row[[self.rows[k] for k in waiting]].sum(axis=0)).ravel()
-            cost[self.t] = 0.0
-            proof = self.solve(cost)
-            if not proof.proved:
-                return f", who is stuck: {proof.message}", set()
-            # back to what is guaranteed, from which everybody was lowered by a rounding, is no raise
-            raised = {k for k in waiting if self._activity(k, proof.x) > max(self.has[k], self.kept[k])}
-            if not raised:
-                break
-            waiting -= raised
-        return "", waiting
-
-    def written(self, done: list[ProofRound], levels: list[Fraction | None]) -> Proof | str:
-        """Return why these rounds cannot be written."""
-        return NO_PROOF_ALONG_A_TREE
-
-    def _rates(self) -> dict[int, Fraction]:
-        """Return the rates of active rows."""
-        rate = self.rates({self.users[k] for k in self.active})
-        return {k: rate[self.users[k]] for k in self.active}
-
-    def _activity(self, k: int, x: list[Fraction]) -> Fraction:
-        """Return what a row's user has at a point."""
-        row = self.by_row[[self.rows[k]]]
-        terms = zip(row.indices.tolist(), row.data.tolist(), strict=True)
-        return sum((Fraction(value) * x[j] for j, value in terms if j != self.t), Fraction(0))
 
 
 def bases(program: Program, last: Basis | None) -> Iterator[Basis]:

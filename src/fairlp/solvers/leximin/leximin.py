@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -23,7 +24,7 @@ from ...models.programs.solution import Solution
 from ...models.trees.filling import History, RateSegment
 from ...models.trees.rates import Rates
 from ...tolerances import SAME_LEVEL
-from .rounds import LevelRounds, Members, Rounds, Tightest, TreeRounds, tightest
+from .rounds import LevelRounds, Members, Rounds, TreeRounds, tightest
 
 Formulation = Callable[[Instance], Model]
 Entitled = Callable[[Instance], np.ndarray]
@@ -115,7 +116,10 @@ def leximin(
     level, grouped = np.zeros(len(who)), np.zeros((len(small.users), len(small.servers)))
     for some, where in apart:
         own = plain if len(apart) == 1 else select(plain, some, where)
-        pieces.append(_level_rounds(own, given.of_groups(some), formulation, entitled, chosen))
+        members = given.of_groups(some)
+        own = own.derived(weights=np.bincount(members.of, weights=members.due) / entitled(own))
+        rounds = partial(LevelRounds, chosen, members=members, weights=own.weights)
+        pieces.append(_Piece.solved(own, formulation, rounds, where))
         level[np.isin(users.of, some)] = pieces[-1].rounds.level
         grouped[np.ix_(some, where)] = pieces[-1].tasks
     result.levels[who] = level
@@ -124,7 +128,7 @@ def leximin(
     totals = np.where(full, given.limit, level * given.due)
     result.tasks[who] = _split(grouped, totals, users, servers)
     result.rounds = [(at, who[frozen]) for at, frozen in _history(pieces, level, full)]
-    result.prices = _prices(pieces, apart, plain, servers)
+    result.prices = _prices(pieces, plain, servers)
     result.conclude(pieces, begin)
     return result
 
@@ -159,13 +163,11 @@ def climb(
         return result
     small, servers = merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
     chosen = tightest(solver, options)
-    piece = _Piece.solved(
-        small, formulation, lambda program, rows, t: TreeRounds(chosen, program, rows, t, rates, first)
-    )
+    piece = _Piece.solved(small, formulation, partial(TreeRounds, chosen, rates=rates, first=first))
     result.rounds = piece.rounds.history
     result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, instance))
     result.tasks = _split(piece.tasks, piece.rounds.segment.has, identity(len(instance.users)), servers)
-    result.prices = _prices([piece], [], small, servers)
+    result.prices = _prices([piece], small, servers)
     result.conclude([piece], begin)
     return result
 
@@ -176,13 +178,18 @@ class _Piece:
 
     rounds: Any
     model: Model
+    servers: np.ndarray
     tasks: np.ndarray
     begun: float
     ended: float
 
     @classmethod
     def solved(
-        cls, small: Instance, formulation: Formulation, rounds_of: Callable[[Program, np.ndarray, int], Rounds]
+        cls,
+        small: Instance,
+        formulation: Formulation,
+        rounds_of: Callable[[Program, np.ndarray, int], Rounds],
+        servers: np.ndarray | None = None,
     ) -> _Piece:
         """Run the rounds of one program."""
         model = formulation(small)
@@ -192,19 +199,8 @@ class _Piece:
         rounds = rounds_of(program, np.arange(block.start, block.stop), t)
         rounds.run()
         tasks = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
-        return cls(rounds, model, tasks, begun, perf_counter())
-
-
-def _level_rounds(
-    small: Instance, members: Members, formulation: Formulation, entitled: Entitled, solver: Tightest
-) -> _Piece:
-    """Run the rounds of one component, of which each user has the rates of its members together."""
-    small = small.derived(weights=np.bincount(members.of, weights=members.due) / entitled(small))
-
-    def rounds(program: Program, rows: np.ndarray, t: int) -> LevelRounds:
-        return LevelRounds(solver, program, rows, t, members, small.weights)
-
-    return _Piece.solved(small, formulation, rounds)
+        where = np.arange(len(small.servers)) if servers is None else servers
+        return cls(rounds, model, where, tasks, begun, perf_counter())
 
 
 def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> History:
@@ -221,28 +217,19 @@ def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> Histo
     return [(float(level[of == k].max()), np.flatnonzero(of == k)) for k in np.unique(of)]
 
 
-def _prices(
-    pieces: list[_Piece], apart: list[tuple[np.ndarray, np.ndarray]], small: Instance, servers: Groups
-) -> np.ndarray | None:
+def _prices(pieces: list[_Piece], small: Instance, servers: Groups) -> np.ndarray | None:
     """Return the prices of the first round that a resource ended: those of the component where it did."""
-    priced = [
-        (float(solution.require_point()[piece.rounds.t]), k, solution)
-        for k, piece in enumerate(pieces)
-        if (solution := piece.rounds.priced) is not None and solution.row_duals is not None
-    ]
+    priced = [piece for piece in pieces if piece.rounds.priced is not None and piece.rounds.has_duals]
     if not priced:
         return None
-    _, first, solution = min(priced, key=lambda one: one[:2])
-    if len(pieces) == 1:
-        return prices_of(pieces[first].model, solution, servers)
-    where = apart[first][1]
-    there = np.flatnonzero(small.capacities[where].any(axis=0))
+    first = min(priced, key=lambda piece: float(piece.rounds.priced.x[piece.rounds.t]))
+    there = np.flatnonzero(small.capacities[first.servers].any(axis=0) | (len(pieces) == 1))
     prices = np.zeros(small.capacities.shape)
-    prices[np.ix_(where, there)] = prices_of(pieces[first].model, solution, identity(len(where)))
+    prices[np.ix_(first.servers, there)] = prices_of(first.model, first.rounds.priced)
     return np.asarray(prices[servers.of])
 
 
-def prices_of(model: Model, solution: Solution, servers: Groups) -> np.ndarray:
+def prices_of(model: Model, solution: Solution) -> np.ndarray:
     """Return the duals of the capacity rows per unit of resource, servers × resources."""
     assert solution.row_duals is not None
     block = solution.program.row_block("capacity")
@@ -251,7 +238,7 @@ def prices_of(model: Model, solution: Solution, servers: Groups) -> np.ndarray:
     duals = np.where(used, solution.row_duals[block.slice], 0.0).reshape(-1, block.shape[-1])
     if "capacity_unit" in model.definitions:
         duals = duals / numbers(model.definitions["capacity_unit"]).values
-    return np.asarray(duals[servers.of] if len(duals) == len(servers) else duals)
+    return np.asarray(duals)
 
 
 def _split(grouped: np.ndarray, members: np.ndarray, users: Groups, servers: Groups) -> np.ndarray:
