@@ -9,6 +9,7 @@ import pytest
 
 import fairlp
 from fairlp import examples
+from fairlp.formulations import region
 
 METHODS = {
     name: [method for method in row.method_names if method != "closed-form"]
