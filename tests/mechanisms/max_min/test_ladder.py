@@ -15,7 +15,7 @@ import fairlp
 import leximin_oracle
 from fairlp import Instance
 from fairlp.errors import SolverNotAvailableError
-from fairlp.formulations.region import entitled
+from fairlp.formulations.normalisers import entitled
 from fairlp.mechanisms.allocation import overuse
 from fairlp.mechanisms.max_min import ladder, methods
 from fairlp.mechanisms.table import find

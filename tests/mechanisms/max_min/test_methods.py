@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
-from fairlp.formulations import region
+from fairlp.formulations import normalisers
 from fairlp.mechanisms.max_min import methods
 from fairlp.mechanisms.max_min.ladder import orders_of_magnitude
 from fairlp.mechanisms.max_min.methods import APART, features, pays, within_capacity
@@ -176,7 +176,7 @@ def test_the_gap_of_separate_servers_is_the_largest(monkeypatch, gaps, expected)
 def test_the_spread_of_numbers_is_seen(more, spread):
     parts = {"demands": [[1, 4], [3, 1]], "capacities": [[9, 18]]} | more
     instance = fairlp.Instance.from_arrays(**parts)
-    found = orders_of_magnitude(instance, region.entitled(instance, region.dominant(instance)))
+    found = orders_of_magnitude(instance, normalisers.entitled(instance, normalisers.dominant(instance)))
     assert found >= spread / 10 and (not more or found > 1e6)
 
 

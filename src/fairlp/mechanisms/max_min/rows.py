@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...formulations import hierarchical, max_min, region
+from ...formulations import hierarchical, max_min, normalisers
 from ..mechanism import NO_CONSTRAINTS, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mechanism, Method
 from ..validation import by_rounds
 from . import rounds
@@ -65,7 +65,7 @@ ROWS = (
         "Dominant Resource Fairness",
         "Ghodsi et al., NSDI 2011",
         max_min.drf,
-        region.dominant,
+        normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
         ("sharing incentive", *_FAIR, _ALONE),
         (NO_RATES, ONE_SERVER),
@@ -77,7 +77,7 @@ ROWS = (
         "Extended DRF (per-resource weights, zero demands)",
         "Parkes, Procaccia and Shah, EC 2012",
         max_min.edrf,
-        region.dominant,
+        normalisers.dominant,
         (CLOSED_FORM, ROUNDS, INTERIOR_POINT, LP),
         ("sharing incentive", *_FAIR, _ALONE),
         (NO_RATES, ONE_SERVER),
@@ -89,7 +89,7 @@ ROWS = (
         "Asset fairness (equal sums of shares)",
         "Ghodsi et al., NSDI 2011, §4.1",
         max_min.asset,
-        region.asset,
+        normalisers.asset,
         (ROUNDS, INTERIOR_POINT, LP),
         ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", _ALONE),
         (NO_RATES, ONE_WEIGHT),
@@ -102,7 +102,7 @@ ROWS = (
         "DRF on heterogeneous servers (global dominant share)",
         "Wang, Li and Liang, INFOCOM 2014",
         max_min.drfh,
-        region.dominant,
+        normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
         ("envy-free", "Pareto-optimal", "strategy-proof", "global bottleneck", "single-resource", _ALONE),
         (NO_RATES,),
@@ -115,7 +115,7 @@ ROWS = (
         "DRFH under placement constraints",
         "Wang, Li and Liang, INFOCOM 2014; Khamse-Ashari et al., ICC 2017, §II",
         max_min.drfh,
-        region.dominant,
+        normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "envy-free", "strategy-proof"),
         (NO_RATES,),
@@ -128,7 +128,7 @@ ROWS = (
         "Containerised DRF (share of what one could run alone)",
         "Friedman, Ghodsi and Psomas, EC 2014",
         max_min.cdrf,
-        region.containerized,
+        normalisers.containerized,
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "sharing incentive", "envy-free", "strategy-proof"),
         (NO_CONSTRAINTS, ONE_WEIGHT),
@@ -141,7 +141,7 @@ ROWS = (
         "Task-share fairness under placement constraints",
         "Wang et al., SC 2016",
         max_min.tsf,
-        region.task_share,
+        normalisers.task_share,
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "envy-free", "strategy-proof"),
         (ONE_WEIGHT,),
@@ -154,7 +154,7 @@ ROWS = (
         "DRF on each server separately",
         "Wang, Li and Liang, INFOCOM 2014, §III-D",
         max_min.naive_drf,
-        region.separate,
+        normalisers.separate,
         (SEPARATE, SEPARATE_LP),
         ("sharing incentive",),
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
@@ -164,7 +164,7 @@ ROWS = (
         "Hierarchical DRF (along a tree of queues)",
         _BHATTACHARYA,
         hierarchical.h_drf,
-        region.dominant,
+        normalisers.dominant,
         (TREE_ROUNDS, by_interior_points(settled(along_tree, of_tree)), TREE_LP),
         (
             "Pareto-optimal",
@@ -184,7 +184,7 @@ ROWS = (
         "DRF on the tree made flat (products of weights), to compare with",
         f"{_BHATTACHARYA}, §3",
         hierarchical.collapsed_drfh,
-        region.dominant,
+        normalisers.dominant,
         (ROUNDS, COLLAPSED_LP),
         ("Pareto-optimal", f"{_LEAVES} (ours)", *_KEPT),
         (NO_RATES, ONE_WEIGHT),
