@@ -133,6 +133,20 @@ def test_a_solver_that_is_not_there_is_not_replaced_by_rationals(monkeypatch):
         fairlp.allocate(PRINTED["weights"], "drfh", solver="scip")
 
 
+@pytest.mark.parametrize(
+    "mechanism", ["drf", "edrf", "asset", "drfh", "tsf", "dynamic-drf", "cautious-lp", "njc", "pdrf"]
+)
+@pytest.mark.parametrize("weights", [[1e308, 1e-320, 1], [1e308, 1, 1], [1e300, 1, 1e-5]])
+def test_weights_beyond_floats_are_answered_in_numbers_or_refused(mechanism, weights):
+    instance = Instance.from_arrays([[1, 2], [3, 1], [1, 1]], [[9, 18]], weights=weights)
+    try:
+        found = fairlp.allocate(instance, mechanism)
+    except fairlp.FairlpError as error:
+        assert len(str(error)) < 1000
+    else:
+        assert np.isfinite(np.asarray(found.totals)).all() and found.residual <= FEASIBILITY
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("value", [5e-324, 1e-320, 1e308])
 @pytest.mark.parametrize(

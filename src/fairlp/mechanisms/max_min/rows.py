@@ -49,7 +49,9 @@ TREE_ROUNDS = Method(
     cost="O(NR) a round; a round for each resource, cap and task limit at most",
 )
 COLLAPSED_LP = Method("lp", settled(with_limits), cost="a few LPs a round", solves=True)
-COUNT, IN_RATIONALS = ("count",), partial(by_rounds, rationals=of_leximin)
+COUNT = ("count",)
+#: A row of a mechanism whose levels are proved in rationals.
+_proved_row = partial(Mechanism, options=COUNT, prove=partial(by_rounds, rationals=of_leximin))
 
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "global bottleneck", "single-resource")
 _PLAIN = "all run on one server and nobody has a task limit and no queue has a guarantee or a cap"
@@ -60,7 +62,7 @@ _ALONE = "population-monotonic if all demands are positive"
 _BHATTACHARYA = "Bhattacharya et al., SoCC 2013"
 
 ROWS = (
-    Mechanism(
+    _proved_row(
         "drf",
         "Dominant Resource Fairness",
         "Ghodsi et al., NSDI 2011",
@@ -69,10 +71,8 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("sharing incentive", *_FAIR, _ALONE),
         (NO_RATES, ONE_SERVER),
-        options=COUNT,
-        prove=IN_RATIONALS,
     ),
-    Mechanism(
+    _proved_row(
         "edrf",
         "Extended DRF (per-resource weights, zero demands)",
         "Parkes, Procaccia and Shah, EC 2012",
@@ -81,10 +81,8 @@ ROWS = (
         (CLOSED_FORM, ROUNDS, INTERIOR_POINT, LP),
         ("sharing incentive", *_FAIR, _ALONE),
         (NO_RATES, ONE_SERVER),
-        options=COUNT,
-        prove=IN_RATIONALS,
     ),
-    Mechanism(
+    _proved_row(
         "asset",
         "Asset fairness (equal sums of shares)",
         "Ghodsi et al., NSDI 2011, §4.1",
@@ -93,11 +91,9 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", _ALONE),
         (NO_RATES, ONE_WEIGHT),
-        options=COUNT,
-        prove=IN_RATIONALS,
         by_pairs=True,
     ),
-    Mechanism(
+    _proved_row(
         "drfh",
         "DRF on heterogeneous servers (global dominant share)",
         "Wang, Li and Liang, INFOCOM 2014",
@@ -106,11 +102,9 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("envy-free", "Pareto-optimal", "strategy-proof", "global bottleneck", "single-resource", _ALONE),
         (NO_RATES,),
-        options=COUNT,
-        prove=IN_RATIONALS,
         by_pairs=True,
     ),
-    Mechanism(
+    _proved_row(
         "c-drfh",
         "DRFH under placement constraints",
         "Wang, Li and Liang, INFOCOM 2014; Khamse-Ashari et al., ICC 2017, §II",
@@ -119,11 +113,9 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "envy-free", "strategy-proof"),
         (NO_RATES,),
-        options=COUNT,
-        prove=IN_RATIONALS,
         by_pairs=True,
     ),
-    Mechanism(
+    _proved_row(
         "cdrf",
         "Containerised DRF (share of what one could run alone)",
         "Friedman, Ghodsi and Psomas, EC 2014",
@@ -132,11 +124,9 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "sharing incentive", "envy-free", "strategy-proof"),
         (NO_CONSTRAINTS, ONE_WEIGHT),
-        options=COUNT,
-        prove=IN_RATIONALS,
         by_pairs=True,
     ),
-    Mechanism(
+    _proved_row(
         "tsf",
         "Task-share fairness under placement constraints",
         "Wang et al., SC 2016",
@@ -145,8 +135,6 @@ ROWS = (
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "envy-free", "strategy-proof"),
         (ONE_WEIGHT,),
-        options=COUNT,
-        prove=IN_RATIONALS,
         by_pairs=True,
     ),
     Mechanism(
@@ -179,7 +167,7 @@ ROWS = (
         at_level_1=hierarchical.at_level_1,
         along_tree=True,
     ),
-    Mechanism(
+    _proved_row(
         "h-drf-collapsed",
         "DRF on the tree made flat (products of weights), to compare with",
         f"{_BHATTACHARYA}, §3",
@@ -188,8 +176,6 @@ ROWS = (
         (ROUNDS, COLLAPSED_LP),
         ("Pareto-optimal", f"{_LEAVES} (ours)", *_KEPT),
         (NO_RATES, ONE_WEIGHT),
-        options=COUNT,
-        prove=IN_RATIONALS,
         at_level_1=hierarchical.collapsed_at_level_1,
         along_tree=True,
         compared=False,
