@@ -155,9 +155,7 @@ def solve(p):
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)
     assert highs.passModel(lp) == highspy.HighsStatus.kOk
-    highs.run()
-    assert highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    return highs.getInfo().objective_function_value
+    return optimum(highs)
 
 
 def content_of(p):
