@@ -87,7 +87,7 @@ def test_workloads_that_are_not_admitted_wait_and_tell_queues_of_pods(tmp_path):
     assert found.waiting.set_index("user")["tasks"].to_dict() == {"ml/x": 3, "ml/p": 1}
     assert found.waiting.set_index("user").loc["ml/x", "since"] == "2026-02-03T00:00:00Z"
     assert set(found.instance.queue) == {"org/lab/red"} and found.observed.totals["ml/y"] == 1
-    assert said(found, "it is not active") == [("Workload 'ml/job-q'", "left out of what waits")]
+    assert found.held[["user", "tasks", "reason"]].to_numpy().tolist() == [["ml/q", 3, "it is not active"]]
 
 
 def test_what_kueue_says_that_a_tree_cannot(tmp_path):

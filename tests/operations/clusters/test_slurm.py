@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
+from fairlp.errors import InstanceError
 from fairlp.operations.clusters.cluster import Odd
 from fairlp.operations.clusters.slurm import array_tasks, gres, hosts, number, tres, wanted
 from kubernetes_dumps import said
@@ -80,7 +81,7 @@ def test_the_golden_dump(tmp_path):
     assert instance.units == {"cpu": "cores", "memory": "MiB"}
     assert instance.demands.tolist() == [[4, 8192, 0], [8, 32768, 2]]
     assert instance.capacities.tolist() == [[16, 65536, 0], [16, 131072, 4]]
-    assert instance.task_limits.tolist() == [7, 2]
+    assert instance.task_limits.tolist() == [4, 2]
     assert instance.eligible.tolist() == [[True, True], [False, True]]
     assert instance.queue == ("physics/ann", "physics/lab/bob")
     weights = {path: instance.queues.weights[instance.queues.named(path)] for path in instance.queues}
@@ -88,9 +89,11 @@ def test_the_golden_dump(tmp_path):
     assert found.observed.tasks.to_numpy().tolist() == [[2, 0], [0, 1]]
     assert found.observed.usage.to_numpy().tolist() == [[8, 16384, 0], [8, 32768, 2]]
     assert found.waiting.to_dict("records") == [
-        {"user": "physics/ann", "queue": "physics/ann", "tasks": 5, "since": "2026-01-01T00:00:00Z"},
+        {"user": "physics/ann", "queue": "physics/ann", "tasks": 2, "since": "2026-01-01T00:00:00Z"},
         {"user": "lab/bob", "queue": "physics/lab/bob", "tasks": 1, "since": "2026-01-01T00:00:00Z"},
     ]
+    held = {"user": "physics/ann", "queue": "physics/ann", "tasks": 3, "reason": "array throttle (%2)"}
+    assert found.held.to_dict("records") == [held] and "3 may not run yet" in repr(found) and found.hidden.empty
     assert said(found, "it takes no new tasks (DRAIN)") == [("node 'n2'", "left out")]
     assert said(found, "nodes have it, but nobody asks for it") == [("resource 'gpu:a100'", "left out")]
     assert said(found, "its share is that of its parent") == [("line 5", "taken as 1")]
@@ -224,7 +227,7 @@ LINES = [
     ({"jobs": [job(9, nodes="n[1")]}, "a bracket is not closed", "jobs: 9"),
     ({"jobs": [job(9, job_state=["COMPLETED"])]}, "it has finished (COMPLETED)", "job 9"),
     ({"jobs": [job(9, job_state=["RUNNING", "SUSPENDED"])]}, "it is suspended", "job 9"),
-    ({"jobs": [job(9, nodes="", state_reason="JobHeldUser")]}, "it may not start yet (JobHeldUser)", "job 9"),
+    ({"jobs": [job(9, nodes="", array_task_string="1-3,...")]}, "its list of array tasks is cut off", "job 9"),
     ({"jobs": [job(9, tres="")]}, "nothing tells what it asks for", "jobs: 9"),
     ({"jobs": [job(9, tres="cpu")]}, "'cpu' in 'cpu' is no amount", "jobs: 9"),
     ({"jobs": [job(9, nodes="", job_state=["RUNNING"])]}, "nothing tells on which nodes", "jobs: 9"),
@@ -324,3 +327,52 @@ def test_what_is_observed_is_the_sum_over_jobs(tmp_path_factory, jobs):
         if any(expected):
             assert found.observed.usage.loc[name].tolist() == pytest.approx(list(map(float, expected)), rel=1e-12)
     assert found.observed.usage["cpu"].sum() == pytest.approx(sum(cpu for _, cpu, _, _ in jobs), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        ({"state_reason": "JobHeldUser"}, "JobHeldUser"),
+        ({"state_reason": "Dependency"}, "Dependency"),
+        ({"state_reason": "QOSMaxCpuPerUserLimit"}, "QOSMaxCpuPerUserLimit"),
+        ({"shared": ["none"]}, "it wants whole nodes (--exclusive)"),
+        ({"exclusive": True}, "it wants whole nodes (--exclusive)"),
+        ({"het_job_id": wrapped(7)}, "part of a heterogeneous job"),
+    ],
+)
+def test_what_may_not_run_yet_is_kept_apart_and_owed_nothing(tmp_path, what, reason):
+    found = read(tmp_path, [node("n1")], [job(1), job(2, "bob", nodes="", **what)], SSHARE)
+    assert found.held[["tasks", "reason"]].to_numpy().tolist() == [[1, reason]] and found.waiting.empty
+    assert len(found.instance.users) == 1 and found.instance.task_limits.tolist() == [1]
+
+
+def test_the_tasks_of_an_array_that_run_count_for_its_throttle(tmp_path):
+    jobs = [job(1, array_job_id=wrapped(9)), job(9, nodes="", array_task_string="2-5%3", array_job_id=wrapped(9))]
+    found = read(tmp_path, [node("n1")], jobs, SSHARE)
+    assert found.waiting["tasks"].tolist() == [2] and found.held["tasks"].tolist() == [2]
+
+
+def test_a_job_that_waits_for_two_nodes_is_two_tasks(tmp_path):
+    wide = job(2, tres="cpu=16,mem=8G,node=1,billing=16", nodes="", node_count=wrapped(2))
+    found = read(tmp_path, [node("n1"), node("n2")], [job(1), wide], SSHARE)
+    assert found.waiting["tasks"].tolist() == [2]
+    assert [8, 4096] in found.instance.demands.tolist()
+
+
+def test_use_that_only_nodes_tell_of_counts_as_used(tmp_path):
+    told = {"alloc_cpus": 12, "alloc_memory": 8192, "tres_used": "cpu=12,mem=8G"}
+    found = read(tmp_path, [node("n1", **told), node("n2")], [job(1), job(2, nodes="")], SSHARE)
+    assert found.hidden.to_dict() == {"cpu": 8}
+    assert found.instance.capacities[:, 0].tolist() == [8, 16] and found.observed.usage["cpu"].tolist() == [4, 0]
+    little = read(tmp_path, [node("n1", alloc_cpus=4), node("n2")], [job(1)], SSHARE)
+    assert little.hidden.empty
+
+
+def test_powered_down_nodes_are_not_there(tmp_path):
+    found = read(tmp_path, [node("n1"), node("n2", state=["IDLE", "POWERED_DOWN"])], [job(1)], SSHARE)
+    assert list(found.instance.servers) == ["n1"]
+
+
+def test_jobs_of_another_cluster_are_refused_by_the_name_of_a_node(tmp_path):
+    with pytest.raises(InstanceError, match="tasks run on 'x7', which is none of the 1 nodes"):
+        read(tmp_path, [node("n1")], [job(1, nodes="x7")], SSHARE)

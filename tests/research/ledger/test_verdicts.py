@@ -89,7 +89,7 @@ def off(factor=1.001):
         ("khamse_ashari", "003 Table IV, PS-DSF"),
         ("dolev", "004 Figure 2"),
         ("dolev", "004 Figure 5"),
-        ("dolev_theorem", "004 §5.5, selection"),
+        ("dolev", "004 §5.5, selection"),
     ],
 )
 def test_a_mechanism_off_by_a_thousandth_differs(module, key, monkeypatch):

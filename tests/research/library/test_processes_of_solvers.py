@@ -11,7 +11,7 @@ import pytest
 
 import fairlp
 from fairlp.models.programs import backends
-from fairlp.research.library import entry, running, worker
+from fairlp.research.library import entry, processes, worker
 from fairlp.research.library.worker import solved
 from own_back_ends import Dual
 
@@ -51,8 +51,8 @@ def heard(written):
 
 @pytest.fixture
 def process(monkeypatch):
-    monkeypatch.setattr(running, "_CODE", READY)
-    made = running.SolverProcess("highs", None)
+    monkeypatch.setattr(processes, "_CODE", READY)
+    made = processes.SolverProcess("highs", None)
     yield made
     made.end()
 
@@ -77,9 +77,9 @@ def test_an_interrupted_asker_gets_no_earlier_answer(process, monkeypatch):
 
 
 def test_where_there_are_no_groups_of_processes_the_child_is_killed(monkeypatch):
-    monkeypatch.delattr(running.os, "killpg", raising=False)
+    monkeypatch.delattr(processes.os, "killpg", raising=False)
     killed = []
-    running._kill(SimpleNamespace(pid=-1, kill=lambda: killed.append(True)))
+    processes._kill(SimpleNamespace(pid=-1, kill=lambda: killed.append(True)))
     assert killed == [True]
 
 
@@ -89,11 +89,11 @@ def test_a_class_of_a_script_travels_as_it_is_where_cloudpickle_is_here(monkeypa
     class Inside:
         tasks = 3
 
-    assert pickle.loads(running._packed(Inside)).tasks == 3
+    assert pickle.loads(processes._packed(Inside)).tasks == 3
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
     copy = SimpleNamespace(dumps=lambda value: b"by joblib's copy")  # before its 1.6
     monkeypatch.setitem(sys.modules, "joblib.externals.cloudpickle", copy)
-    assert running._packed(Inside) == b"by joblib's copy"
+    assert processes._packed(Inside) == b"by joblib's copy"
 
 
 def test_without_cloudpickle_what_a_solver_needs_is_pickled_by_its_name(monkeypatch):
@@ -102,9 +102,9 @@ def test_without_cloudpickle_what_a_solver_needs_is_pickled_by_its_name(monkeypa
 
     for name in ("cloudpickle", "joblib.externals.cloudpickle"):
         monkeypatch.setitem(sys.modules, name, None)
-    assert pickle.loads(running._packed({"solver": Dual, "memory": 2.0})) == {"solver": Dual, "memory": 2.0}
+    assert pickle.loads(processes._packed({"solver": Dual, "memory": 2.0})) == {"solver": Dual, "memory": 2.0}
     with pytest.raises((AttributeError, pickle.PicklingError), match="Inside"):
-        running._packed(Inside)
+        processes._packed(Inside)
 
 
 def test_what_a_process_says_and_in_which_order(monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 
 import fairlp
 from fairlp.errors import SolverNotAvailableError
-from fairlp.research.library import running, worker
+from fairlp.research.library import processes, running, worker
 from fairlp.research.library.entry import recomputed
 from fairlp.research.library.running import Result, Results, judged
 from fairlp.research.library.worker import solved
@@ -145,7 +145,7 @@ def test_what_cannot_travel_is_refused_at_once():
 
 
 def test_a_process_that_cannot_start_has_failed(monkeypatch):
-    monkeypatch.setattr(running, "_CODE", "raise SystemExit(3)")
+    monkeypatch.setattr(processes, "_CODE", "raise SystemExit(3)")
     found = library.run(["highs"], [TIES])
     assert found.complete and [row.status for row in found.rows] == ["failed"]
     assert "could not be started" in found.rows[0].message

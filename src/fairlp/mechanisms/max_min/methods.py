@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from numbers import Integral, Real
 from time import perf_counter
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -22,18 +22,19 @@ from ...formulations.region import able_users, have_limits, require_count, short
 from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.merging import components, identity, merge_servers, merge_users
 from ...models.instances.problem import effort
-from ...models.instances.sparse import SparseInstance
 from ...models.notation.expressions import Index
 from ...models.trees.filling import History, RateSegment, Rows, fill, first_segment, floors
 from ...models.trees.rates import Rates, constant
 from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.leximin import LeximinResult, climb, leximin
-from ...solvers.matrix_free import rounds as matrix_free
 from ...tolerances import AGREEMENT, MATRIX_FREE_AIM
 from ..allocation import within_capacity
 from ..mechanism import Asked, Mechanism, Method, Outcome, Tasks, through
-from ..sparse_allocation import SparseAllocation
 from .rounds import edrf_rounds
+
+if TYPE_CHECKING:
+    from ...models.instances.sparse import SparseInstance
+    from ..sparse_allocation import SparseAllocation
 
 #: Entries of the capacity rows of a component, after merging, from which on interior points beat the simplex method
 #: (measured: ``benchmarks/shapes.py --grid``): of one with so many users and servers at least; of a thinner one; where
@@ -286,6 +287,34 @@ def rounds_table(instance: Instance, history: History, tasks: np.ndarray) -> pd.
     return pd.DataFrame(rows, columns=columns, index=range(1, len(rows) + 1)).rename_axis("round")
 
 
+def _require_options_by_pairs(aim: Any, time_limit: Any, rounds: Any, client: Any) -> None:
+    """Raise where an option of :func:`share_by_pairs` is none."""
+    whole = isinstance(rounds, Integral) and not isinstance(rounds, bool) and rounds >= 1
+    for name, value, right, expected in (
+        (
+            "aim",
+            aim,
+            isinstance(aim, Real) and 0 < aim < 1,
+            f"a relative gap between 0 and 1, such as {MATRIX_FREE_AIM:g}",
+        ),
+        (
+            "time_limit",
+            time_limit,
+            isinstance(time_limit, Real) and time_limit >= 0,
+            "seconds >= 0, infinite for no limit",
+        ),
+        ("rounds", rounds, rounds is None or whole, "a whole number >= 1, or None for all"),
+        (
+            "client",
+            client,
+            client is None or hasattr(client, "scheduler_info"),
+            "a distributed.Client, or None for none",
+        ),
+    ):
+        if not right:
+            raise InstanceError(f"{name} is {value!r}; expected {expected}")
+
+
 def share_by_pairs(
     instance: SparseInstance,
     mechanism: Mechanism,
@@ -311,30 +340,10 @@ def share_by_pairs(
     client : distributed.Client, optional
         A Dask cluster over whose workers the servers are divided.
     """
-    whole = isinstance(rounds, Integral) and not isinstance(rounds, bool) and rounds >= 1
-    for name, value, right, expected in (
-        (
-            "aim",
-            aim,
-            isinstance(aim, Real) and 0 < aim < 1,
-            f"a relative gap between 0 and 1, such as {MATRIX_FREE_AIM:g}",
-        ),
-        (
-            "time_limit",
-            time_limit,
-            isinstance(time_limit, Real) and time_limit >= 0,
-            "seconds >= 0, infinite for no limit",
-        ),
-        ("rounds", rounds, rounds is None or whole, "a whole number >= 1, or None for all"),
-        (
-            "client",
-            client,
-            client is None or hasattr(client, "scheduler_info"),
-            "a distributed.Client, or None for none",
-        ),
-    ):
-        if not right:
-            raise InstanceError(f"{name} is {value!r}; expected {expected}")
+    from ...solvers.matrix_free import rounds as matrix_free  # it takes long to import
+    from ..sparse_allocation import SparseAllocation
+
+    _require_options_by_pairs(aim, time_limit, rounds, client)
     begin = perf_counter()
     user, server = instance.pairs
     order = np.lexsort((user, server))

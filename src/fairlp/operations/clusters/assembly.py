@@ -31,7 +31,13 @@ class Snapshot:
     observed : Allocation
         What runs now, of the instance with the whole capacity (``observed.instance``).
     waiting : DataFrame
-        ``user``, ``queue``, ``tasks`` that wait, and ``since`` when the first of them does, where that is known.
+        ``user``, ``queue``, ``tasks`` that wait and may run, and ``since`` when the first of them does, where that is
+        known.
+    held : DataFrame
+        ``user``, ``queue``, ``tasks`` that may not run yet, and the scheduler's own ``reason``.
+    hidden : Series
+        By resource, what nodes say is in use beyond what the tasks of the dump have; it counts as used. Empty where the
+        two agree, or where nodes do not say.
     not_understood : DataFrame
         ``file``, ``where``, ``what`` and what was ``done``: all that was left out or read in a way of our own.
     scheduler : str
@@ -43,12 +49,15 @@ class Snapshot:
     waiting: pd.DataFrame
     not_understood: pd.DataFrame
     scheduler: str
+    held: pd.DataFrame
+    hidden: pd.Series[float]
 
     def __repr__(self) -> str:
         running, waiting = self.observed.tasks_array.sum(), self.waiting["tasks"].sum()
+        held = f", {self.held['tasks'].sum()} may not run yet" if len(self.held) else ""
         return (
             f"<Snapshot of {self.scheduler}: {len(self.instance.users)} users, {len(self.instance.servers)} servers, "
-            f"{running:g} tasks run, {waiting} wait, {len(self.not_understood)} lines not understood>"
+            f"{running:g} tasks run, {waiting} wait{held}, {len(self.not_understood)} lines not understood>"
         )
 
 
@@ -120,6 +129,8 @@ Allowed = Callable[[Hashable], np.ndarray | None]
 #: Bytes of the tables of users × servers (tasks, and where they may run), at most.
 _MOST_BYTES: Final = 4 * 2**30
 _BYTES_A_PAIR: Final = 9
+#: Nodes and tasks are not dumped at one instant: what they say of use may differ by this part.
+A_LITTLE: Final = 0.05
 #: Servers that γ is computed for at once.
 _SLICE: Final = 256
 
@@ -154,17 +165,19 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
             f"{path}: {len(rows)} users (owners and what they ask for) on {len(nodes)} nodes take tables of "
             f"{size / 2**30:.3g} GiB; read a part of the dump{way}"
         )
-    waiting = _waiting(rows)
-    rows = [row for row in rows if _may_run(cluster, row)]
+    waiting, held = _waiting(rows)
+    rows = [row for row in rows if (row.running or row.group.waiting) and _may_run(cluster, row)]
     resources, rows = _resources(cluster, nodes, rows)
     if not nodes or not rows:
-        raise InstanceError(
-            f"{path}: {'no node is there' if not nodes else 'nothing runs and nothing waits that could run'}; expected "
-            "a dump of nodes and of what runs on them"
-        )
+        what = "nothing runs and nothing waits that could run" if nodes else "no node is there"
+        if nodes and cluster.absent:
+            what = f"tasks run on {cluster.absent[0]!r}, which is none of the {len(nodes)} nodes"
+        raise InstanceError(f"{path}: {what}; expected the nodes of one cluster and what runs on them, dumped together")
     used = _used(rows, len(nodes), resources)
     offered = np.array([[node.amounts.get(r, 0.0) for r in resources] for node in nodes], dtype=float)
     _note_overcommitment(cluster, nodes, resources, offered, used)
+    hidden = _hidden(nodes, resources, used)
+    offered = np.maximum(offered - hidden, 0.0)
     for k, node in enumerate(nodes):
         if node.closed:
             offered[k] = used[k]
@@ -178,7 +191,8 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         instance = _instance(cluster, nodes, able, ([resources[r] for r in kept], left[:, kept]), _in_queues(rows))
     else:
         instance = whole
-    return Snapshot(instance, observed, waiting, cluster.notes.table(), cluster.scheduler)
+    unseen = pd.Series(hidden.sum(axis=0), index=resources)
+    return Snapshot(instance, observed, waiting, cluster.notes.table(), cluster.scheduler, held, unseen[unseen > 0])
 
 
 def _rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list[Row]]:
@@ -210,8 +224,8 @@ def _rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list
     return nodes, list(merged.values())
 
 
-def _waiting(rows: list[Row]) -> pd.DataFrame:
-    """Name the rows, and return those of which tasks wait."""
+def _waiting(rows: list[Row]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Name the rows, and return those of which tasks wait, and those of which tasks may not run yet."""
     taken: set[str] = set()
     for row in rows:
         label = row.leaf.label or row.leaf.queue or "all"
@@ -225,7 +239,17 @@ def _waiting(rows: list[Row]) -> pd.DataFrame:
         (row.leaf.label, row.leaf.queue, row.group.waiting, row.group.since) for row in rows if row.group.waiting > 0
     ]
     table = pd.DataFrame(found, columns=["user", "queue", "tasks", "since"], dtype=object)
-    return table.astype({"tasks": int})
+    kept = [(row.leaf.label, row.leaf.queue, *entry[::-1]) for row in rows for entry in row.group.held.items()]
+    held = pd.DataFrame(kept, columns=["user", "queue", "tasks", "reason"], dtype=object)
+    return table.astype({"tasks": int}), held.astype({"tasks": int})
+
+
+def _hidden(nodes: list[Node], resources: list[str], used: np.ndarray) -> np.ndarray:
+    """Return what nodes say is in use beyond what is seen, by node and resource; 0 where this is a little in all."""
+    told = np.array([[node.in_use.get(r, np.nan) for r in resources] for node in nodes], dtype=float)
+    beyond = np.maximum(np.nan_to_num(told - used), 0.0)
+    matters = beyond.sum(axis=0) > A_LITTLE * np.nansum(told, axis=0)
+    return np.asarray(np.where(matters, beyond, 0.0))
 
 
 def _may_run(cluster: Cluster, row: Row) -> bool:

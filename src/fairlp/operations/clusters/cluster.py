@@ -111,13 +111,17 @@ Demand = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True)
 class Node:
-    """A machine: its amounts by resource, its attributes, and why it takes no new tasks (empty: it does)."""
+    """A machine: its amounts by resource, its attributes, and why it takes no new tasks (empty: it does).
+
+    ``in_use`` is what the machine itself says is allocated, by resource, as far as it says.
+    """
 
     name: str
     amounts: Mapping[str, float]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     closed: str = ""
     file: str = ""
+    in_use: Mapping[str, float] = field(default_factory=dict)
 
 
 class Leaf(NamedTuple):
@@ -135,15 +139,20 @@ class Leaf(NamedTuple):
 
 @dataclass
 class Group:
-    """The tasks of a leaf: how many run on which node, how many wait, and since when."""
+    """The tasks of a leaf: how many run on which node, how many wait and since when, and how many may not run yet.
+
+    ``held`` counts the last kind by the scheduler's own reason.
+    """
 
     running: dict[str, int] = field(default_factory=dict)
     waiting: int = 0
     since: str | None = None
+    held: dict[str, int] = field(default_factory=dict)
 
     def add(self, other: Group) -> None:
         """Take in the tasks of another one."""
         add_amounts(self.running, other.running)
+        add_amounts(self.held, other.held)
         self.wait(other.waiting, other.since)
 
     def wait(self, count: int, since: str | None) -> None:
@@ -173,6 +182,7 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.groups: dict[Leaf, Group] = {}
         self.queues: dict[str, Record] = {}
+        self.absent: list[str] = []  # nodes that tasks run on, and that are not in the dump
 
     def add(self, node: Node) -> None:
         """Add a node; the second of a name is left out."""
@@ -184,6 +194,7 @@ class Cluster:
     def run(self, leaf: Leaf, node: str, where: Where, count: int = 1) -> None:
         """Count tasks that run on a node; ``where`` is the file and what is there, for a note that it is unknown."""
         if node not in self.nodes:
+            self.absent.append(node)
             self.note(*where, f"it runs on {node!r}, a node that is not there", "left out of what runs")
             return
         running = self.groups.setdefault(leaf, Group()).running
@@ -192,6 +203,10 @@ class Cluster:
     def wait(self, leaf: Leaf, count: int, since: str | None) -> None:
         """Count tasks that wait."""
         self.groups.setdefault(leaf, Group()).wait(count, since)
+
+    def hold(self, leaf: Leaf, count: int, reason: str) -> None:
+        """Count tasks that may not run yet, for the scheduler's own reason: they are never owed anything."""
+        add_amounts(self.groups.setdefault(leaf, Group()).held, {reason: count})
 
     def queue(self, path: str) -> Record:
         """Return what is known of a queue, to be added to."""

@@ -168,9 +168,10 @@ class Reader:
             if pod.node:
                 cluster.run(leaf, pod.node, pod.where)
             else:
-                cluster.wait(leaf, 1, pod.since)
+                cluster.hold(leaf, 1, pod.gate) if pod.gate else cluster.wait(leaf, 1, pod.since)
         for pod in self.kueue.waiting():
-            cluster.wait(self._leaf(pod), pod.tasks, pod.since)
+            leaf = self._leaf(pod)
+            cluster.hold(leaf, pod.tasks, pod.gate) if pod.gate else cluster.wait(leaf, pod.tasks, pod.since)
         for leaf in cluster.groups:
             for resource, _ in leaf.demand:
                 cluster.units.setdefault(resource, unit_of(resource))

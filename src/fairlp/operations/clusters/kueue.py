@@ -116,15 +116,14 @@ class Kueue:
         where = file, f"Workload '{namespace}/{self._name(given)}'"
         queue = text_at(given, "spec", "queueName")
         self._of_owner[namespace, f"{kind}/{owner}"] = queue
-        done = any(
-            part(entry, "type", kind=str) == "Finished" and part(entry, "status", kind=str) == "True"
-            for entry in list_at(given, "status", "conditions")
-        )
+        conditions = {text_at(entry, "type"): entry for entry in list_at(given, "status", "conditions")}
+        done = text_at(conditions.get("Finished", {}), "status") == "True"
         if done or kind == "Pod" or part(given, "status", "admission"):
             return  # its pods are there, or it has no need of any
+        reserved = conditions.get("QuotaReserved", {})
+        gate = text_at(reserved, "message") if text_at(reserved, "reason") == "Inadmissible" else ""
         if part(given, "spec", "active", kind=bool, default=True) is False:
-            self._note(*where, "it is not active", "left out of what waits")
-            return
+            gate = "it is not active"
         for one in list_at(given, "spec", "podSets"):
             demand, place = asked(mapping_at(one, "template", "spec"), False, where, self._notes)
             since = part(given, "metadata", "creationTimestamp", kind=str)
@@ -132,7 +131,9 @@ class Kueue:
             count = part(one, "count", kind=int, default=1)
             owned = f"{kind}/{owner}"
             name = self._name(given)
-            self._waiting.append(Pod(file, name, namespace, owned, demand, place, "", since, labels, {}, "", count))
+            self._waiting.append(
+                Pod(file, name, namespace, owned, demand, place, "", since, labels, {}, "", count, gate)
+            )
 
     def labels_of(self, pod: Pod) -> Mapping[str, Any]:
         """Return the labels of a pod that are read here."""

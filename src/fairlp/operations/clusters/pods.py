@@ -254,18 +254,21 @@ _KNOWN: Final = frozenset(
     activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks
     ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride
     imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy priority
-    readinessGates resources restartPolicy runtimeClassName schedulerName securityContext
+    readinessGates resources restartPolicy schedulingGates runtimeClassName schedulerName securityContext
     serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain
     terminationGracePeriodSeconds tolerations volumes
     """.split()  # noqa: SIM905 — one name a line would be forty lines
 )
-_UNREAD: Final = frozenset({"topologySpreadConstraints", "resourceClaims", "priorityClassName", "schedulingGates"})
+_UNREAD: Final = frozenset({"topologySpreadConstraints", "resourceClaims", "priorityClassName"})
 _FINISHED: Final = ("Succeeded", "Failed")
 _BY_CRON = re.compile(r"(.+)-[0-9]{8,}")
 
 
 class Pod(NamedTuple):
-    """A pod, or ``tasks`` pods to be, as far as sharing goes; ``node`` is empty while it waits."""
+    """A pod, or ``tasks`` pods to be, as far as sharing goes; ``node`` is empty while it waits.
+
+    ``gate`` is why it may not run yet, though there be room; empty where it may.
+    """
 
     file: str
     name: str
@@ -279,6 +282,7 @@ class Pod(NamedTuple):
     annotations: Mapping[str, Any]
     scheduler: str
     tasks: int = 1
+    gate: str = ""
 
     @property
     def where(self) -> tuple[str, str]:
@@ -317,6 +321,7 @@ def pod_of(given: Mapping[str, Any], file: str, notes: Notes) -> Pod | None:
         mapping_at(given, "metadata", "labels"),
         mapping_at(given, "metadata", "annotations"),
         text_at(given, "spec", "schedulerName"),
+        gate=", ".join(f"gate {text_at(gate, 'name')}" for gate in list_at(given, "spec", "schedulingGates")),
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -69,7 +71,7 @@ def number(value: Any) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise Odd(f"{shown(value)} is no number")
-    return float(value)
+    return float(value) if math.isfinite(value) else None
 
 
 def tres(text: str) -> dict[str, Fraction]:
@@ -100,6 +102,8 @@ def gres(text: str) -> dict[str, Fraction]:
     for entry in filter(None, re.sub(r"\([^)]*\)", "", text).split(",")):
         names = entry.strip().split(":")
         names = names[1:] if names[0] == "gres" else names
+        if not names:  # "gres" alone, which some versions print for nothing
+            continue
         size = _AMOUNT.fullmatch(names[-1])
         kind = ":".join(names[:-1] if size and len(names) > 1 else names)
         amount = Fraction(size[1]) * _COUNTED[size[2].upper()] if size and len(names) > 1 else Fraction(1)
@@ -161,7 +165,9 @@ def array_tasks(text: str) -> int:
     (4, 4, 1)
     """
     count = 0
-    for entry in filter(None, text.partition("%")[0].split(",")):
+    for entry in text.partition("%")[0].split(","):
+        if entry in ("", "..."):  # Slurm cuts long lists off
+            continue
         found = _RANGE.fullmatch(entry)
         if found is None:
             raise Odd(f"{shown(text)} is no list of array tasks: {shown(entry)} is no range")
@@ -411,16 +417,21 @@ def _one(tokens: list[str], at: int, text: str) -> tuple[Wanted, int]:
 _UNITS: Final = {"cpu": "cores", "memory": "MiB", "gpu": ""}
 _CLOSED: Final = frozenset(
     {"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "FUTURE", "UNKNOWN", "NOT_RESPONDING"}
-    | {"INVALID_REG", "MAINTENANCE"}
+    | {"INVALID_REG", "MAINTENANCE", "POWER_DOWN", "POWERED_DOWN", "POWERING_DOWN"}
 )
 _RUNS: Final = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING"})
 _WAITS: Final = frozenset({"PENDING", "REQUEUED"})
+#: Reasons of pending jobs that only lack room; all others (held, dependency, limits of a QOS or account, …) stop a job.
+_ROOM: Final = frozenset({"", "None", "Priority", "Resources"})
 _ABOUT: Final = frozenset({"meta", "errors", "warnings", "plugin", "last_update", "last_backfill", END})
 Amounts = dict[str, Fraction]
 
 
 class _Job(NamedTuple):
-    """A job: who, what for whom, and what it has on which nodes, or how many such parts wait."""
+    """A job: who, what for whom, and what it has on which nodes, or how many such parts wait.
+
+    ``held`` is how many of those that wait may not run yet, by reason.
+    """
 
     account: str
     user: str
@@ -429,6 +440,8 @@ class _Job(NamedTuple):
     waiting: int
     since: str | None
     where: Where
+    held: dict[str, int]
+    array: str
 
 
 class Reader:
@@ -439,6 +452,7 @@ class Reader:
         self.note = self.cluster.notes.add
         self.accounts = Accounts(self.cluster.notes)
         self.jobs: dict[str, _Job] = {}
+        self.throttles: dict[str, int] = {}  # tasks of an array that may run at once, by job
         self.places: dict[str, tuple[list[str], list[str]]] = {}
 
     def read(self, path: Path) -> None:
@@ -486,7 +500,11 @@ class Reader:
         if name not in self.cluster.nodes:
             self.places[name] = partitions, features
         described = {"partitions": ",".join(partitions), "features": ",".join(features)}
-        self.cluster.add(Node(name, amounts, described, "+".join(closed), file))
+        in_use = {r: float(a) for r, a in tres(text_at(given, "tres_used")).items()}
+        for resource, key in (("cpu", "alloc_cpus"), ("memory", "alloc_memory")):
+            told = number(given.get(key))
+            in_use |= {} if told is None else {resource: told}
+        self.cluster.add(Node(name, amounts, described, "+".join(closed), file, in_use))
 
     def _job(self, given: Record, file: str) -> None:
         name = str(given.get("job_id", "?"))
@@ -502,21 +520,28 @@ class Reader:
         runs = not states & _WAITS
         if "SUSPENDED" in states:
             self.note(*where, "it is suspended", "it counts as one that runs")
-        if not runs and str(given.get("state_reason")) in ("JobHeldUser", "JobHeldAdmin", "Dependency", "BeginTime"):
-            self.note(*where, f"it may not start yet ({given['state_reason']})", "it counts as waiting")
         texts = (text_at(given, key) for key in (["tres_alloc_str"] if runs else []) + ["tres_req_str"])
         total = tres(next(filter(None, texts), ""))
-        count = int(total.get("node", 0) or number(given.get("node_count")) or 1)
+        count = int(number(given.get("node_count")) or total.get("node", 0) or 1)
         for resource in sorted(UNCOUNTED & set(total)):
             del total[resource]
         if not total:
             raise Odd("nothing tells what it asks for (tres_req_str, tres_alloc_str)")
-        parts, waiting = [], 0
+        parts, waiting, held = [], 0, {}
+        array = str(int(number(given.get("array_job_id")) or 0) or "")
         if runs:
             parts = self._on_nodes(given, total, where)
         else:
-            waiting = count * array_tasks(text_at(given, "array_task_string"))
+            tasks = text_at(given, "array_task_string")
+            if "..." in tasks:
+                self.note(*where, "its list of array tasks is cut off", "those that it names count, and no others")
+            waiting = count * array_tasks(tasks)
             parts = [("", self._share(total, count, where))]
+            most = tasks.partition("%")[2] or str(int(number(given.get("array_max_tasks")) or 0))
+            if most.isdecimal() and int(most):
+                self.throttles[name] = int(most)
+            if (reason := _held(given)) is not None:
+                waiting, held = 0, {reason: waiting}
         self.jobs[name] = _Job(
             text_at(given, "account"),
             text_at(given, "user_name") or str(given.get("user_id", "")),
@@ -525,6 +550,8 @@ class Reader:
             waiting,
             _time(given.get("submit_time")),
             where,
+            held,
+            array,
         )
 
     def _share(self, total: Amounts, count: int, where: Where) -> Amounts:
@@ -564,10 +591,19 @@ class Reader:
             self.note(*where, "it names nodes that it needs (required_nodes)", "left out")
         return Place(tuple(_words(given, "partition")), features, tuple(excluded))
 
+    def _throttle(self) -> None:
+        """Hold the tasks of arrays beyond the number that may run at once (``1-10%2``)."""
+        runs = Counter(job.array for job in self.jobs.values() if job.array and not job.waiting and not job.held)
+        for name, job in self.jobs.items():
+            most = self.throttles.get(name)
+            if most and job.waiting > (free := max(most - runs[job.array], 0)):
+                self.jobs[name] = job._replace(waiting=free, held={f"array throttle (%{most})": job.waiting - free})
+
     def finish(self) -> tuple[Cluster, Allowed]:
         """Return the cluster, and what tells where jobs may be."""
         cluster = self.cluster
         self.accounts.fill(cluster)
+        self._throttle()
         for job in self.jobs.values():
             queue = self.accounts.path(job.account, job.user)
             for node, amounts in job.parts:
@@ -576,8 +612,21 @@ class Reader:
                 if node:
                     cluster.run(leaf, node, job.where)
                 else:
-                    cluster.wait(leaf, job.waiting, job.since)
+                    if job.waiting:
+                        cluster.wait(leaf, job.waiting, job.since)
+                    for reason, tasks in job.held.items():
+                        cluster.hold(leaf, tasks, reason)
         return cluster, Features([(name, *self.places[name]) for name in cluster.nodes]).allowed
+
+
+def _held(given: Record) -> str | None:
+    """Return why a pending job may not run, though there be room; None where it only lacks room."""
+    if number(given.get("het_job_id")):
+        return "part of a heterogeneous job"
+    if given.get("exclusive") is True or "none" in _words(given, "shared"):
+        return "it wants whole nodes (--exclusive)"
+    reason = str(given.get("state_reason") or "")
+    return None if reason in _ROOM else reason
 
 
 def _words(given: Record, key: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Metin, Precomputed Dominant Resource Fairness: its examples and statements (its tables are in ``metin_tables``)."""
+"""Metin, Precomputed Dominant Resource Fairness: its examples, statements and tables."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 """The interior-point method as a back end: programs of users who share servers; HiGHS solves all others.
 
-Sifting. A vertex uses at most as many pairs as there are users and resources of servers; an interior point uses all.
-From two million pairs on, where everybody demands everything and may run everywhere (so that one round decides), the
-method stops at a gap of 3e-3, keeps of every server the 5 % of its users (at least 40), and of every user the four
-servers, of least cost above worth, and goes on with those from where it is, at a twentieth of the cost. The prices
-that it finds bound the level of all pairs, each user's value lowered to its lowest cost. Pairs that are worth more
-than they cost come in, the worst of every server, until that bound is as tight as any optimum's: two or three times.
+Sifting. A vertex uses at most as many pairs as there are users and resources of servers; an interior point uses
+all. From two million pairs on, where everybody demands everything and may run everywhere (so that one round
+decides), the method stops at a gap of ``INTERIOR_EARLY``, keeps of every server the 5 % of its users (at least 40),
+and of every user the four servers, of least cost above worth, and goes on with those from where it is, at a
+twentieth of the cost. The prices that it finds bound the level of all pairs, each user's value lowered to its
+lowest cost. Pairs that are worth more than they cost come in, the worst of every server, until that bound is as
+tight as any optimum's: two or three times.
 """
 
 from __future__ import annotations

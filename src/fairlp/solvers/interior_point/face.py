@@ -8,7 +8,8 @@ whose gap is nothing; the whole program certifies them.
 
 An interior optimum is strictly complementary: of u and v, one is positive (Goldman and Tucker), so exactly the users
 who can be raised in no optimum have a price. On the central path a row that could be raised by a fraction δ of the
-level has a price of at most gap/(terms·δ). If every row's price is well above that at δ = 1e-9, the round is decided.
+level has a price of at most gap/(terms·δ). If every row's price is well above that at δ =
+``SAME_LEVEL``, the round is decided.
 
 Where somebody can still be raised, the next round is solved on the optimal face of this one: pairs that are clearly
 dear stay out, capacities that clearly have a price and rows of blocked users hold with equality, their prices free,

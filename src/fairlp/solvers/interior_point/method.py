@@ -14,10 +14,10 @@ What makes it stable:
   Gondzio) for the longest step; a short step stays away from the boundary: 14–22 iterations up to 500 × 500, 23–25 at
   1000 × 1000, some 44 at 900 × 12,583.
 
-It ends at a relative gap and residuals of 1e-12, or within a hundred times that where rounding is in the way. What
-complementarity says is 0 becomes 0, overuse by rounding is taken off, and residuals and gap are computed afresh from
-the Program. Only a proved answer is returned; otherwise HiGHS solves the program, and ``Solution.method`` and the
-status say so.
+It ends at a relative gap and residuals of ``INTERIOR_AIM``, or within a hundred times that where rounding is in the
+way. What complementarity says is 0 becomes 0, overuse by rounding is taken off, and residuals and gap are computed
+afresh from the Program. Only a proved answer is returned; otherwise HiGHS solves the program, and
+``Solution.method`` and the status say so.
 """
 
 from __future__ import annotations
