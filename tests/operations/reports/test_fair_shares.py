@@ -162,7 +162,7 @@ def test_classes_are_of_equal_servers_and_leave_host_names_out(tmp_path):
     instance = fairlp.snapshot(cluster(tmp_path)).instance
     classes = Classes.among(instance)
     assert len(classes.names) == 1 and classes.servers.tolist() == [2]
-    assert "cpu" in classes.names[0]
+    assert "CPU" in classes.names[0]
     two = fairlp.Instance.from_arrays(
         [[1.0]],
         [[4.0], [4.0], [4.0], [8.0]],

@@ -287,7 +287,7 @@ def rounds_table(instance: Instance, history: History, tasks: np.ndarray) -> pd.
     return pd.DataFrame(rows, columns=columns, index=range(1, len(rows) + 1)).rename_axis("round")
 
 
-def _require_options_by_pairs(aim: Any, time_limit: Any, rounds: Any, client: Any) -> None:
+def _require_options_by_pairs(aim: float, time_limit: float, rounds: int | None, client: Any) -> None:
     """Raise where an option of :func:`share_by_pairs` is none."""
     whole = isinstance(rounds, Integral) and not isinstance(rounds, bool) and rounds >= 1
     for name, value, right, expected in (

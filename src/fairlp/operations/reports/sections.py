@@ -12,7 +12,9 @@ import pandas as pd
 from ...models.files.tables import csv_text
 from ...tolerances import AUDIT
 from .facts import OBSERVED, Facts, answer, is_large, left_out_of
+from .headline import headline
 from .standing import ROOM
+from .subject import scaled
 
 # What a template is given: sections, tables with columns, the tree of queues; plain data, bounded in size.
 
@@ -106,17 +108,6 @@ def raw(value: Any) -> str:
     if number != number:
         return ""
     return repr(number) if abs(number) < np.inf else ("Infinity" if number > 0 else "-Infinity")
-
-
-def scaled(unit: str) -> tuple[float, str]:
-    """Return what amounts are multiplied with, and the unit that they are then in: thousandths of a core are cores.
-
-    >>> scaled("1/1000 core"), scaled("MiB")
-    ((0.001, 'core'), (1.0, 'MiB'))
-    """
-    part, _, whole = unit.partition(" ")
-    number = part.removeprefix("1/")
-    return (1 / int(number), whole) if part != number and number.isdecimal() and whole else (1.0, unit)
 
 
 def amounts(held: dict[Any, float], unit: str = "") -> str:
@@ -214,7 +205,8 @@ def sections(facts: Facts) -> list[Section]:
     if facts.standing.subject.tasks is not None:
         found.append(_owed(facts))
     found += [_mechanisms(facts), _prices(facts), _audit(facts), _model(facts)]
-    if len(facts.standing.subject.not_understood) or len(facts.standing.subject.homeless):
+    subject = facts.standing.subject
+    if len(subject.not_understood) or len(subject.homeless) or len(subject.held):
         found.append(_reading(facts))
     return found
 
@@ -265,7 +257,13 @@ def _glance(facts: Facts) -> Section:
     )
     table = Table("resources", "The whole cluster, by resource", columns, rows)
     return Section(
-        "glance", "At a glance", "The cluster at a glance", cards=cards, tables=[table], notes=standing.fair.notes
+        "glance",
+        "At a glance",
+        "The cluster at a glance",
+        headline(standing),
+        cards=cards,
+        tables=[table],
+        notes=standing.fair.notes,
     )
 
 
@@ -494,6 +492,12 @@ def _reading(facts: Facts) -> Section:
         columns = [Column("user", "label"), Column("queue", "text"), Column("tasks")]
         rows = [list(row) for row in subject.homeless.itertuples(index=False, name=None)]
         tables.append(Table("homeless-table", "They wait, and no server may take them", columns, rows))
+    if len(subject.held):
+        columns = [Column("user", "label"), Column("queue", "text"), Column("tasks"), Column("reason", "text")]
+        caption = "They may not run yet, by the scheduler's own reason"
+        tables.append(
+            limited(subject.held, "held-table", caption, columns, lambda p: p.to_numpy().tolist(), subject.held)
+        )
     odd = subject.not_understood
     if len(odd):
         names = [Column("file", "label"), *(Column(name, "text") for name in ("where", "what", "done"))]

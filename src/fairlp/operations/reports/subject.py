@@ -93,7 +93,34 @@ def _name(instance: Instance, attributes: pd.DataFrame, row: int) -> str:
 
 def _amounts(instance: Instance, row: int) -> str:
     amounts = zip(instance.capacities[row].tolist(), instance.resources, strict=True)
-    return ", ".join(f"{amount:.6g} {resource}" for amount, resource in amounts if amount > 0)
+    return ", ".join(
+        quantity(amount, str(resource), instance.units.get(resource, "")) for amount, resource in amounts if amount > 0
+    )
+
+
+def scaled(unit: str) -> tuple[float, str]:
+    """Return the factor to a unit that people read, and that unit: cores for thousandths of one, GiB for MiB.
+
+    >>> scaled("1/1000 core"), scaled("MiB"), scaled("GB")
+    ((0.001, 'core'), (0.0009765625, 'GiB'), (1.0, 'GB'))
+    """
+    part, _, whole = unit.partition(" ")
+    number = part.removeprefix("1/")
+    if part != number and number.isdecimal() and whole:
+        return 1 / int(number), whole
+    return (1 / 1024, "GiB") if unit == "MiB" else (1.0, unit)
+
+
+def quantity(amount: float, resource: str, unit: str) -> str:
+    """Return an amount of a resource as people say it.
+
+    >>> quantity(8000, "cpu", "1/1000 core"), quantity(32768, "memory", "MiB"), quantity(2, "gpu", "")
+    ('8 CPU', '32 GiB', '2 gpu')
+    """
+    factor, name = scaled(unit)
+    if name.rstrip("s") in ("core", "vcore"):
+        name = "CPU"
+    return f"{factor * amount:.6g} {name or resource}"
 
 
 def _unique(names: list[str], amounts: list[str]) -> list[str]:
@@ -133,6 +160,10 @@ class Subject:
         What the reader of the dump left out.
     scheduler, name : str
         Whose dump it is (empty: none), and what a title calls it.
+    held : DataFrame
+        ``user``, ``queue``, ``tasks``, ``reason``: what may not run yet, by the scheduler's own reason.
+    hidden : Series
+        By resource, what nodes say is in use beyond what the tasks of the dump have.
     """
 
     instance: Instance
@@ -144,6 +175,8 @@ class Subject:
     )
     scheduler: str = ""
     name: str = ""
+    held: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks", "reason"]))
+    hidden: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
 
     @property
     def observed(self) -> Allocation | None:
@@ -240,6 +273,8 @@ def _of_snapshot(found: Snapshot, observed: Any, name: str) -> Subject:
         found.not_understood,
         found.scheduler,
         name,
+        found.held,
+        found.hidden,
     )
 
 

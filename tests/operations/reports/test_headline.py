@@ -1,0 +1,63 @@
+"""The first lines of the page: the verdict, who is first, what helps, and what was not counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairlp import Instance
+from fairlp.operations.reports.headline import headline
+from fairlp.operations.reports.standing import Standing
+from fairlp.operations.reports.subject import Subject, quantity
+
+UNITS = {"cpu": "1/1000 core", "memory": "MiB"}
+
+
+def lines(tasks, waiting, mechanism="drfh", demands=((8000, 32768), (1000, 2048)), **more):
+    """Two servers of 16 CPUs; users a and b, what runs, and what waits."""
+    limits = np.asarray(tasks).sum(axis=1) + np.asarray(waiting)
+    instance = Instance.from_arrays(
+        demands,
+        [[16000, 65536]] * 2,
+        users=["a", "b"],
+        servers=["n1", "n2"],
+        resources=["cpu", "memory"],
+        units=UNITS,
+        task_limits=limits,
+    )
+    subject = Subject(instance, np.asarray(tasks, dtype=float), np.asarray(waiting, dtype=float), **more)
+    return headline(Standing.of(subject, mechanism))
+
+
+def test_who_is_short_and_who_holds_too_much_is_said_first():
+    found = lines([[0, 0], [16, 16]], [4, 0])
+    assert found[0] == "Not fair: a is 2 tasks short of its fair share (8 CPU, 32 GiB each)."
+    assert found[1].startswith("b holds 16 CPU beyond its fair share") and "as those end" in found[1]
+    assert found[-1].startswith("Fair is what drfh gives: there are no queues")
+
+
+def test_where_there_is_room_the_scheduler_is_named():
+    found = lines([[0, 0], [1, 0]], [2, 0])
+    assert found[0].startswith("Not fair: a is 2 tasks short") and "There is room for it now on n" in found[1]
+
+
+@pytest.mark.parametrize(("waiting", "said"), [([0, 0], "Nothing waits."), ([4, 0], "Tasks that wait: 4.")])
+def test_where_nobody_is_short_it_is_fair(waiting, said):
+    found = lines([[1, 1], [8, 8]], waiting)
+    assert found[0] == f"Fair: nobody is short of a whole task of its fair share. {said}"
+
+
+def test_what_was_not_counted_is_told():
+    held = pd.DataFrame({"user": ["a"] * 5, "queue": "", "tasks": [5, 1, 2, 3, 4], "reason": list("vwxyz")})
+    homeless = pd.DataFrame({"user": ["lost"], "queue": [""], "tasks": [1]})
+    hidden = pd.Series({"cpu": 4000.0})
+    found = lines([[1, 1], [8, 8]], [0, 0], held=held, homeless=homeless, hidden=hidden)
+    assert found[0].startswith("The dump does not show all tasks: 36 CPU in use by the nodes, 32 CPU by the tasks")
+    assert "Not runnable yet, and owed nothing: 15 tasks (v: 5; z: 4; y: 3; other reasons: 3)." in found
+    assert "Waiting, but no node may take them: 1 task (lost)." in found
+
+
+def test_amounts_are_said_as_people_say_them():
+    assert quantity(1500, "cpu", "1/1000 core") == "1.5 CPU" and quantity(2, "cpu", "vcores") == "2 CPU"
+    assert quantity(512, "memory", "MiB") == "0.5 GiB" and quantity(3, "gpu", "") == "3 gpu"
