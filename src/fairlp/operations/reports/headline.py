@@ -27,9 +27,8 @@ def headline(standing: Standing) -> list[str]:
         found.append(f"Not runnable yet, and owed nothing: {_tasks(counts.sum())} ({'; '.join(said)}).")
     if len(subject.homeless):
         names = ", ".join(map(str, subject.homeless["user"].iloc[:_REASONS]))
-        found.append(
-            f"{_tasks(subject.homeless['tasks'].sum())} waiting match no node: {names}. No share can run them."
-        )
+        waits = _tasks(subject.homeless["tasks"].sum())
+        found.append(f"Waiting, but no node may take them: {waits} ({names}).")
     return [*found, _rule(standing)]
 
 
