@@ -181,3 +181,16 @@ def test_more_ports_than_floats_count_are_no_ports(tmp_path):
     found = read(tmp_path, [agent("n1"), many_ports], [framework("marathon", task("a"))])
     assert said(found, "ports is")
     assert list(found.instance.servers) == ["n1"]
+
+
+def test_the_shapes_of_one_owner_stand_below_one_node(tmp_path):
+    """Two frameworks of nine tasks each have half, though one has nine shapes."""
+    one = framework("one", *(task(f"a{k}", cpus=1.0, mem=64) for k in range(9)), role="*")
+    many = framework("many", *(task(f"b{k}", cpus=1.0, mem=64 + k) for k in range(9)), role="*")
+    found = read(tmp_path, [agent("n1"), agent("n2"), agent("n3")], [one, many])
+    instance = found.instance
+    assert len(instance.users) == 10 and set(instance.queue) == {"*", "*/many"}
+    scarce = instance.capacities.copy()
+    scarce[:, 0] /= 4
+    fair = fairlp.allocate(instance.replace(capacities=scarce), "h-drf").totals
+    assert fair.iloc[0] == pytest.approx(fair.iloc[1:].sum(), rel=1e-9) == 3

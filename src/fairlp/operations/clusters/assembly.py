@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,7 +16,7 @@ from ...mechanisms.allocation import Allocation
 from ...models.instances.instance import Instance
 from ...models.instances.problem import tasks_alone
 from ...models.instances.queues import ROOT, lineage, parent_of
-from .cluster import Cluster, Group, Leaf, Node, Record, add_amounts
+from .cluster import Cluster, Group, Leaf, Node, Record, add_amounts, name_in_path
 
 # ``Snapshot``: a cluster at one moment, as its scheduler told it.
 
@@ -167,6 +168,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         )
     waiting, held = _waiting(rows)
     rows = [row for row in rows if (row.running or row.group.waiting) and _may_run(cluster, row)]
+    _one_node_an_owner(cluster, rows)
     resources, rows = _resources(cluster, nodes, rows)
     if not nodes or not rows:
         what = "nothing runs and nothing waits that could run" if nodes else "no node is there"
@@ -242,6 +244,24 @@ def _waiting(rows: list[Row]) -> tuple[pd.DataFrame, pd.DataFrame]:
     kept = [(row.leaf.label, row.leaf.queue, *entry[::-1]) for row in rows for entry in row.group.held.items()]
     held = pd.DataFrame(kept, columns=["user", "queue", "tasks", "reason"], dtype=object)
     return table.astype({"tasks": int}), held.astype({"tasks": int})
+
+
+def _one_node_an_owner(cluster: Cluster, rows: list[Row]) -> None:
+    """Put the rows of one owner below a queue of its own: owners are equal siblings, whatever shapes they ask for."""
+    owned: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row.leaf.owner:
+            owned.setdefault((row.leaf.queue, row.leaf.owner), []).append(row)
+    taken = {here for path in [*cluster.queues, *(row.leaf.queue for row in rows)] for here in lineage(path)}
+    shared = {parent_of(path) for path in taken if path != ROOT}
+    owners = Counter(queue for queue, _ in owned)
+    for (queue, _), shapes in owned.items():
+        if len(shapes) > 1 and (owners[queue] > 1 or queue in shared):
+            own = shapes[0].leaf.label.removeprefix(f"{queue}/")
+            path = f"{queue}/{name_in_path(own)}".lstrip("/")
+            path += " (owner)" if path in taken else ""
+            for row in shapes:
+                row.leaf = row.leaf._replace(queue=path)
 
 
 def _hidden(nodes: list[Node], resources: list[str], used: np.ndarray) -> np.ndarray:
