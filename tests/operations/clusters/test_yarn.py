@@ -268,3 +268,24 @@ def test_what_is_observed_is_the_sum_over_applications(tmp_path_factory, apps):
     found = read(tmp_path_factory.mktemp("sum"), [node("n1")], listed)
     assert found.observed.usage.loc["nodes", "vcores"] == sum(cores for _, cores, _, _ in apps)
     assert found.observed.usage.loc["nodes", "memory"] == sum(memory for _, _, memory, _ in apps)
+
+
+def amounts(vcores, memory):
+    return {"memory": memory, "vCores": vcores}
+
+
+def test_queues_that_are_configured_in_amounts(tmp_path):
+    """In absolute mode capacities in percent are 0; a queue with 30 of 40 vcores is guaranteed these."""
+
+    def absolute(name, vcores):
+        least = amounts(vcores, 1024 * vcores)
+        entry = {"partitionName": "", "configuredMinResource": least, "effectiveMinResource": least}
+        entry["effectiveMaxResource"] = amounts(40, 40960)
+        return leaf(name, 0.0, capacities={"queueCapacitiesByPartition": [entry]})
+
+    queues = {"queue": [absolute("big", 30), absolute("small", 10)]}
+    apps = [app(1, "root.big", containers=2), app(2, "root.small", containers=2)]
+    found = read(tmp_path, [node("n1", left=(36864, 36))], apps, CAPACITY | {"queues": queues})
+    assert limits(found, "big", "guarantees")["vcores"] == 30 and limits(found, "small", "guarantees")["vcores"] == 10
+    named = found.instance.queues.named
+    assert found.instance.queues.weights[named("big")] == 3 * found.instance.queues.weights[named("small")]

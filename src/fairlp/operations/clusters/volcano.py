@@ -11,7 +11,7 @@ from .pods import Pod, amount, namespace_of, quantity
 _HIERARCHY, _WEIGHTS = "volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"
 _QUEUE_NAMES: Final = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
 _GROUP_NAMES: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
-_READ: Final = frozenset({"weight", "capability", "guarantee", "parent"})
+_READ: Final = frozenset({"weight", "capability", "guarantee", "deserved", "parent"})
 _ROOT: Final = "root"
 
 
@@ -54,8 +54,8 @@ class Volcano:
             names or (name,),
             weights or (weight,),
             "" if names else text_at(spec, "parent"),
-            {r: amount(r, quantity(value)) for r, value in mapping_at(spec, "guarantee", "resource").items()},
-            {r: amount(r, quantity(value)) for r, value in mapping_at(spec, "capability").items()},
+            _larger(_amounts(spec, "guarantee", "resource"), _amounts(spec, "deserved")),
+            _amounts(spec, "capability"),
             where,
         )
 
@@ -134,3 +134,16 @@ class Volcano:
                 self._note(*one.where, f"an earlier queue stands at {path!r}", "its limits are left out")
                 continue
             row["cap"], row["guarantee"] = one.cap, one.guarantee
+
+
+def _amounts(spec: Record, *path: str) -> dict[str, float]:
+    """Return amounts by resource, in our units."""
+    return {resource: amount(resource, quantity(value)) for resource, value in mapping_at(spec, *path).items()}
+
+
+def _larger(one: dict[str, float], other: dict[str, float]) -> dict[str, float]:
+    """Return the larger amount of each resource.
+
+    What a queue deserves is reclaimed from those who borrow it as soon as the queue needs it, as a guarantee is.
+    """
+    return {resource: max(one.get(resource, 0.0), other.get(resource, 0.0)) for resource in {**one, **other}}

@@ -106,12 +106,18 @@ class YarnQueues:
         children = [mapping_at(one) for one in entries(part(info, "queues", kind=(dict, list)), "queue")]
         shares = [_percent(one, "capacity") for one in children]
         total = sum(shares, Fraction(0))
-        for one, share in zip(children, shares, strict=True):
+        absolute = [_absolute(one) for one in children]
+        together: Resources = {}
+        for amounts, _ in filter(None, absolute):
+            add_amounts(together, amounts)
+        for one, share, limits in zip(children, shares, absolute, strict=True):
             name = text_at(one, "queueName").rpartition(".")[2]
             below = f"{path}/{name_in_path(name)}".lstrip("/")
             where = file, f"queue {below!r}"
             weight = float(share)
-            if not share:
+            if limits is not None:
+                weight = float(max(Fraction(amount, together[r]) for r, amount in limits[0].items() if amount))
+            elif not share:
                 own = part(one, "weight", kind=_NUMBER, default=-1)
                 weight = float(own) if own > 0 else LEAST_WEIGHT
                 if own <= 0:
@@ -131,7 +137,7 @@ class YarnQueues:
             most = _percent(one, "maxCapacity", 100) / _HUNDRED * above[1]
             if "absoluteMaxCapacity" in one:
                 most = _percent(one, "absoluteMaxCapacity") / _HUNDRED
-            self._add(below, weight=weight, guarantee=least, cap=most)
+            self._add(below, weight=weight, **dict(zip(("guarantee", "cap"), limits or (least, most), strict=True)))
             self._capacity(one, below, (least, most), file)
 
     def _fair(self, info: Record, above: str, file: str) -> None:
@@ -174,6 +180,16 @@ class YarnQueues:
                 if what == "cap":  # one of all there is says nothing
                     given = {r: a for r, a in given.items() if a < total.get(r, math.inf)}
                 there[what] = {resource: float(amount) for resource, amount in given.items() if amount or what == "cap"}
+
+
+def _absolute(given: Record) -> tuple[Resources, Resources] | None:
+    """Return what a queue is guaranteed and may have where it was configured in amounts; None where in percent."""
+    for entry in entries(part(given, "capacities"), "queueCapacitiesByPartition"):
+        least = resources_of(part(entry, "effectiveMinResource"))
+        configured = resources_of(part(entry, "configuredMinResource"))
+        if not text_at(entry, "partitionName") and any(configured.values()) and any(least.values()):
+            return least, resources_of(part(entry, "effectiveMaxResource"))
+    return None
 
 
 def _percent(given: Mapping[str, Any], key: str, default: float = 0.0) -> Fraction:
