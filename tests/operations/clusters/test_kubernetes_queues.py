@@ -17,10 +17,10 @@ def read(folder, *items, **options):
 
 
 def limits(found, path, what):
-    """Guarantee or cap of a queue, by resource."""
+    """Guarantee or cap of a queue, by resource, as quotas name them: pods are left out."""
     queues = found.instance.queues
-    row = getattr(queues, what)[queues.named(path)]
-    return {r: v for r, v in zip(found.instance.resources, row.tolist(), strict=True) if v and math.isfinite(v)}
+    row = zip(found.instance.resources, getattr(queues, what)[queues.named(path)].tolist(), strict=True)
+    return {r: v for r, v in row if v and math.isfinite(v) and r != "pods"}
 
 
 def weight(found, path):
@@ -217,3 +217,19 @@ def test_names_stay_text(tmp_path, name):
     assert list(found.instance.users) == [f"{name}/a", f"{name}/{name}"]
     found.instance.write(tmp_path / "out.json")
     assert fairlp.read(tmp_path / "out.json").equals(found.instance)
+
+
+@pytest.mark.parametrize("covered", [("cpu", "memory"), ("cpu", "memory", "pods")])
+def test_a_nominal_quota_counts_though_it_does_not_name_pods(tmp_path, covered):
+    """Nominal 30 and 10 CPUs of 40, both want 40: 30 and 10, whether or not the quotas cover pods."""
+    amounts = {"cpu": {"a": "30", "b": "10"}, "memory": {"a": "60Gi", "b": "20Gi"}, "pods": {"a": "60", "b": "60"}}
+    items = [node(f"n{k}") for k in range(5)]
+    for name in "ab":
+        groups = flavors(*((resource, amounts[resource][name], {}) for resource in covered))
+        items += [
+            kueue("ClusterQueue", name, {"cohort": "all", "resourceGroups": groups}),
+            kueue("LocalQueue", f"to-{name}", {"clusterQueue": name}, namespace="ml"),
+            workload(f"job-{name}", f"to-{name}", ("Job", name), count=40),
+        ]
+    fair = fairlp.allocate(read(tmp_path, *items).instance, "h-drf")
+    assert fair.totals.tolist() == pytest.approx([30, 10], rel=1e-9)

@@ -125,6 +125,8 @@ def _note_too_much(cluster: Cluster, rows: dict[str, Record], pool: dict[str, fl
                 cluster.note("", f"queue {parent!r}" if parent else "the root", what, "kept as they are")
 
 
+#: The resource that every pod needs one of.
+PODS: Final = "pods"
 #: What says, of a place, on which nodes (by position) it may be; None: everywhere.
 Allowed = Callable[[Hashable], np.ndarray | None]
 #: Bytes of the tables of users × servers (tasks, and where they may run), at most.
@@ -390,11 +392,28 @@ def _instance(
         task_limits=limits if cluster.limited else None,
         eligible=eligible,
         queue=[row.leaf.queue for row in rows],
-        queues=queues_of(cluster, [row.leaf.queue for row in rows], resources, capacities.sum(axis=0), below or {}),
+        queues=_queues(cluster, rows, resources, capacities.sum(axis=0), below or {}),
         units={resource: unit for resource, unit in cluster.units.items() if unit and resource in resources},
         server_attributes=pd.DataFrame(attributes) if attributes else None,
         name=cluster.scheduler,
     )
+
+
+def _queues(
+    cluster: Cluster, rows: list[Row], resources: list[str], pool: np.ndarray, below: InQueues
+) -> dict[str, Record]:
+    """Return the queues of an instance.
+
+    Pods need ``pods``, which quotas need not name. A guarantee then has as many as its other amounts allow.
+    """
+    found = queues_of(cluster, [row.leaf.queue for row in rows], resources, pool, below)
+    for path, row in found.items():
+        guarantee = row.get("guarantee", {})
+        if PODS in resources and guarantee and PODS not in guarantee:
+            demands = [dict(one.leaf.demand) for one in rows if path in lineage(one.leaf.queue)]
+            most = [min((a / one[r] for r, a in guarantee.items() if r in one), default=0.0) for one in demands]
+            guarantee[PODS] = sum(tasks * one.get(PODS, 0.0) for tasks, one in zip(most, demands, strict=True))
+    return found
 
 
 def _observed(whole: Instance, rows: list[Row]) -> Allocation:
