@@ -404,3 +404,17 @@ def test_who_waits_for_no_server_and_what_was_not_understood_is_on_the_page(tmp_
     said = " ".join(run("audit", dump).stdout.split())
     assert "more tasks wait of 1 users whom no server may take" in said
     assert "lines of the dump were not understood, or read in a way of our own" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("    JOBID PARTITION NAME\n    7 cpu wrap\n", "squeue --json"),
+        ("NodeName=n1 Arch=x86_64\n", "scontrol show nodes --json"),
+        ("NAME   READY   STATUS\nweb-1  1/1  Running\n", "kubectl get … -o json"),
+    ],
+)
+def test_a_table_for_people_is_refused_with_what_to_print(tmp_path, text, how):
+    (tmp_path / "dump.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(FileFormatError, match=f"print it with {how}"):
+        fairlp.snapshot(tmp_path / "dump.txt")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ...errors import FileFormatError, UnknownNameError, nearest
 from .assembly import Snapshot, assemble
-from .sources import files_of, scheduler_of
+from .sources import advice, files_of, scheduler_of
 
 
 def snapshot(
@@ -61,8 +61,9 @@ def snapshot(
     if scheduler is None:
         if len(found) != 1:
             what = f"is of {' and '.join(found)}" if found else "is of no scheduler that is known"
+            tables = next(filter(None, map(advice, files)), "")
             raise FileFormatError(
-                f"{path} {what}; expected a dump of one of {', '.join(readers)} (scheduler=… says which)"
+                f"{path} {what}{tables}; expected a dump of one of {', '.join(readers)} (scheduler=… says which)"
             )
         scheduler = found[0]
     elif not found:  # nothing in them tells, and we are told

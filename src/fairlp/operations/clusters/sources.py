@@ -72,6 +72,19 @@ def scheduler_of(path: Path) -> str | None:
     return None
 
 
+#: How tables for people begin, and what prints the same for programs.
+_FOR_PEOPLE = {
+    "JOBID": "squeue --json", "JobId=": "squeue --json", "PARTITION": "scontrol show nodes --json",
+    "NodeName=": "scontrol show nodes --json", "NAME": "kubectl get … -o json", "Name:": "kubectl get … -o json",
+}  # fmt: skip
+
+
+def advice(path: Path) -> str:
+    """Return what to print in place of a table for people; empty where a file is none that is known."""
+    first = read_text(path).lstrip()[:80]
+    return next((f"; print it with {how}" for begin, how in _FOR_PEOPLE.items() if first.startswith(begin)), "")
+
+
 def members(text: str, path: Path) -> Iterator[tuple[str, Any]]:
     """Yield key and value of what is at the top of each document; the lists in `STREAMED` entry by entry.
 
