@@ -119,8 +119,8 @@ COMMANDS = [
     ("solve", "PIPE.mps"),
     ("solve", "PIPE.lp.gz"),
     ("simulate", "ghodsi", "PIPE.csv"),
-    ("study", "run", "PIPE.yaml"),
-    ("study", "show", "PIPE.parquet"),
+    ("study", "PIPE.yaml"),
+    ("study", "PIPE.parquet"),
 ]
 
 
@@ -140,13 +140,13 @@ def test_a_pipe_is_refused(here):
         (("allocate", "ghodsi", "--solver", "X"), ExitCode.INPUT),
         (("simulate", "ghodsi", "jobs.csv", "-p", "X"), ExitCode.INPUT),
         (("solve", "X.mps"), ExitCode.INPUT),
-        (("study", "run", "X.yaml"), ExitCode.INPUT),
+        (("study", "X.yaml"), ExitCode.INPUT),
         (("X",), 2),
         (("--X",), 2),
         (("allocate", "ghodsi", "--X"), 2),
         (("allocate", "ghodsi", "--option", "X"), 2),
         (("allocate", "ghodsi", "--oversized", "X"), 2),
-        (("study", "X"), 2),
+        (("study", "--X"), 2),
     ],
 )
 def test_every_message_is_cut_and_says_so(command, code, here):
@@ -172,16 +172,16 @@ def test_the_tilde_is_the_home(here, monkeypatch):
     run("simulate", "~/i.yaml", "synthetic", "--draw", "jobs=5", "--save-jobs", "~/j.csv", "--tables", "~/t")
     run("simulate", "~/i.yaml", "~/j.csv", "--state", "~/state")
     run("allocate", "~/i.yaml", "-m", "drf", "--table", "tasks", "--csv", "-o", "~/tasks.csv")
-    run("study", "example", "-o", "~/s.yaml")
-    run("study", "run", "~/s.yaml", "--runs", 1, "-o", "~/s.parquet", "--backend", "sequential")
-    run("study", "show", "~/s.parquet", "--csv", "-o", "~/s.csv")
+    run("example", "study", "-o", "~/s.yaml")
+    run("study", "~/s.yaml", "--runs", 1, "--results", "~/s.parquet", "--backend", "sequential")
+    run("study", "~/s.parquet", "--csv", "-o", "~/s.csv")
     assert not (here / "~").exists() and not list(here.glob("s.*"))
     assert {path.name for path in home.iterdir()} >= {"i.yaml", "a.json", "m.mps", "s.txt", "j.csv", "t", "s.csv"}
 
 
 @pytest.mark.parametrize(
     "command",
-    [("allocate", "P"), ("solve", "P.mps"), ("simulate", "ghodsi", "P"), ("study", "run", "P.yaml")],
+    [("allocate", "P"), ("solve", "P.mps"), ("simulate", "ghodsi", "P"), ("study", "P.yaml")],
 )
 def test_the_home_of_nobody_is_no_traceback(command, here):
     words = [word.replace("P", "~no-such-user-at-all/x") for word in command]
@@ -258,7 +258,7 @@ def test_names_move_no_cursor_and_start_no_line(here):
     for command in (
         ["allocate", "i.json"],
         ["audit", "i.json", "-m", "drfh"],
-        ["show", "i.json"],
+        ["export", "i.json"],
         ["allocate", "i.json", "--json"],
     ):
         printed = run(*command).output
@@ -290,7 +290,7 @@ def test_names_do_not_reach_a_terminal_as_commands(command, here):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
-@pytest.mark.parametrize("command", ["compare ghodsi", "--help", "--version", "solvers --json", "show ghodsi"])
+@pytest.mark.parametrize("command", ["compare ghodsi", "--help", "--version", "solvers --json", "export ghodsi"])
 @pytest.mark.parametrize("stream", [">&-", ">/dev/full"])
 def test_an_answer_without_a_place_is_an_error(command, stream, here):
     code = f"{shlex.quote(sys.executable)} -c 'from fairlp.cli import main; main()' {command} {stream}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import io
 import json
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +16,8 @@ import typer
 import fairlp
 from cli_runner import error_line, fairlp_in_a_shell, python, run
 from fairlp import api, errors, examples
-from fairlp.cli import ExitCode, app, main, output
+from fairlp.cli import ExitCode, app, main, output, parameters, studies
+from fairlp.cli.app import MOVED
 from fairlp.cli.output import json_text
 from fairlp.cli.parameters import complete_instance, complete_mechanism, complete_solver
 from fairlp.cli.simulations import complete_policy
@@ -50,9 +51,9 @@ def here(tmp_path, monkeypatch):
         (("allocate", "wang-figure-1", "--option", "thread=1"), "did you mean 'threads'"),
         (("compare", "ghodsi", "-m", "drf,tfs"), "did you mean 'tsf'"),
         (("export", "ghodsi", "-o", "x.mps", "--option", "a=1"), "no option 'a'"),
-        (("show", "ghodsi", "-m", "tfs"), "did you mean 'tsf'"),
+        (("export", "ghodsi", "-m", "tfs"), "did you mean 'tsf'"),
         (("example", "ghosdi"), "did you mean 'ghodsi'"),
-        (("validate", "no.yaml"), "no file or folder 'no.yaml'"),
+        (("compare", "no.yaml", "--methods"), "no file or folder 'no.yaml'"),
         (("allocate", "ghodsi", "-o", "no/where.txt"), "there is no folder 'no'"),
         (("allocate", "ghodsi", "-o", "."), "it is a folder"),
         (("allocate", "ghodsi", "--plot", "no/where.png"), "there is no folder 'no'"),
@@ -124,7 +125,10 @@ def test_interrupt(monkeypatch):
         ("allocate", "ghodsi", "--option", "threads"),
         ("allocate", "ghodsi", "--option", "threads=1", "--option", "threads=2"),
         ("compare", "ghodsi", "--value", "x"),
-        ("export", "ghodsi"),
+        ("compare", "ghodsi", "-m", "drf,tsf", "--methods"),
+        ("compare", "ghodsi", "--methods", "--no-merge"),
+        ("compare", "ghodsi", "--methods", "--value", "tasks"),
+        ("mechanisms", "drf", "--bibtex", "--json"),
     ],
 )
 def test_usage(arguments):
@@ -165,6 +169,22 @@ def test_other_warnings_are_left_alone():
     assert "UserWarning: of another" in python("-c", script).stderr
 
 
+@pytest.mark.parametrize("old", MOVED)
+def test_a_command_of_before_says_what_it_is_now(old):
+    assert error_line(run(*old.split(), "x", code=ExitCode.USAGE)) == f"error: fairlp {old} is now: fairlp {MOVED[old]}"
+    assert MOVED[old].split()[0] in typer.main.get_command(app).commands
+
+
+def test_there_are_few_commands_with_few_options_each():
+    shared = (parameters.MethodOptions, output.DrawnReportOptions, studies.WorkerOptions)
+    shared = {field.name for group in shared for field in dataclasses.fields(group)} | {"progress"}
+    commands = typer.main.get_command(app).commands
+    assert len(commands) <= 18
+    for name, command in commands.items():
+        own = [one.name for one in command.params if one.param_type_name == "option" and one.name not in shared]
+        assert len(own) <= 10, (name, own)
+
+
 # streams
 
 
@@ -180,7 +200,7 @@ def test_json_survives_a_narrow_encoding(here):
     fairlp.Instance.from_arrays([[1.0]], [[9.0]], users=["é∑"], resources=["cpu"]).write("odd.json")
     result = fairlp_in_a_shell("allocate", "odd.json", "-m", "drf", "--json", PYTHONIOENCODING="ascii")
     assert json.loads(result.stdout)["users"][0]["user"] == "é∑"
-    assert fairlp_in_a_shell("show", "odd.json", "-m", "drf", PYTHONIOENCODING="ascii").returncode == 0
+    assert fairlp_in_a_shell("export", "odd.json", "-m", "drf", PYTHONIOENCODING="ascii").returncode == 0
 
 
 def test_json_is_valid_where_there_is_no_number():
@@ -217,7 +237,7 @@ def test_completion_script(shell):
 
 
 COMPLETED = {
-    "fairlp val": {"validate"},
+    "fairlp comp": {"compare"},
     "fairlp allocate google": {"google-cluster"},
     "fairlp allocate ghodsi -m c-": {"c-drfh"},
     "fairlp allocate ghodsi --solver highs-s": {"highs-simplex"},
@@ -271,12 +291,12 @@ def test_every_command_and_option_is_documented():
 
 
 #: Commands of the documentation that run at night: by day other tests call them with less to do.
-LONG = ("report ", "library run ", "reproduce 001 ", "counterexample drfh bottleneck --search ")
+LONG = ("report ", "library --solvers ", "reproduce 001 ", "counterexample drfh bottleneck --search ")
 
 
 def test_every_command_of_the_documentation_runs(here):
     commands = re.findall(r"^\$ fairlp (.*)$", DOCUMENT.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert all(sum(command.startswith(one) for command in commands) == 1 for one in LONG) and len(commands) > 30
+    assert all(sum(command.startswith(one) for command in commands) == 1 for one in LONG) and len(commands) > 25
     for command in commands:
         if PROFILE == "nightly" or not command.startswith(LONG):
             run(*command.split())
@@ -354,9 +374,9 @@ def test_policies_are_completed():
 
 
 def test_a_study_is_replaced_when_asked_to():
-    run("study", "example", "-o", "s.yaml")
-    assert "exists already" in error_line(run("study", "example", "-o", "s.yaml", code=ExitCode.INPUT))
-    run("study", "example", "-o", "s.yaml", "--force")
+    run("example", "study", "-o", "s.yaml")
+    assert "exists already" in error_line(run("example", "study", "-o", "s.yaml", code=ExitCode.INPUT))
+    run("example", "study", "-o", "s.yaml", "--force")
 
 
 def test_a_solver_that_fails_alone_ends_the_command_and_beside_others_is_told(monkeypatch):
@@ -379,7 +399,7 @@ def test_a_failing_solver_fails_the_conformance(monkeypatch):
     table = pd.DataFrame({"highs": ["passed", "failed"]}, index=pd.Index(["one", "two"], name="case"))
     table = table.rename_axis("solver", axis=1)
     monkeypatch.setattr(conformance, "matrix", lambda names=None: table)
-    result = run("conformance", "highs", code=ExitCode.NO)
+    result = run("solvers", "highs", "--check", code=ExitCode.NO)
     assert "Cases that a solver failed or left undecided" in result.stdout and "two" in result.stdout
 
 
@@ -393,11 +413,11 @@ def test_a_counterexample_is_printed_without_a_file():
     assert "users" in run("counterexample", "drfh", "sharing incentive").stdout
 
 
-def test_an_audit_of_many_says_what_it_did_not_ask(monkeypatch):
+def test_an_audit_of_many_says_what_it_did_not_ask(monkeypatch, here):
     from fairlp.operations.reports import facts
 
     nodes = [node("n1"), pod("a", on="n1")]
-    dump = written(Path("."), *nodes)
+    dump = written(here, *nodes)
     assert "not asked at this size" not in run("audit", dump).stdout
     monkeypatch.setattr(facts, "is_large", lambda instance: True)
     said = run("audit", dump).stdout

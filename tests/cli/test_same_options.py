@@ -14,7 +14,7 @@ import fairlp
 from cli_runner import run
 from fairlp.auditing.search import Search
 from fairlp.cli import app
-from fairlp.cli.parameters import Oversized, Way
+from fairlp.cli.parameters import MethodOptions
 
 #: What stands behind ``**options`` of a function; ``--option NAME=VALUE`` takes what is not named there.
 BEHIND = {
@@ -46,6 +46,7 @@ ONLY_IN_PYTHON = {
 WAY = {"--method", "--solver", "--merge", "--oversized"}
 ONLY_IN_A_SHELL = {
     "allocate": {"--proof"},  # Allocation.certify(exact=True).write
+    "compare": {"--methods"},  # fairlp.validate
     # audit takes an Allocation in Python, and here what makes one; a dump is read by fairlp.snapshot
     "audit": {"--mechanism", "--scheduler", "--divisible", *WAY},
     "report": {"--scheduler"},  # fairlp.snapshot
@@ -54,7 +55,7 @@ ONLY_IN_A_SHELL = {
     "promises": {"--no-progress"},
     "reproduce": {"--write", "--scheduler", "--no-progress"},  # Reproduction.write; folder and backend "dask"
 }
-COMMANDS = ["allocate", "compare", "frontier", "validate", "audit", "report", "what_if", "promises", "counterexample"]
+COMMANDS = ["allocate", "compare", "frontier", "audit", "report", "what_if", "promises", "counterexample"]
 COMMANDS += ["reproduce"]
 
 
@@ -95,10 +96,10 @@ def test_what_a_function_takes_its_command_takes_and_the_other_way_round(name):
 
 
 def test_every_option_of_a_way_to_compute_is_one_of_allocate():
-    way = Way("lp", "scipy", False, Oversized.drop, 2.5, ["threads=1", "extra.presolve=off"])
+    way = MethodOptions("lp", "scipy", False, "drop", 2.5, ["threads=1", "extra.presolve=off"])
     more = {"time_limit": 2.5, "threads": 1, "extra": {"presolve": "off"}}
-    assert way.options() == {"method": "lp", "solver": "scipy", "merge": False, "oversized": "drop", **more}
-    assert Way().options() == {"method": "auto", "solver": "highs", "merge": True, "oversized": "divide"}
+    assert way.arguments() == {"method": "lp", "solver": "scipy", "merge": False, "oversized": "drop", **more}
+    assert MethodOptions().arguments() == {"method": "auto", "solver": "highs", "merge": True, "oversized": "divide"}
 
 
 def test_compare_takes_the_options_of_a_way_to_compute():

@@ -8,7 +8,7 @@ import pytest
 
 import fairlp
 from cli_runner import run
-from fairlp.cli.tables import fitted
+from fairlp.cli.output import fitted
 
 WIDEST = 160
 USERS = [f"organisation/department-{n % 7}/a-group-of-people-{n}/user-{n:03d}" for n in range(100)]
