@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairlp import Instance
-from fairlp.formulations import arrivals, audits, complaints, max_min, per_server, proportional, region
+from fairlp.formulations import arrivals, audits, complaints, max_min, normalisers, per_server, proportional, region
 from fairlp.formulations.whole_tasks import Settled, precomputed_drf, whole_able, whole_tasks
 from fairlp.models.instances.requests import Requests
 
@@ -65,13 +65,13 @@ def test_servers_count_as_often_as_there_are_some(formulation):
 def test_the_normalisers_are_those_of_the_papers():
     eligible = np.array([[True, False], [True, True]])
     instance = Instance.from_arrays([[1, 1], [1, 3]], [[9, 18], [4, 4]], eligible=eligible)
-    assert region.containerized(instance).tolist() == pytest.approx([9, 6 + 4 / 3])
-    assert region.task_share(instance).tolist() == pytest.approx([13, 6 + 4 / 3])
-    assert region.asset(instance).tolist() == pytest.approx([1 / (1 / 13 + 1 / 22), 1 / (1 / 13 + 3 / 22)])
+    assert normalisers.containerized(instance).tolist() == pytest.approx([9, 6 + 4 / 3])
+    assert normalisers.task_share(instance).tolist() == pytest.approx([13, 6 + 4 / 3])
+    assert normalisers.asset(instance).tolist() == pytest.approx([1 / (1 / 13 + 1 / 22), 1 / (1 / 13 + 3 / 22)])
     by_resource = two(weights=np.array([[1.0, 0.5], [2.0, 1.0]]))
-    assert region.entitled(by_resource, region.dominant(by_resource)).tolist() == [9, 6]
+    assert normalisers.entitled(by_resource, normalisers.dominant(by_resource)).tolist() == [9, 6]
     lower = two(weights=np.array([[1.0, 0.25], [2.0, 1.0]]))
-    assert region.entitled(lower, region.dominant(lower)).tolist() == [4.5, 6]
+    assert normalisers.entitled(lower, normalisers.dominant(lower)).tolist() == [4.5, 6]
     for formulation in (max_min.drf, max_min.edrf, max_min.drfh):
         assert solved(formulation(lower)).objective == pytest.approx(18 / 22.5)
 

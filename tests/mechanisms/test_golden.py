@@ -9,6 +9,7 @@ import pytest
 
 import fairlp
 from fairlp import examples
+from fairlp.formulations import normalisers
 
 METHODS = {
     name: [method for method in row.method_names if method != "closed-form"]
@@ -161,6 +162,6 @@ def test_normalisers_as_in_the_table(name):
         delta = rng.random((4, 3)) < 0.7
         delta[:, 0] = True
         instance = fairlp.Instance.from_arrays(d, c, counts=counts, eligible=delta)
-        found = getattr(region, name)(instance)
+        found = getattr(normalisers, name)(instance)
         expected = by_hand(name, d.tolist(), c.tolist(), counts.tolist(), delta.tolist())
         assert found.tolist() == pytest.approx(expected, rel=1e-15)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..formulations.audits import one_resource
-from ..formulations.region import able_users, entitled_by, have_limits
+from ..formulations.normalisers import entitled_by
+from ..formulations.region import able_users, have_limits
 from ..mechanisms.allocation import Allocation
 from ..mechanisms.complaints.check import check
 from ..mechanisms.mechanism import Division, run

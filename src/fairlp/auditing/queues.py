@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import FairlpError
 from ..formulations.hierarchical import collapsed, parts_of_queues
-from ..formulations.region import able_users, dominant
+from ..formulations.normalisers import dominant
+from ..formulations.region import able_users
 from ..models.instances.problem import quotients
 from ..models.instances.queues import Queues
 from ..models.trees.filling import floors

@@ -13,7 +13,7 @@ from ..models.notation.expressions import Expression, log, power
 from ..models.notation.model import Model
 from ..models.trees.filling import floors
 from ..tolerances import AT_LIMIT
-from . import max_min, region
+from . import max_min, normalisers, region
 from .region import able_users, caps, guarantees, task_limits, where_able, where_runs
 
 #: Proportional fairness.
@@ -54,7 +54,7 @@ def with_held_back(instance: Instance, alpha: float, held: np.ndarray, level: fl
     and still more than to users of that level. So where all of them have all their tasks at its optimum, and what these
     cost is no more than what they are worth to them, it is one of :func:`alpha_fair`.
     """
-    due = weights(instance) * region.dominant(instance)
+    due = weights(instance) * normalisers.dominant(instance)
     unit = reference(instance)
     return _program(instance, alpha, np.where(held, instance.task_limits / due * (unit / level), unit))
 
@@ -63,13 +63,13 @@ def _program(instance: Instance, alpha: float, levels: np.ndarray) -> Model:
     """Return the program; what s[n] is counted in are these levels."""
     n, i, r = instance.users, instance.servers, instance.resources
     able = able_users(instance)
-    alone = region.dominant(instance)
+    alone = normalisers.dominant(instance)
     model = Model("alpha-fairness", SOURCE, (n, i, r))
     own = weights(instance)
     unit = own * levels
     phi = model.parameter("phi", n, np.where(able, own, 0.0), "weight of n (0: no term)")
     level = model.parameter("l", n, np.where(able, unit, 1.0), "global dominant share of n at the level of reference")
-    d = model.parameter("d_hat", (n, r), region.normalised_demands(instance), "demand of n per dominant one")
+    d = model.parameter("d_hat", (n, r), normalisers.normalised_demands(instance), "demand of n per dominant one")
     available = instance.capacities * instance.counts[:, None] / instance.pool
     c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
     pool = model.parameter("C", r, instance.pool, "capacity of the pool")
@@ -97,8 +97,8 @@ def weights(instance: Instance) -> np.ndarray:
     """Return φ[n]; with weights per resource that on the resource that binds it, as DRFH counts."""
     if instance.weights.ndim == 1:
         return instance.weights
-    alone = region.dominant(instance)
-    return np.asarray(region.entitled(instance, alone) / alone)
+    alone = normalisers.dominant(instance)
+    return np.asarray(normalisers.entitled(instance, alone) / alone)
 
 
 def utility(share: Expression, alpha: float) -> Expression:
@@ -116,7 +116,7 @@ def reference(instance: Instance) -> float:
     able = able_users(instance)
     if not able.any():
         return 1.0
-    phi, alone = weights(instance), region.dominant(instance)
+    phi, alone = weights(instance), normalisers.dominant(instance)
     part = instance.gamma().sum(axis=1)[able] / alone[able]
     level = float(part.min() / phi[able].sum())
     queues = instance.queues
@@ -138,7 +138,7 @@ def better(instance: Instance, levels: np.ndarray, alpha: float) -> Model:
     able = able_users(instance)
     model = Model("alpha-fairness, first-order condition", "optimality of a concave program", (n, instance.servers))
     phi = weights(instance)
-    unit = phi * region.dominant(instance)
+    unit = phi * normalisers.dominant(instance)
     logs = np.log(np.where(able & (levels > 0), levels, 1.0))
     free = able & (levels * unit < instance.task_limits * (1 - AT_LIMIT))
     lowest = logs[free if free.any() else able].min()

@@ -11,7 +11,7 @@ import numpy as np
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Variable
 from ..models.notation.model import Model
-from . import region
+from . import normalisers
 
 
 def dynamic_drf(present: Instance, before: np.ndarray, available: float) -> Model:
@@ -63,10 +63,10 @@ def _step(name: str, source: str, present: Instance, before: np.ndarray) -> tupl
     n, r = present.users, present.resources
     model = Model(f"{name}, step {len(n)}", source, (n, r))
     d = model.parameter(
-        "d_hat", (n, r), region.normalised_demands(present), "what n takes of r, relative to its dominant"
+        "d_hat", (n, r), normalisers.normalised_demands(present), "what n takes of r, relative to its dominant"
     )
     phi = model.parameter("phi", n, present.user_weights, "weight of n")
-    gamma = model.parameter("Gamma", n, region.dominant(present), "tasks n could run alone")
+    gamma = model.parameter("Gamma", n, normalisers.dominant(present), "tasks n could run alone")
     x = model.variable("x", n, doc="dominant share of n")
     level = model.variable("M", doc="smallest weighted dominant share")
     model.constraint("fairness", x >= phi * level)

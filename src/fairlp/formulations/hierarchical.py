@@ -8,7 +8,7 @@ from ..models.instances.instance import Instance
 from ..models.instances.queues import Queues
 from ..models.notation.model import Model
 from ..models.trees.rates import Rates, constant, hierarchical
-from . import region
+from . import normalisers
 from .max_min import in_global_shares
 from .region import able_users
 
@@ -17,10 +17,10 @@ _SOURCE = "Bhattacharya et al., SoCC 2013"
 
 def rates_on_tree(instance: Instance) -> Rates:
     """Return active users → tasks of each while the root gives out one unit of dominant share."""
-    gamma = region.dominant(instance)
+    gamma = normalisers.dominant(instance)
     if instance.queues is None:
-        return constant(region.entitled(instance, gamma))
-    return hierarchical(instance.queues, instance.user_weights, region.normalised_demands(instance), gamma)
+        return constant(normalisers.entitled(instance, gamma))
+    return hierarchical(instance.queues, instance.user_weights, normalisers.normalised_demands(instance), gamma)
 
 
 def h_drf(instance: Instance, count: str = "total") -> Model:
@@ -29,7 +29,7 @@ def h_drf(instance: Instance, count: str = "total") -> Model:
     After a round the rates are those of the tree of whoever can still be raised.
     """
     model = Model("H-DRF", _SOURCE, (instance.users, instance.servers, instance.resources))
-    rate = rates_on_tree(instance)(able_users(instance)) / region.dominant(instance)
+    rate = rates_on_tree(instance)(able_users(instance)) / normalisers.dominant(instance)
     meaning = "rate of n: dominant share for one unit of the root, by the weights on its way up"
     return in_global_shares(model, instance, ("rho", rate, meaning), "units that the root gives out", count)
 
@@ -37,7 +37,7 @@ def h_drf(instance: Instance, count: str = "total") -> Model:
 def at_level_1(instance: Instance) -> np.ndarray:
     """Return the tasks of each user for one unit of the root, everybody active who can run; φΓ for the others."""
     rates = rates_on_tree(instance)(able_users(instance))
-    alone = region.entitled(instance, region.dominant(instance))
+    alone = normalisers.entitled(instance, normalisers.dominant(instance))
     return np.asarray(np.where(rates > 0, rates, alone))
 
 
@@ -50,7 +50,7 @@ def collapsed_drfh(instance: Instance, count: str = "total") -> Model:
 
 def collapsed_at_level_1(instance: Instance) -> np.ndarray:
     """Return the tasks at level 1 on the tree made flat."""
-    return region.weighted(instance, collapsed(instance), region.dominant(instance))
+    return normalisers.weighted(instance, collapsed(instance), normalisers.dominant(instance))
 
 
 def collapsed(instance: Instance) -> np.ndarray:

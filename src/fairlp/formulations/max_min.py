@@ -15,7 +15,7 @@ import numpy as np
 from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Variable
 from ..models.notation.model import Model
-from . import region
+from . import normalisers, region
 from .region import able_users, limited, task_limits, where_able, where_runs
 
 LIMIT = "limit of n (its number of tasks, in units of the variable)"
@@ -27,7 +27,7 @@ def drf(instance: Instance, count: str = "total") -> Model:
     model = Model("DRF", "Ghodsi et al., NSDI 2011", (n, r))
     d = region.demands(model, instance)
     c = region.pool(model, instance)
-    due = _due(model, instance, region.dominant(instance), "tasks n could run alone")
+    due = _due(model, instance, normalisers.dominant(instance), "tasks n could run alone")
     x = model.variable("x", n, doc="tasks of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
@@ -44,7 +44,7 @@ def edrf(instance: Instance, count: str = "total") -> Model:
     """EDRF on one server (Parkes et al., EC 2012), in weighted dominant shares; per-resource weights, zero demands."""
     n, r = instance.users, instance.resources
     model = Model("EDRF", "Parkes, Procaccia and Shah, EC 2012", (n, r))
-    scale = region.entitled(instance, region.dominant(instance))
+    scale = normalisers.entitled(instance, normalisers.dominant(instance))
     d = model.parameter("d_hat", (n, r), instance.demands * scale[:, None] / instance.pool, "share of r at level 1")
     gamma = model.parameter("Gamma", n, scale, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]")
     c = region.pool(model, instance)
@@ -67,8 +67,8 @@ def drfh(instance: Instance, count: str = "total") -> Model:
     model = Model(
         name, "Wang, Li and Liang, INFOCOM 2014, eq. (7)", (instance.users, instance.servers, instance.resources)
     )
-    alone = region.dominant(instance)
-    weight = region.entitled(instance, alone) / alone
+    alone = normalisers.dominant(instance)
+    weight = normalisers.entitled(instance, alone) / alone
     meaning = "weight of n (on the resource that binds it, with weights per resource)"
     return in_global_shares(model, instance, ("phi", weight, meaning), "smallest weighted global dominant share", count)
 
@@ -81,8 +81,8 @@ def in_global_shares(
     ``due`` is the parameter (name, values, meaning) of what a user has at t = 1, ``level`` what t is.
     """
     n, i, r = instance.users, instance.servers, instance.resources
-    alone = region.dominant(instance)
-    share = region.normalised_demands(instance)
+    alone = normalisers.dominant(instance)
+    share = normalisers.normalised_demands(instance)
     available = instance.capacities * instance.counts[:, None] / instance.pool
     d = model.parameter("d_hat", (n, r), share, "demand of n for r, as a multiple of its dominant one")
     c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
@@ -106,19 +106,20 @@ def in_global_shares(
 def asset(instance: Instance, count: str = "total") -> Model:
     """Asset fairness (Ghodsi et al., §4.1): maximise the smallest sum of a user's shares of all resources."""
     source = "Ghodsi et al., NSDI 2011, §4.1"
-    return max_min(instance, "asset fairness", source, region.asset(instance), "tasks whose shares sum to 1", count)
+    tasks = normalisers.asset(instance)
+    return max_min(instance, "asset fairness", source, tasks, "tasks whose shares sum to 1", count)
 
 
 def cdrf(instance: Instance, count: str = "total") -> Model:
     """CDRF (Friedman, Ghodsi and Psomas, EC 2014): maximise the smallest x[n]/(φ[n]·Σ_i γ[n,i]); no constraints."""
     source = "Friedman, Ghodsi and Psomas, EC 2014"
-    return max_min(instance, "CDRF", source, region.containerized(instance), "tasks n could run alone", count)
+    return max_min(instance, "CDRF", source, normalisers.containerized(instance), "tasks n could run alone", count)
 
 
 def tsf(instance: Instance, count: str = "total") -> Model:
     """TSF (Wang et al., SC 2016): CDRF's normaliser as if nobody were constrained, allocation under constraints."""
     note = "tasks n could run alone, were there no constraints"
-    return max_min(instance, "TSF", "Wang et al., SC 2016", region.task_share(instance), note, count)
+    return max_min(instance, "TSF", "Wang et al., SC 2016", normalisers.task_share(instance), note, count)
 
 
 def naive_drf(instance: Instance) -> Model:
@@ -176,7 +177,7 @@ def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meani
     return model
 
 
-def in_tasks(normaliser: region.Normaliser, count: str = "total") -> Callable[[Instance], Model]:
+def in_tasks(normaliser: normalisers.Normaliser, count: str = "total") -> Callable[[Instance], Model]:
     """Return Instance → the max-min program over tasks, for exact proofs, whatever unit a mechanism's own program has.
 
     Its coefficients are the demands and capacities as they are given. Those of a program in shares are quotients,
@@ -192,7 +193,7 @@ def _due(model: Model, instance: Instance, alone: np.ndarray, meaning: str) -> E
     """Return the tasks at level 1: φ[n]·Γ[n], or Γ[n] with the weights inside where they are given per resource."""
     n = instance.users
     if instance.weights.ndim == 2:
-        weighted = region.entitled(instance, alone)
+        weighted = normalisers.entitled(instance, alone)
         return model.parameter("Gamma", n, weighted, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]")
     phi = model.parameter("phi", n, instance.weights, "weight of n")
     return phi * model.parameter("Gamma", n, alone, meaning)

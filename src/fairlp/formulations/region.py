@@ -5,91 +5,18 @@ The rows ``capacity`` and ``time`` themselves stand in each formulation, where o
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ..errors import InstanceError, nearest
 from ..models.instances.instance import Instance
-from ..models.instances.problem import effort, tasks_alone
-from ..models.instances.sparse import SparseInstance
+from ..models.instances.problem import effort
 from ..models.notation.entries import Subset
 from ..models.notation.expressions import Expression, Index, Parameter
 from ..models.notation.model import Model
 from ..models.trees.filling import floors
+from .normalisers import dominant
 
 # Γ[n]: how many tasks count as a share of one. What tells one max-min mechanism from another.
-
-#: Instance → a number of tasks for each user, shape (N,)
-Normaliser = Callable[[Instance], np.ndarray]
-
-
-def dominant(instance: Instance) -> np.ndarray:
-    """Return min over r with d[n,r] > 0 of C[r]/d[n,r]: tasks/Γ is the (global) dominant share.
-
-    C is the pool of all servers; placement and the limits of single servers are ignored (DRF, DRFH, C-DRFH).
-    """
-    return tasks_alone(instance.demands, instance.pool[None, :])[:, 0]
-
-
-def containerized(instance: Instance) -> np.ndarray:
-    """Return Σ_i γ[n,i]: the tasks that n could run with the whole cluster to itself (CDRF)."""
-    return np.asarray(instance.gamma().sum(axis=1))
-
-
-def task_share(instance: Instance) -> np.ndarray:
-    """Return Σ_i γ[n,i] as if there were no placement constraints (TSF)."""
-    if isinstance(instance, SparseInstance):
-        return instance.unconstrained_rates()
-    return np.asarray(instance.gamma(ignore_placement=True).sum(axis=1))
-
-
-def separate(instance: Instance) -> np.ndarray:
-    """Return the dominant share's Γ, or Σ_i γ[n,i] where given rates say what n could run (DRF on each server)."""
-    return dominant(instance) if instance.rates is None else containerized(instance)
-
-
-def asset(instance: Instance) -> np.ndarray:
-    """Return 1 / Σ_r d[n,r]/C[r]: tasks/Γ is the sum of a user's shares of all resources (asset fairness)."""
-    return np.asarray(1.0 / (instance.demands / instance.pool).sum(axis=1))
-
-
-def entitled(instance: Instance, gamma: np.ndarray) -> np.ndarray:
-    """Return the tasks at level 1: φ[n]·Γ[n], or min_r w[n,r]·C[r]/d[n,r] with weights per resource."""
-    if instance.weights.ndim == 1:
-        return weighted(instance, instance.weights, gamma)
-    due = np.full(len(instance.demands), np.inf)
-    for r, total in enumerate(instance.pool):
-        users = instance.demands[:, r] > 0
-        due[users] = np.minimum(due[users], instance.weights[users, r] * total / instance.demands[users, r])
-    return due
-
-
-def weighted(instance: Instance, weights: np.ndarray, gamma: np.ndarray) -> np.ndarray:
-    """Return φ[n]·Γ[n], one weight a user; raise where floats cannot hold it."""
-    with np.errstate(over="ignore"):
-        each = np.asarray(weights * gamma)
-    if not np.isfinite(each).all():
-        n = int(np.isfinite(each).argmin())
-        raise InstanceError(
-            f"the tasks at level 1 of user {instance.users[n]!r}, its weight {weights[n]:g} times {gamma[n]:g}, are "
-            "beyond floats; expected smaller weights (only their ratios matter)"
-        )
-    return each
-
-
-def entitled_by(gamma: Normaliser) -> Normaliser:
-    """Return Instance → tasks at level 1, which a leximin takes, given Instance → Γ."""
-    return lambda instance: entitled(instance, gamma(instance))
-
-
-def normalised_demands(instance: Instance) -> np.ndarray:
-    """Return d̂[n,r], what a user at dominant share 1 takes of each resource, as a fraction of the pool; shape (N, R).
-
-    The entry of the dominant resource is exactly 1.
-    """
-    fraction = instance.demands / instance.pool
-    return np.asarray(fraction / fraction.max(axis=1, keepdims=True))
 
 
 def able_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray:

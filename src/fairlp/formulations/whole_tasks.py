@@ -11,7 +11,7 @@ from ..models.instances.instance import Instance
 from ..models.instances.whole_numbers import whole_tasks_alone
 from ..models.notation.expressions import Index
 from ..models.notation.model import Model
-from . import region
+from . import normalisers, region
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def whole_tasks(
     n, r = instance.users, instance.resources
     model = Model("whole-task DRF", "Ghodsi et al., NSDI 2011, with whole tasks", (n, r))
     able = whole_able(instance)
-    due = region.entitled(instance, region.dominant(instance))
+    due = normalisers.entitled(instance, normalisers.dominant(instance))
     share = np.divide(1.0, due, out=np.zeros(len(due)), where=able)
     most = np.where(able, whole_tasks_alone(instance.demands, instance.pool), 0.0)
     most = np.minimum(most, np.floor(instance.task_limits))
@@ -96,7 +96,7 @@ def precomputed_drf(instance: Instance) -> Model:
     n, r = instance.users, instance.resources
     model = Model("precomputed DRF", "Metin, Precomputed Dominant Resource Fairness, §3.4", (n, r))
     able = whole_able(instance)
-    due = np.where(able, region.entitled(instance, region.dominant(instance)), 0.0)
+    due = np.where(able, normalisers.entitled(instance, normalisers.dominant(instance)), 0.0)
     turns = due / due[able].min() if able.any() else due
     d = region.demands(model, instance)
     c = region.pool(model, instance)

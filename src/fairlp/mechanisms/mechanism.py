@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from ..errors import FairlpError, InstanceError, NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
-from ..formulations.region import entitled
+from ..formulations.normalisers import entitled
 from ..models.instances.whole_numbers import is_extreme
 from .allocation import Allocation
 from .literature import Reference, cited

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import FairlpError, InstanceError, ModelError, NotDefinedError, UnknownNameError, require_own_name
-from ..formulations import region
+from ..formulations import normalisers
 from ..models.notation.labels import aligned
 from ..models.programs.certificate import NO_PROOF, Certificate, Verdict
 from ..solvers.leximin.of_model import LeximinSolution, leximin
@@ -288,7 +288,7 @@ def mechanism(
     source: str = "",
     promises: Iterable[str] = (),
     domain: Iterable[Domain | Callable[[Instance], str | None]] = (),
-    gamma: Callable[[Instance], np.ndarray] = region.dominant,
+    gamma: Callable[[Instance], np.ndarray] = normalisers.dominant,
     whole_tasks: bool = False,
     region: Callable[[Model, Instance, Any], object] | None = None,
 ) -> Callable[[Callable[[Instance], Any]], OwnMechanism]:

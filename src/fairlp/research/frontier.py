@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..api import allocate
 from ..errors import FairlpWarning, InstanceError, NotConvergedError, OversizedTaskWarning, SolverError
-from ..formulations import region
+from ..formulations import normalisers
 from ..formulations.alpha_fair import checked, weights
 from ..formulations.region import able_users, have_limits
 from ..mechanisms.allocation import Allocation, tasks_of
@@ -85,7 +85,7 @@ class Frontier:
         if not able.any() or have_limits(instance):
             return False
         alone = np.minimum(instance.gamma().sum(axis=1), instance.task_limits)[able]
-        most = alone / region.entitled(instance, region.dominant(instance))[able]
+        most = alone / normalisers.entitled(instance, normalisers.dominant(instance))[able]
         return bool(
             np.ptp(weights(instance)[able]) == 0 and np.ptp(most) <= len(instance.servers) * ROUNDING * most.max()
         )
@@ -271,13 +271,13 @@ def _smallest(levels: np.ndarray) -> float:
 
 def _total(instance: Instance, tasks: np.ndarray) -> float:
     """Return the sum of all dominant shares."""
-    return float((tasks.sum(axis=1) / region.dominant(instance)).sum())
+    return float((tasks.sum(axis=1) / normalisers.dominant(instance)).sum())
 
 
 def _levels(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     """Return the levels of users who can run anything."""
     able = able_users(instance)
-    due = region.entitled(instance, region.dominant(instance))
+    due = normalisers.entitled(instance, normalisers.dominant(instance))
     return np.asarray((tasks.sum(axis=1) / due)[able])
 
 

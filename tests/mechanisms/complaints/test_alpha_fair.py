@@ -15,7 +15,7 @@ import fairlp
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError
 from fairlp.formulations.alpha_fair import alpha_fair, checked, reference
-from fairlp.formulations.region import dominant
+from fairlp.formulations.normalisers import dominant
 from fairlp.mechanisms.complaints import alpha_fairness
 from fairlp.mechanisms.complaints.alpha_fairness import Proof, power_mean, proof
 from fairlp.models.programs.solution import Solution, Termination

@@ -15,7 +15,7 @@ import fairlp
 import leximin_oracle
 from fairlp import Instance
 from fairlp.errors import SolverNotAvailableError
-from fairlp.formulations.region import entitled
+from fairlp.formulations.normalisers import entitled
 from fairlp.mechanisms.allocation import overuse
 from fairlp.mechanisms.max_min import ladder, methods
 from fairlp.mechanisms.table import find
@@ -131,6 +131,20 @@ def test_a_solver_that_is_not_there_is_not_replaced_by_rationals(monkeypatch):
     monkeypatch.setattr("fairlp.solvers.backends.scip.Scip.available", lambda self: (False, "planted"))
     with pytest.raises(SolverNotAvailableError, match="planted"):
         fairlp.allocate(PRINTED["weights"], "drfh", solver="scip")
+
+
+@pytest.mark.parametrize(
+    "mechanism", ["drf", "edrf", "asset", "drfh", "tsf", "dynamic-drf", "cautious-lp", "njc", "pdrf"]
+)
+@pytest.mark.parametrize("weights", [[1e308, 1e-320, 1], [1e308, 1, 1], [1e300, 1, 1e-5]])
+def test_weights_beyond_floats_are_answered_in_numbers_or_refused(mechanism, weights):
+    instance = Instance.from_arrays([[1, 2], [3, 1], [1, 1]], [[9, 18]], weights=weights)
+    try:
+        found = fairlp.allocate(instance, mechanism)
+    except fairlp.FairlpError as error:
+        assert len(str(error)) < 1000
+    else:
+        assert np.isfinite(np.asarray(found.totals)).all() and found.residual <= FEASIBILITY
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

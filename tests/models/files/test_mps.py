@@ -142,8 +142,20 @@ def optimum(highs):
 
 
 def solve(p):
-    """Return the optimum of a Program."""
-    return p.solve().objective
+    """Return the optimum of a Program that HiGHS was given as arrays."""
+    highspy = pytest.importorskip("highspy")
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_, lp.offset_ = p.n_columns, p.n_rows, p.offset
+    lp.sense_ = highspy.ObjSense.kMaximize if p.sense == "max" else highspy.ObjSense.kMinimize
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = p.c, p.col_lower, p.col_upper
+    lp.row_lower_, lp.row_upper_ = p.row_lower, p.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = p.A.indptr, p.A.indices, p.A.data
+    lp.integrality_ = [highspy.HighsVarType.kInteger if k else highspy.HighsVarType.kContinuous for k in p.integrality]
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    assert highs.passModel(lp) == highspy.HighsStatus.kOk
+    return optimum(highs)
 
 
 def content_of(p):

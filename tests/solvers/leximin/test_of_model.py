@@ -209,30 +209,25 @@ def test_levels_that_rounds_leave_doubtful_are_said_to_be():
 
 def test_what_is_refused():
     model, x, j, m = jobs()
-    with pytest.raises(ModelError, match="does not say what its levels are"):
-        fairlp.leximin(model)
-    with pytest.raises(ModelError, match="does not maximise one variable t"):
-        fairlp.leximin(model, "hours")
-    with pytest.raises(ModelError, match="have an index"):
-        fairlp.leximin(model, x.sum(j, m))
-    with pytest.raises(ModelError, match="weights of levels are above 0; found 0"):
-        fairlp.leximin(model, x.sum(m), weights=[1, 0, 1])
-    with pytest.raises(ModelError, match="no j 'c'"):
-        fairlp.leximin(model, x.sum(m), weights={"a": 1, "b": 1})
-    with pytest.raises(ModelError, match="levels are int"):
-        fairlp.leximin(model, 3)
-    with pytest.raises(UnknownNameError, match="has no option 'tme_limit'"):
-        fairlp.leximin(model, x.sum(m), tme_limit=3)
+
+    def refused(match, levels=None, error=ModelError, **more):
+        with pytest.raises(error, match=match):
+            fairlp.leximin(model, levels, **more)
+
+    refused("does not say what its levels are")
+    refused("does not maximise one variable t", "hours")
+    refused("have an index", x.sum(j, m))
+    refused("weights of levels are above 0; found 0", x.sum(m), weights=[1, 0, 1])
+    refused("no j 'c'", x.sum(m), weights={"a": 1, "b": 1})
+    refused("levels are int", 3)
+    refused("has no option 'tme_limit'", x.sum(m), UnknownNameError, tme_limit=3)
     t = model.variable("t")
     model.constraint("least", x.sum(m) >= t)
     model.constraint("most", t <= 5)
     model.maximize(t)
-    with pytest.raises(ModelError, match="uses t outside of rows 'least'"):
-        fairlp.leximin(model, "least")
-    with pytest.raises(ModelError, match=r"row hours\[fast\] is not of the form"):
-        fairlp.leximin(model, "hours")
-    with pytest.raises(ModelError, match="weights of their own"):
-        fairlp.leximin(model, "least", weights=[1, 1, 1])
+    refused("uses t outside of rows 'least'", "least")
+    refused(r"row hours\[fast\] is not of the form", "hours")
+    refused("weights of their own", "least", weights=[1, 1, 1])
 
 
 def test_nothing_and_no_end():

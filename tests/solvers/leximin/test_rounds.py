@@ -11,7 +11,7 @@ import pytest
 import fairlp
 from fairlp import examples
 from fairlp.errors import NoSolutionError, SolverError
-from fairlp.formulations import max_min, region
+from fairlp.formulations import max_min, normalisers
 from fairlp.mechanisms.table import TABLE
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Capability, Options, Point, Status, Termination
@@ -23,8 +23,8 @@ from fairlp.tolerances import AGREEMENT, CONFORMANCE, FLOOR_RELAXATIONS, VERIFIE
 from profiles import PROFILE
 
 
-def by_hand(instance, formulation=max_min.drf, gamma=region.dominant, merge=False):
-    return leximin(instance, formulation, region.entitled_by(gamma), merge=merge)
+def by_hand(instance, formulation=max_min.drf, gamma=normalisers.dominant, merge=False):
+    return leximin(instance, formulation, normalisers.entitled_by(gamma), merge=merge)
 
 
 def stairs():
@@ -78,7 +78,7 @@ def test_a_price_counts_for_what_it_is_worth_to_a_share(demand):
     """Users of large and of small tasks are blocked by the same resource: one round."""
     instance = fairlp.Instance.from_arrays([[1.0, 0.5], [demand, 0.1 * demand]], [[8, 8]])
     assert by_hand(instance).programs == 1
-    assert by_hand(instance, max_min.asset, region.asset).programs == 1
+    assert by_hand(instance, max_min.asset, normalisers.asset).programs == 1
 
 
 @pytest.mark.parametrize("merge", [True, False])
@@ -104,7 +104,7 @@ def test_limits_are_passed_on_the_way_and_everybody_may_have_all_its_tasks():
 def test_prices_are_those_of_the_first_round_per_unit_of_a_resource():
     """cpu ends first: one more unit of it, at fixed Γ, adds 1/(8·3) to the level of three users."""
     instance = fairlp.Instance.from_arrays([[1, 0.5], [1, 0.5], [1, 0.5], [0, 1]], [[8, 30]])
-    gamma = region.dominant(instance)
+    gamma = normalisers.dominant(instance)
     expected = [[1 / (gamma[:3] @ instance.demands[:3, 0]), 0.0]]
     for formulation in (max_min.drf, max_min.edrf, max_min.drfh):
         assert by_hand(instance, formulation).prices == pytest.approx(np.array(expected), abs=1e-12)
@@ -123,7 +123,7 @@ def test_whoever_can_run_nothing_does_not_hold_the_others():
     instance = fairlp.Instance.from_arrays([[1, 1], [1, 0], [1, 0]], [[6, 0], [0, 9]], task_limits=[5, 0, np.inf])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = by_hand(instance, max_min.tsf, region.task_share)
+        found = by_hand(instance, max_min.tsf, normalisers.task_share)
     assert found.levels.tolist() == [0, 0, 1] and [who.tolist() for _, who in found.rounds] == [[2]]
     nobody = by_hand(fairlp.Instance.from_arrays([[1.0]], [[6.0]], task_limits=[0]))
     assert nobody.levels.tolist() == [0] and nobody.programs == 0
@@ -213,7 +213,7 @@ LEVELS = [1 / 3, 1 / 3, 1 / 3, 1 / 2]
 def run(monkeypatch, lie, calls=lambda count: count == 1, one=None, options=None, formulation=max_min.drf, **how):
     backend = LyingBackend(lie, calls, **how)
     monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
-    gamma = region.entitled_by(region.dominant)
+    gamma = normalisers.entitled_by(normalisers.dominant)
     found = leximin(one or two_levels(), formulation, gamma, merge=False, options=options)
     return found, backend.sessions[0]
 
@@ -304,7 +304,7 @@ def test_a_time_limit_that_was_reached_ends_it(monkeypatch):
     backend = LyingBackend(late, lambda count: True)
     monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
     with pytest.raises(NoSolutionError, match="time limit"):
-        leximin(two_levels(), max_min.drf, region.entitled_by(region.dominant), options={"time_limit": 100.0})
+        leximin(two_levels(), max_min.drf, normalisers.entitled_by(normalisers.dominant), options={"time_limit": 100.0})
     assert backend.sessions[0].count == 1
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError, nearest
-from ...formulations.region import dominant, normalised_demands, weighted
+from ...formulations.normalisers import dominant, normalised_demands, weighted
 from ...models.instances.instance import Instance
 from ...models.programs.certificate import Verdict
 from ...tolerances import AGREEMENT, ENTITLEMENT_SUM

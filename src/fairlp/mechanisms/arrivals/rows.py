@@ -13,8 +13,8 @@ import pandas as pd
 
 from ...errors import SolverError
 from ...formulations import arrivals as formulations
-from ...formulations import region
-from ...formulations.region import normalised_demands, weighted
+from ...formulations import normalisers
+from ...formulations.normalisers import normalised_demands, weighted
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from ...models.programs.backends import backend as find_backend
@@ -446,7 +446,7 @@ ROWS = (
         "Dynamic DRF (users arrive one by one and never leave)",
         "Kash, Procaccia and Shah, JAIR 2014; Li et al., 2019",
         DYNAMIC_DRF.formulate,
-        region.dominant,
+        normalisers.dominant,
         (STACK, WATER, LINEAR, DRF_LP),
         (
             "dynamic sharing incentive",
@@ -468,7 +468,7 @@ ROWS = (
         "Cautious LP (keeps enough for users still to come)",
         "our reading of Kash, Procaccia and Shah, JAIR 2014",
         CAUTIOUS.formulate,
-        region.dominant,
+        normalisers.dominant,
         (CLOSED_FORM, CAUTIOUS_LP),
         (
             "dynamic sharing incentive",

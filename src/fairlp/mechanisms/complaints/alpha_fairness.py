@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import NotConvergedError, NotDefinedError, SolverError
-from ...formulations import region
+from ...formulations import normalisers
 from ...formulations.alpha_fair import DEFAULT, alpha_fair, better, checked, reference, weights, with_held_back
-from ...formulations.region import able_users, dominant, entitled, have_limits
+from ...formulations.normalisers import dominant, entitled
+from ...formulations.region import able_users, have_limits
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
@@ -100,7 +101,7 @@ def proof(
     """
     able = able_users(instance)
     phi = weights(instance)[able]
-    unit = phi * region.dominant(instance)[able]
+    unit = phi * normalisers.dominant(instance)[able]
     level = tasks[able].sum(axis=1) / unit
     ends = _Ends.of(level, floors(instance)[able] / unit, instance.task_limits[able] / unit, alpha)
     costs = np.where(instance.runnable()[able], instance.demands[able] @ prices.T, np.inf)

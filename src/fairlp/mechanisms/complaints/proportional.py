@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...formulations import region
+from ...formulations import normalisers
 from ...formulations.audits import pareto
 from ...formulations.proportional import ceei
 from ...formulations.region import able_users
@@ -145,4 +145,4 @@ def _solve(instance: Instance, asked: Asked) -> tuple[np.ndarray, np.ndarray | N
 
 def _entitled(instance: Instance) -> np.ndarray:
     """Return what levels are relative to: the part of its tasks alone that n is entitled to."""
-    return np.asarray(entitlements(instance) * region.containerized(instance))
+    return np.asarray(entitlements(instance) * normalisers.containerized(instance))

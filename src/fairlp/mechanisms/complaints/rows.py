@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...formulations import complaints, proportional, region
+from ...formulations import complaints, normalisers, proportional
 from ...formulations.alpha_fair import SOURCE, alpha_fair
 from ...formulations.complaints import UTILIZATION, better, value
 from ...formulations.proportional import better as better_tasks
@@ -159,7 +159,7 @@ ROWS = (
         "No justified complaints (entitlements and bottlenecks)",
         "Dolev et al., ITCS 2012; Gutman and Nisan, AAMAS 2012",
         complaints.njc,
-        region.dominant,
+        normalisers.dominant,
         (EISENBERG_GALE, INTERIOR_POINT, CONVEX, BEST_FAIR, CANDIDATES, TRAJECTORY, NEWTON),
         _MARKET,
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
@@ -173,7 +173,7 @@ ROWS = (
         "Proportional fairness (competitive equilibrium from given incomes)",
         "Eisenberg and Gale, 1959; Varian, 1974",
         proportional.ceei,
-        region.containerized,
+        normalisers.containerized,
         (
             replace(EISENBERG_GALE, run=ceei.one_server),
             replace(by_interior_points(ceei.convex), pays=None),
@@ -189,7 +189,7 @@ ROWS = (
         "α-fairness of dominant shares, from the largest total to max-min (alpha=1: proportional)",
         SOURCE,
         alpha_fair,
-        region.dominant,
+        normalisers.dominant,
         (
             replace(
                 by_interior_points(ALPHA_FAIR),

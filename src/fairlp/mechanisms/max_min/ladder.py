@@ -15,7 +15,8 @@ import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError
 from ...formulations.max_min import in_tasks, max_min
-from ...formulations.region import dominant, have_limits
+from ...formulations.normalisers import dominant
+from ...formulations.region import have_limits
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.problem import effort

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError, SolverError
-from ...formulations import region
+from ...formulations import normalisers
 from ...formulations.hierarchical import rates_on_tree
 from ...formulations.max_min import drf, separate_limits
 from ...formulations.region import able_users, have_limits, require_count, shortfall
@@ -171,7 +171,7 @@ def separate_lp(asked: Asked) -> Tasks:
             continue
         used = np.flatnonzero(merged.demands[who].any(axis=0))
         one = _one_server(merged, i, who, used).derived(task_limits=limits[who, i])
-        rates = region.entitled_by(region.dominant)
+        rates = normalisers.entitled_by(normalisers.dominant)
         rounds = leximin(one, drf, rates, **_how(asked))
         tasks[who, i] = rounds.tasks[:, 0]
         if rounds.prices is not None:

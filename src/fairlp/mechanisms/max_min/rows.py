@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...formulations import hierarchical, max_min, region
+from ...formulations import hierarchical, max_min, normalisers
 from ..mechanism import NO_CONSTRAINTS, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mechanism, Method
 from ..validation import by_rounds
 from . import rounds
@@ -49,7 +49,9 @@ TREE_ROUNDS = Method(
     cost="O(NR) a round; a round for each resource, cap and task limit at most",
 )
 COLLAPSED_LP = Method("lp", settled(with_limits), cost="a few LPs a round", solves=True)
-COUNT, IN_RATIONALS = ("count",), partial(by_rounds, rationals=of_leximin)
+COUNT = ("count",)
+#: A row of a mechanism whose levels are proved in rationals.
+_proved_row = partial(Mechanism, options=COUNT, prove=partial(by_rounds, rationals=of_leximin))
 
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "global bottleneck", "single-resource")
 _PLAIN = "all run on one server and nobody has a task limit and no queue has a guarantee or a cap"
@@ -60,93 +62,79 @@ _ALONE = "population-monotonic if all demands are positive"
 _BHATTACHARYA = "Bhattacharya et al., SoCC 2013"
 
 ROWS = (
-    Mechanism(
+    _proved_row(
         "drf",
         "Dominant Resource Fairness",
         "Ghodsi et al., NSDI 2011",
         max_min.drf,
-        region.dominant,
+        normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
         ("sharing incentive", *_FAIR, _ALONE),
         (NO_RATES, ONE_SERVER),
-        options=COUNT,
-        prove=IN_RATIONALS,
     ),
-    Mechanism(
+    _proved_row(
         "edrf",
         "Extended DRF (per-resource weights, zero demands)",
         "Parkes, Procaccia and Shah, EC 2012",
         max_min.edrf,
-        region.dominant,
+        normalisers.dominant,
         (CLOSED_FORM, ROUNDS, INTERIOR_POINT, LP),
         ("sharing incentive", *_FAIR, _ALONE),
         (NO_RATES, ONE_SERVER),
-        options=COUNT,
-        prove=IN_RATIONALS,
     ),
-    Mechanism(
+    _proved_row(
         "asset",
         "Asset fairness (equal sums of shares)",
         "Ghodsi et al., NSDI 2011, §4.1",
         max_min.asset,
-        region.asset,
+        normalisers.asset,
         (ROUNDS, INTERIOR_POINT, LP),
         ("envy-free", "strategy-proof", "Pareto-optimal", "single-resource", _ALONE),
         (NO_RATES, ONE_WEIGHT),
-        options=COUNT,
-        prove=IN_RATIONALS,
         by_pairs=True,
     ),
-    Mechanism(
+    _proved_row(
         "drfh",
         "DRF on heterogeneous servers (global dominant share)",
         "Wang, Li and Liang, INFOCOM 2014",
         max_min.drfh,
-        region.dominant,
+        normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
         ("envy-free", "Pareto-optimal", "strategy-proof", "global bottleneck", "single-resource", _ALONE),
         (NO_RATES,),
-        options=COUNT,
-        prove=IN_RATIONALS,
         by_pairs=True,
     ),
-    Mechanism(
+    _proved_row(
         "c-drfh",
         "DRFH under placement constraints",
         "Wang, Li and Liang, INFOCOM 2014; Khamse-Ashari et al., ICC 2017, §II",
         max_min.drfh,
-        region.dominant,
+        normalisers.dominant,
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "envy-free", "strategy-proof"),
         (NO_RATES,),
-        options=COUNT,
-        prove=IN_RATIONALS,
         by_pairs=True,
     ),
-    Mechanism(
+    _proved_row(
         "cdrf",
         "Containerised DRF (share of what one could run alone)",
         "Friedman, Ghodsi and Psomas, EC 2014",
         max_min.cdrf,
-        region.containerized,
+        normalisers.containerized,
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "sharing incentive", "envy-free", "strategy-proof"),
         (NO_CONSTRAINTS, ONE_WEIGHT),
-        options=COUNT,
-        prove=IN_RATIONALS,
         by_pairs=True,
     ),
-    Mechanism(
+    _proved_row(
         "tsf",
         "Task-share fairness under placement constraints",
         "Wang et al., SC 2016",
         max_min.tsf,
-        region.task_share,
+        normalisers.task_share,
         (ROUNDS, INTERIOR_POINT, LP),
         ("Pareto-optimal", "envy-free", "strategy-proof"),
         (ONE_WEIGHT,),
-        options=COUNT,
-        prove=IN_RATIONALS,
         by_pairs=True,
     ),
     Mechanism(
@@ -154,7 +142,7 @@ ROWS = (
         "DRF on each server separately",
         "Wang, Li and Liang, INFOCOM 2014, §III-D",
         max_min.naive_drf,
-        region.separate,
+        normalisers.separate,
         (SEPARATE, SEPARATE_LP),
         ("sharing incentive",),
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
@@ -164,7 +152,7 @@ ROWS = (
         "Hierarchical DRF (along a tree of queues)",
         _BHATTACHARYA,
         hierarchical.h_drf,
-        region.dominant,
+        normalisers.dominant,
         (TREE_ROUNDS, by_interior_points(settled(along_tree, of_tree)), TREE_LP),
         (
             "Pareto-optimal",
@@ -179,17 +167,15 @@ ROWS = (
         at_level_1=hierarchical.at_level_1,
         along_tree=True,
     ),
-    Mechanism(
+    _proved_row(
         "h-drf-collapsed",
         "DRF on the tree made flat (products of weights), to compare with",
         f"{_BHATTACHARYA}, §3",
         hierarchical.collapsed_drfh,
-        region.dominant,
+        normalisers.dominant,
         (ROUNDS, COLLAPSED_LP),
         ("Pareto-optimal", f"{_LEAVES} (ours)", *_KEPT),
         (NO_RATES, ONE_WEIGHT),
-        options=COUNT,
-        prove=IN_RATIONALS,
         at_level_1=hierarchical.collapsed_at_level_1,
         along_tree=True,
         compared=False,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import NoSolutionError, NotConvergedError
-from ...formulations import per_server, region
+from ...formulations import normalisers, per_server
 from ...formulations import per_server as formulations
 from ...formulations.per_server import could_gain
 from ...models.instances.instance import Instance
@@ -332,7 +332,7 @@ ROWS = (
         "Per-server dominant share fairness, resources divided",
         "Khamse-Ashari et al., ICC 2017",
         per_server.psdsf_rdm,
-        region.containerized,
+        normalisers.containerized,
         (BEST_RESPONSE, SWEEPS, ALGORITHM_1, DISTRIBUTED, _milp(per_server.psdsf_rdm)),
         ("sharing incentive", "envy-free", "bottleneck", "single-resource"),
         (ONE_WEIGHT, NO_QUEUE_LIMITS),
@@ -346,7 +346,7 @@ ROWS = (
         "Per-server dominant share fairness, time divided",
         "Khamse-Ashari et al., ICC 2017",
         per_server.psdsf_tdm,
-        region.containerized,
+        normalisers.containerized,
         (
             BEST_RESPONSE,
             SWEEPS,

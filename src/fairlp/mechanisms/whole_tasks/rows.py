@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...formulations import region, whole_tasks
+from ...formulations import normalisers, whole_tasks
 from ...formulations.hierarchical import at_level_1
 from ..mechanism import NO_GUARANTEES, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mechanism, Method
 from . import methods, on_tree
@@ -31,7 +31,7 @@ def _placement(
         title,
         source,
         None,
-        region.dominant,
+        normalisers.dominant,
         (Method("placement", partial(methods.placed, policy=policy), cost="O(SR + log N) a task"),),
         (),
         (NO_RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
@@ -48,7 +48,7 @@ ROWS = (
         "DRF with whole tasks (progressive filling)",
         "Ghodsi et al., NSDI 2011, Algorithm 1",
         whole_tasks.whole_tasks,
-        region.dominant,
+        normalisers.dominant,
         (FAST, LOOP),
         ("Pareto-optimal", "envy-free up to one task of the other if all weights are equal (ours)"),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
@@ -61,7 +61,7 @@ ROWS = (
         "Hierarchical DRF with whole tasks (progressive filling along the tree)",
         "Bhattacharya et al., SoCC 2013",
         None,
-        region.dominant,
+        normalisers.dominant,
         (
             Method("fast", partial(methods.on_tree, run=on_tree.fast), cost="O(NR log) whenever somebody leaves"),
             Method("loop", partial(methods.on_tree, run=on_tree.loop), cost="O(N) a task"),
@@ -80,7 +80,7 @@ ROWS = (
         "A naive tree of shares (whole tasks), to compare h-drf with",
         "Bhattacharya et al., SoCC 2013, §3",
         None,
-        region.dominant,
+        normalisers.dominant,
         (Method("loop", methods.naive_tree, cost="O(Q + N) a task"),),
         ("caps kept (ours)",),
         (ONE_SERVER, NO_RATES, ONE_WEIGHT, NO_GUARANTEES),
@@ -96,7 +96,7 @@ ROWS = (
         "DRF with whole tasks, leximin-optimal (integer programs; small instances)",
         "Ghodsi et al., NSDI 2011, §4; leximin over whole tasks",
         whole_tasks.whole_tasks,
-        region.dominant,
+        normalisers.dominant,
         (MILP,),
         ("Pareto-optimal",),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
@@ -109,7 +109,7 @@ ROWS = (
         "Precomputed DRF",
         "Metin, Precomputed Dominant Resource Fairness, Algorithm 1",
         whole_tasks.precomputed_drf,
-        region.dominant,
+        normalisers.dominant,
         (EXACT, FLOATING, CYCLES_LP),
         (),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),
@@ -122,7 +122,7 @@ ROWS = (
         "Sequential Minmax (whole tasks)",
         "Parkes, Procaccia and Shah, EC 2012, §5",
         None,
-        region.dominant,
+        normalisers.dominant,
         (FAST_MINMAX, LOOP_MINMAX),
         ("Pareto-optimal", "envy-free up to one own task if all weights are equal"),
         (ONE_SERVER, NO_RATES, NO_QUEUE_LIMITS),

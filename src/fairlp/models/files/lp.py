@@ -40,8 +40,12 @@ from .whole_files import Target
 _NUMBER: Final = r"(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 _NAME: Final = r"[^\s0-9.+\-*^<>=:\\/\[\]][^\s+\-*^<>=:\\]*+"
 _COMPARE: Final = r"<=|=<|>=|=>|<|>|="
-_TOKEN = re.compile(rf"({_NUMBER})|({_NAME})|({_COMPARE})|([+-])|(:)|(\n)|\S")
+_TOKEN = re.compile(rf"{_NUMBER}|{_NAME}|{_COMPARE}|[+-]|:|\n|\S")
 _OTHER, _DIGITS, _WORD, _RELATION, _SIGN, _COLON, _LINE_END = range(7)
+#: Kind of a token by its first character; all others begin a name.
+_KIND: Final = dict.fromkeys("0123456789.", _DIGITS) | dict.fromkeys("<>=", _RELATION) | dict.fromkeys("+-", _SIGN) | {
+    ":": _COLON, "\n": _LINE_END, **dict.fromkeys("*^\\/[]", _OTHER)
+}  # fmt: skip
 _VALUE: Final = rf"[+-]?\s*+(?:{_NUMBER}|inf(?:inity)?(?![^\s<>=]))"
 _BOUND = re.compile(
     rf"\s*+(?:({_VALUE})\s*+({_COMPARE})\s*+)?({_NAME})\s*+(?:({_COMPARE})\s*+({_VALUE})|(free))?\s*+", re.IGNORECASE
@@ -75,21 +79,16 @@ class _Tokens:
 
     def __init__(self, source: Source, text: str, line: int, column_of: dict[str, int]) -> None:
         self.source, self.column_of = source, column_of
-        self.texts: list[str] = []
-        self.kinds: list[int] = []
-        self.lines: list[int] = []
-        for match in _TOKEN.finditer(text):
-            kind = match.lastindex or _OTHER
-            if kind == _LINE_END:
-                line += 1
-            else:
-                self.texts.append(match[0])
-                self.kinds.append(kind)
-                self.lines.append(line)
+        texts = _TOKEN.findall(text)
+        kinds = np.array([_KIND.get(text[0], _WORD) if text != "." else _OTHER for text in texts], dtype=np.int8)
+        ends = kinds == _LINE_END
+        self.kinds: list[int] = kinds[~ends].tolist()
+        self.lines: list[int] = (line + np.cumsum(ends)[~ends]).tolist()
+        self.texts: list[str] = [text for text in texts if text != "\n"]
         self.count, self.at = len(self.texts), 0
         self.texts += ["", ""]  # nothing stands behind the last
         self.kinds += [_RELATION, _RELATION]
-        self.lines += self.lines[-1:] or [line]
+        self.lines += self.lines[-1:] or [line + int(ends.sum())]
 
     def fault(self, problem: str) -> LineError:
         """Return the error that something is wrong at the next token."""
@@ -134,30 +133,39 @@ class _Tokens:
         """
         kinds, texts, column_of = self.kinds, self.texts, self.column_of
         total, first, begin = 0.0, -1, self.at
-        while kinds[self.at] != _RELATION:
-            sign, start = 1.0, self.at
-            while kinds[self.at] == _SIGN:
-                sign = -sign if texts[self.at] == "-" else sign
-                self.at += 1
-            kind = kinds[self.at]
-            if kind not in (_DIGITS, _WORD) or (start == self.at and start > begin):
+        at = begin  # a local name: this loop takes most of the time of a large file
+        while kinds[at] != _RELATION:
+            sign, start = 1.0, at
+            while kinds[at] == _SIGN:
+                sign = -sign if texts[at] == "-" else sign
+                at += 1
+            kind = kinds[at]
+            self.at = at
+            if kind not in (_DIGITS, _WORD) or (start == at and start > begin):
                 raise self.unexpected(begin)
             if kind == _DIGITS:
-                number = self.at
                 sign *= self.number()
-                if kinds[self.at] != _WORD:
+                at += 1
+                if kinds[at] != _WORD:
                     total += sign
-                    first = number if first < 0 else first
+                    first = at - 1 if first < 0 else first
                     continue
-            name = texts[self.at]
-            if name not in column_of:
-                if name.lower() in _NO_NAMES:
-                    raise self.fault(f"expected a variable instead of {shown(name)}")
-                column_of[name] = len(column_of)
-            columns.append(column_of[name])
+            name = texts[at]
+            column = column_of.get(name)
+            if column is None:
+                self.at = at
+                column = self.new_column(name)
+            columns.append(column)
             values.append(sign)
-            self.at += 1
+            at += 1
+        self.at = at
         return total, first
+
+    def new_column(self, name: str) -> int:
+        """Return the position of a variable that is met for the first time."""
+        if name.lower() in _NO_NAMES:
+            raise self.fault(f"expected a variable instead of {shown(name)}")
+        return self.column_of.setdefault(name, len(self.column_of))
 
     def unexpected(self, begin: int) -> LineError:
         """Return the error that the next token cannot stand in the expression that begins at a token."""

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import FileFormatError, InstanceError, UnknownNameError, nearest
-from ...formulations.region import dominant
+from ...formulations.normalisers import dominant
 from ...mechanisms.allocation import Allocation, tasks_of
 from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import TABLE

@@ -11,8 +11,7 @@ from ...progress import progress_bar
 
 # each registers its items, in this order
 
-from . import li  # noqa: F401, isort: skip
-from . import bhattacharya  # noqa: F401, isort: skip
+from . import metin, li, wang, khamse_ashari, dolev, bhattacharya  # noqa: F401, isort: skip
 from .registry import ENTRIES, PAPERS, Run, Scale, find
 from .result import Ledger, Row
 

@@ -19,6 +19,7 @@ from ...errors import FileFormatError, InstanceError, SolverError, UnknownNameEr
 from ...models.files.whole_files import home, write_text
 from ...models.instances.instance import Instance
 from ...progress import progress_bar
+from . import inventories, markets, numerics, whole  # noqa: F401  (they register entries)
 from .registry import REGISTRY, Made, Optimum, find, ordered
 
 if TYPE_CHECKING:

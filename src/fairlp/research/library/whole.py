@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...formulations import region
+from ...formulations import normalisers, region
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 from .registry import Made, Optimum, generator
@@ -80,7 +80,7 @@ def whole_tasks_on_servers(instance: Instance) -> Model:
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model("whole-task DRFH", "DRFH (Wang, Li and Liang) with whole tasks", (n, i, r))
     d, c = region.demands(model, instance), region.capacities(model, instance)
-    due = region.entitled(instance, region.dominant(instance))
+    due = normalisers.entitled(instance, normalisers.dominant(instance))
     level = model.parameter("w", n, due, "tasks of n at level 1")
     most = np.floor(instance.gamma())
     x = model.variable("x", n, i, upper=most, integer=True, doc="whole tasks of n on i")

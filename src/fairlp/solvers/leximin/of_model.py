@@ -532,24 +532,22 @@ def _solved(problem: Levels, solver: AnySolver, options: dict[str, Any]) -> Lexi
     chosen = tightest(name, options)
     if problem.program.is_mip:
         x = ordered_outcomes(problem.program, problem.places, problem.t, *chosen)
-        found = problem.of(x)
-        table = _table(problem, _by_value(found))
-        return LeximinSolution(problem.labelled(found), table, str(name), None, _INTEGER, x, problem)
-    shift, weight = _shift(problem, *chosen), problem.weights
-    everyone = Members(np.arange(len(weight)), weight, np.full(len(weight), np.inf))
-    rounds = LevelRounds(chosen, _shifted(problem, shift), problem.places, problem.t, everyone, np.ones(len(weight)))
-    rounds.run()
-    history = [(_unshifted(level, shift), at) for level, at in rounds.history]
-    return LeximinSolution(
-        problem.labelled([_unshifted(level, shift) for level in rounds.level]),
-        _table(problem, history),
-        str(name),
-        rounds.gap if rounds.has_duals else None,
-        _unproved(rounds, shift) if rounds.has_duals else _NO_DUALS,
-        rounds.last,
-        problem,
-        rounds.priced if rounds.has_duals else None,
-    )
+        levels, gap, unproved, priced = problem.of(x), None, _INTEGER, None
+        history = _by_value(levels)
+    else:
+        shift, weight = _shift(problem, *chosen), problem.weights
+        everyone = Members(np.arange(len(weight)), weight, np.full(len(weight), np.inf))
+        rounds = LevelRounds(
+            chosen, _shifted(problem, shift), problem.places, problem.t, everyone, np.ones(len(weight))
+        )
+        rounds.run()
+        x, levels = rounds.last, np.array([_unshifted(level, shift) for level in rounds.level])
+        history = [(_unshifted(level, shift), at) for level, at in rounds.history]
+        gap, unproved, priced = None, _NO_DUALS, None
+        if rounds.has_duals:
+            gap, unproved, priced = rounds.gap, _unproved(rounds, shift), rounds.priced
+    shown = problem.labelled(levels), _table(problem, history)
+    return LeximinSolution(*shown, str(name), gap, unproved, x, problem, priced)
 
 
 def _unproved(rounds: LevelRounds, shift: float) -> str:

@@ -160,7 +160,8 @@ class Rounds:
         self.has_duals = Capability.DUALS in backend.capabilities
         self.limited = options.time_limit is not None
         self.history: History = []
-        self.last, self.priced = np.zeros(program.n_columns), None  # type: Any, Solution | None
+        self.last = np.zeros(program.n_columns)
+        self.priced: Solution | None = None
         self.errors = Propagation(members)
         self.gap, self.programs, self.seconds = 0.0, 0, 0.0
         self.certificate: Certificate | None = None  # of the last program
@@ -307,9 +308,9 @@ class LevelRounds(Rounds):
                 self._measure(level, solution)
                 growing = np.bincount(self.members.of, weights=self.active, minlength=len(self.rows)) > 0
                 blocked = self.active & ~frozen & self.with_price(solution, self.share, growing)[self.members.of]
-                open_ = self.active & ~frozen & ~blocked
-                if open_.any() and (level <= before * (1 + self.same) or not self.has_duals):
-                    blocked |= self._stuck(level, open_)
+                undecided = self.active & ~frozen & ~blocked
+                if undecided.any() and (level <= before * (1 + self.same) or not self.has_duals):
+                    blocked |= self._stuck(level, undecided)
                 self.level[blocked] = level
                 self.errors.stopped(blocked)
                 frozen |= blocked
