@@ -368,7 +368,7 @@ def test_no_counterexample_ends_with_1(monkeypatch):
 
 def test_a_division_that_does_not_exist_is_refused():
     found = run("audit", "ghodsi", "-m", "drf", "--division", "xdm", code=2)
-    assert "neither 'rdm' nor 'tdm'" in found.stderr
+    assert "not one of 'rdm', 'tdm'" in found.stderr
 
 
 # What commands print where there is little to print, and where somebody else's function raises.

@@ -194,8 +194,10 @@ def reproduce(
     Example: fairlp reproduce 002 "Figure 3"
     """
     check_folder(write)
-    if write is not None and (write.suffix.lower() != ".md" or paper is not None):
-        raise typer.BadParameter("expected a .md file, and no PAPER: the page is of all papers", param_hint="'--write'")
+    if write is not None and write.suffix.lower() != ".md":
+        raise typer.BadParameter(f"{str(write)!r} is no .md file", param_hint="'--write'")
+    if write is not None and paper is not None:
+        raise typer.BadParameter("the page is of all papers; name none", param_hint="'--write'")
     from ..research.ledger import reproduce as run
 
     with workers.hired() as how:
