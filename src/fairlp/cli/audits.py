@@ -10,8 +10,8 @@ import typer
 from typer import Argument, Option
 
 from .app import ExitCode, command
-from .clusters import PathArgument, SchedulerOption, for_csv, for_people, owed_first, report_standing
-from .output import ReportOptions, print_text, records, report_table, wrote
+from .clusters import PathArgument, SchedulerOption, for_csv, for_people, owed_first, shares_text
+from .output import ReportOptions, Text, TitledTable, print_text, records, wrote
 from .parameters import (
     ExtraOption,
     MethodOptions,
@@ -26,8 +26,8 @@ from .parameters import (
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import Console
 
+    from ..operations.reports.standing import Standing
     from ..operations.reports.subject import Subject
 
 
@@ -80,47 +80,39 @@ def audit(
     """
     subject = load_subject(path, scheduler)
     name, tasks = _audited(subject, path, allocation, mechanism)
+    arguments = method.arguments()
     shares = table in ("users", "queues")
     if shares and not subject.scheduler:
         raise typer.BadParameter(f"--table {table} is of a dump", param_hint="'--table'")
     if allocation is not None and method != MethodOptions():
         raise typer.BadParameter("--allocation FILE is there already; --method, --solver and such compute one")
-    arguments = method.arguments()
-    standing = None
-    if subject.scheduler:
-        from ..operations.reports.standing import Standing
+    from ..operations.reports.facts import left_out_of
+    from ..operations.reports.standing import Standing
 
-        standing = Standing.of(subject, mechanism, **arguments)
-    found = _findings(subject, name, tasks, question, arguments)
+    standing = Standing.of(subject, mechanism, **arguments) if subject.scheduler else None
+    found = chosen = _findings(subject, name, tasks, question, arguments)
     broken = [str(name) for name in found.index[found["holds"].map(lambda held: held is False)]]
+    text = [*_findings_text(found, name, broken)]
+    if standing is not None and shares:
+        chosen = standing.queues if table == "queues" else owed_first(standing)
+        text = [TitledTable(f"{name}: {table}", for_people(chosen, subject.instance.units))]
+    elif standing is not None:
+        text = [*(shares_text(standing) if table is None else ()), *text]
+        if question.properties is None and (names := left_out_of(subject.instance)):
+            text.append(f"not asked at this size, unless by --property: {', '.join(names)}")
 
-    def chosen() -> pd.DataFrame:
-        if standing is None or not shares:
-            return found
-        return standing.queues if table == "queues" else owed_first(standing)
-
-    def text(console: Console) -> None:
-        if shares:
-            report_table(console, for_people(chosen(), subject.instance.units), f"{name}: {table}")
-            return
-        if standing is not None and table is None:
-            report_standing(console, standing)
-        _report_findings(console, found, name, broken)
-        if standing is not None and question.properties is None:
-            from ..operations.reports.facts import left_out_of
-
-            if names := left_out_of(subject.instance):
-                console.print(f"not asked at this size, unless by --property: {', '.join(names)}")
-
-    def data() -> Any:
-        if standing is None or table is not None:
-            return records(chosen())
-        tree = {} if standing.instance.queues is None else {"queues": records(standing.queues)}
-        return {"fair": standing.fair.mechanism, "properties": records(found), "users": records(standing.users), **tree}
-
-    report.deliver(text=text, frame=lambda: for_csv(chosen()), data=data)
+    whole = standing if table is None else None
+    report.deliver(text, lambda: for_csv(chosen), lambda: _audit_data(whole, chosen))
     if broken and question.properties:
         raise typer.Exit(ExitCode.NO)
+
+
+def _audit_data(standing: Standing | None, chosen: pd.DataFrame) -> Any:
+    """Return the rows of a table for programs; of a dump that is told whole, what is audited, by queue and user."""
+    if standing is None:
+        return records(chosen)
+    tree = {} if standing.instance.queues is None else {"queues": records(standing.queues)}
+    return {"fair": standing.fair.mechanism, "properties": records(chosen), "users": records(standing.users), **tree}
 
 
 def _audited(subject: Subject, path: str, allocation: Path | None, mechanism: str | None) -> tuple[str, Any]:
@@ -162,12 +154,12 @@ def _findings(
     return found[["holds", "margin", "witness"]]
 
 
-def _report_findings(console: Console, found: pd.DataFrame, name: str, broken: list[str]) -> None:
+def _findings_text(found: pd.DataFrame, name: str, broken: list[str]) -> Text:
     from ..operations.reports.facts import answer
 
     answers = list(map(answer, found.index, found["holds"], found["witness"]))
-    report_table(console, found.assign(holds=answers), f"{name}: what it keeps")
-    console.print(f"broken: {', '.join(broken)}" if broken else "nothing is broken")
+    yield TitledTable(f"{name}: what it keeps", found.assign(holds=answers))
+    yield f"broken: {', '.join(broken)}" if broken else "nothing is broken"
 
 
 @dataclass(frozen=True)
@@ -212,18 +204,13 @@ def promises(
     The exit code is 1 when a promise was found broken.
     """
     from ..auditing.promises import promises as run
+    from ..auditing.sentences import broken_promises, in_words
 
     found = run(audits, mechanisms=given_names(mechanisms), **search.arguments())
 
-    def text(console: Console) -> None:
-        from ..auditing.sentences import broken_promises, in_words
-
-        shown = in_words(found).reset_index().set_index("mechanism")
-        report_table(console, shown, "Promises; fairlp counterexample MECHANISM PROPERTY shows an instance that ships")
-        for sentence in broken_promises(found):
-            console.print(sentence)
-
-    report.deliver(text=text, frame=lambda: found.reset_index().set_index("mechanism"))
+    shown = in_words(found).reset_index().set_index("mechanism")
+    title = "Promises; fairlp counterexample MECHANISM PROPERTY shows an instance that ships"
+    report.deliver([TitledTable(title, shown), *broken_promises(found)], found.reset_index().set_index("mechanism"))
     if (found["broken"] > 0).any():
         raise typer.Exit(ExitCode.NO)
 
@@ -266,18 +253,12 @@ def counterexample(
     arguments = size.arguments() | ({"options": options} if options else {})
     found = promises.counterexample(mechanism, wanted, search=search, **arguments)
 
-    def text(console: Console) -> None:
-        if found is None:
-            most = " at most" if size.time_limit else ""
-            console.print(f"none found in {size.tries} instances{most}, which proves nothing")
-            return
-        for title, frame in zip(("users", "servers"), found.to_frames(), strict=True):
-            report_table(console, frame, title)
-        console.print(run(found, allocate(found, mechanism, **options), wanted, options=options)["witness"].iloc[0])
-
-    print_text(text)
     if found is None:
+        most = " at most" if size.time_limit else ""
+        print_text([f"none found in {size.tries} instances{most}, which proves nothing"])
         raise typer.Exit(ExitCode.NO)
+    findings = run(found, allocate(found, mechanism, **options), wanted, options=options)
+    print_text([*map(TitledTable, ("users", "servers"), found.to_frames()), findings["witness"].iloc[0]])
     if output is not None:
         for path in found.write(output):
             wrote(path)

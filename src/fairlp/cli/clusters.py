@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from .app import command
-from .output import SHOWN, ReportOptions, cell, check_folder, report_table, wrote
+from .output import SHOWN, ReportOptions, Text, TitledTable, cell, check_folder, wrote
 from .parameters import (
     MethodOptions,
     complete_instance,
@@ -24,7 +24,6 @@ from .parameters import (
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import Console
 
     from ..operations.reports.standing import Standing
 
@@ -137,13 +136,9 @@ def what_if(
 
     found = run(load_subject(path, scheduler), mechanism=mechanism, by=by, **arguments)
 
-    def text(console: Console) -> None:
-        shown = found.sort_values("change", key=abs, ascending=False, kind="stable").rename(index={"": "(root)"})
-        console.print("shares are dominant shares of the cluster as it is, in percent; the largest changes first")
-        hint = "--csv and --json write all"
-        report_table(console, for_people(shown), "Fair shares before and after", shown=SHOWN, hint=hint)
-
-    report.deliver(text=text, frame=lambda: found)
+    shown = found.sort_values("change", key=abs, ascending=False, kind="stable").rename(index={"": "(root)"})
+    head = "shares are dominant shares of the cluster as it is, in percent; the largest changes first"
+    report.deliver([head, TitledTable("Fair shares before and after", for_people(shown), SHOWN)], found)
 
 
 def _queue(text: str) -> tuple[str, dict[str, Any]]:
@@ -170,25 +165,24 @@ def _queue(text: str) -> tuple[str, dict[str, Any]]:
 # Who has what beside what is fair, by queue and user.
 
 
-def report_standing(console: Console, standing: Standing) -> None:
-    """Print the tables of queues and users; those who are owed most come first."""
+def shares_text(standing: Standing) -> Text:
+    """Give the tables of queues and users; those who are owed most come first."""
     fair, subject, units = standing.fair, standing.subject, standing.instance.units
     name = subject.name or subject.scheduler
     whose = f"{name}: " if name else ""
-    console.print(f"{whose}what runs now, beside what is fair by {fair.mechanism}", style="bold")
-    console.print("shares are dominant shares of the whole cluster, in percent\n")
+    yield f"{whose}what runs now, beside what is fair by {fair.mechanism}"
+    yield ("shares are dominant shares of the whole cluster, in percent\n")
     hint = "--table prints all of a table, --csv and --json too"
     if standing.instance.queues is not None:
         queues = standing.queues.rename(index={"": "(root)"}).drop(columns=["weight"])
-        report_table(console, for_people(queues, units), "By queue", shown=SHOWN, hint=hint)
-    users = for_people(owed_first(standing), units)
-    report_table(console, users, "By user, those first who are owed most", shown=SHOWN, hint=hint)
+        yield TitledTable("By queue", for_people(queues, units), SHOWN, hint)
+    yield TitledTable("By user, those first who are owed most", for_people(owed_first(standing), units), SHOWN, hint)
     lost, odd = subject.homeless, len(subject.not_understood)
     if len(lost):
-        console.print(f"{int(lost['tasks'].sum())} more tasks wait of {len(lost)} users whom no server may take")
+        yield f"{int(lost['tasks'].sum())} more tasks wait of {len(lost)} users whom no server may take"
     if odd:
-        console.print(f"{odd} lines of the dump were not understood, or read in a way of our own")
-    console.print()
+        yield f"{odd} lines of the dump were not understood, or read in a way of our own"
+    yield ""
 
 
 def owed_first(standing: Standing) -> pd.DataFrame:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 from typer import Option
 
+from .. import plots
 from ..errors import NotDefinedError, SkippedMechanismWarning
 from ..tolerances import VERIFIED
 from .app import ExitCode, command
-from .output import SHOWN, DrawnReportOptions, cell, check_folder, records, report_table, wrote
+from .output import SHOWN, DrawnReportOptions, Text, TitledTable, cell, check_folder, records, wrote
 from .parameters import (
     InstanceArgument,
     MechanismOption,
@@ -25,7 +26,6 @@ from .parameters import (
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import Console
 
     from ..mechanisms.allocation import Allocation
     from ..models.instances.instance import Instance
@@ -82,21 +82,14 @@ def allocate(
     if proof is not None:
         wrote(found.certify(exact=True).write(proof))
 
-    def text(console: Console) -> None:
-        if table is None:
-            report_allocation(console, found, ctx.obj if report.output is None else ())
-        else:
-            report_table(console, allocation_table(found, table, level), table.capitalize())
-
-    def figure() -> Any:
-        from ..plots import plot_allocation, plot_queues
-
-        if table == "queues":
-            return plot_queues(found, level=1 if level is None else level)
-        return plot_allocation(found)
-
-    report.deliver(text=text, data=found.to_dict, frame=lambda: allocation_table(found, table or "users", level))
-    report.save(figure)
+    frame = allocation_table(found, table or "users", level)
+    said = ctx.obj if report.output is None else ()
+    text = [TitledTable(table.capitalize(), frame)] if table else allocation_text(found, said)
+    report.deliver(text, frame, found.to_dict)
+    if table == "queues":
+        report.save(lambda: plots.plot_queues(found, level=1 if level is None else level))
+    else:
+        report.save(lambda: plots.plot_allocation(found))
 
 
 @command()
@@ -136,27 +129,21 @@ def compare(
     def made(which: ComparisonTable) -> pd.DataFrame:
         return comparison_table(given, found, which)
 
-    def text(console: Console) -> None:
+    def text() -> Text:
         if value is not None:
-            report_table(console, made(value), _TITLES[value])
+            yield TitledTable(_TITLES[value], made(value))
             return
         hint = "--value prints all of a table, --csv and --json too"
         for which in ("summary", "tasks"):
-            report_table(console, made(which), _TITLES[which], shown=SHOWN, hint=hint)
-        for name, reason in left_out.items():
-            console.print(f"left out  {name}: {reason}")
+            yield TitledTable(_TITLES[which], made(which), SHOWN, hint)
+        yield from (f"left out  {name}: {reason}" for name, reason in left_out.items())
 
     def data() -> dict[str, Any]:
         tables = (value,) if value else get_args(ComparisonTable)
         return {"left_out": left_out, **{which: records(made(which)) for which in tables}}
 
-    def figure() -> Any:
-        from ..plots import plot_comparison
-
-        return plot_comparison(found)
-
-    report.deliver(text=text, data=data, frame=lambda: made(value or "tasks"))
-    report.save(figure)
+    report.deliver(text(), lambda: made(value or "tasks"), data)
+    report.save(lambda: plots.plot_comparison(found))
 
 
 def _compared(given: Any, names: list[str] | None, *, quiet: bool, **how: Any) -> tuple[dict[str, Any], dict[str, str]]:
@@ -184,11 +171,8 @@ def _compare_methods(instance: str, names: list[str], arguments: dict[str, Any],
     found = validate(load_instance(instance), names[0], **arguments)
     wrong = [str(method) for method in found.index[~found["agrees"].astype(bool)]]
 
-    def text(console: Console) -> None:
-        report_table(console, found, f"{names[0]}: methods against the linear program")
-        console.print(f"disagree: {', '.join(wrong)}" if wrong else "all methods agree")
-
-    report.deliver(text=text, frame=lambda: found)
+    verdict = f"disagree: {', '.join(wrong)}" if wrong else "all methods agree"
+    report.deliver([TitledTable(f"{names[0]}: methods against the linear program", found), verdict], found)
     if wrong:
         raise typer.Exit(ExitCode.NO)
 
@@ -229,16 +213,13 @@ def frontier(
     found = run(given, ALPHAS if alphas is None else _numbers(alphas), observed=seen, **arguments)
     failed = [{"alpha": alpha, "why": why} for alpha, why in found.failed.items()]
 
-    def text(console: Console) -> None:
-        report_table(console, found.table, "α-fair allocations")
-        report_table(console, found.markers, "Beside them")
-        for one in failed:
-            console.print(f"alpha {one['alpha']:g}: {one['why']}")
+    reasons = [f"alpha {alpha:g}: {why}" for alpha, why in found.failed.items()]
 
     def data() -> dict[str, Any]:
         return {"table": records(found.table), "markers": records(found.markers), "failed": failed}
 
-    report.deliver(text=text, data=data, frame=lambda: found.table)
+    tables = [TitledTable("α-fair allocations", found.table), TitledTable("Beside them", found.markers)]
+    report.deliver([*tables, *reasons], found.table, data)
     report.save(found.plot)
 
 
@@ -269,27 +250,24 @@ def allocation_table(allocation: Allocation, which: AllocationTable, level: int 
     return found
 
 
-def report_allocation(console: Console, allocation: Allocation, said: Collection[str] = ()) -> None:
-    """Print an allocation: users, utilisation, prices, how it was found and verified; notes that were not yet said."""
+def allocation_text(allocation: Allocation, said: Collection[str] = ()) -> Text:
+    """Give users, utilisation, prices, how it was found and verified, and notes that were not yet said."""
     from ..mechanisms.table import TABLE
 
     name, instance = allocation.mechanism, allocation.instance
-    console.print(f"{name}: {TABLE[name].title}" if name in TABLE and TABLE[name].title else name, style="bold")
+    yield f"{name}: {TABLE[name].title}" if name in TABLE and TABLE[name].title else name
     how = allocation.method + (f" through {allocation.solver}" if allocation.solver else "")
     about = repr(instance).removeprefix("<Instance").removesuffix(">").lstrip(": ")
-    console.print(f"{about}; method {how}\n")
-    hint = "--table users prints all, --csv and --json write all"
-    report_table(console, allocation.summary(), "Users", shown=SHOWN, hint=hint)
+    yield f"{about}; method {how}\n"
+    yield TitledTable("Users", allocation.summary(), SHOWN, "--table users prints all, --csv and --json write all")
     if instance.queues is not None:
         named = allocation.by_queue().rename(index={"": "(root)"})
-        report_table(console, named, "Queues, each with all below it", shown=SHOWN, hint="--table queues prints all")
-    report_table(console, _pool(allocation), "The whole cluster")
+        yield TitledTable("Queues, each with all below it", named, SHOWN, "--table queues prints all")
+    yield TitledTable("The whole cluster", _pool(allocation))
     if allocation.prices is not None and len(dear := _dearest(allocation.prices, instance)):
-        title = "Most expensive capacities (price: at most what one more unit adds to the level)"
-        report_table(console, dear, title)
+        yield TitledTable("Most expensive capacities (price: at most what one more unit adds to the level)", dear)
     notes = [("note", note) for note in allocation.notes if note not in said]
-    for label, text in [*_facts(allocation), *notes]:
-        console.print(f"{label:<9} {text}")
+    yield from (f"{label:<9} {text}" for label, text in [*_facts(allocation), *notes])
 
 
 def _pool(allocation: Allocation) -> pd.DataFrame:

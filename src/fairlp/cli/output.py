@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 from typer import Option
@@ -41,8 +41,18 @@ _GAP = 3
 #: Words are not cut shorter than this; a table that needs it is told in parts.
 _FEWEST = 20
 
-#: Prints a report.
-Text = Callable[["Console"], None]
+
+class TitledTable(NamedTuple):
+    """A table for people, or its first rows and how to get all."""
+
+    title: str
+    frame: pd.DataFrame
+    shown: int | None = None
+    hint: str = "--csv and --json write all"
+
+
+#: What people read, from top to bottom: lines, tables, and what prints itself.
+Text = Iterable["str | TitledTable | Callable[[Console], None]"]
 
 
 @dataclass(frozen=True)
@@ -78,22 +88,25 @@ class ReportOptions:
 
     def table(self, frame: pd.DataFrame, title: str) -> None:
         """Deliver a table under a title."""
-        self.deliver(text=lambda console: report_table(console, frame, title), frame=lambda: frame)
+        self.deliver([TitledTable(title, frame)], frame)
 
-    def deliver(self, *, text: Text, frame: Callable[[], pd.DataFrame], data: Callable[[], Any] | None = None) -> None:
+    def deliver(
+        self, text: Text, frame: pd.DataFrame | Callable[[], pd.DataFrame], data: Callable[[], Any] | None = None
+    ) -> None:
         """Write one of text, frame (CSV) and data (JSON; by default the rows of the frame); a file is then named."""
+        made = frame if callable(frame) else lambda: frame
         if self.format == "text" and self.output is None:
             print_text(text)
             return
         if self.format == "json":
             ascii_only = self.output is None and not _writes_unicode()
-            written = json_text(records(frame()) if data is None else data(), ascii_only=ascii_only)
+            written = json_text(records(made()) if data is None else data(), ascii_only=ascii_only)
         elif self.format == "csv":
             from ..models.files.tables import csv_text
 
-            written = csv_text(frame())
+            written = csv_text(made())
         else:
-            written = _rendered(text, _UNLIMITED)
+            written = rendered(text, _UNLIMITED)
         if self.output is None:
             _print(written)
         else:
@@ -138,9 +151,9 @@ def wrote(path: Path) -> None:
 def print_text(text: Text) -> None:
     """Print a report: as wide as the terminal, in a pipe COLUMNS wide."""
     if sys.stdout.isatty():
-        text(console())
+        _print_parts(console(), text)
     else:
-        _print(_rendered(text, _piped_width()))
+        _print(rendered(text, _piped_width()))
 
 
 def json_text(data: Any, *, ascii_only: bool = False) -> str:
@@ -197,11 +210,21 @@ def _piped_width() -> int:
     return max(int(said), _NARROWEST) if said.isascii() and said.isdigit() else _PIPED
 
 
-def _rendered(text: Text, width: int) -> str:
+def rendered(text: Text, width: int) -> str:
     """Return a report of a width, without trailing spaces."""
     target = StringIO()
-    text(console(file=target, width=width, force_terminal=False))
+    _print_parts(console(file=target, width=width, force_terminal=False), text)
     return "".join(f"{line.rstrip()}\n" for line in target.getvalue().splitlines())
+
+
+def _print_parts(console: Console, text: Text) -> None:
+    for part in text:
+        if callable(part):
+            part(console)
+        elif isinstance(part, str):
+            console.print(part)
+        else:
+            report_table(console, *part)
 
 
 def _print(text: str) -> None:
@@ -213,9 +236,7 @@ def _writes_unicode() -> bool:
     return (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "").startswith("utf")
 
 
-def report_table(
-    console: Console, frame: pd.DataFrame, title: str, *, shown: int | None = None, hint: str = ""
-) -> None:
+def report_table(console: Console, title: str, frame: pd.DataFrame, shown: int | None, hint: str) -> None:
     """Print the first rows of a table (by default all), and how many more there are and how to get them."""
     numbers = {k for k, dtype in enumerate(frame.dtypes, 1) if dtype.kind in "iufc"}
     rows = frame.iloc[:shown].itertuples(name=None)

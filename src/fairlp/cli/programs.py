@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from ..errors import FileFormatError, SolverError
 from .app import ExitCode, command
-from .output import ReportOptions, check_folder, records, report_rows, report_table, say
+from .output import ReportOptions, Text, TitledTable, check_folder, records, report_rows, say
 from .parameters import (
     ExtraOption,
     InstanceArgument,
@@ -122,6 +122,7 @@ def solve(
     disagree. Example: fairlp solve model.mps --solver scip --compare highs,clarabel
     """
     from ..models.files.programs import read_program
+    from ..models.programs import backends
 
     keywords = read_options(option, time_limit)
     program = read_program(file)
@@ -130,20 +131,20 @@ def solve(
     first = found.get(solver)
     values = _values(program, first)
 
-    def text(console: Console) -> None:
-        console.print(repr(program), highlight=False)
-        report_table(console, table, "Answers")
+    def text() -> Text:
+        yield repr(program)
+        yield TitledTable("Answers", table)
         if values is not None:
             nonzero = values[values["value"] != 0]
-            report_table(console, nonzero, f"Nonzero variables ({len(nonzero)} of {len(values)})")
-        elif first is not None:
-            _report_reason(console, program, first)
+            yield TitledTable(f"Nonzero variables ({len(nonzero)} of {len(values)})", nonzero)
+        elif first is not None and (ending := first.status.termination.value) in _HOPELESS:
+            yield TitledTable(f"Why it is {ending}", backends.explain(program, "highs"))
 
     def data() -> dict[str, Any]:
         variables = None if values is None else records(values)
         return {"program": program.name, "answers": records(table), "variables": variables}
 
-    report.deliver(text=text, data=data, frame=lambda: table if values is None else values)
+    report.deliver(text(), table if values is None else values, data)
     if not _agree(found) or len(found) < len(names):
         raise typer.Exit(ExitCode.NO)
 
@@ -201,15 +202,6 @@ def _values(program: Program, solution: Solution | None) -> pd.DataFrame | None:
     return pd.DataFrame(columns, index=pd.Index(program.column_names, name="variable"))
 
 
-def _report_reason(console: Console, program: Program, solution: Solution) -> None:
-    """Print why there is no optimum, where that can be told."""
-    from ..models.programs import backends
-
-    ending = solution.status.termination.value
-    if ending in _HOPELESS:
-        report_table(console, backends.explain(program, "highs"), f"Why it is {ending}")
-
-
 def _agree(found: dict[str, Solution]) -> bool:
     """Whether every solver has an optimum, all the same within the tolerance of the conformance suite."""
     from ..tolerances import CONFORMANCE
@@ -256,7 +248,7 @@ def mechanisms(
     rows = listed()
     rows = {row.name: rows[row.name] for row in chosen} or rows
 
-    def text(console: Console) -> None:
+    def words(console: Console) -> None:
         heads = ["mechanism", *next(iter(rows.values()))]
         report_rows(console, "Mechanisms", heads, [[name, *row.values()] for name, row in rows.items()], folded=True)
         console.print()
@@ -266,7 +258,7 @@ def mechanisms(
 
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("mechanism")
 
-    report.deliver(text=text, frame=frame, data=lambda: [{"mechanism": name, **row} for name, row in rows.items()])
+    report.deliver([words], frame, lambda: [{"mechanism": name, **row} for name, row in rows.items()])
 
 
 @command()
@@ -306,20 +298,18 @@ def solvers(
 
 def _check(names: list[str] | None, report: ReportOptions) -> None:
     """Run the conformance suite on solvers, by default all that are installed."""
+    import pandas as pd
+
     from ..conformance import matrix, summary
 
     table = matrix(names)
     counts = {name: summary(table[[name]].rename(columns={name: "outcome"})) for name in table.columns}
 
-    def text(console: Console) -> None:
-        import pandas as pd
-
-        report_table(console, pd.DataFrame(counts).T.rename_axis("solver"), "Cases by outcome")
-        open_cases = table[(table.isin(["failed", "undecided"])).any(axis=1)]
-        if not open_cases.empty:
-            report_table(console, open_cases.T.rename_axis("solver"), "Cases that a solver failed or left undecided")
-
-    report.deliver(text=text, frame=lambda: table)
+    text = [TitledTable("Cases by outcome", pd.DataFrame(counts).T.rename_axis("solver"))]
+    open_cases = table[(table.isin(["failed", "undecided"])).any(axis=1)]
+    if not open_cases.empty:
+        text.append(TitledTable("Cases that a solver failed or left undecided", open_cases.T.rename_axis("solver")))
+    report.deliver(text, table)
     if table.isin(["failed"]).any(axis=None):
         raise typer.Exit(ExitCode.NO)
 

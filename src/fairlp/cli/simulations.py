@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+from .. import plots
 from ..errors import FileFormatError, UnknownNameError, nearest
 from ..models.files.whole_files import home
 from .app import command
-from .output import DrawnReportOptions, check_folder, report_table, wrote
+from .output import DrawnReportOptions, TitledTable, check_folder, wrote
 from .parameters import (
     InstanceArgument,
     ProgressFlag,
@@ -26,8 +27,6 @@ from .parameters import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..research.simulation import Workload
     from ..research.simulation.result import SimulationResult
 
@@ -230,17 +229,9 @@ def simulate(
     found = Comparison(servers, workload, results)
     summary = found.summary()
 
-    def text(console: Console) -> None:
-        console.print(f"{servers!r}\n{workload!r}\n")
-        report_table(console, summary, "Means over time; fractions of the tasks and jobs that arrived")
-
-    def figure() -> Any:
-        from ..plots import plot_utilization_over_time
-
-        return plot_utilization_over_time(found)
-
-    report.deliver(text=text, frame=lambda: summary)
-    report.save(figure)
+    title = "Means over time; fractions of the tasks and jobs that arrived"
+    report.deliver([f"{servers!r}\n{workload!r}\n", TitledTable(title, summary)], summary)
+    report.save(lambda: plots.plot_utilization_over_time(found))
 
 
 def _is_trace(path: Path) -> bool:

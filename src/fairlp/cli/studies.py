@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
+from .. import plots
 from .app import ExitCode, command, tell
-from .output import DrawnReportOptions, ReportOptions, check_folder, records, report_table, say, wrote
+from .output import DrawnReportOptions, ReportOptions, Text, TitledTable, check_folder, records, say, wrote
 from .parameters import ProgressFlag, SeedOption, begun, complete_solver, given_names, own_solver
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import Console
 
     from ..research.ledger import Ledger
     from ..research.library import Results
@@ -124,7 +124,7 @@ def study(
     if table == "runs":
         report.table(result.frame.set_index("point"), repr(result)[1:-1])
     else:
-        report.deliver(text=lambda console: _report_points(console, result), frame=result.summary)
+        report.deliver(_points_text(result), result.summary)
     if len(result.failed) and file.suffix.lower() != ".parquet":
         raise typer.Exit(ExitCode.NO)
 
@@ -150,19 +150,19 @@ def _functions() -> pd.DataFrame:
     return found
 
 
-def _report_points(console: Console, result: Result) -> None:
-    """Print the figures of each point under its parameters, and the first runs that failed."""
+def _points_text(result: Result) -> Text:
+    """Give the figures of each point under its parameters, and the first runs that failed."""
     import pandas as pd
 
     summary, points = result.summary(), result.points
-    console.print(f"{repr(result)[1:-1]}\n")
+    yield f"{repr(result)[1:-1]}\n"
     values = summary.to_numpy().reshape(len(points), len(result.statistics), summary.shape[1])
     for k, (_, point) in enumerate(points.iterrows()):
         title = ", ".join(f"{name}={value}" for name, value in point.items())
         frame = pd.DataFrame(values[k], index=result.statistics, columns=summary.columns)
-        report_table(console, frame.rename_axis("statistic"), title or "All runs")
+        yield TitledTable(title or "All runs", frame.rename_axis("statistic"))
     for row in result.failed.head(3).itertuples():
-        console.print(f"failed    point {row.point}, run {row.run}: {row.error}")
+        yield f"failed    point {row.point}, run {row.run}: {row.error}"
 
 
 # The ledger.
@@ -205,18 +205,18 @@ def reproduce(
     if write is not None:
         found.write(write)
         wrote(write)
-    report.deliver(text=lambda console: _report_ledger(console, found), frame=found.table, data=found.to_dict)
+    report.deliver(_ledger_text(found), found.table, found.to_dict)
 
 
-def _report_ledger(console: Console, ledger: Ledger) -> None:
-    """Print a table for each paper, then how many items have which verdict; of a single item its numbers."""
+def _ledger_text(ledger: Ledger) -> Text:
+    """Give a table for each paper, then how many items have which verdict; of a single item its numbers."""
     import pandas as pd
 
     table = ledger.table()
     for paper in ledger.papers:
-        report_table(console, table.loc[[paper.number]].droplevel(0), f"{paper.number}  {paper.title}")
+        yield TitledTable(f"{paper.number}  {paper.title}", table.loc[[paper.number]].droplevel(0))
     if len(ledger) > 1:
-        report_table(console, ledger.counts(), "Verdicts")
+        yield TitledTable("Verdicts", ledger.counts())
         return
     (row,) = ledger
     rows = {
@@ -224,9 +224,9 @@ def _report_ledger(console: Console, ledger: Ledger) -> None:
         for one in row.answer.numbers
     }
     if rows:
-        report_table(console, pd.DataFrame.from_dict(rows, orient="index").rename_axis("number"), "Numbers")
+        yield TitledTable("Numbers", pd.DataFrame.from_dict(rows, orient="index").rename_axis("number"))
     if row.answer.witness:
-        console.print(f"instance: {row.answer.witness}")
+        yield f"instance: {row.answer.witness}"
 
 
 # The library of benchmark instances.
@@ -336,11 +336,9 @@ def _list_entries(entries: EntryOptions, report: ReportOptions) -> None:
         frame = frame.loc[[find(name).name for name in names]]
     shown = frame.astype(object).where(frame.notna(), float("nan"))
 
-    def text(console: Console) -> None:
-        report_table(console, shown.drop(columns=["size", "why hard"]), f"Instances, {entries.size}")
-        report_table(console, frame[["why hard"]], "Why they are hard")
-
-    report.deliver(text=text, frame=lambda: frame, data=lambda: records(shown))
+    instances = TitledTable(f"Instances, {entries.size}", shown.drop(columns=["size", "why hard"]))
+    reasons = TitledTable("Why they are hard", frame[["why hard"]])
+    report.deliver([instances, reasons], frame, lambda: records(shown))
 
 
 def _write_entries(
@@ -389,27 +387,22 @@ def _run_solvers(entries: EntryOptions, runs: RunOptions, progress: bool | None,
         progress=progress,
     )
 
-    def figure() -> Any:
-        from ..plots import plot_profile
-
-        return plot_profile(found.profile().ratios)
-
-    report.deliver(text=lambda console: _report_profiles(console, found), frame=found.table, data=found.to_dict)
-    report.save(figure)
+    report.deliver(_profiles_text(found), found.table, found.to_dict)
+    report.save(lambda: plots.plot_profile(found.profile().ratios))
     if not found.complete:
         tell("error", f"interrupted; {len(found.rows)} of {len(names) * len(made)} answers are kept")
         raise typer.Exit(ExitCode.INTERRUPTED)
 
 
-def _report_profiles(console: Console, found: Results) -> None:
-    """Print the profiles, by kind of program and of all, and what was not accepted."""
+def _profiles_text(found: Results) -> Text:
+    """Give the profiles, by kind of program and of all, and what was not accepted."""
     kinds = list(dict.fromkeys(row.kind for row in found.rows))
     for kind in kinds if len(kinds) > 1 else ():
         count = len(found.times(kind))
-        report_table(console, found.profile(kind).table(), f"Performance profile, {kind} ({count} programs)")
-    report_table(console, found.profile().table(), f"Performance profile, all {len(found.times())} programs")
+        yield TitledTable(f"Performance profile, {kind} ({count} programs)", found.profile(kind).table())
+    yield TitledTable(f"Performance profile, all {len(found.times())} programs", found.profile().table())
     table = found.table()
     refused = table.loc[~table["accepted"].astype(bool), ["verdict", "status", "message"]]
     if len(refused):
         flat = refused.reset_index().set_index("entry")
-        report_table(console, flat.assign(message=flat["message"].str.slice(0, 90)), "Not accepted")
+        yield TitledTable("Not accepted", flat.assign(message=flat["message"].str.slice(0, 90)))
