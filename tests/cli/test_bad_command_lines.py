@@ -82,7 +82,7 @@ FILES = {
 def test_a_file_that_cannot_be_an_instance(name, here):
     (here / "x.json").write_bytes(FILES[name])
     begin = time.perf_counter()
-    line = error_line(run("allocate", "x.json", code=ExitCode.INPUT))
+    line = error_line(run("allocate x.json", code=ExitCode.INPUT))
     assert time.perf_counter() - begin < 10 and len(line) < MOST_LETTERS + 200
 
 
@@ -90,68 +90,67 @@ def test_a_list_of_many_values_in_a_condition_is_quick(here):
     condition = f"cpu in [{', '.join(map(str, range(15_000)))}]"
     (here / "x.json").write_text(changed("users.0.eligible", condition), encoding="utf-8")
     begin = time.perf_counter()
-    run("allocate", "x.json")
+    run("allocate x.json")
     assert time.perf_counter() - begin < 10
 
 
 @pytest.mark.parametrize("mechanism", ["drfh-best-fit", "drfh-first-fit", "slots"])
 def test_too_many_servers_for_whole_tasks(mechanism, here):
     (here / "x.json").write_text(changed("servers.0.count", 10**15), encoding="utf-8")
-    line = error_line(run("allocate", "x.json", "-m", mechanism, code=ExitCode.INPUT))
+    line = error_line(run("allocate x.json -m", mechanism, code=ExitCode.INPUT))
     assert "1,000,000,000,000,000 servers" in line and "10,000,000" in line
-    run("allocate", "x.json", "-m", "drfh")
-    assert "10,000,000" in error_line(run("simulate", "x.json", "jobs.csv", code=ExitCode.INPUT))
+    run("allocate x.json -m drfh")
+    assert "10,000,000" in error_line(run("simulate x.json jobs.csv", code=ExitCode.INPUT))
 
 
 @pytest.mark.parametrize("mechanism", ["drf-discrete", "slots", "drfh-best-fit"])
 @pytest.mark.parametrize(("path", "value"), [("users.0.demand.cpu", 1e-320), ("servers.0.capacity.cpu", 1e308)])
 def test_numbers_too_far_apart_for_whole_tasks(mechanism, path, value, here):
     (here / "x.json").write_text(changed(path, value), encoding="utf-8")
-    said = run("allocate", "x.json", "-m", mechanism, code=ExitCode.INPUT).stderr
+    said = run("allocate x.json -m", mechanism, code=ExitCode.INPUT).stderr
     assert "lie too far apart to be counted exactly" in said and "Traceback" not in said
 
 
 COMMANDS = [
-    ("allocate", "PIPE.json"),
-    ("allocate", "PIPE.yaml"),
-    ("allocate", "ghodsi", "-m", "drf", "--csv", "-o", "PIPE.json/x.csv"),
-    ("audit", "ghodsi", "--allocation", "PIPE.csv"),
-    ("solve", "PIPE.mps"),
-    ("solve", "PIPE.lp.gz"),
-    ("simulate", "ghodsi", "PIPE.csv"),
-    ("study", "run", "PIPE.yaml"),
-    ("study", "show", "PIPE.parquet"),
+    "allocate PIPE.json",
+    "allocate PIPE.yaml",
+    "allocate ghodsi -m drf --csv -o PIPE.json/x.csv",
+    "audit ghodsi --allocation PIPE.csv",
+    "solve PIPE.mps",
+    "solve PIPE.lp.gz",
+    "simulate ghodsi PIPE.csv",
+    "study PIPE.yaml",
+    "study PIPE.parquet",
 ]
 
 
 def test_a_pipe_is_refused(here):
-    for name in {word for command in COMMANDS for word in command if word.startswith("PIPE") and "/" not in word}:
+    for name in {word for word in " ".join(COMMANDS).split() if word.startswith("PIPE") and "/" not in word}:
         os.mkfifo(here / name)
     for command in COMMANDS:
-        assert re.search("pipe|no folder", error_line(run(*command, code=ExitCode.INPUT))), command
+        assert re.search("pipe|no folder", error_line(run(command, code=ExitCode.INPUT))), command
 
 
 @pytest.mark.parametrize(
     ("command", "code"),
     [
-        (("allocate", "X"), ExitCode.INPUT),
-        (("allocate", "ghodsi", "-m", "X"), ExitCode.INPUT),
-        (("allocate", "ghodsi", "--method", "X"), ExitCode.INPUT),
-        (("allocate", "ghodsi", "--solver", "X"), ExitCode.INPUT),
-        (("simulate", "ghodsi", "jobs.csv", "-p", "X"), ExitCode.INPUT),
-        (("solve", "X.mps"), ExitCode.INPUT),
-        (("study", "run", "X.yaml"), ExitCode.INPUT),
-        (("X",), 2),
-        (("--X",), 2),
-        (("allocate", "ghodsi", "--X"), 2),
-        (("allocate", "ghodsi", "--option", "X"), 2),
-        (("allocate", "ghodsi", "--oversized", "X"), 2),
-        (("study", "X"), 2),
+        ("allocate X", ExitCode.INPUT),
+        ("allocate ghodsi -m X", ExitCode.INPUT),
+        ("allocate ghodsi --method X", ExitCode.INPUT),
+        ("allocate ghodsi --solver X", ExitCode.INPUT),
+        ("simulate ghodsi jobs.csv -p X", ExitCode.INPUT),
+        ("solve X.mps", ExitCode.INPUT),
+        ("study X.yaml", ExitCode.INPUT),
+        ("X", 2),
+        ("--X", 2),
+        ("allocate ghodsi --X", 2),
+        ("allocate ghodsi --option X", 2),
+        ("allocate ghodsi --oversized X", 2),
+        ("study --X", 2),
     ],
 )
 def test_every_message_is_cut_and_says_so(command, code, here):
-    long = [word.replace("X", "x" * 100_000) for word in command]
-    said = run(*long, code=code).stderr
+    said = run(command.replace("X", "x" * 100_000), code=code).stderr
     assert "characters are left out" in " ".join(re.sub("[│\n]", " ", said).split()) or "too long" in said.lower()
     assert len(said) < 4 * MOST_LETTERS
 
@@ -165,27 +164,26 @@ def test_a_message_is_cut_in_its_middle():
 def test_the_tilde_is_the_home(here, monkeypatch):
     (home := here / "home").mkdir()
     monkeypatch.setenv("HOME", str(home))
-    run("example", "ghodsi", "-o", "~/i.yaml")
-    run("allocate", "~/i.yaml", "-m", "drf", "--json", "--output=~/a.json")
-    run("export", "~/i.yaml", "-m", "drf", "-o", "~/m.mps")
-    run("solve", "~/m.mps", "-o", "~/s.txt")
-    run("simulate", "~/i.yaml", "synthetic", "--draw", "jobs=5", "--save-jobs", "~/j.csv", "--tables", "~/t")
-    run("simulate", "~/i.yaml", "~/j.csv", "--state", "~/state")
-    run("allocate", "~/i.yaml", "-m", "drf", "--table", "tasks", "--csv", "-o", "~/tasks.csv")
-    run("study", "example", "-o", "~/s.yaml")
-    run("study", "run", "~/s.yaml", "--runs", 1, "-o", "~/s.parquet", "--backend", "sequential")
-    run("study", "show", "~/s.parquet", "--csv", "-o", "~/s.csv")
+    run("example ghodsi -o '~/i.yaml'")
+    run("allocate '~/i.yaml' -m drf --json '--output=~/a.json'")
+    run("export '~/i.yaml' -m drf -o '~/m.mps'")
+    run("solve '~/m.mps' -o '~/s.txt'")
+    run("simulate '~/i.yaml' synthetic --draw jobs=5 --save-jobs '~/j.csv' --tables '~/t'")
+    run("simulate '~/i.yaml' '~/j.csv' --state '~/state'")
+    run("allocate '~/i.yaml' -m drf --table tasks --csv -o '~/tasks.csv'")
+    run("example study -o '~/s.yaml'")
+    run("study '~/s.yaml' --runs 1 --results '~/s.parquet' --backend sequential")
+    run("study '~/s.parquet' --csv -o '~/s.csv'")
     assert not (here / "~").exists() and not list(here.glob("s.*"))
     assert {path.name for path in home.iterdir()} >= {"i.yaml", "a.json", "m.mps", "s.txt", "j.csv", "t", "s.csv"}
 
 
 @pytest.mark.parametrize(
     "command",
-    [("allocate", "P"), ("solve", "P.mps"), ("simulate", "ghodsi", "P"), ("study", "run", "P.yaml")],
+    ["allocate P", "solve P.mps", "simulate ghodsi P", "study P.yaml"],
 )
 def test_the_home_of_nobody_is_no_traceback(command, here):
-    words = [word.replace("P", "~no-such-user-at-all/x") for word in command]
-    assert "no-such-user-at-all" in error_line(run(*words, code=ExitCode.INPUT))
+    assert "no-such-user-at-all" in error_line(run(command.replace("P", "~no-such-user-at-all/x"), code=ExitCode.INPUT))
 
 
 def test_a_bug_is_told_in_lines_of_bounded_length(here):
@@ -209,10 +207,10 @@ def test_a_table_of_a_process_is_read(here):
 
     from cli_runner import SOURCE
 
-    words = ["simulate", "wang-figure-1", "/dev/stdin", "--csv", "--no-progress"]
+    words = "simulate wang-figure-1 /dev/stdin --csv --no-progress"
     code = f"import sys; sys.path.insert(0, {SOURCE!r}); from fairlp.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, *words],
+        [sys.executable, "-c", code, *words.split()],
         input=JOBS, capture_output=True, encoding="utf-8", check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0 and done.stdout.startswith("policy,"), done.stderr
@@ -225,26 +223,26 @@ def test_no_server_has_a_slot(here):
             {"server": "high", "capacity": {"cpu": 0.5, "memory": 10}},
         ]}), encoding="utf-8",
     )  # fmt: skip
-    line = error_line(run("simulate", "x.json", "jobs.csv", "-p", "slots", "--slots", 3, code=ExitCode.INPUT))
+    line = error_line(run("simulate x.json jobs.csv -p slots --slots 3", code=ExitCode.INPUT))
     assert "no server has a slot" in line and "3 slots" in line and "'wide'" in line
-    run("simulate", "x.json", "jobs.csv", "-p", "slots", "--slots", 30)
-    (note,) = [n for n in json.loads(run(*SLOTS, "slots=3").stdout)["notes"] if "slot" in n]
+    run("simulate x.json jobs.csv -p slots --slots 30")
+    (note,) = [n for n in json.loads(run(f"{SLOTS} slots=3").stdout)["notes"] if "slot" in n]
     assert note.startswith("no server has a slot (server 'wide' among them), so that nothing runs: a slot is 1/3 of")
-    assert not [n for n in json.loads(run(*SLOTS, "slots=30").stdout)["notes"] if "slot" in n]
+    assert not [n for n in json.loads(run(f"{SLOTS} slots=30").stdout)["notes"] if "slot" in n]
     (here / "x.json").write_text(changed("servers", [
         {"server": "small", "capacity": {"cpu": 1, "memory": 9}},
         {"server": "large", "capacity": {"cpu": 9, "memory": 9}},
     ]), encoding="utf-8")  # fmt: skip
-    (note,) = [n for n in json.loads(run(*SLOTS, "slots=3").stdout)["notes"] if "slot" in n]
+    (note,) = [n for n in json.loads(run(f"{SLOTS} slots=3").stdout)["notes"] if "slot" in n]
     assert note.startswith("server 'small' has no slot, so that nothing runs there")
 
 
-SLOTS = ("allocate", "x.json", "-m", "slots", "--json", "--option")
+SLOTS = "allocate x.json -m slots --json --option"
 
 
 def test_the_exit_code_of_a_shell(here):
     (here / "x.json").write_bytes(b"\0" * 100)
-    done = fairlp_in_a_shell("allocate", "x.json")
+    done = fairlp_in_a_shell("allocate x.json")
     assert done.returncode == ExitCode.INPUT and "Traceback" not in done.stderr
 
 
@@ -256,21 +254,21 @@ def test_names_move_no_cursor_and_start_no_line(here):
     document["users"][0]["user"] = HOSTILE
     (here / "i.json").write_text(json.dumps(document), encoding="utf-8")
     for command in (
-        ["allocate", "i.json"],
-        ["audit", "i.json", "-m", "drfh"],
-        ["show", "i.json"],
-        ["allocate", "i.json", "--json"],
+        "allocate i.json",
+        "audit i.json -m drfh",
+        "export i.json",
+        "allocate i.json --json",
     ):
-        printed = run(*command).output
+        printed = run(command).output
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]", printed), command
-    assert json.loads(run("allocate", "i.json", "--json").stdout)
+    assert json.loads(run("allocate i.json --json").stdout)
     document["users"][1]["user"] = HOSTILE
     (here / "i.json").write_text(json.dumps(document), encoding="utf-8")
-    assert "\x1b[31mred" not in run("allocate", "i.json", code=3).output
+    assert "\x1b[31mred" not in run("allocate i.json", code=3).output
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
-@pytest.mark.parametrize("command", [["allocate", "i.json"], ["allocate", "i.json", "--csv"]])
+@pytest.mark.parametrize("command", ["allocate i.json", "allocate i.json --csv"])
 def test_names_do_not_reach_a_terminal_as_commands(command, here):
     document = json.loads(json.dumps(INSTANCE))
     document["users"][0]["user"] = HOSTILE
@@ -278,7 +276,9 @@ def test_names_do_not_reach_a_terminal_as_commands(command, here):
     main, other = os.openpty()
     wide = {**os.environ, "COLUMNS": "200"}
     code = "from fairlp.cli import main; main()"
-    ran = subprocess.Popen([sys.executable, "-c", code, *command], stdout=other, stderr=other, stdin=other, env=wide)
+    ran = subprocess.Popen(
+        [sys.executable, "-c", code, *command.split()], stdout=other, stderr=other, stdin=other, env=wide
+    )
     os.close(other)
     printed = b""
     with contextlib.suppress(OSError):  # the end of a pseudo-terminal
@@ -290,7 +290,7 @@ def test_names_do_not_reach_a_terminal_as_commands(command, here):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
-@pytest.mark.parametrize("command", ["compare ghodsi", "--help", "--version", "solvers --json", "show ghodsi"])
+@pytest.mark.parametrize("command", ["compare ghodsi", "--help", "--version", "solvers --json", "export ghodsi"])
 @pytest.mark.parametrize("stream", [">&-", ">/dev/full"])
 def test_an_answer_without_a_place_is_an_error(command, stream, here):
     code = f"{shlex.quote(sys.executable)} -c 'from fairlp.cli import main; main()' {command} {stream}"
@@ -311,7 +311,7 @@ def test_a_file_is_not_opened_in_the_place_of_a_closed_stream(here):
 def test_a_figure_that_cannot_be_written_leaves_the_old_one(suffix, here, monkeypatch):
     pytest.importorskip("matplotlib")
     plot = here / f"x.{suffix}"
-    run("allocate", "ghodsi", "--plot", plot)
+    run("allocate ghodsi --plot", plot)
     old = plot.read_bytes()
     assert old
 
@@ -319,5 +319,5 @@ def test_a_figure_that_cannot_be_written_leaves_the_old_one(suffix, here, monkey
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    assert "No space left on device" in run("compare", "ghodsi", "--plot", plot, code=3).output
+    assert "No space left on device" in run("compare ghodsi --plot", plot, code=3).output
     assert plot.read_bytes() == old and [path.name for path in here.glob(".*")] == []

@@ -1,4 +1,4 @@
-"""``fairlp solve`` and ``fairlp conformance``: files of anywhere, several solvers, reasons, exit codes."""
+"""``fairlp solve`` and ``fairlp solvers --check``: files of anywhere, several solvers, reasons, exit codes."""
 
 from __future__ import annotations
 
@@ -57,22 +57,22 @@ def test_one_solver_that_fails_beside_others_is_a_row(drfh):
 @pytest.mark.parametrize(
     ("arguments", "code", "expected"),
     [
-        (("solve", "nowhere.mps"), ExitCode.INPUT, "nowhere.mps"),
-        (("solve", "drfh.mps", "--solver", "higs"), ExitCode.INPUT, "did you mean 'highs"),
-        (("solve", "drfh.mps", "--solver", "cvxpy:GUROBI"), ExitCode.SOLVER, "not installed"),
-        (("conformance", "higs"), ExitCode.INPUT, "did you mean 'highs"),
+        ("solve nowhere.mps", ExitCode.INPUT, "nowhere.mps"),
+        ("solve drfh.mps --solver higs", ExitCode.INPUT, "did you mean 'highs"),
+        ("solve drfh.mps --solver cvxpy:GUROBI", ExitCode.SOLVER, "not installed"),
+        ("solvers higs --check", ExitCode.INPUT, "did you mean 'highs"),
     ],
 )
 def test_errors(drfh, monkeypatch, arguments, code, expected):
     monkeypatch.chdir(drfh.parent)
-    assert expected in error_line(run(*arguments, code=code))
+    assert expected in error_line(run(arguments, code=code))
 
 
 def test_conformance_counts_the_cases():
-    result = run("conformance", "highs", "scipy", "--json")
+    result = run("solvers highs scipy --check --json")
     table = json.loads(result.stdout)
     assert len(table) > 40 and all(row["highs"] == "passed" == row["scipy"] for row in table)
-    assert "undecided" in run("conformance", "highs").stdout
+    assert "undecided" in run("solvers highs --check").stdout
 
 
 def test_the_table_in_the_docs_is_the_declared_one():

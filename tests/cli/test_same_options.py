@@ -14,7 +14,7 @@ import fairlp
 from cli_runner import run
 from fairlp.auditing.search import Search
 from fairlp.cli import app
-from fairlp.cli.parameters import Oversized, Way
+from fairlp.cli.parameters import MethodOptions
 
 #: What stands behind ``**options`` of a function; ``--option NAME=VALUE`` takes what is not named there.
 BEHIND = {
@@ -46,6 +46,7 @@ ONLY_IN_PYTHON = {
 WAY = {"--method", "--solver", "--merge", "--oversized"}
 ONLY_IN_A_SHELL = {
     "allocate": {"--proof"},  # Allocation.certify(exact=True).write
+    "compare": {"--methods"},  # fairlp.validate
     # audit takes an Allocation in Python, and here what makes one; a dump is read by fairlp.snapshot
     "audit": {"--mechanism", "--scheduler", "--divisible", *WAY},
     "report": {"--scheduler"},  # fairlp.snapshot
@@ -54,8 +55,7 @@ ONLY_IN_A_SHELL = {
     "promises": {"--no-progress"},
     "reproduce": {"--write", "--scheduler", "--no-progress"},  # Reproduction.write; folder and backend "dask"
 }
-COMMANDS = ["allocate", "compare", "frontier", "validate", "audit", "report", "what_if", "promises", "counterexample"]
-COMMANDS += ["reproduce"]
+COMMANDS = "allocate compare frontier audit report what_if promises counterexample reproduce".split()
 
 
 def of_the_function(name):
@@ -95,46 +95,46 @@ def test_what_a_function_takes_its_command_takes_and_the_other_way_round(name):
 
 
 def test_every_option_of_a_way_to_compute_is_one_of_allocate():
-    way = Way("lp", "scipy", False, Oversized.drop, 2.5, ["threads=1", "extra.presolve=off"])
+    way = MethodOptions("lp", "scipy", False, "drop", 2.5, ["threads=1", "extra.presolve=off"])
     more = {"time_limit": 2.5, "threads": 1, "extra": {"presolve": "off"}}
-    assert way.options() == {"method": "lp", "solver": "scipy", "merge": False, "oversized": "drop", **more}
-    assert Way().options() == {"method": "auto", "solver": "highs", "merge": True, "oversized": "divide"}
+    assert way.arguments() == {"method": "lp", "solver": "scipy", "merge": False, "oversized": "drop", **more}
+    assert MethodOptions().arguments() == {"method": "auto", "solver": "highs", "merge": True, "oversized": "divide"}
 
 
 def test_compare_takes_the_options_of_a_way_to_compute():
-    shown = run("compare", "ghodsi", "-m", "drf,tsf", "--method", "lp", "--no-merge", "--option", "threads=1", "--csv")
+    shown = run("compare ghodsi -m drf,tsf --method lp --no-merge --option threads=1 --csv")
     expected = fairlp.compare(fairlp.examples.ghodsi(), ["drf", "tsf"], method="lp", merge=False, threads=1)
     assert shown.stdout == expected.to_csv(lineterminator="\n")
-    assert "no method 'lpp'" in run("compare", "ghodsi", "-m", "drf", "--method", "lpp", code=3).stderr
+    assert "no method 'lpp'" in run("compare ghodsi -m drf --method lpp", code=3).stderr
 
 
 def test_an_audit_of_a_mechanism_takes_them_and_one_of_a_table_has_no_use_for_them(tmp_path):
     instance = fairlp.examples.load("wang-figure-1")
-    audit = ["audit", "wang-figure-1", "-p", "feasible"]
-    assert "feasible" in run(*audit, "-m", "drfh", "--method", "lp", "--solver", "highs-ipm", "--no-merge").stdout
+    audit = "audit wang-figure-1 -p feasible"
+    assert "feasible" in run(audit, "-m", "drfh", "--method", "lp", "--solver", "highs-ipm", "--no-merge").stdout
     table = tmp_path / "tasks.csv"
     fairlp.allocate(instance, "drfh").tasks.to_csv(table)
-    run(*audit, "--allocation", table)
-    assert "is there already" in run(*audit, "--allocation", table, "--solver", "highs", "--no-merge", code=2).stderr
+    run(audit, "--allocation", table)
+    assert "is there already" in run(audit, "--allocation", table, "--solver", "highs", "--no-merge", code=2).stderr
 
 
 def test_an_option_with_a_flag_of_its_own_is_not_given_twice():
-    assert "--solver" in run("allocate", "ghodsi", "--option", "solver=scipy", code=2).stderr
+    assert "--solver" in run("allocate ghodsi --option solver=scipy", code=2).stderr
 
 
 def test_promises_takes_names_by_commas():
-    shown = pd.read_csv(StringIO(run("promises", "-m", "drf,tsf", "--csv").stdout))
+    shown = pd.read_csv(StringIO(run("promises -m drf,tsf --csv").stdout))
     assert set(shown["mechanism"]) == {"drf", "tsf"}
 
 
 def test_a_search_takes_the_sizes_and_says_what_is_too_small():
-    run("counterexample", "drfh", "bottleneck", "--search", "--users", "2", "--servers", "2", "--no-shrink")
-    told = run("counterexample", "drfh", "bottleneck", "--search", "--users", "1", code=3).stderr
+    run("counterexample drfh bottleneck --search --users 2 --servers 2 --no-shrink")
+    told = run("counterexample drfh bottleneck --search --users 1", code=3).stderr
     assert "2 users" in told
 
 
 def test_promises_says_of_a_refuted_one_that_it_is_broken_and_nothing_else():
-    lines = run("promises", "-m", "tsf").stdout.splitlines()
+    lines = run("promises -m tsf").stdout.splitlines()
     (row,) = [line for line in lines if line.startswith("tsf  ") and "sharing incentive" in line]
     assert "refuted" in row and "yes" not in row and "stands" not in row
     assert lines[-1].startswith("tsf breaks 'sharing incentive', promised by Khamse-Ashari et al.")
@@ -164,13 +164,13 @@ def test_searches_take_a_generator_and_a_time_limit_and_say_what_was_in_the_doma
     own, drawn = f"{rules}:equal_time", f"{rules}:rated"
 
     def standing(*how):
-        found = pd.read_csv(StringIO(run("promises", "-m", own, "--audits", "1", *how, "--csv").stdout))
+        found = pd.read_csv(StringIO(run("promises -m", own, "--audits", "1", *how, "--csv").stdout))
         return found["standing"].tolist()
 
     assert standing() == ["0 of 200 instances in its domain"]
     assert standing("--generator", drawn) == ["stands"]
-    search = ("counterexample", own, "envy-free", "--search", "--tries", "9")
-    assert "0 of 9 instances were in the domain" in run(*search, code=1).stderr
-    told = run(*search, "--generator", drawn, "--time-limit", "60", code=1)
+    search = f"counterexample {own} envy-free --search --tries 9"
+    assert "0 of 9 instances were in the domain" in run(search, code=1).stderr
+    told = run(search, "--generator", drawn, "--time-limit", "60", code=1)
     assert "none found in 9 instances at most" in told.stdout and not told.stderr
-    assert "has no function 'drawn'" in run(*search, "--generator", f"{rules}:drawn", code=3).stderr
+    assert "has no function 'drawn'" in run(search, "--generator", f"{rules}:drawn", code=3).stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import pandas as pd
@@ -10,7 +9,6 @@ import pytest
 
 from cli_runner import python, run
 from fairlp.cli.app import HEAVY, import_late
-from fairlp.mechanisms.table import listed
 
 #: of each package what is only there when it was really imported, and not something that stands for it
 REAL = {
@@ -80,15 +78,6 @@ def test_what_is_there_stays():
     assert before["pandas"] is pd
     import_late(tuple(before))
     assert {name: sys.modules[name] for name in before} == before
-
-
-def test_the_list_of_mechanisms_is_the_same_in_every_form(monkeypatch):
-    frame = pd.DataFrame.from_dict(listed(), orient="index").rename_axis("mechanism")
-    assert run("mechanisms", "--csv").stdout == frame.to_csv(lineterminator="\n")
-    assert json.loads(run("mechanisms", "--json").stdout) == frame.reset_index().to_dict("records")
-    monkeypatch.setenv("COLUMNS", "4000")  # a line each
-    text = run("mechanisms").stdout
-    assert all(name in text and row["title"] in text and row["promises"] in text for name, row in listed().items())
 
 
 def test_help_says_all_of_what_each_command_does():

@@ -44,8 +44,8 @@ def test_a_study_in_other_processes_is_the_same_by_reference(tmp_path):
     file = experiment(ALL).write(tmp_path / "own.yaml")
     with pytest.raises(StudyError, match="--allow-code"):
         study.Study.read(file)
-    assert "--allow-code" in run("study", "run", file, "-o", tmp_path / "r.parquet", code=3).stderr
-    run("study", "run", file, "-o", tmp_path / "r.parquet", "--allow-code", "--no-progress")
+    assert "--allow-code" in run("study", file, "--results", tmp_path / "r.parquet", code=3).stderr
+    run("study", file, "--results", tmp_path / "r.parquet", "--allow-code", "--no-progress")
     assert (tmp_path / "r.parquet").exists()
 
 
@@ -189,10 +189,10 @@ def test_every_command_takes_a_file(tmp_path, monkeypatch):
     text = (ROOT / "tests" / "support" / "own_mechanisms.py").read_text(encoding="utf-8")
     (tmp_path / "loose_rules.py").write_text(text, encoding="utf-8")
     own = "loose_rules.py:memory_first"
-    assert "fairness" in run("show", "ghodsi", "-m", own).stdout
+    assert "fairness" in run("export", "ghodsi", "-m", own).stdout
     run("export", "ghodsi", "-m", own, "-o", "own.mps")
     assert (tmp_path / "own.mps").exists()
-    assert "filling" in run("validate", "ghodsi", "-m", own).stdout
+    assert "filling" in run("compare", "ghodsi", "-m", own, "--methods").stdout
     assert "memory-first" in run("compare", "ghodsi", "-m", f"{own},drf").stdout
     assert "envy-free" in run("audit", "ghodsi", "-m", own, "-p", "feasible", "-p", "envy-free").stdout
     assert "Pareto-optimal" in run("promises", "-m", own).stdout

@@ -1,6 +1,7 @@
 """How the tests of the command line call it."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,13 @@ from fairlp.cli import app
 SOURCE = str(Path(fairlp.__file__).parents[1])
 
 
+def words(line="", *more):
+    """The words of a command line: its beginning as it is typed, then arguments that stay as they are."""
+    return [*shlex.split(line), *map(str, more)]
+
+
 def run(*arguments, code=0):
-    result = CliRunner().invoke(app, [str(a) for a in arguments], prog_name="fairlp")
+    result = CliRunner().invoke(app, words(*arguments), prog_name="fairlp")
     assert result.exit_code == code, result.output
     return result
 
@@ -32,7 +38,7 @@ def python(*arguments, **environment):
 
 
 def fairlp_in_a_shell(*arguments, **environment):
-    return python("-c", "from fairlp.cli import main; main()", *arguments, **environment)
+    return python("-c", "from fairlp.cli import main; main()", *words(*arguments), **environment)
 
 
 def error_line(result):

@@ -5,17 +5,7 @@ Nothing heavy is imported before a command needs it, so that help, version and s
 
 from __future__ import annotations
 
-from . import (  # noqa: F401  (they register commands)
-    audits,
-    clusters,
-    commands,
-    ledger,
-    library,
-    listings,
-    programs,
-    simulations,
-    studies,
-)
+from . import audits, clusters, commands, programs, simulations, studies  # noqa: F401  (they register commands)
 from .app import ExitCode, app, main
 
 __all__ = ["ExitCode", "app", "main"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import io
 import os
 import sys
@@ -10,13 +11,14 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from enum import IntEnum
-from functools import wraps
+from functools import cache, wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -53,8 +55,23 @@ def import_late(names: tuple[str, ...] = HEAVY) -> None:
 
 #: Longest message that is printed, in characters; a longer one is cut in its middle.
 MOST_LETTERS = 2000
+#: Commands of before, and what to type now.
+MOVED = {
+    "validate": "compare INSTANCE -m NAME --methods",
+    "show": "export INSTANCE -m NAME",
+    "cite": "mechanisms NAME --bibtex",
+    "conformance": "solvers NAME --check",
+    "study run": "study FILE",
+    "study show": "study FILE.parquet",
+    "study example": "example study",
+    "study generators": "study --list",
+    "study statistics": "study --list",
+    "library list": "library",
+    "library write": "library --write FOLDER",
+    "library run": "library --solvers NAMES",
+}
 #: Parameters of commands that name a file which is written.
-_WRITTEN = frozenset({"output", "plot", "proof", "save_jobs", "write"})
+_WRITTEN = frozenset({"output", "plot", "proof", "results", "save_jobs", "write"})
 #: What is raised when the command line is not understood; typer has no name of its own for it.
 _UsageError: Any = typer.BadParameter.__bases__[0]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -72,22 +89,25 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-class Group(TyperGroup):
-    """A group of commands whose help says the first sentence of each, whole."""
+class _Group(TyperGroup):
+    """Runs a command; errors and warnings of fairlp become one line each on standard error."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the names and first sentences of the commands."""
-        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        """Write the names and first sentences of the commands, whole."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, one.get_short_help_str(MOST_LETTERS)) for name, one in commands.items() if one])
-
-
-class _Group(Group):
-    """Runs a command; errors and warnings of fairlp become one line each on standard error."""
+            formatter.write_dl([(name, one.get_short_help_str(MOST_LETTERS)) for name, one in self.commands.items()])
 
     def make_context(self, *given: Any, **more: Any) -> Any:
         with _short_usage():
             return super().make_context(*given, **more)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is called; of one that has another name now, say so."""
+        for old in (" ".join(args[:2]), args[0]):
+            if old in MOVED and not ctx.resilient_parsing:
+                tell("error", f"fairlp {old} is now: fairlp {MOVED[old]}")
+                raise typer.Exit(ExitCode.USAGE)
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         ctx.obj = said = []  # warnings given so far: a report need not repeat them
@@ -110,36 +130,15 @@ class _Group(Group):
                 if isinstance(error, OSError) and error.errno == errno.EPIPE:
                     raise  # the reader of a pipe left
                 _explain(error, bool(ctx.params.get("debug")))
-                raise typer.Exit(_code(error)) from None
+                missing_package = isinstance(error, ImportError)
+                solver = isinstance(error, SolverError) or missing_package
+                raise typer.Exit(ExitCode.SOLVER if solver else ExitCode.INPUT) from None
             except KeyboardInterrupt:
                 tell("error", "interrupted")
                 raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 
-class Commands(typer.Typer):
-    """A group of commands that take ``~`` in every path for the folder of its user.
-
-    A shell does so only at the beginning of a word: not in ``--output=~/x.json``, and not in quotes.
-    """
-
-    def command(self, name: str | None = None, **how: Any) -> Callable[[_Function], _Function]:
-        """Return what registers a command."""
-        register = super().command(name, **how)
-
-        def registered(command: _Function) -> _Function:
-            @wraps(command)
-            def at_home(**given: Any) -> Any:
-                given = {key: home(value) if isinstance(value, Path) else value for key, value in given.items()}
-                _keep_what_is_read(given)
-                return command(**given)
-
-            register(at_home)
-            return command
-
-        return registered
-
-
-app = Commands(
+app = typer.Typer(
     name="fairlp",
     cls=_Group,
     no_args_is_help=True,
@@ -149,6 +148,66 @@ app = Commands(
     epilog="Exit codes: 0 ok, 1 the answer is no, 2 usage, 3 bad input, 4 a solver or package failed or is missing, "
     "130 interrupted.",
 )
+
+
+def command(name: str | None = None) -> Callable[[_Function], _Function]:
+    """Return a decorator that registers a command; options that belong together may be one parameter, a dataclass.
+
+    A field of such a group is written as a parameter of a command would be: its name, an ``Annotated`` type, its
+    default. In the signature that typer reads, the fields stand in the place of their group; all are passed by name,
+    so that an argument may follow an option. A group may check its fields in ``__post_init__``.
+
+    In every path ``~`` is the folder of its user. A shell does so only at the beginning of a word: not in
+    ``--output=~/x.json``, and not in quotes.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Size:
+    ...     width: int
+    ...     height: int = 1
+    >>> def draw(name: str, size: Size) -> None:
+    ...     print(name, size)
+    >>> str(inspect.signature(flattened(draw)))
+    '(*, name: str, width: int, height: int = 1)'
+    >>> flattened(draw)(name="box", width=2, height=3)
+    box Size(width=2, height=3)
+    """
+
+    def registered(function: _Function) -> _Function:
+        app.command(name)(flattened(function))
+        return function
+
+    return registered
+
+
+def flattened(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that takes the fields of its groups of options one by one."""
+    own = inspect.signature(function, eval_str=True).parameters
+    groups: dict[str, Any] = {name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)}
+    parameters = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, one in own.items()
+        for each in (_fields(groups[name]) if name in groups else [one])
+    ]
+
+    @wraps(function)
+    def with_groups(**given: Any) -> None:
+        given = {name: home(value) if isinstance(value, Path) else value for name, value in given.items()}
+        _keep_what_is_read(given)
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        function(**given)
+
+    with_groups.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    with_groups.__annotations__ = {each.name: each.annotation for each in parameters}
+    return with_groups
+
+
+@cache  # several commands take the same group
+def _fields(group: type[Any]) -> list[inspect.Parameter]:
+    """Return the fields of a group as parameters; a field's type is known where its class was written."""
+    hints = get_type_hints(group, include_extras=True)
+    return [each.replace(annotation=hints[each.name]) for each in inspect.signature(group).parameters.values()]
 
 
 def _version(wanted: bool) -> None:
@@ -227,7 +286,7 @@ def tell(kind: str, message: str) -> None:
 
     from .output import console
 
-    style = {"error": "bold red", "warning": "bold yellow"}.get(kind, "bold")
+    style = "bold red" if kind == "error" else "bold yellow"
     line = Text.assemble((f"{kind}: ", style), bounded(" ".join(message.splitlines())))
     console(stderr=True).print(line, soft_wrap=True)
 
@@ -250,7 +309,7 @@ def _short_usage() -> Iterator[None]:
     try:
         yield
     except _UsageError as error:
-        error.message = bounded(error.message)
+        error.message = "\n".join(map(bounded, error.message.splitlines()))
         raise
 
 
@@ -261,8 +320,3 @@ def _explain(error: Exception, debug: bool) -> None:
         tell("error", f"{error.strerror}: {error.filename}" if error.filename is not None else error.strerror)
     else:
         tell("error", str(error) or type(error).__name__)
-
-
-def _code(error: Exception) -> ExitCode:
-    missing_package = isinstance(error, ImportError)
-    return ExitCode.SOLVER if isinstance(error, SolverError) or missing_package else ExitCode.INPUT

@@ -1,95 +1,87 @@
-"""The commands around a cluster as it is: report and what-if; what audit asks of a dump is in audits.py."""
+"""The commands around a cluster as it is: report and what-if, and who has what beside what is fair."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
-from .app import app
-from .groups import grouped
-from .inputs import load_subject
-from .output import Report, check_folder, wrote
-from .parameters import Way, complete_instance, given_names, mechanism_option
-from .standings import for_people
-from .tables import report_table
+from .app import command
+from .output import SHOWN, ReportOptions, Text, TitledTable, cell, check_folder, wrote
+from .parameters import (
+    MethodOptions,
+    complete_instance,
+    given_names,
+    load_subject,
+    mechanism_option,
+    read_number,
+    read_pairs,
+)
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    import pandas as pd
 
-#: Rows that what-if shows.
-_SHOWN = 30
+    from ..operations.reports.standing import Standing
+
 #: What may be said of a queue, and whether it is by resource.
 _OF_A_QUEUE = {"weight": False, "tasks": False, "like": False, "guarantee": True, "cap": True, "demand": True}
+_SHARES = ("share", "fair_share", "guarantee", "cap", "borrowed", "before", "after", "change")
 
 PathArgument = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="PATH",
         autocompletion=complete_instance,
         help="What a scheduler's tools print (a file, or a folder of files), or an instance as for allocate.",
     ),
 ]
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option("--scheduler", metavar="NAME", help="Who wrote the dump, where its files do not tell."),
-]
+SchedulerOption = Annotated[str | None, Option(metavar="NAME", help="Who wrote the dump, where its files do not tell.")]
 FairOption = Annotated[
-    str | None,
-    mechanism_option("What is fair: by default h-drf where users stand in queues, else DRF."),
+    str | None, mechanism_option("What is fair: by default h-drf where users stand in queues, else DRF.")
 ]
 
 
-class By(StrEnum):
-    """What rows are of."""
-
-    user = "user"
-    queue = "queue"
-
-
-@app.command()
-@grouped
+@command()
 def report(
     *,
     path: PathArgument,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes; it replaces what is there.")
+        Path, Option("--output", "-o", metavar="FILE", help="Where the page goes; it replaces what is there.")
     ] = Path("report.html"),
     mechanism: FairOption = None,
     compare: Annotated[
         list[str] | None,
-        typer.Option(
-            "--compare",
+        Option(
             metavar="NAMES",
             help="Mechanisms to compare, with commas between them or repeated; by default all that are defined.",
         ),
     ] = None,
     scheduler: SchedulerOption = None,
-    way: Way,
+    method: MethodOptions,
 ) -> None:
     """Write one page of HTML that needs no network: shares, queues, utilisation, prices, audit, model.
 
     Example: fairlp report dump.json -o report.html
     """
     check_folder(output)
-    options = way.options()
+    arguments = method.arguments()
     from ..operations.reports.page import report as run
 
-    run(load_subject(path, scheduler), output, mechanism, compare=given_names(compare), **options)
+    run(load_subject(path, scheduler), output, mechanism, compare=given_names(compare), **arguments)
     wrote(output)
 
 
 @dataclass(frozen=True)
-class Edits:
+class EditOptions:
     """The options that say what is otherwise."""
 
     add_servers: Annotated[
         list[str] | None,
-        typer.Option(
-            "--add-servers",
+        Option(
             metavar="CLASS=NUMBER",
             help="So many servers more of a class (what fairlp report calls it), or as the server of that name. May be "
             "repeated, as all edits.",
@@ -97,16 +89,14 @@ class Edits:
     ] = None
     weight: Annotated[
         list[str] | None,
-        typer.Option(
-            "--weight",
+        Option(
             metavar="NAME=NUMBER",
             help="Another weight of a queue or user (queue:NAME, user:NAME where both have the name).",
         ),
     ] = None
     queue: Annotated[
         list[str] | None,
-        typer.Option(
-            "--queue",
+        Option(
             metavar="PATH,KEY=VALUE…",
             help="A queue more, or otherwise: weight, guarantee.RESOURCE, cap.RESOURCE; of a new one also like (a "
             "user, or a queue whose users it gets) or demand.RESOURCE, and tasks.",
@@ -120,63 +110,35 @@ class Edits:
     def arguments(self) -> dict[str, Any]:
         """Return them as ``fairlp.what_if`` takes them."""
         return {
-            "add_servers": {name: _whole(number, name) for name, number in _pairs(self.add_servers, "--add-servers")},
-            "weights": {name: _number(number, "--weight") for name, number in _pairs(self.weight, "--weight")},
+            "add_servers": read_pairs(self.add_servers, "--add-servers", int),
+            "weights": read_pairs(self.weight, "--weight"),
             "queues": dict(_queue(text) for text in self.queue or ()),
         }
 
 
-@app.command("what-if")
-@grouped
+@command("what-if")
 def what_if(
     *,
     path: PathArgument,
-    edits: Edits,
+    edits: EditOptions,
     mechanism: FairOption = None,
-    by: Annotated[By | None, typer.Option("--by", help="By default queues, where there are any.")] = None,
+    by: Annotated[Literal["user", "queue"] | None, Option(help="By default queues, where there are any.")] = None,
     scheduler: SchedulerOption = None,
-    way: Way,
-    report: Report,
+    method: MethodOptions,
+    report: ReportOptions,
 ) -> None:
     """Show fair shares before and after an edit: servers more, another weight, a queue more.
 
     Example: fairlp what-if dump.json --add-servers a100=3 --weight research=2
     """
-    wanted, options = edits.arguments(), way.options()
+    arguments = {**edits.arguments(), **method.arguments()}
     from ..operations.reports.what_if import what_if as run
 
-    found = run(
-        load_subject(path, scheduler), mechanism=mechanism, by=None if by is None else by.value, **wanted, **options
-    )
+    found = run(load_subject(path, scheduler), mechanism=mechanism, by=by, **arguments)
 
-    def text(console: Console) -> None:
-        order = sorted(range(len(found)), key=lambda k: (-abs(found["change"].iloc[k]), k))
-        console.print("shares are dominant shares of the cluster as it is, in percent; the largest changes first")
-        shown = for_people(found.iloc[order].rename(index={"": "(root)"}))
-        report_table(console, shown, "Fair shares before and after", shown=_SHOWN, hint="--csv and --json write all")
-
-    report.deliver(text=text, frame=lambda: found)
-
-
-def _pairs(given: list[str] | None, name: str) -> list[tuple[str, str]]:
-    """Return the two sides of each NAME=NUMBER."""
-    found = [(left, right) for left, equals, right in (text.rpartition("=") for text in given or ()) if equals and left]
-    if len(found) < len(given or ()):
-        raise typer.BadParameter("expected NAME=NUMBER", param_hint=f"'{name}'")
-    return found
-
-
-def _number(text: str, name: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is no number", param_hint=f"'{name}'") from None
-
-
-def _whole(text: str, name: str) -> int:
-    if not text.strip().isdecimal():
-        raise typer.BadParameter(f"{name}={text}: expected a whole number of servers", param_hint="'--add-servers'")
-    return int(text)
+    shown = found.sort_values("change", key=abs, ascending=False, kind="stable").rename(index={"": "(root)"})
+    head = "shares are dominant shares of the cluster as it is, in percent; the largest changes first"
+    report.deliver([head, TitledTable("Fair shares before and after", for_people(shown), SHOWN)], found)
 
 
 def _queue(text: str) -> tuple[str, dict[str, Any]]:
@@ -194,7 +156,64 @@ def _queue(text: str) -> tuple[str, dict[str, Any]]:
             known = ", ".join(f"{name}{'.RESOURCE' if by else ''}" for name, by in _OF_A_QUEUE.items())
             raise typer.BadParameter(f"{part!r}; expected KEY=VALUE with one of {known}", param_hint="'--queue'")
         if dot:
-            said.setdefault(key, {})[resource] = _number(value, "--queue")
+            said.setdefault(key, {})[resource] = read_number(value, "--queue")
         else:
-            said[key] = value if key == "like" else _number(value, "--queue")
+            said[key] = value if key == "like" else read_number(value, "--queue")
     return path, said
+
+
+# Who has what beside what is fair, by queue and user.
+
+
+def shares_text(standing: Standing) -> Text:
+    """Give the tables of queues and users; those who are owed most come first."""
+    fair, subject, units = standing.fair, standing.subject, standing.instance.units
+    name = subject.name or subject.scheduler
+    whose = f"{name}: " if name else ""
+    yield f"{whose}what runs now, beside what is fair by {fair.mechanism}"
+    yield ("shares are dominant shares of the whole cluster, in percent\n")
+    hint = "--table prints all of a table, --csv and --json too"
+    if standing.instance.queues is not None:
+        queues = standing.queues.rename(index={"": "(root)"}).drop(columns=["weight"])
+        yield TitledTable("By queue", for_people(queues, units), SHOWN, hint)
+    yield TitledTable("By user, those first who are owed most", for_people(owed_first(standing), units), SHOWN, hint)
+    lost, odd = subject.homeless, len(subject.not_understood)
+    if len(lost):
+        yield f"{int(lost['tasks'].sum())} more tasks wait of {len(lost)} users whom no server may take"
+    if odd:
+        yield f"{odd} lines of the dump were not understood, or read in a way of our own"
+    yield ""
+
+
+def owed_first(standing: Standing) -> pd.DataFrame:
+    """Return the table of users, those first who are owed the largest share."""
+    order = (-standing.owed * standing.share_of_a_task).argsort(kind="stable")
+    users: pd.DataFrame = standing.users.iloc[order]
+    return users
+
+
+def for_people(table: pd.DataFrame, units: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Return a table with shares in percent, who holds what in words, and without columns that say nothing."""
+    shown = table.copy()
+    if "blocked_by" in shown:
+        from ..operations.reports.sections import amounts
+
+        of = [(units or {}).get(str(what).removeprefix("cap of "), "") for what in shown["blocked_by"]]
+        for name in ("held_by", "beyond_fair"):
+            shown[name] = [amounts(held, unit) for held, unit in zip(shown[name], of, strict=True)]
+    for name in shown.columns:
+        if name in _SHARES:
+            shown[name] = shown[name].map(lambda share: cell(100 * share))
+        elif shown[name].dtype.kind == "f":
+            shown[name] = shown[name].map(cell)
+    told = [name for name in shown.columns if name in _SHARES[:2] or not shown[name].isin(["", "–", 0, "0"]).all()]
+    return shown[told]
+
+
+def for_csv(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with who holds what as text, numbers in full."""
+    found = table.copy()
+    for name in ("held_by", "beyond_fair"):
+        if name in found:
+            found[name] = [", ".join(f"{who} ({amount!r})" for who, amount in held.items()) for held in found[name]]
+    return found

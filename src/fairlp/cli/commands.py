@@ -1,253 +1,149 @@
-"""The commands that share a cluster: allocate, compare, frontier, validate."""
+"""The commands that share a cluster: allocate, compare, frontier."""
 
 from __future__ import annotations
 
 import warnings
-from enum import StrEnum
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
+from typer import Option
 
-from ..errors import SkippedMechanismWarning
-from .app import ExitCode, app
-from .groups import grouped
-from .inputs import load_instance
-from .output import DrawnReport, Format, Report, check_folder, records, wrote
+from .. import plots
+from ..errors import NotDefinedError, SkippedMechanismWarning
+from ..tolerances import VERIFIED
+from .app import ExitCode, command
+from .output import SHOWN, DrawnReportOptions, Text, TitledTable, cell, check_folder, records, wrote
 from .parameters import (
-    ExtraOption,
     InstanceArgument,
     MechanismOption,
-    SolverOption,
-    TimeLimitOption,
-    Way,
+    MechanismsOption,
+    MethodOptions,
     given_names,
-    mechanism_option,
-    solver_options,
+    load_instance,
 )
-from .reports import Which, allocation_table, report_allocation, report_comparison
-from .tables import report_table
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import Console
 
+    from ..mechanisms.allocation import Allocation
+    from ..models.instances.instance import Instance
 
-class Value(StrEnum):
-    """Tables of a comparison."""
-
-    tasks = "tasks"
-    shares = "shares"
-    utilization = "utilization"
-    summary = "summary"
-
-
-_TITLES = {
-    Value.summary: "Summary",
-    Value.tasks: "Tasks by user",
-    Value.shares: "Global dominant shares by user (the same yardstick for all)",
-    Value.utilization: "Fraction of the cluster in use",
+#: Tables of an allocation, by the names of its attributes (``users`` is its summary).
+AllocationTable = Literal["users", "queues", "tasks", "usage", "utilization", "prices", "rounds"]
+#: Tables of a comparison.
+ComparisonTable = Literal["tasks", "shares", "utilization", "summary"]
+_TITLES: dict[ComparisonTable, str] = {
+    "summary": "Summary",
+    "tasks": "Tasks by user",
+    "shares": "Global dominant shares by user (the same yardstick for all)",
+    "utilization": "Fraction of the cluster in use",
 }
+#: Most expensive capacities that a report shows.
+_PRICES_SHOWN = 5
 
 
-@app.command()
-@grouped
+@command()
 def allocate(
     *,
     ctx: typer.Context,
     instance: InstanceArgument,
     mechanism: MechanismOption = "drfh",
-    way: Way,
-    which: Annotated[
-        Which | None,
-        typer.Option("--table", help="Only this table, whole; --csv writes users without it."),
+    table: Annotated[
+        AllocationTable | None, Option(help="Only this table, whole; --csv writes users without it.")
     ] = None,
     level: Annotated[
-        int | None,
-        typer.Option("--level", min=0, help="Of --table queues: only those so deep (1: below the root)."),
+        int | None, Option(min=0, help="Of --table queues: only those so deep (1: below the root).")
     ] = None,
     proof: Annotated[
         Path | None,
-        typer.Option(
-            "--proof",
+        Option(
             metavar="FILE",
             help="Also prove it in rationals, and write the proof as JSON: python -m fairlp_check FILE.",
         ),
     ] = None,
-    report: DrawnReport,
+    method: MethodOptions,
+    report: DrawnReportOptions,
 ) -> None:
     """Share the cluster by a mechanism: who runs how many tasks where.
 
     Example: fairlp allocate wang-figure-1 -m drfh
     """
-    if report.format is Format.JSON and which is not None:
+    if report.format == "json" and table is not None:
         raise typer.BadParameter("--table is for text and --csv; JSON holds users, tasks and utilization")
-    if level is not None and which is not Which.queues:
+    if level is not None and table != "queues":
         raise typer.BadParameter("--level is of --table queues")
     check_folder(proof)
-    options = way.options()
+    arguments = method.arguments()
     from ..api import allocate as run
 
-    found = run(load_instance(instance), mechanism, **options)
-
+    found = run(load_instance(instance), mechanism, **arguments)
     if proof is not None:
         wrote(found.certify(exact=True).write(proof))
 
-    def text(console: Console) -> None:
-        if which is None:
-            report_allocation(console, found, ctx.obj if report.output is None else ())
-        else:
-            report_table(console, allocation_table(found, which, level), which.value.capitalize())
-
-    report.deliver(text=text, data=found.to_dict, frame=lambda: allocation_table(found, which or Which.users, level))
-    if report.plot is not None:
-        from ..plots import plot_allocation, plot_queues
-
-        by_queue = which is Which.queues
-        report.save(plot_queues(found, level=1 if level is None else level) if by_queue else plot_allocation(found))
+    frame = allocation_table(found, table or "users", level)
+    said = ctx.obj if report.output is None else ()
+    text = [TitledTable(table.capitalize(), frame)] if table else allocation_text(found, said)
+    report.deliver(text, frame, found.to_dict)
+    if table == "queues":
+        report.save(lambda: plots.plot_queues(found, level=1 if level is None else level))
+    else:
+        report.save(lambda: plots.plot_allocation(found))
 
 
-@app.command()
-@grouped
+@command()
 def compare(
     *,
     instance: InstanceArgument,
-    mechanism: Annotated[
-        list[str] | None,
-        mechanism_option(
-            "Names with commas between them, or repeated; by default all that are defined for the instance.",
-            "NAMES",
-        ),
-    ] = None,
+    mechanism: MechanismsOption = None,
     value: Annotated[
-        Value | None,
-        typer.Option("--value", help="Only this table, whole; --csv writes tasks without it."),
+        ComparisonTable | None, Option(help="Only this table, whole; --csv writes tasks without it.")
     ] = None,
-    way: Way,
-    report: DrawnReport,
+    methods: Annotated[
+        bool,
+        Option(
+            "--methods", help="Compare every exact method of one mechanism with its LP; exit code 1 if one differs."
+        ),
+    ] = False,
+    method: MethodOptions,
+    report: DrawnReportOptions,
 ) -> None:
-    """Share the same cluster by several mechanisms, side by side.
+    """Share the same cluster by several mechanisms, side by side, or by all methods of one.
 
     Example: fairlp compare khamse-ashari-figure-1 -m c-drfh,tsf
     """
-    how = way.options()
+    arguments = method.arguments()
+    names = given_names(mechanism)
+    if methods:
+        if value is not None or report.plot is not None:
+            raise typer.BadParameter("--value and --plot are for several mechanisms, not for --methods")
+        _compare_methods(instance, names or ["drfh"], arguments, report)
+        return
     from ..api import comparison_table
 
     given = load_instance(instance)
-    quiet = report.format is Format.TEXT  # the report says what is left out, and a warning need not
-    found, left_out = _compared(given, given_names(mechanism), quiet=quiet, **how)
+    quiet = report.format == "text"  # the report says what is left out, and a warning need not
+    found, left_out = _compared(given, names, quiet=quiet, **arguments)
 
-    def made(which: Value) -> pd.DataFrame:
-        return comparison_table(given, found, which.value)
+    def made(which: ComparisonTable) -> pd.DataFrame:
+        return comparison_table(given, found, which)
 
-    def text(console: Console) -> None:
-        if value is None:
-            report_comparison(console, {_TITLES[v]: made(v) for v in (Value.summary, Value.tasks)}, left_out)
-        else:
-            report_table(console, made(value), _TITLES[value])
-
-    def data() -> dict[str, Any]:
-        return {"left_out": left_out, **{v.value: records(made(v)) for v in ([value] if value else Value)}}
-
-    report.deliver(text=text, data=data, frame=lambda: made(value or Value.tasks))
-    if report.plot is not None:
-        from ..plots import plot_comparison
-
-        report.save(plot_comparison(found))
-
-
-@app.command()
-@grouped
-def frontier(
-    *,
-    instance: InstanceArgument,
-    alphas: Annotated[
-        str | None,
-        typer.Option(
-            "--alphas",
-            metavar="LIST",
-            help="α by commas, such as 0.5,1,2; 0 and inf are always there. By default 0, ¼, ½, 1, 2, 4, 8, 16, inf.",
-        ),
-    ] = None,
-    observed: Annotated[
-        Path | None,
-        typer.Option(
-            "--observed",
-            metavar="FILE",
-            help="CSV of what a scheduler did, to be put beside: user and a column for each server, or user, server, "
-            "tasks.",
-        ),
-    ] = None,
-    way: Way,
-    report: DrawnReport,
-) -> None:
-    """Say what fairness costs in efficiency, and efficiency in fairness, by α.
-
-    Example: fairlp frontier khamse-ashari-figure-1 --alphas 0.5,1,2
-    """
-    how = way.options()
-    from ..research.frontier import ALPHAS
-    from ..research.frontier import frontier as found_by
-
-    given = load_instance(instance)
-    seen = None
-    if observed is not None:
-        from ..models.files.tables import read_tasks
-
-        seen = read_tasks(observed, given)
-    found = found_by(given, ALPHAS if alphas is None else _numbers(alphas), observed=seen, **how)
-
-    def text(console: Console) -> None:
-        report_table(console, found.table, "α-fair allocations")
-        report_table(console, found.markers, "Beside them")
-        for alpha, why in found.failed.items():
-            console.print(f"alpha {alpha:g}: {why}")
+    def text() -> Text:
+        if value is not None:
+            yield TitledTable(_TITLES[value], made(value))
+            return
+        hint = "--value prints all of a table, --csv and --json too"
+        for which in ("summary", "tasks"):
+            yield TitledTable(_TITLES[which], made(which), SHOWN, hint)
+        yield from (f"left out  {name}: {reason}" for name, reason in left_out.items())
 
     def data() -> dict[str, Any]:
-        failed = [{"alpha": alpha, "why": why} for alpha, why in found.failed.items()]
-        return {"table": records(found.table), "markers": records(found.markers), "failed": failed}
+        tables = (value,) if value else get_args(ComparisonTable)
+        return {"left_out": left_out, **{which: records(made(which)) for which in tables}}
 
-    report.deliver(text=text, data=data, frame=lambda: found.table)
-    if report.plot is not None:
-        report.save(found.plot())
-
-
-def _numbers(text: str) -> list[float]:
-    """Return the numbers of a list by commas."""
-    try:
-        return [float(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is no list of numbers, such as 0.5,1,2", param_hint="'--alphas'") from None
-
-
-@app.command()
-@grouped
-def validate(
-    *,
-    instance: InstanceArgument,
-    mechanism: MechanismOption = "drfh",
-    solver: SolverOption = "highs",
-    time_limit: TimeLimitOption = None,
-    option: ExtraOption = None,
-    report: Report,
-) -> None:
-    """Run every exact method of a mechanism and compare it with the linear program, user by user.
-
-    The exit code is 1 when a method disagrees.
-    """
-    options = solver_options(option, time_limit)
-    from ..mechanisms.validation import validate as run
-
-    found = run(load_instance(instance), mechanism, solver=solver, **options)
-    wrong = [str(method) for method in found.index[~found["agrees"].astype(bool)]]
-
-    def text(console: Console) -> None:
-        report_table(console, found, f"{mechanism}: methods against the linear program")
-        console.print(f"disagree: {', '.join(wrong)}" if wrong else "all methods agree")
-
-    report.deliver(text=text, frame=lambda: found)
-    if wrong:
-        raise typer.Exit(ExitCode.NO)
+    report.deliver(text(), lambda: made(value or "tasks"), data)
+    report.save(lambda: plots.plot_comparison(found))
 
 
 def _compared(given: Any, names: list[str] | None, *, quiet: bool, **how: Any) -> tuple[dict[str, Any], dict[str, str]]:
@@ -262,3 +158,164 @@ def _compared(given: Any, names: list[str] | None, *, quiet: bool, **how: Any) -
     candidates = TABLE.values() if names is None else [find(name) for name in names]
     reasons = {row.name: row.undefined(given) for row in candidates}
     return found, {name: reason for name, reason in reasons.items() if reason}
+
+
+def _compare_methods(instance: str, names: list[str], arguments: dict[str, Any], report: DrawnReportOptions) -> None:
+    """Compare every exact method of a mechanism with the linear program, user by user."""
+    by_default = MethodOptions().arguments()
+    fixed = {name: arguments.pop(name) for name in ("method", "merge", "oversized")}
+    if len(names) > 1 or any(by_default[name] != value for name, value in fixed.items()):
+        raise typer.BadParameter("--methods runs all methods of one mechanism; leave out --method, --no-merge and such")
+    from ..mechanisms.validation import validate
+
+    found = validate(load_instance(instance), names[0], **arguments)
+    wrong = [str(method) for method in found.index[~found["agrees"].astype(bool)]]
+
+    verdict = f"disagree: {', '.join(wrong)}" if wrong else "all methods agree"
+    report.deliver([TitledTable(f"{names[0]}: methods against the linear program", found), verdict], found)
+    if wrong:
+        raise typer.Exit(ExitCode.NO)
+
+
+@command()
+def frontier(
+    *,
+    instance: InstanceArgument,
+    alphas: Annotated[
+        str | None,
+        Option(
+            metavar="LIST",
+            help="α by commas, such as 0.5,1,2; 0 and inf are always there. By default 0, ¼, ½, 1, 2, 4, 8, 16, inf.",
+        ),
+    ] = None,
+    observed: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="CSV of what a scheduler did, to be put beside: user and a column for each server, or user, server, "
+            "tasks.",
+        ),
+    ] = None,
+    method: MethodOptions,
+    report: DrawnReportOptions,
+) -> None:
+    """Say what fairness costs in efficiency, and efficiency in fairness, by α.
+
+    Example: fairlp frontier khamse-ashari-figure-1 --alphas 0.5,1,2
+    """
+    arguments = method.arguments()
+    from ..models.files.tables import read_tasks
+    from ..research.frontier import ALPHAS
+    from ..research.frontier import frontier as run
+
+    given = load_instance(instance)
+    seen = None if observed is None else read_tasks(observed, given)
+    found = run(given, ALPHAS if alphas is None else _numbers(alphas), observed=seen, **arguments)
+    failed = [{"alpha": alpha, "why": why} for alpha, why in found.failed.items()]
+
+    reasons = [f"alpha {alpha:g}: {why}" for alpha, why in found.failed.items()]
+
+    def data() -> dict[str, Any]:
+        return {"table": records(found.table), "markers": records(found.markers), "failed": failed}
+
+    tables = [TitledTable("α-fair allocations", found.table), TitledTable("Beside them", found.markers)]
+    report.deliver([*tables, *reasons], found.table, data)
+    report.save(found.plot)
+
+
+def _numbers(text: str) -> list[float]:
+    """Return the numbers of a list by commas."""
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no list of numbers, such as 0.5,1,2", param_hint="'--alphas'") from None
+
+
+# An allocation for people.
+
+
+def allocation_table(allocation: Allocation, which: AllocationTable, level: int | None = None) -> pd.DataFrame:
+    """Return one table of an allocation; that of queues at one level, or of all of them."""
+    if which == "users":
+        return allocation.summary()
+    if which == "queues":
+        return allocation.by_queue(level)
+    found: pd.DataFrame | None = getattr(allocation, which)
+    if found is None:
+        raise NotDefinedError(
+            f"method {allocation.method!r} of {allocation.mechanism!r} gives no {which}; --method lp does"
+        )
+    if which == "rounds" and "users" in found:
+        found = found.assign(users=found["users"].map(cell))
+    return found
+
+
+def allocation_text(allocation: Allocation, said: Collection[str] = ()) -> Text:
+    """Give users, utilisation, prices, how it was found and verified, and notes that were not yet said."""
+    from ..mechanisms.table import TABLE
+
+    name, instance = allocation.mechanism, allocation.instance
+    yield f"{name}: {TABLE[name].title}" if name in TABLE and TABLE[name].title else name
+    how = allocation.method + (f" through {allocation.solver}" if allocation.solver else "")
+    about = repr(instance).removeprefix("<Instance").removesuffix(">").lstrip(": ")
+    yield f"{about}; method {how}\n"
+    yield TitledTable("Users", allocation.summary(), SHOWN, "--table users prints all, --csv and --json write all")
+    if instance.queues is not None:
+        named = allocation.by_queue().rename(index={"": "(root)"})
+        yield TitledTable("Queues, each with all below it", named, SHOWN, "--table queues prints all")
+    yield TitledTable("The whole cluster", _pool(allocation))
+    if allocation.prices is not None and len(dear := _dearest(allocation.prices, instance)):
+        yield TitledTable("Most expensive capacities (price: at most what one more unit adds to the level)", dear)
+    notes = [("note", note) for note in allocation.notes if note not in said]
+    yield from (f"{label:<9} {text}" for label, text in [*_facts(allocation), *notes])
+
+
+def _pool(allocation: Allocation) -> pd.DataFrame:
+    """Return the use of the pool by resource, with units."""
+    import pandas as pd
+
+    instance = allocation.instance
+    used = allocation.pool_utilization
+    columns: dict[str, object] = {
+        "in use": allocation.usage.sum(axis=0).to_numpy(),
+        "capacity": instance.pool,
+        "% in use": 100 * used.to_numpy(),
+    }
+    if instance.units:
+        columns["unit"] = _units(instance, instance.resources)
+    return pd.DataFrame(columns, index=used.index)
+
+
+def _dearest(prices: pd.DataFrame, instance: Instance) -> pd.DataFrame:
+    """Return the highest prices, with their server, resource and unit."""
+    import pandas as pd
+
+    flat = prices.to_numpy().ravel()
+    dearest = [int(k) for k in (-flat).argsort(kind="stable")[:_PRICES_SHOWN] if flat[k] > 0]
+    rows = [(instance.servers[k // prices.shape[1]], instance.resources[k % prices.shape[1]], flat[k]) for k in dearest]
+    found = pd.DataFrame(rows, columns=["server", "resource", "price"]).set_index("server")
+    return found.assign(per=_units(instance, found["resource"])) if instance.units else found
+
+
+def _units(instance: Instance, resources: Iterable[Any]) -> list[str]:
+    return [instance.units.get(str(resource), "") for resource in resources]
+
+
+def _facts(allocation: Allocation) -> list[tuple[str, str]]:
+    """Return rounds, verification and times, each in one line."""
+    facts = []
+    rounds = allocation.rounds
+    if rounds is not None and len(rounds):
+        low, high = (cell(float(rounds["level"].iloc[k])) for k in (0, -1)) if "level" in rounds else ("", "")
+        level = f", level {low}" if low == high else f", levels {low} to {high}"
+        facts.append(("rounds", f"{len(rounds)}{level if low else ''}"))
+    worst = f"largest violation of a capacity or limit {allocation.residual:.3g}"
+    if allocation.gap is None:
+        worst += "; no linear program, so no duality gap (fairlp compare --methods compares with one)"
+    else:
+        worst += f", largest duality gap {allocation.gap:.3g}, both relative"
+    sound = max(allocation.residual, allocation.gap or 0.0) <= VERIFIED
+    facts.append(("verified", worst if sound else f"NO: {worst}; expected at most {VERIFIED:.3g}"))
+    if allocation.times:
+        facts.append(("times", ", ".join(f"{phase} {seconds:.3g} s" for phase, seconds in allocation.times.items())))
+    return facts

@@ -1,77 +1,201 @@
-"""Arguments and options that several commands share, and what the shell completes for them."""
+"""Arguments and options that several commands share, what they are read as, and what the shell completes for them."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
+
+from ..errors import FileFormatError, UnknownNameError, nearest
+from ..models.files.whole_files import home
+
+if TYPE_CHECKING:
+    from ..models.instances.instance import Instance
+    from ..operations.reports.subject import Subject
 
 #: What the shell may complete, each with a word about it.
 Completions = list[tuple[str, str]]
 
-
-class Oversized(StrEnum):
-    """What to do with a task that fits no single server."""
-
-    divide = "divide"
-    drop = "drop"
-    error = "error"
+_NODES = "openb_node_list_all_node.csv"
+#: Tables of tasks in the Alibaba trace, the preferred one first (a third of its GPU tasks name their GPU models).
+_TASKS = ("openb_pod_list_gpuspec33.csv", "openb_pod_list_default.csv")
 
 
-def complete_mechanism(incomplete: str) -> Completions:
-    """Return the mechanisms that begin so, with their titles; after a comma, the next name of a list."""
-    from ..mechanisms.table import TABLE
-
-    done, last = last_of_list(incomplete)
-    return [(done + name, row.title) for name, row in TABLE.items() if name.startswith(last)]
+# What was typed, as data.
 
 
-def last_of_list(incomplete: str) -> tuple[str, str]:
-    """Return what stands before the last name of a list, its comma included, and that name.
+def load_instance(text: str) -> Instance:
+    """Return the instance that ``text`` names; a file or folder goes before a worked example of the same name.
 
-    >>> last_of_list("drf,ts"), last_of_list("dr")
-    (('drf,', 'ts'), ('', 'dr'))
+    Raises
+    ------
+    UnknownNameError
+        When it is neither; the nearest examples are named.
+    FileFormatError
+        When the file or folder does not hold an instance.
     """
-    before, comma, last = incomplete.rpartition(",")
-    return before + comma, last
+    path = home(text)
+    if text and path.exists():
+        if (path / _NODES).exists():
+            return _alibaba(path)
+        from ..models.files.instances import read
+
+        return read(path)
+    from ..examples import EXAMPLES, load
+
+    if any(text.casefold() == name.casefold() for name in EXAMPLES):
+        return load(text)
+    raise UnknownNameError(
+        f"there is no file or folder {text!r}, and no worked example of that name; {nearest(text, EXAMPLES)}"
+    )
+
+
+def _alibaba(folder: Path) -> Instance:
+    from ..models.files.traces import read_alibaba_gpu
+
+    there = sorted(path.name for path in folder.glob("openb_pod_list_*.csv"))
+    if not there:
+        raise FileFormatError(
+            f"{str(folder)!r} has {_NODES} but no openb_pod_list_*.csv; expected {' or '.join(_TASKS)}"
+        )
+    tasks = next((name for name in _TASKS if name in there), there[0])
+    return read_alibaba_gpu(folder / _NODES, folder / tasks)
+
+
+def load_subject(text: str, scheduler: str | None = None) -> Subject:
+    """Return what a report is about: what a scheduler's tools print, or an instance as `load_instance` takes it."""
+    from ..operations.reports.subject import is_dump, subject_of
+
+    if scheduler is not None or (text and is_dump(text)):
+        return subject_of(text, scheduler=scheduler)
+    return subject_of(load_instance(text))
+
+
+def read_options(pairs: list[str] | None, time_limit: float | None = None) -> dict[str, Any]:
+    """Return keyword arguments from ``NAME=VALUE`` pairs; numbers, true, false and null are read as such.
+
+    >>> read_options(["threads=4", "extra.presolve=off"], 2.5)
+    {'time_limit': 2.5, 'threads': 4, 'extra': {'presolve': 'off'}}
+    """
+    found: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
+    extra: dict[str, Any] = {}
+    for pair in pairs or ():
+        name, equals, text = pair.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise typer.BadParameter(f"{pair!r} is not of the form NAME=VALUE", param_hint="'--option'")
+        own = name.startswith("extra.")
+        where, key = (extra, name.removeprefix("extra.")) if own else (found, name.replace("-", "_"))
+        if key in where:
+            raise typer.BadParameter(f"{name!r} is given twice", param_hint="'--option'")
+        where[key] = _value(text.strip())
+    return {**found, "extra": extra} if extra else found
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text.lower() if text.lower() in ("true", "false", "null", "none") else text)
+    except ValueError:
+        return None if text.lower() == "none" else text
+
+
+def read_pairs(pairs: list[str] | None, option: str, read: Callable[[str], Any] = float) -> dict[str, Any]:
+    """Return what is said of each name by ``NAME=NUMBER`` (or what ``read`` takes); a name may hold ``=``.
+
+    >>> read_pairs(["ann=2", "cpu=4, gpu=1=3"], "--weight")
+    {'ann': 2.0, 'cpu=4, gpu=1': 3.0}
+    """
+    found = {}
+    for pair in pairs or ():
+        name, _, value = pair.rpartition("=")
+        if not name.strip() or not value.strip():
+            raise typer.BadParameter(f"{pair!r} is not of the form NAME=VALUE", param_hint=f"'{option}'")
+        found[name.strip()] = read_number(value, option, read)
+    return found
+
+
+def read_number(text: str, option: str, read: Callable[[str], Any] = float) -> Any:
+    """Return a number that was typed after an option."""
+    try:
+        return read(text)
+    except ValueError:
+        whole = "whole " if read is int else ""
+        raise typer.BadParameter(f"{text!r} is no {whole}number", param_hint=f"'{option}'") from None
+
+
+def given_names(given: list[str] | None) -> list[str] | None:
+    """Return the names of repeated and comma-separated options, each once; None when there are none.
+
+    >>> given_names(["drf,tsf", "drfh", "drf"])
+    ['drf', 'tsf', 'drfh']
+    """
+    names = [name.strip() for part in given or () for name in part.split(",") if name.strip()]
+    return list(dict.fromkeys(names)) or None
 
 
 def own_mechanism(given: Any) -> Any:
     """Return names of mechanisms; what is at ``module:function`` or ``file.py:function`` is loaded, and named."""
-    if isinstance(given, list):
-        return [own_mechanism(one) for one in given]
-    if given is None or ":" not in given:
-        return given
-    from ..mechanisms.references import located
 
-    return ",".join(located(one).name if ":" in one else one for one in given.split(","))
+    def load(reference: str) -> str:
+        from ..mechanisms.references import located
+
+        return located(reference).name
+
+    return _loaded(given, load)
 
 
 def own_solver(given: Any) -> Any:
     """Return names of solvers; what is at ``module:Class`` or ``file.py:Class`` is loaded and registered."""
+
+    def load(reference: str) -> str:
+        from ..mechanisms.references import load_solver
+        from ..models.programs.backends import is_reference
+
+        return load_solver(reference) if is_reference(reference) else reference
+
+    return _loaded(given, load)
+
+
+def _loaded(given: Any, load: Callable[[str], str]) -> Any:
+    """Return names as they were typed, with those of what was loaded in the place of references."""
     if isinstance(given, list):
-        return [own_solver(one) for one in given]
+        return [_loaded(names, load) for names in given]
     if not isinstance(given, str) or ":" not in given:
         return given
-    from ..models.programs.backends import is_reference
+    return ",".join(load(name) if ":" in name else name for name in given.split(","))
 
-    if not any(map(is_reference, given.split(","))):
-        return given
-    from ..mechanisms.references import load_solver
 
-    return ",".join(load_solver(one) if is_reference(one) else one for one in given.split(","))
+# What the shell completes.
+
+
+def begun(incomplete: str, names: Iterable[str]) -> list[str]:
+    """Return the names that begin so; after a comma, the next name of a list.
+
+    >>> begun("drf,ts", ["drf", "tsf"])
+    ['drf,tsf']
+    """
+    before, comma, last = incomplete.rpartition(",")
+    return [before + comma + name for name in names if name.startswith(last)]
+
+
+def complete_mechanism(incomplete: str) -> Completions:
+    """Return the mechanisms that begin so, with their titles."""
+    from ..mechanisms.table import TABLE
+
+    return [(names, TABLE[names.rpartition(",")[2]].title) for names in begun(incomplete, TABLE)]
 
 
 def complete_solver(incomplete: str) -> list[str]:
     """Return the solvers that begin so."""
     from ..models.programs.backends import backend_names
 
-    return [name for name in backend_names() if name.startswith(incomplete)]
+    return begun(incomplete, backend_names())
 
 
 def complete_example(incomplete: str) -> Completions:
@@ -95,22 +219,19 @@ def complete_instance(incomplete: str) -> Completions:
     return found if prefix else [*found, *complete_example(incomplete)]
 
 
-def mechanism_option(what: str, metavar: str = "NAME", **how: Any) -> Any:
+# The arguments and options.
+
+
+def mechanism_option(what: str, metavar: str = "NAME") -> Any:
     """Return the option that names a mechanism, or several; ``what`` is its help."""
-    return typer.Option(
-        "--mechanism",
-        "-m",
-        metavar=metavar,
-        callback=own_mechanism,
-        autocompletion=complete_mechanism,
-        help=what,
-        **how,
+    return Option(
+        "--mechanism", "-m", metavar=metavar, callback=own_mechanism, autocompletion=complete_mechanism, help=what
     )
 
 
 InstanceArgument = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="INSTANCE",
         autocompletion=complete_instance,
         help="A .json or .yaml file, a folder with users.csv and servers.csv, a folder with the Alibaba GPU trace, "
@@ -120,107 +241,58 @@ InstanceArgument = Annotated[
 MechanismOption = Annotated[
     str, mechanism_option("See: fairlp mechanisms; your own: package.module:function or file.py:function.")
 ]
+MechanismsOption = Annotated[
+    list[str] | None,
+    mechanism_option("Names with commas between them, or repeated; by default all that are defined.", "NAMES"),
+]
 SolverOption = Annotated[
     str,
-    typer.Option(
-        "--solver",
+    Option(
         metavar="NAME",
         callback=own_solver,
         autocompletion=complete_solver,
         help="See: fairlp solvers; your own: package.module:Class or file.py:Class.",
     ),
 ]
-OversizedOption = Annotated[
-    Oversized,
-    typer.Option(
-        "--oversized",
-        help="A task that fits no single server: let parts of it run, give its user nothing, or stop.",
-    ),
-]
 TimeLimitOption = Annotated[
-    float | None, typer.Option("--time-limit", metavar="SECONDS", min=0, help="Give up after so many seconds a model.")
+    float | None, Option(metavar="SECONDS", min=0, help="Give up after so many seconds a model.")
 ]
 ExtraOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--option",
+    Option(
         metavar="NAME=VALUE",
         help="An option of the mechanism, such as rule=stop, or of the solver, such as threads=4; extra.NAME=VALUE is "
         "one by the solver's own name. May be repeated.",
     ),
 ]
-FormulationOption = Annotated[
-    list[str] | None,
-    typer.Option("--option", metavar="NAME=VALUE", help="An option of the formulation. May be repeated."),
-]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Of everything that is drawn.")]
-ForceFlag = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
-ProgressFlag = Annotated[
-    bool | None,
-    typer.Option("--progress/--no-progress", help="By default in a terminal only."),
-]
+SeedOption = Annotated[int, Option(min=0, help="Of everything that is drawn.")]
+ProgressFlag = Annotated[bool | None, Option("--progress/--no-progress", help="By default in a terminal only.")]
 
 
 @dataclass(frozen=True)
-class Way:
+class MethodOptions:
     """The options that say how a mechanism is computed."""
 
     method: Annotated[
-        str,
-        typer.Option("--method", metavar="NAME", help="auto (the fastest that is exact), lp, or another of its own."),
+        str, Option(metavar="NAME", help="auto (the fastest that is exact), lp, or another of its own.")
     ] = "auto"
     solver: SolverOption = "highs"
     merge: Annotated[
         bool,
-        typer.Option("--merge/--no-merge", help="Merge identical servers and proportional users (exact) before an LP."),
+        Option("--merge/--no-merge", help="Merge identical servers and proportional users (exact) before an LP."),
     ] = True
-    oversized: OversizedOption = Oversized.divide
+    oversized: Annotated[
+        Literal["divide", "drop", "error"],
+        Option(help="A task that fits no single server: let parts of it run, give its user nothing, or stop."),
+    ] = "divide"
     time_limit: TimeLimitOption = None
     option: ExtraOption = None
 
-    def options(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """Return them as ``fairlp.allocate`` takes them."""
-        named = {"method": self.method, "solver": self.solver, "merge": self.merge, "oversized": self.oversized.value}
-        more = solver_options(self.option, self.time_limit)
+        named = {"method": self.method, "solver": self.solver, "merge": self.merge, "oversized": self.oversized}
+        more = read_options(self.option, self.time_limit)
         for name in more:
             if name in named:
                 raise typer.BadParameter(f"{name!r} is an option of its own: --{name}", param_hint="'--option'")
         return {**named, **more}
-
-
-def solver_options(pairs: list[str] | None, time_limit: float | None = None) -> dict[str, Any]:
-    """Return keyword arguments from ``NAME=VALUE`` pairs; numbers, true, false and null are read as such.
-
-    >>> solver_options(["threads=4", "extra.presolve=off"], 2.5)
-    {'time_limit': 2.5, 'threads': 4, 'extra': {'presolve': 'off'}}
-    """
-    found: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
-    extra: dict[str, Any] = {}
-    for pair in pairs or ():
-        name, equals, text = pair.partition("=")
-        name = name.strip()
-        if not equals or not name:
-            raise typer.BadParameter(f"{pair!r} is not of the form NAME=VALUE", param_hint="'--option'")
-        own = name.startswith("extra.")
-        where, key = (extra, name.removeprefix("extra.")) if own else (found, name.replace("-", "_"))
-        if key in where:
-            raise typer.BadParameter(f"{name!r} is given twice", param_hint="'--option'")
-        where[key] = _value(text.strip())
-    return {**found, "extra": extra} if extra else found
-
-
-def given_names(given: list[str] | None) -> list[str] | None:
-    """Return the names of repeated and comma-separated options, each once; None when there are none.
-
-    >>> given_names(["drf,tsf", "drfh", "drf"])
-    ['drf', 'tsf', 'drfh']
-    """
-    names = [name.strip() for part in given or () for name in part.split(",") if name.strip()]
-    return list(dict.fromkeys(names)) or None
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text.lower() if text.lower() in ("true", "false", "null", "none") else text)
-    except ValueError:
-        return None if text.lower() == "none" else text

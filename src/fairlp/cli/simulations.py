@@ -8,19 +8,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
+from .. import plots
 from ..errors import FileFormatError, UnknownNameError, nearest
 from ..models.files.whole_files import home
-from .app import app
-from .groups import grouped
-from .inputs import load_instance
-from .output import DrawnReport, check_folder, wrote
-from .parameters import InstanceArgument, ProgressFlag, given_names, own_mechanism, solver_options
-from .tables import report_table
+from .app import command
+from .output import DrawnReportOptions, TitledTable, check_folder, wrote
+from .parameters import (
+    InstanceArgument,
+    ProgressFlag,
+    begun,
+    given_names,
+    load_instance,
+    own_mechanism,
+    read_options,
+    read_pairs,
+)
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..research.simulation import Workload
     from ..research.simulation.result import SimulationResult
 
@@ -36,16 +42,16 @@ def complete_policy(incomplete: str) -> list[str]:
     """Return the policies that begin so."""
     from ..research.simulation import policies
 
-    return [name for name in policies() if name.startswith(incomplete)]
+    return begun(incomplete, policies())
 
 
 @dataclass(frozen=True)
-class Jobs:
+class JobOptions:
     """The options that say which jobs there are."""
 
     jobs: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="JOBS",
             help="A CSV file: user, arrival, tasks, duration (seconds), a column for each resource; optionally job and "
             "eligible. Or a table of tasks of the Alibaba GPU trace, or 'synthetic'.",
@@ -53,15 +59,14 @@ class Jobs:
     ]
     draw: Annotated[
         list[str] | None,
-        typer.Option(
-            "--draw",
+        Option(
             metavar="NAME=VALUE",
             help="For synthetic jobs: jobs, users, tasks, duration, hours, smallest, largest or seed. May be repeated.",
         ),
     ] = None
     save_jobs: Annotated[
         Path | None,
-        typer.Option("--save-jobs", metavar="FILE", help="Also write the jobs as CSV."),
+        Option(metavar="FILE", help="Also write the jobs as CSV."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -71,7 +76,7 @@ class Jobs:
         """Return the jobs of a CSV file, of a table of Alibaba's tasks, or drawn."""
         from ..research.simulation import Workload, generators
 
-        drawn = solver_options(self.draw)
+        drawn = read_options(self.draw)
         path = home(self.jobs)
         if path.exists():
             if drawn:
@@ -93,12 +98,12 @@ class Jobs:
 
 
 @dataclass(frozen=True)
-class Runs:
+class PolicyOptions:
     """The options that say how the jobs are run."""
 
     policy: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--policy",
             "-p",
             metavar="NAME",
@@ -110,25 +115,23 @@ class Runs:
     ] = None
     until: Annotated[
         float | None,
-        typer.Option("--until", metavar="SECONDS", min=0, help="By default until all has ended."),
+        Option(metavar="SECONDS", min=0, help="By default until all has ended."),
     ] = None
     every: Annotated[
         float | None,
-        typer.Option(
-            "--every",
+        Option(
             metavar="SECONDS",
             help="Between samples over time; by default 60, more where that gives over 1,000, less where under 10.",
         ),
     ] = None
-    slots: Annotated[int, typer.Option("--slots", min=1, help="Slots of the largest server, for slots.")] = 14
+    slots: Annotated[int, Option(min=1, help="Slots of the largest server, for slots.")] = 14
     weight: Annotated[
         list[str] | None,
-        typer.Option("--weight", metavar="USER=NUMBER", help="A user's weight, 1 without it. May be repeated."),
+        Option(metavar="USER=NUMBER", help="A user's weight, 1 without it. May be repeated."),
     ] = None
     option: Annotated[
         list[str] | None,
-        typer.Option(
-            "--option",
+        Option(
             metavar="NAME=VALUE",
             help="An option of divisible tasks, such as method=lp or period=5. May be repeated.",
         ),
@@ -143,28 +146,26 @@ class Runs:
         for name in names:
             if name not in policies():
                 raise UnknownNameError(f"no policy is called {name!r}; {nearest(name, policies())}")
-        options = solver_options(self.option)
+        options = read_options(self.option)
         if options and all(name in POLICIES for name in names):
             raise typer.BadParameter(f"--option is for divisible tasks, and {', '.join(names)} runs whole ones")
         return {name: {} if name in POLICIES else options for name in names}
 
 
 @dataclass(frozen=True)
-class Kept:
+class FolderOptions:
     """The options that say what is kept in folders."""
 
     state: Annotated[
         Path | None,
-        typer.Option(
-            "--state",
+        Option(
             metavar="FOLDER",
             help="Keep the state there while it runs; what was stopped goes on when it is started again.",
         ),
     ] = None
     tables: Annotated[
         Path | None,
-        typer.Option(
-            "--tables",
+        Option(
             metavar="FOLDER",
             help="Also write time series, jobs and users of each policy as CSV, in a folder of its own.",
         ),
@@ -188,16 +189,15 @@ class Kept:
             wrote(path)
 
 
-@app.command()
-@grouped
+@command()
 def simulate(
     *,
     cluster: InstanceArgument,
-    runs: Runs,
-    jobs: Jobs,
-    kept: Kept,
+    runs: PolicyOptions,
+    jobs: JobOptions,
+    folders: FolderOptions,
     progress: ProgressFlag = None,
-    report: DrawnReport,
+    report: DrawnReportOptions,
 ) -> None:
     """Simulate users who submit jobs over time to the servers of INSTANCE.
 
@@ -208,7 +208,8 @@ def simulate(
 
     options = runs.options()  # a name that is wrong ends it before the first policy is simulated
     servers, workload = load_instance(cluster), jobs.drawn_or_read()
-    weights = _weights(runs.weight, workload)
+    users = {str(user): user for user in workload.users}  # labels may be numbers
+    weights = {users.get(user, user): weight for user, weight in read_pairs(runs.weight, "--weight").items()}
     jobs.save(workload)
     results = {}
     for policy, own in options.items():
@@ -220,23 +221,17 @@ def simulate(
             every=runs.every,
             slots=runs.slots,
             weights=weights,
-            state=kept.state_of(policy),
+            state=folders.state_of(policy),
             progress=progress,
             **own,
         )
-        kept.save(policy, results[policy])
+        folders.save(policy, results[policy])
     found = Comparison(servers, workload, results)
     summary = found.summary()
 
-    def text(console: Console) -> None:
-        console.print(f"{servers!r}\n{workload!r}\n")
-        report_table(console, summary, "Means over time; fractions of the tasks and jobs that arrived")
-
-    report.deliver(text=text, frame=lambda: summary)
-    if report.plot is not None:
-        from ..plots import plot_utilization_over_time
-
-        report.save(plot_utilization_over_time(found))
+    title = "Means over time; fractions of the tasks and jobs that arrived"
+    report.deliver([f"{servers!r}\n{workload!r}\n", TitledTable(title, summary)], summary)
+    report.save(lambda: plots.plot_utilization_over_time(found))
 
 
 def _is_trace(path: Path) -> bool:
@@ -245,16 +240,3 @@ def _is_trace(path: Path) -> bool:
         return False
     with path.open(encoding="utf-8", errors="replace") as file:
         return _TRACE_COLUMN in file.readline(_MOST_OF_A_HEADER)
-
-
-def _weights(pairs: list[str] | None, workload: Workload) -> dict[Any, float]:
-    """Return users' weights from ``USER=NUMBER``; labels that are numbers in the workload are found by their text."""
-    users = {str(user): user for user in workload.users}
-    found = {}
-    for pair in pairs or ():
-        user, _, number = pair.rpartition("=")
-        try:
-            found[users.get(user, user)] = float(number)
-        except ValueError:
-            raise typer.BadParameter(f"{pair!r} is not of the form USER=NUMBER", param_hint="'--weight'") from None
-    return found

@@ -1,65 +1,37 @@
-"""The commands for Monte Carlo studies: study run, show, example, generators, statistics."""
+"""The commands for experiments: study, reproduce, library."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Argument, Option
 
-from .app import Commands, ExitCode, Group, app
-from .groups import grouped
-from .output import Printed, Report, check_folder, check_free, say, wrote
-from .parameters import ForceFlag, ProgressFlag
-from .tables import report_table
+from .. import plots
+from .app import ExitCode, command, tell
+from .output import DrawnReportOptions, ReportOptions, Text, TitledTable, check_folder, records, say, wrote
+from .parameters import ProgressFlag, SeedOption, begun, complete_solver, given_names, own_solver
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    import pandas as pd
 
+    from ..research.ledger import Ledger
+    from ..research.library import Results
     from ..research.study import Result
-
-study = Commands(
-    cls=Group, no_args_is_help=True, help="Monte Carlo studies: run one from a file, show what came of it."
-)
-app.add_typer(study, name="study")
-
-#: A study to start from.
-_EXAMPLE: dict[str, Any] = {
-    "name": "drf and asset fairness",
-    "generator": "uniform-integers",
-    "grid": {"users": [20], "resources": [2, 4], "demands": [[1, 10]], "reserves": [[500, 1000]]},
-    "mechanisms": {"reference": {"mechanism": "drf"}, "asset": {"mechanism": "asset"}},
-    "statistics": ["jain", {"name": "deviation", "of": "asset", "from": "reference"}],
-    "runs": 50,
-    "seed": 0,
-}
-
-
-class OnError(StrEnum):
-    """What a run that fails does."""
-
-    stop = "raise"
-    record = "record"
 
 
 @dataclass(frozen=True)
-class Workers:
+class WorkerOptions:
     """The options that say who does the runs."""
 
-    workers: Annotated[int | None, typer.Option("--workers", help="Processes (1 without it); -1 for all cores.")] = None
-    backend: Annotated[
-        str | None,
-        typer.Option("--backend", metavar="NAME", help="Of joblib: loky (default), threading, …"),
-    ] = None
-    scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="Run on this Dask cluster."),
-    ] = None
+    workers: Annotated[int | None, Option(help="Processes (1 without it); -1 for all cores.")] = None
+    backend: Annotated[str | None, Option(metavar="NAME", help="Of joblib: loky (default), threading, …")] = None
+    scheduler: Annotated[str | None, Option(metavar="ADDRESS", help="Run on this Dask cluster.")] = None
 
     def __post_init__(self) -> None:
         if self.scheduler is not None and self.backend not in (None, "dask"):
@@ -77,103 +49,84 @@ class Workers:
             yield {"workers": self.workers, "backend": "dask"}
 
 
-@study.command("run")
-@grouped
-def run_study(
-    *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A study in .yaml or .json.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help=".parquet; by default named as the study's file."),
-    ] = None,
-    runs: Annotated[int | None, typer.Option("--runs", min=1, help="So many of each point instead.")] = None,
+@dataclass(frozen=True)
+class StudyOptions:
+    """The options that say how a study is run."""
+
+    results: Annotated[
+        Path | None, Option(metavar="FILE", help="Where runs are kept: .parquet; by default named as the study's file.")
+    ] = None
+    runs: Annotated[int | None, Option(min=1, help="So many of each point instead.")] = None
     allow_code: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--allow-code",
             help="Import and run functions of modules that the study names (module:function), also beside the file, "
             "and take a solver's own options. Only for a study that you trust.",
         ),
-    ] = False,
-    workers: Workers,
+    ] = False
     on_error: Annotated[
-        OnError, typer.Option("--on-error", help="A run that fails ends the study, or is a row with its message.")
-    ] = OnError.stop,
-    progress: ProgressFlag = None,
-    printed: Printed,
-) -> None:
-    """Run a study; one that was stopped goes on where it was. The exit code is 1 when runs failed and were recorded.
+        Literal["raise", "record"], Option(help="A run that fails ends the study, or is a row with its message.")
+    ] = "raise"
 
-    Example: fairlp study run study.yaml --workers 2
-    """
-    target = output or Path(f"{file.stem}.parquet")
-    check_folder(target)
-    from dataclasses import replace
+    def result(self, file: Path, workers: WorkerOptions, progress: bool | None) -> Result:
+        """Return what comes of the runs of a study, those of before among them."""
+        target = self.results or Path(f"{file.stem}.parquet")
+        check_folder(target)
+        from ..research.study import Study
 
-    from ..research.study import Study
-
-    with _importable(file.absolute().parent) if allow_code else nullcontext():
-        found = Study.read(file, allow_code=allow_code)
-        if runs is not None:
-            found = replace(found, runs=runs)
-        with workers.hired() as how:
-            result = found.run(target, progress=progress, on_error=on_error.value, **how)
-    wrote(target)
-    _report(result, printed)
-    if len(result.failed):
-        raise typer.Exit(ExitCode.NO)
+        with _importable(file.absolute().parent) if self.allow_code else nullcontext():
+            study = Study.read(file, allow_code=self.allow_code)
+            if self.runs is not None:
+                study = replace(study, runs=self.runs)
+            with workers.hired() as how:
+                found = study.run(target, progress=progress, on_error=self.on_error, **how)
+        wrote(target)
+        return found
 
 
-@study.command("show")
-@grouped
-def show_study(
+@command()
+def study(
     *,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .parquet file of a study.")],
-    runs: Annotated[bool, typer.Option("--runs", help="Every run, instead of figures over the runs.")] = False,
-    report: Report,
+    file: Annotated[
+        Path | None, Argument(metavar="FILE", help="A study in .yaml or .json, or results in .parquet.")
+    ] = None,
+    listed: Annotated[bool, Option("--list", help="List the generators and statistics that a study may name.")] = False,
+    table: Annotated[
+        Literal["figures", "runs"], Option(help="Figures over the runs of each point, or every run.")
+    ] = "figures",
+    options: StudyOptions,
+    workers: WorkerOptions,
+    progress: ProgressFlag = None,
+    report: ReportOptions,
 ) -> None:
-    """Show what came of a study: mean, standard deviation, minimum and maximum by point."""
-    from ..research.study import Result
+    """Run a Monte Carlo study and show what came of it; what was run before is not run again.
 
-    result = Result.read(file)
-    if runs:
+    Results in .parquet are shown as they are. The exit code is 1 when runs failed and were recorded.
+
+    Example: fairlp study study.yaml --workers 2
+    """
+    if (file is None) is not listed:
+        raise typer.BadParameter("give a FILE, or --list; fairlp example study writes a study to start from")
+    if report.output is not None and report.output.suffix.lower() == ".parquet":
+        raise typer.BadParameter("-o FILE is for the table that is shown; --results FILE.parquet keeps the runs")
+    if file is None:
+        report.table(_functions(), "What a study may name")
+        return
+    if file.suffix.lower() == ".parquet":
+        if options != StudyOptions() or workers != WorkerOptions():
+            raise typer.BadParameter(f"{str(file)!r} has results already; --runs, --workers and such are for a study")
+        from ..research.study import Result
+
+        result = Result.read(file)
+    else:
+        result = options.result(file, workers, progress)
+    if table == "runs":
         report.table(result.frame.set_index("point"), repr(result)[1:-1])
     else:
-        _report(result, report)
-
-
-@study.command("example")
-def example_study(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help=".yaml or .json.")] = Path(
-        "study.yaml"
-    ),
-    force: ForceFlag = False,
-) -> None:
-    """Write a small study to start from."""
-    check_folder(output)
-    if not force:
-        check_free(output)
-    from ..research.study import Study
-
-    say(f"wrote {Study.from_dict(_EXAMPLE).write(output)}")
-
-
-@study.command("generators")
-@grouped
-def list_generators(report: Report) -> None:
-    """List the generators of instances that ship with fairlp."""
-    from ..research.study.generators import table
-
-    report.table(table(), "Generators")
-
-
-@study.command("statistics")
-@grouped
-def list_statistics(report: Report) -> None:
-    """List the statistics that ship with fairlp."""
-    from ..research.study.statistics import table
-
-    report.table(table(), "Statistics")
+        report.deliver(_points_text(result), result.summary)
+    if len(result.failed) and file.suffix.lower() != ".parquet":
+        raise typer.Exit(ExitCode.NO)
 
 
 @contextmanager
@@ -186,22 +139,270 @@ def _importable(folder: Path) -> Iterator[None]:
         sys.path.remove(str(folder))
 
 
-def _report(result: Result, report: Printed) -> None:
-    """Print the figures of each point under its parameters, or all of them as one table for programs."""
-    summary = result.summary()
-    points = result.points
+def _functions() -> pd.DataFrame:
+    """Return the generators and statistics that ship with fairlp, in one table."""
+    import pandas as pd
 
-    def text(console: Console) -> None:
-        import pandas as pd
+    from ..research.study import generators, statistics
 
-        console.print(f"{repr(result)[1:-1]}\n")
-        shape = (len(points), len(result.statistics), summary.shape[1])
-        values = summary.to_numpy().reshape(shape)
-        for k, (_, point) in enumerate(points.iterrows()):
-            title = ", ".join(f"{name}={value}" for name, value in point.items())
-            frame = pd.DataFrame(values[k], index=result.statistics, columns=summary.columns)
-            report_table(console, frame.rename_axis("statistic"), title or "All runs")
-        for row in result.failed.head(3).itertuples():
-            console.print(f"failed    point {row.point}, run {row.run}: {row.error}")
+    kinds = {"generator": generators.table(), "statistic": statistics.table()}
+    found: pd.DataFrame = pd.concat([frame.rename_axis("name").assign(kind=kind) for kind, frame in kinds.items()])
+    return found
 
-    report.deliver(text=text, frame=lambda: summary)
+
+def _points_text(result: Result) -> Text:
+    """Give the figures of each point under its parameters, and the first runs that failed."""
+    import pandas as pd
+
+    summary, points = result.summary(), result.points
+    yield f"{repr(result)[1:-1]}\n"
+    values = summary.to_numpy().reshape(len(points), len(result.statistics), summary.shape[1])
+    for k, (_, point) in enumerate(points.iterrows()):
+        title = ", ".join(f"{name}={value}" for name, value in point.items())
+        frame = pd.DataFrame(values[k], index=result.statistics, columns=summary.columns)
+        yield TitledTable(title or "All runs", frame.rename_axis("statistic"))
+    for row in result.failed.head(3).itertuples():
+        yield f"failed    point {row.point}, run {row.run}: {row.error}"
+
+
+# The ledger.
+
+
+@command()
+def reproduce(
+    *,
+    paper: Annotated[
+        str | None, Argument(metavar="PAPER", help="000 to 004, or a name such as wang-2014; else all.")
+    ] = None,
+    item: Annotated[
+        str | None, Argument(metavar="ITEM", help='As the paper calls it, such as "Figure 3"; else all.')
+    ] = None,
+    scale: Annotated[
+        Literal["reduced", "paper"], Option(help="Seconds for all, or as much as the papers drew.")
+    ] = "reduced",
+    seed: SeedOption = 0,
+    folder: Annotated[
+        Path | None, Option(metavar="FOLDER", help="Keep runs of studies there, and go on with them.")
+    ] = None,
+    write: Annotated[Path | None, Option(metavar="FILE", help="Also write the page: .md, with its figures.")] = None,
+    workers: WorkerOptions,
+    progress: ProgressFlag = None,
+    report: ReportOptions,
+) -> None:
+    """Compute tables, figures, examples and theorems of the papers again, each beside what the paper says.
+
+    Example: fairlp reproduce 002 "Figure 3"
+    """
+    check_folder(write)
+    if write is not None and write.suffix.lower() != ".md":
+        raise typer.BadParameter(f"{str(write)!r} is no .md file", param_hint="'--write'")
+    if write is not None and paper is not None:
+        raise typer.BadParameter("the page is of all papers; name none", param_hint="'--write'")
+    from ..research.ledger import reproduce as run
+
+    with workers.hired() as how:
+        found = run(paper, item, scale=scale, seed=seed, folder=folder, progress=progress, **how)
+    if write is not None:
+        found.write(write)
+        wrote(write)
+    report.deliver(_ledger_text(found), found.table, found.to_dict)
+
+
+def _ledger_text(ledger: Ledger) -> Text:
+    """Give a table for each paper, then how many items have which verdict; of a single item its numbers."""
+    import pandas as pd
+
+    table = ledger.table()
+    for paper in ledger.papers:
+        yield TitledTable(f"{paper.number}  {paper.title}", table.loc[[paper.number]].droplevel(0))
+    if len(ledger) > 1:
+        yield TitledTable("Verdicts", ledger.counts())
+        return
+    (row,) = ledger
+    rows = {
+        one.name: {"paper": one.paper, "ours": one.ours, "agrees": "–" if one.agrees is None else one.agrees}
+        for one in row.answer.numbers
+    }
+    if rows:
+        yield TitledTable("Numbers", pd.DataFrame.from_dict(rows, orient="index").rename_axis("number"))
+    if row.answer.witness:
+        yield f"instance: {row.answer.witness}"
+
+
+# The library of benchmark instances.
+
+
+def complete_entry(incomplete: str) -> list[str]:
+    """Return the entries that begin so; after a comma, the next name of a list."""
+    from ..research.library import names
+
+    return begun(incomplete, names())
+
+
+@dataclass(frozen=True)
+class EntryOptions:
+    """The options that say which instances of the library, and how they are made."""
+
+    only: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAMES",
+            autocompletion=complete_entry,
+            help="Names with commas between them, or repeated; by default all.",
+        ),
+    ] = None
+    size: Annotated[Literal["small", "medium", "large"], Option(help="Of all instances.")] = "small"
+    seed: SeedOption = 0
+    data: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME=FOLDER",
+            help="The folder of an instance that is made from data, such as alibaba-gpu=traces. May be repeated.",
+        ),
+    ] = None
+
+    def folders(self) -> dict[str, str]:
+        """Return the folders of data by the names of instances."""
+        found = {}
+        for pair in self.data or ():
+            name, _, folder = pair.partition("=")
+            if not name.strip() or not folder.strip():
+                raise typer.BadParameter(f"{pair!r} is not of the form NAME=FOLDER", param_hint="'--data'")
+            found[name.strip()] = folder.strip()
+        return found
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options that say by what solvers, and for how long."""
+
+    solvers: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAMES",
+            callback=own_solver,
+            autocompletion=complete_solver,
+            help="Run these: with commas between them, or repeated; all: those that are here; your own: module:Class.",
+        ),
+    ] = None
+    time_limit: Annotated[float, Option(metavar="SECONDS", min=0.001, help="For each solver and program.")] = 60.0
+    memory: Annotated[
+        float | None, Option(metavar="GIB", min=0.1, help="For each process; by default half of what there is.")
+    ] = None
+    repeat: Annotated[int, Option(min=1, help="Solve so often, and take the least time.")] = 1
+
+    def __post_init__(self) -> None:
+        if self.solvers is None and (self.time_limit, self.memory, self.repeat) != (60.0, None, 1):
+            raise typer.BadParameter("--time-limit, --memory and --repeat are of runs; say --solvers NAMES")
+
+
+@command()
+def library(
+    *,
+    entries: EntryOptions,
+    write: Annotated[
+        Path | None, Option(metavar="FOLDER", help="Write them as files with labels, and an index with their optima.")
+    ] = None,
+    suffix: Annotated[Literal[".mps", ".mps.gz"], Option(help="Of the files that are written.")] = ".mps",
+    runs: RunOptions,
+    progress: ProgressFlag = None,
+    report: DrawnReportOptions,
+) -> None:
+    """List the benchmark instances, write them as MPS, or run solvers on them and print a performance profile.
+
+    The list says how large each is, why it is hard, and the optimum where there is a closed form. Of solvers, each runs
+    in a process of its own, and only answers that are proved count; Ctrl-C keeps what is done.
+
+    Example: fairlp library --solvers highs,scip --only ties,zeros
+    """
+    if runs.solvers is None and report.plot is not None:
+        raise typer.BadParameter("--plot draws the profile of solvers; say --solvers NAMES")
+    if write is not None:
+        if runs.solvers is not None or report != DrawnReportOptions():
+            raise typer.BadParameter("--write FOLDER prints what it wrote; leave out --solvers, --json, --csv and -o")
+        _write_entries(entries, write, suffix, progress)
+    elif runs.solvers is not None:
+        _run_solvers(entries, runs, progress, report)
+    else:
+        _list_entries(entries, report)
+
+
+def _list_entries(entries: EntryOptions, report: ReportOptions) -> None:
+    from ..research.library import table
+    from ..research.library.registry import find
+
+    frame = table(entries.size, entries.seed, data=entries.folders())
+    if names := given_names(entries.only):
+        frame = frame.loc[[find(name).name for name in names]]
+    shown = frame.astype(object).where(frame.notna(), float("nan"))
+
+    instances = TitledTable(f"Instances, {entries.size}", shown.drop(columns=["size", "why hard"]))
+    reasons = TitledTable("Why they are hard", frame[["why hard"]])
+    report.deliver([instances, reasons], frame, lambda: records(shown))
+
+
+def _write_entries(
+    entries: EntryOptions, folder: Path, suffix: Literal[".mps", ".mps.gz"], progress: bool | None
+) -> None:
+    from ..research.library import write_all
+
+    index = write_all(
+        folder,
+        given_names(entries.only),
+        size=entries.size,
+        seed=entries.seed,
+        suffix=suffix,
+        data=entries.folders(),
+        progress=progress,
+    )
+    for file, note in zip(index["file"], map(str, index["note"]), strict=True):
+        if isinstance(file, str):
+            say(f"wrote {folder / file}")
+        elif note.startswith("left out"):
+            tell("warning", note)
+        else:
+            say(note)
+    for file in ("index.csv", "index.json"):
+        say(f"wrote {folder / file}")
+
+
+def _run_solvers(entries: EntryOptions, runs: RunOptions, progress: bool | None, report: DrawnReportOptions) -> None:
+    from ..models.programs.backends import available_backends
+    from ..research.library import run
+    from ..research.library.entry import chosen
+
+    names = given_names(runs.solvers) or []
+    names = available_backends() if names == ["all"] else names
+    made, missing = chosen(given_names(entries.only), entries.size, entries.seed, entries.folders())
+    for why in missing.values():
+        tell("warning", f"left out: {why}")
+    found = run(
+        names,
+        made,
+        size=entries.size,
+        seed=entries.seed,
+        time_limit=runs.time_limit,
+        memory=runs.memory,
+        repeat=runs.repeat,
+        progress=progress,
+    )
+
+    report.deliver(_profiles_text(found), found.table, found.to_dict)
+    report.save(lambda: plots.plot_profile(found.profile().ratios))
+    if not found.complete:
+        tell("error", f"interrupted; {len(found.rows)} of {len(names) * len(made)} answers are kept")
+        raise typer.Exit(ExitCode.INTERRUPTED)
+
+
+def _profiles_text(found: Results) -> Text:
+    """Give the profiles, by kind of program and of all, and what was not accepted."""
+    kinds = list(dict.fromkeys(row.kind for row in found.rows))
+    for kind in kinds if len(kinds) > 1 else ():
+        count = len(found.times(kind))
+        yield TitledTable(f"Performance profile, {kind} ({count} programs)", found.profile(kind).table())
+    yield TitledTable(f"Performance profile, all {len(found.times())} programs", found.profile().table())
+    table = found.table()
+    refused = table.loc[~table["accepted"].astype(bool), ["verdict", "status", "message"]]
+    if len(refused):
+        flat = refused.reset_index().set_index("entry")
+        yield TitledTable("Not accepted", flat.assign(message=flat["message"].str.slice(0, 90)))

@@ -272,7 +272,7 @@ def test_command_line(mechanism, tmp_path):
     for name in ("users", "tasks", "usage", "utilization", "rounds"):
         assert run("allocate", file, "-m", mechanism, "--table", name, "--csv").stdout.count("\n") >= 2
     assert run("allocate", file, "-m", mechanism, "--method", "lp", "--table", "prices", "--csv").stdout
-    shown = run("show", file, "-m", mechanism, "--option", "step=2").stdout
+    shown = run("export", file, "-m", mechanism, "--option", "step=2").stdout
     assert "step 2" in shown and "irrevocable" in shown
     run("export", file, "-m", mechanism, "--option", "step=2", "-o", str(tmp_path / "drf-step-0002.mps"))
     assert (tmp_path / "drf-step-0002.mps").is_file()

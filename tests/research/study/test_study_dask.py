@@ -58,5 +58,5 @@ def test_functions_of_a_notebook_and_errors(client):
 def test_the_command_line_with_a_scheduler(cluster, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     make().write("small.yaml")
-    run("study", "run", "small.yaml", "--allow-code", "--scheduler", cluster.scheduler_address, "--csv")
+    run("study", "small.yaml", "--allow-code", "--scheduler", cluster.scheduler_address, "--csv")
     assert study.Result.read("small.parquet").frame.equals(make().run(backend="sequential").frame)

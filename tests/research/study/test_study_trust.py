@@ -55,7 +55,7 @@ def test_what_would_run_is_refused_and_nothing_ran(changes, here):
         (here / name).write_text(json.dumps(PLAIN | changes), encoding="utf-8")
         with pytest.raises(StudyError, match=rf"^{name}: .* allow it: allow_code=True, or .*--allow-code"):
             study.Study.read(name)
-        assert "--allow-code" in error_line(run("study", "run", name, code=ExitCode.INPUT))
+        assert "--allow-code" in error_line(run("study", name, code=ExitCode.INPUT))
     with pytest.raises(StudyError, match="allow_code=True"):
         study.Study.from_dict(PLAIN | changes)
     assert not list(here.glob("* ran")) and not (here / "written").exists()
@@ -66,7 +66,7 @@ def test_a_folder_of_a_stranger_takes_no_part(here):
     (folder := here / "sub").mkdir()
     (here / "joblib.py").rename(folder / "joblib.py")
     (folder / "s.json").write_text(json.dumps(PLAIN), encoding="utf-8")
-    assert fairlp_in_a_shell("study", "run", "sub/s.json").returncode == 0
+    assert fairlp_in_a_shell("study", "sub/s.json").returncode == 0
     assert not list(here.glob("* ran"))
 
 

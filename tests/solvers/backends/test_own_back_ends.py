@@ -272,7 +272,7 @@ def test_the_command_line_takes_files_and_modules(tmp_path, monkeypatch):
     fairlp.formulate(INSTANCE, "drf").write("drf.mps")
     result = run("solve", "drf.mps", "--compare", "mine.py:Dual,scipy", "--json")
     assert result.exit_code == 0 and "Dual" in result.stdout, result.output
-    assert run("conformance", "mine.py:Dual").exit_code == 0
+    assert run("solvers", "mine.py:Dual", "--check").exit_code == 0
     for wrong, expected in {
         "mine.py:Duel": "did you mean 'Dual'",
         "nothing.py:Dual": "there is no file",

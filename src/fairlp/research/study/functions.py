@@ -138,13 +138,13 @@ def refuse_code(document: Mapping[str, Any]) -> None:
         if isinstance(name, str) and ":" in name:
             raise StudyError(
                 f"{name!r} is a function of a module, which would be run; if you trust the study and "
-                f"{name.partition(':')[0]!r}, allow it: allow_code=True, or fairlp study run --allow-code"
+                f"{name.partition(':')[0]!r}, allow it: allow_code=True, or fairlp study --allow-code"
             )
     for label, how in mechanisms.items() if isinstance(mechanisms, Mapping) else ():
         if isinstance(how, Mapping) and "extra" in how:
             raise StudyError(
                 f"mechanisms.{label} has options by the solver's own names (extra), which may write files; if you "
-                "trust the study, allow it: allow_code=True, or fairlp study run --allow-code"
+                "trust the study, allow it: allow_code=True, or fairlp study --allow-code"
             )
 
 
