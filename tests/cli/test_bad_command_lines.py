@@ -38,40 +38,26 @@ def changed(path, value):
     return json.dumps(document)
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "jobs.csv").write_text(JOBS, encoding="utf-8")
-    return tmp_path
+@pytest.fixture(autouse=True)
+def jobs(here):
+    (here / "jobs.csv").write_text(JOBS, encoding="utf-8")
 
 
 FILES = {
     "nothing": b"",
-    "spaces": b" \n\t\n",
-    "NUL": b"\0" * 10_000,
     "not UTF-8": b'{"fairlp": "\xff"}',
     "a number": b"3",
-    "null": b"null",
-    "a list": b"[]",
-    "text": b'"fairlp"',
     "a mapping": b"{}",
     "deep": b"[" * 100_000,
-    "rather deep": b'{"fairlp":' + b"[" * 500 + b"]" * 500 + b"}",
-    "digits": b'{"fairlp": ' + b"9" * 10_000 + b"}",
     "another version": changed("fairlp", 10**30).encode(),
     "a long key": json.dumps({"k" * 100_000: 1}).encode(),
-    "a long unknown key": changed("k" * 100_000, 1).encode(),
     "a long name of a resource": changed("users.0.demand", {"c" * 100_000: 1}).encode(),
     "a count": changed("servers.0.count", 1e30).encode(),
-    "a whole count": changed("servers.0.count", 10**30).encode(),
-    "a count of half": changed("servers.0.count", 0.5).encode(),
     "many digits": changed("users.0.demand.cpu", 10**400).encode(),
     "too large": changed("users.0.demand", {"cpu": 1e308}).replace("1e+308", "1e999").encode(),
     "a condition of quotes": changed("users.0.eligible", "'" + "\\'" * 49_000).encode(),
-    "a condition of double quotes": changed("users.0.eligible", '"\\"' * 33_000).encode(),
     "a condition of backticks": changed("users.0.eligible", "`" * 99_999).encode(),
     "a condition of brackets": changed("users.0.eligible", "(" * 90_000).encode(),
-    "a condition of minus": changed("users.0.eligible", "-" * 90_000 + "1 == 1").encode(),
     "a condition of not": changed("users.0.eligible", "not " * 20_000 + "True").encode(),
     "a long name in a condition": changed("users.0.eligible", "a" * 99_000 + " == 1").encode(),
     "a very long condition": changed("users.0.eligible", "cpu == 1 or " * 10_000 + "cpu == 1").encode(),

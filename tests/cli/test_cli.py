@@ -51,12 +51,6 @@ def same_numbers(found, expected):
             assert one == other or (pd.isna(one) and pd.isna(other))
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 # allocate
 
 
@@ -463,8 +457,7 @@ def test_papers_of_mechanisms_are_cited():
 
 
 @pytest.fixture
-def here_newcomers(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def here_newcomers(tmp_path):
     instance = fairlp.examples.load("two-servers")
     instance.write("two.yaml")
     instance.write("two.json")

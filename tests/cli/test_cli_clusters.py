@@ -18,9 +18,8 @@ _LABEL = "kueue.x-k8s.io/queue-name"
 
 
 @pytest.fixture
-def dump(tmp_path, monkeypatch):
+def dump(tmp_path):
     """16 cores, of which red has 15; blue waits for 5."""
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "dump").mkdir()
     one = {"cpu": "1", "memory": "1Gi"}
     items = [
@@ -40,8 +39,7 @@ def dump(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def cluster(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def cluster():
     queued()[0].write("cluster.json")
     return "cluster.json"
 

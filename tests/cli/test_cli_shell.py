@@ -30,12 +30,6 @@ from profiles import PROFILE
 DOCUMENT = DOCS / "command-line.md"
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 # errors
 
 

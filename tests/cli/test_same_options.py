@@ -55,7 +55,7 @@ ONLY_IN_A_SHELL = {
     "promises": {"--no-progress"},
     "reproduce": {"--write", "--scheduler", "--no-progress"},  # Reproduction.write; folder and backend "dask"
 }
-COMMANDS = "allocate compare frontier audit report what_if promises counterexample reproduce".split()
+COMMANDS = ["allocate", "compare", "frontier", "audit", "report", "what_if", "promises", "counterexample", "reproduce"]
 
 
 def of_the_function(name):

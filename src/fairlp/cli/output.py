@@ -291,8 +291,9 @@ def fitted(cells: Sequence[Sequence[str]], numbers: Collection[int], width: int)
     >>> fitted([["user", "tasks", "why"], ["ann", "12", 30 * "long "]], {1}, 40)
     [{0: 4, 1: 5, 2: 25}]
     """
-    whole = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
-    figures = [max([len(row[k]) for row in cells[1:]], default=0) if k in numbers else 0 for k in range(len(whole))]
+    columns = [[len(text) for text in column] for column in zip(*cells, strict=True)]
+    whole = [max(column) for column in columns]
+    figures = [max(column[1:], default=0) if k in numbers else 0 for k, column in enumerate(columns)]
 
     def at_most(most: int) -> list[int]:
         return [max(min(length, most), least) for length, least in zip(whole, figures, strict=True)]
@@ -300,8 +301,8 @@ def fitted(cells: Sequence[Sequence[str]], numbers: Collection[int], width: int)
     def room(widths: Sequence[int]) -> int:
         return width - sum(widths) - _GAP * (len(widths) - 1)
 
-    for most in sorted({*whole, *range(_FEWEST, width)}, reverse=True):
-        if most >= _FEWEST and room(widths := at_most(most)) >= 0:
+    for most in range(max(min(max(whole), width), _FEWEST), _FEWEST - 1, -1):
+        if room(widths := at_most(most)) >= 0:
             return [dict(enumerate(widths))]
     label, *others = at_most(max(_FEWEST, width // 6))
     parts: list[dict[int, int]] = []

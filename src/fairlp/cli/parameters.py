@@ -106,17 +106,17 @@ def _value(text: str) -> Any:
 
 
 def read_pairs(pairs: list[str] | None, option: str, read: Callable[[str], Any] = float) -> dict[str, Any]:
-    """Return what is said of each name by ``NAME=NUMBER`` (or what ``read`` takes); a name may hold ``=``.
+    """Return what is said of each name by ``NAME=NUMBER`` (or what ``read`` takes); a name or a text may hold ``=``.
 
     >>> read_pairs(["ann=2", "cpu=4, gpu=1=3"], "--weight")
     {'ann': 2.0, 'cpu=4, gpu=1': 3.0}
     """
     found = {}
     for pair in pairs or ():
-        name, _, value = pair.rpartition("=")
+        name, _, value = pair.partition("=") if read is str else pair.rpartition("=")
         if not name.strip() or not value.strip():
             raise typer.BadParameter(f"{pair!r} is not of the form NAME=VALUE", param_hint=f"'{option}'")
-        found[name.strip()] = read_number(value, option, read)
+        found[name.strip()] = read_number(value.strip(), option, read)
     return found
 
 

@@ -15,7 +15,7 @@ from typer import Argument, Option
 from .. import plots
 from .app import ExitCode, command, tell
 from .output import DrawnReportOptions, ReportOptions, Text, TitledTable, check_folder, records, say, wrote
-from .parameters import ProgressFlag, SeedOption, begun, complete_solver, given_names, own_solver
+from .parameters import ProgressFlag, SeedOption, begun, complete_solver, given_names, own_solver, read_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,6 +168,19 @@ def _points_text(result: Result) -> Text:
 # The ledger.
 
 
+@dataclass(frozen=True)
+class DrawOptions:
+    """The options that say how much is drawn, from which seed, and where runs are kept."""
+
+    scale: Annotated[Literal["reduced", "paper"], Option(help="Seconds for all, or as much as the papers drew.")] = (
+        "reduced"
+    )
+    seed: SeedOption = 0
+    folder: Annotated[
+        Path | None, Option(metavar="FOLDER", help="Keep runs of studies there, and go on with them.")
+    ] = None
+
+
 @command()
 def reproduce(
     *,
@@ -177,13 +190,7 @@ def reproduce(
     item: Annotated[
         str | None, Argument(metavar="ITEM", help='As the paper calls it, such as "Figure 3"; else all.')
     ] = None,
-    scale: Annotated[
-        Literal["reduced", "paper"], Option(help="Seconds for all, or as much as the papers drew.")
-    ] = "reduced",
-    seed: SeedOption = 0,
-    folder: Annotated[
-        Path | None, Option(metavar="FOLDER", help="Keep runs of studies there, and go on with them.")
-    ] = None,
+    drawn: DrawOptions,
     write: Annotated[Path | None, Option(metavar="FILE", help="Also write the page: .md, with its figures.")] = None,
     workers: WorkerOptions,
     progress: ProgressFlag = None,
@@ -201,7 +208,7 @@ def reproduce(
     from ..research.ledger import reproduce as run
 
     with workers.hired() as how:
-        found = run(paper, item, scale=scale, seed=seed, folder=folder, progress=progress, **how)
+        found = run(paper, item, **vars(drawn), progress=progress, **how)
     if write is not None:
         found.write(write)
         wrote(write)
@@ -263,13 +270,7 @@ class EntryOptions:
 
     def folders(self) -> dict[str, str]:
         """Return the folders of data by the names of instances."""
-        found = {}
-        for pair in self.data or ():
-            name, _, folder = pair.partition("=")
-            if not name.strip() or not folder.strip():
-                raise typer.BadParameter(f"{pair!r} is not of the form NAME=FOLDER", param_hint="'--data'")
-            found[name.strip()] = folder.strip()
-        return found
+        return read_pairs(self.data, "--data", str)
 
 
 @dataclass(frozen=True)

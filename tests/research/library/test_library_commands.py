@@ -121,7 +121,7 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch, tmp_path):
     ("words", "code", "told"),
     [
         (["--size", "tiny"], 2, "tiny"),
-        (["--data", "pai-2020"], 2, "NAME=FOLDER"),
+        (["--data", "pai-2020"], 2, "NAME=VALUE"),
         (["--data", "ties=x"], 3, "needs no data"),
         (["--write", "x", "--only", "tie"], 3, "did you mean 'ties'"),
         (["--write", "x", "--only", "pai-2020", "--data", "pai-2020=nowhere"], 3, "no folder 'nowhere'"),
