@@ -45,7 +45,12 @@ def _mechanisms() -> str:
 
 def _literature() -> str:
     """Return the page of papers, with the mechanisms that are of each."""
-    lines = ["# Literature", "", '`fairlp.mechanisms("drfh").bibtex`, or `fairlp mechanisms drfh --bibtex`, has the entry.', ""]
+    lines = [
+        "# Literature",
+        "",
+        '`fairlp.mechanisms("drfh").bibtex`, or `fairlp mechanisms drfh --bibtex`, has the entry.',
+        "",
+    ]
     rows = {str(name): find(str(name)) for name in fairlp.mechanisms().index}
     for paper in reversed(REFERENCES):
         of = ", ".join(f"`{name}`" for name, row in rows.items() if paper in row.references)

@@ -12,8 +12,7 @@ import pytest
 import fairlp
 from fairlp.errors import InstanceError, ModelError, NotDefinedError, UnknownNameError, UnsupportedError
 from fairlp.mechanisms import own
-from fairlp.mechanisms.own import tasks_at
-from fairlp.mechanisms.references import load, load_solver
+from fairlp.mechanisms.own import load, load_solver, tasks_at
 from fairlp.mechanisms.table import OWN
 from own_mechanisms import memory_first, most_tasks, own_part
 

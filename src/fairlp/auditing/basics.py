@@ -14,8 +14,7 @@ from ..mechanisms.mechanism import Division
 from ..mechanisms.per_server.market import Market
 from ..mechanisms.table import TABLE
 from ..models.instances.instance import Instance
-from ..models.instances.problem import quotients, tasks_alone
-from ..models.instances.whole_numbers import beyond, exact_room, integers, usable, whole_table
+from ..models.instances.problem import beyond, exact_room, integers, quotients, tasks_alone, usable, whole_table
 from ..models.notation.model import Model
 from ..tolerances import AUDIT, FEASIBILITY
 from .findings import Case, Finding, amount

@@ -183,7 +183,7 @@ class SearchOptions:
         """Return those that were given, as Python takes them."""
         given = {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
         if self.generator is not None:
-            from ..mechanisms.references import load_function
+            from ..mechanisms.own import load_function
 
             given["generator"] = load_function(self.generator, "generator")
         return given

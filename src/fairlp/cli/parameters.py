@@ -143,7 +143,7 @@ def own_mechanism(given: Any) -> Any:
     """Return names of mechanisms; what is at ``module:function`` or ``file.py:function`` is loaded, and named."""
 
     def load(reference: str) -> str:
-        from ..mechanisms.references import located
+        from ..mechanisms.own import located
 
         return located(reference).name
 
@@ -154,7 +154,7 @@ def own_solver(given: Any) -> Any:
     """Return names of solvers; what is at ``module:Class`` or ``file.py:Class`` is loaded and registered."""
 
     def load(reference: str) -> str:
-        from ..mechanisms.references import load_solver
+        from ..mechanisms.own import load_solver
         from ..models.programs.backends import is_reference
 
         return load_solver(reference) if is_reference(reference) else reference

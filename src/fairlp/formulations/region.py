@@ -10,9 +10,9 @@ import numpy as np
 from ..errors import InstanceError, nearest
 from ..models.instances.instance import Instance
 from ..models.instances.problem import effort
-from ..models.notation.entries import Subset
 from ..models.notation.expressions import Expression, Index, Parameter
 from ..models.notation.model import Model
+from ..models.notation.tables import Subset
 from ..models.trees.filling import floors
 from .normalisers import dominant
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import FairlpError, InstanceError, NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
 from ..formulations.normalisers import entitled
-from ..models.instances.whole_numbers import is_extreme
+from ..models.instances.problem import is_extreme
 from .allocation import Allocation
 from .literature import Reference, cited
 

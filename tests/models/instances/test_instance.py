@@ -11,8 +11,8 @@ import pytest
 from fairlp import Instance, examples
 from fairlp.errors import FairlpError, InstanceError
 from fairlp.models.instances.conditions import condition_text
+from fairlp.models.instances.problem import product, quotient, same_quotient, whole, whole_tasks_alone
 from fairlp.models.instances.requests import Requests
-from fairlp.models.instances.whole_numbers import product, quotient, same_quotient, whole, whole_tasks_alone
 
 INF = np.inf
 

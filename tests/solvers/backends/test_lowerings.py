@@ -11,7 +11,7 @@ import fairlp
 from fairlp import Index, Model, examples, log
 from fairlp.errors import ModelError, UnsupportedError
 from fairlp.models.programs.solution import Point
-from fairlp.solvers.backends.cvxpy_model import build
+from fairlp.solvers.backends.cvxpy_backend import build
 from small_programs import INF, program
 
 CASES = [

@@ -363,9 +363,9 @@ def test_a_solver_of_cvxpy_that_is_not_known_is_asked_for_linear_programs(monkey
 
 def test_variables_without_values_are_no_point():
     pytest.importorskip("cvxpy")
-    from fairlp.solvers.backends import cvxpy_model
+    from fairlp.solvers.backends import cvxpy_backend
 
-    built = cvxpy_model.build(model().compile())
+    built = cvxpy_backend.build(model().compile())
     assert built.point() is None
     built.variables[0].value = np.array([1.0, 3.0])
     assert built.point().tolist() == [1, 3]
@@ -391,11 +391,11 @@ def test_a_range_without_variables_is_kept_or_not_in_pyomo(most, feasible):
 
 def test_parts_of_pyomo_that_share_a_name_are_told_apart():
     pytest.importorskip("pyomo")
-    from fairlp.solvers.backends import pyomo_model
+    from fairlp.solvers.backends import pyomo_backend
 
     taken = {"n", "n_"}
     built = SimpleNamespace(component=lambda name: name if name in taken else None)
-    assert pyomo_model._free_name(built, "n") == "n__" and pyomo_model._free_name(built, "m") == "m"
+    assert pyomo_backend._free_name(built, "n") == "n__" and pyomo_backend._free_name(built, "m") == "m"
 
 
 def test_a_process_that_died_is_told_as_no_answer(tmp_path):

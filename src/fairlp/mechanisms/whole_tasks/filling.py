@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from ...models.instances.instance import Instance
-from ...models.instances.whole_numbers import (
+from ...models.instances.problem import (
     LARGEST_WHOLE,
     integers,
     product,

@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import SolverError
 from ...formulations.whole_tasks import Settled, whole_tasks
 from ...models.instances.instance import Instance
-from ...models.instances.whole_numbers import integers, usable
+from ...models.instances.problem import integers, usable
 from ...tolerances import FEASIBILITY, VERIFIED
 from .filling import Pool
 

@@ -14,7 +14,7 @@ import pandas as pd
 from ...errors import InstanceError, UnknownNameError, nearest
 from ...formulations.whole_tasks import precomputed_drf as formulation
 from ...models.instances.instance import Instance
-from ...models.instances.whole_numbers import require_countable
+from ...models.instances.problem import require_countable
 from ...models.trees.rates import decimal, exact_shares
 from ...tolerances import AGREEMENT
 from ..mechanism import Asked, Tasks

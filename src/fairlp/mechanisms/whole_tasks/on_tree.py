@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ...models.instances.instance import Instance
-from ...models.instances.whole_numbers import require_countable
+from ...models.instances.problem import require_countable
 from ...models.trees.rates import ExactRates, ExactTree, decimal, exact_hierarchical, exact_pool
 from ...tolerances import LEVEL_ROUNDING
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import TooLargeError
 from ...models.instances.instance import EVERYWHERE, Instance
-from ...models.instances.whole_numbers import whole, whole_table
+from ...models.instances.problem import whole, whole_table
 from ...tolerances import SAME_DISTANCE
 from .filling import Pool
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...models.instances.whole_numbers import integers, quotient
+from ...models.instances.problem import integers, quotient
 from ...tolerances import QUOTIENT_ROUNDING
 from .filling import Filling, Pool
 

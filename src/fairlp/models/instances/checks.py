@@ -12,7 +12,7 @@ from ...errors import InstanceError
 from ...tolerances import ENTITLEMENT_SUM
 from ..notation.expressions import Index
 from ..notation.labels import aligned, few, floats, order
-from .whole_numbers import LARGEST_WHOLE
+from .problem import LARGEST_WHOLE
 
 #: What Python and NumPy raise for what is no number of floating point.
 _NO_NUMBERS = (TypeError, ValueError, OverflowError)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from ...errors import InstanceError
+from ...errors import InstanceError, TooLargeError
 from ..notation.expressions import Index
 
 if TYPE_CHECKING:
@@ -92,3 +94,189 @@ class AllocationProblem:
         if self.weights.ndim == 2:
             raise InstanceError("weights are given per resource here; this needs one weight for each user")
         return self.weights
+
+
+# Numbers as they were meant: whole-number copies of data, in which shares are compared without rounding.
+
+#: Whole numbers up to this are exact in float64, and so are their sums and products that stay below it.
+LARGEST_WHOLE: Final = 2**53
+#: A decimal of at most this many digits is the shortest that reads as its float.
+_SAFE_DECIMAL: Final = 10**15
+_MOST_DIGITS: Final = 15
+#: Decimal places from the last digit of the smallest to the first of the largest number: they fit a float, with room.
+_MOST_PLACES: Final = 250
+#: Numbers within these powers of two have products and quotients that are floats.
+MAX_EXPONENT: Final = 500
+_LARGEST_INT64: Final = 2.0**62
+
+
+def whole(values: np.ndarray) -> np.ndarray:
+    """Return the values times a common power of ten, as whole numbers: float64 where exact, else Python integers.
+
+    Parameters
+    ----------
+    values : ndarray of float, any shape
+        Finite.
+
+    Returns
+    -------
+    ndarray
+        dtype float64 (all below 2⁵³) or object (Python integers), same shape.
+
+    Examples
+    --------
+    >>> whole(np.array([0.1, 2.25]))
+    array([ 10., 225.])
+    >>> whole(np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+    values = np.asarray(values, dtype=float)
+    largest = float(abs(values).max(initial=0.0))
+    if largest < LARGEST_WHOLE and bool((values == np.floor(values)).all()):
+        return values
+    for digits in range(1, _MOST_DIGITS + 1):
+        factor = 10.0**digits
+        if largest * factor >= _SAFE_DECIMAL:
+            break
+        scaled = np.rint(values * factor)
+        if bool((scaled / factor == values).all()):  # division rounds correctly, so this decimal reads as the float
+            return scaled
+    decimals = [Decimal(repr(value)) for value in values.ravel().tolist()]
+    if (
+        max(number.adjusted() for number in decimals if number)
+        - min(int(number.as_tuple().exponent) for number in decimals)
+        > _MOST_PLACES
+    ):
+        small = min(abs(value) for value in values.ravel().tolist() if value)
+        raise InstanceError(
+            f"numbers from {small:g} to {largest:g} lie too far apart to be counted exactly; expected at most "
+            f"{_MOST_PLACES} decimal places between them (choose other units)"
+        )
+    places = max(-int(decimal.as_tuple().exponent) for decimal in decimals)
+    scale = 10 ** abs(places)
+    whole_numbers = [_times(decimal, places, scale) for decimal in decimals]
+    result = np.empty(len(whole_numbers), dtype=object)
+    result[:] = whole_numbers
+    return result.reshape(values.shape)
+
+
+def _times(decimal: Decimal, places: int, scale: int) -> int:
+    """Return decimal · 10^places exactly; ``places`` is at least the number of its decimal places."""
+    top, bottom = decimal.as_integer_ratio()
+    return top * scale // bottom if places >= 0 else top // (bottom * scale)
+
+
+def integers(values: np.ndarray) -> np.ndarray:
+    """Return whole numbers as Python integers (dtype object)."""
+    if values.dtype == object:
+        return values
+    return values.astype(np.int64).astype(object)
+
+
+def whole_tasks_alone(demands: np.ndarray, capacity: np.ndarray) -> np.ndarray:
+    """Return how many whole tasks of each user fit alone, min over r of floor(c[r]/d[n,r]), of the decimals as written.
+
+    Shape (N,); infinite for a user who demands nothing. 10.6 holds 106 times 0.1, not 105 as floats say.
+
+    >>> whole_tasks_alone(np.array([[0.1]]), np.array([10.6]))
+    array([106.])
+    """
+    alone = np.full(len(demands), np.inf)
+    for r, total in enumerate(capacity):
+        column = integers(whole(np.append(demands[:, r], total)))
+        some = np.flatnonzero(demands[:, r] > 0)
+        alone[some] = np.minimum(alone[some], (column[-1] // column[some]).astype(float))
+    return alone
+
+
+def is_extreme(instance: Instance) -> bool:
+    """Whether some number is so large or small that the product or quotient of two may be no float."""
+    numbers = np.concatenate([array[array > 0] for array in (instance.demands, instance.capacities, instance.weights)])
+    return bool((abs(np.frexp(numbers)[1]) > MAX_EXPONENT).any())
+
+
+def require_countable(instance: Instance) -> None:
+    """Raise where a user has so many whole tasks, alone in the pool, that one more changes no float."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        alone = np.where(instance.demands > 0, instance.pool / instance.demands, np.inf).min(axis=1)
+    alone = np.fmin(alone, instance.task_limits)
+    if (alone >= LARGEST_WHOLE).any():
+        n = int(alone.argmax())
+        raise TooLargeError(
+            f"user {instance.users[n]!r} has {alone[n]:.3g} whole tasks alone, and 2**53 or more are not "
+            "counted one by one; give it a task limit or larger tasks, or choose a mechanism of divisible tasks"
+        )
+
+
+def whole_table(demands: np.ndarray, capacities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return demands and capacities as whole numbers, each resource scaled by one power of ten; float64 where exact."""
+    columns = [whole(np.concatenate([demands[:, r], capacities[:, r]])) for r in range(demands.shape[1])]
+    small = all(column.dtype != object for column in columns)
+    stack = np.column_stack(columns if small else [integers(column) for column in columns])
+    return stack[: len(demands)], stack[len(demands) :]
+
+
+def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return left · right of non-negative whole numbers, exactly; float64 where that is exact."""
+    small = left.dtype != object and right.dtype != object
+    if small and float(left.max(initial=0.0)) * float(right.max(initial=0.0)) < LARGEST_WHOLE:
+        return np.asarray(left * right)
+    return np.asarray(integers(np.asarray(left)) * integers(np.asarray(right)))
+
+
+def quotient(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+    """Return top / bottom of whole numbers as float64, correctly rounded, hence monotone; bottom > 0."""
+    if top.dtype == object or bottom.dtype == object:  # int / int rounds once, float / int would round twice
+        return np.asarray(integers(top) / integers(bottom), dtype=float)
+    return np.asarray(top / bottom)
+
+
+def same_quotient(top1: np.ndarray, bottom1: np.ndarray, top2: np.ndarray, bottom2: np.ndarray) -> np.ndarray:
+    """Return where top1/bottom1 = top2/bottom2, exactly, for non-negative whole numbers; bool."""
+    four = (top1, bottom1, top2, bottom2)
+    small = top1.size > 0 and all(values.dtype != object for values in four)
+    if small and max(top1.max(), top2.max()) * max(bottom1.max(), bottom2.max()) < _LARGEST_INT64:
+        a, b, c, d = (values.astype(np.int64) for values in four)
+        return np.asarray(a * d == c * b)
+    return np.asarray(product(top1, bottom2) == product(top2, bottom1), dtype=bool)
+
+
+def usable(demands: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Return the part of what there is of each resource, (K, R), that whole tasks can use at most.
+
+    All are whole numbers. What tasks use is a multiple of what their demands are multiples of.
+
+    >>> usable(np.array([[2.0], [4.0]]), np.array([[8.0], [5.0]]))
+    array([[1. ],
+           [0.8]])
+    """
+    part = np.ones(there.shape)
+    for r, needs in enumerate(integers(demands).T.tolist()):
+        one = math.gcd(*needs)
+        for i, total in enumerate(integers(there[:, r]).tolist()):
+            if one and total:
+                part[i, r] = (total - total % one) / total
+    return part
+
+
+def beyond(demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray, tasks: np.ndarray) -> np.ndarray:
+    """Return of which resources whole tasks (N, K) use more than there is, exactly; bool, shape (K, R).
+
+    >>> beyond(np.array([[0.1]]), np.array([[0.3], [0.2]]), np.array([1, 1]), np.array([[3.0, 3.0]])).tolist()
+    [[False], [True]]
+    """
+    return exact_room(demands, capacities, counts, tasks)[1] < 0
+
+
+def exact_room(
+    demands: np.ndarray, capacities: np.ndarray, counts: np.ndarray, tasks: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return demands (N, R) and what whole tasks (N, K) leave of capacities (K, R), exactly, in one unit a resource.
+
+    >>> need, left = exact_room(np.array([[0.1]]), np.array([[0.3]]), np.array([1]), np.array([[2.0]]))
+    >>> need.tolist(), left.tolist()
+    ([[1]], [[1]])
+    """
+    table, there = whole_table(demands, capacities)
+    need = integers(table)
+    return need, integers(there) * integers(counts)[:, None] - integers(np.rint(tasks)).T @ need

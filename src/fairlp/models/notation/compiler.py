@@ -34,8 +34,8 @@ from .expressions import (
 from .labels import Index, union
 
 if TYPE_CHECKING:
-    from .entries import Constraint
     from .model import Model
+    from .tables import Constraint
 
 # Walks over expression trees: which names occur, where, and the same tree over another model's names.
 

@@ -11,7 +11,7 @@ from ...errors import ModelError, UnknownNameError, nearest
 from .labels import Changing, Fixed, Index, aligned, axes_text, floats, union
 
 if TYPE_CHECKING:
-    from .entries import Subset
+    from .tables import Subset
 
 # Expressions: sums, products, quotients, logarithms and powers of what has a name, and the relations between them.
 
@@ -428,7 +428,7 @@ class Parameter(Expression):
         values : array_like, Series, DataFrame or mapping
             As :meth:`Model.parameter` takes them: with labels they are put in order, and all are checked.
         """
-        from .entries import parameter_values
+        from .tables import parameter_values
 
         base = self.base
         base.__dict__["_values"] = parameter_values(values, base.indices, base.name)
@@ -495,7 +495,7 @@ class Variable(Expression):
 
         Of its model only the bounds are compiled anew, when it is next solved.
         """
-        from .entries import bounds
+        from .tables import bounds
 
         base = self.base
         old = base.__dict__["_bounds"]

@@ -9,9 +9,21 @@ import numpy as np
 
 from ...errors import ModelError
 from ..programs.program import Program, Sense
-from .entries import Constraint, Subset, bounds, parameter_values, require_name, subset_of
 from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
-from .tables import Tables, check_own, copied, declared, removed, replaced
+from .tables import (
+    Constraint,
+    Subset,
+    Tables,
+    bounds,
+    check_own,
+    copied,
+    declared,
+    parameter_values,
+    removed,
+    replaced,
+    require_name,
+    subset_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,8 +26,8 @@ from .expressions import (
 from .labels import Index
 
 if TYPE_CHECKING:
-    from .entries import Constraint, Subset
     from .model import Model
+    from .tables import Constraint, Subset
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "Gamma": "Γ", "delta": "δ", "epsilon": "ε", "lambda": "λ", "Lambda": "Λ",

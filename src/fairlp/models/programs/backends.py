@@ -60,8 +60,8 @@ FAMILIES: dict[str, str] = {
 #: name → module whose ``lower`` turns a Model into another tool's object, and whose ``read_back`` reads a solved one
 LOWERINGS: dict[str, str] = {
     "highs": "fairlp.solvers.backends.highs",
-    "pyomo": "fairlp.solvers.backends.pyomo_model",
-    "cvxpy": "fairlp.solvers.backends.cvxpy_model",
+    "pyomo": "fairlp.solvers.backends.pyomo_backend",
+    "cvxpy": "fairlp.solvers.backends.cvxpy_backend",
 }
 
 #: top module of an object's type → name in ``LOWERINGS``

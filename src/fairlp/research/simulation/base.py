@@ -17,8 +17,7 @@ from ...mechanisms.whole_tasks.placement import Servers
 from ...models.files.arrays import Arrays
 from ...models.instances.conditions import Columns, evaluate, is_missing
 from ...models.instances.instance import Instance
-from ...models.instances.problem import quotients
-from ...models.instances.whole_numbers import whole_table
+from ...models.instances.problem import quotients, whole_table
 from .workload import Workload
 
 #: Parts of a sample with a number for each user.

@@ -21,8 +21,7 @@ from ...errors import InstanceError
 from ...mechanisms.whole_tasks.placement import SLOTS, Servers
 from ...models.files.arrays import Arrays
 from ...models.instances.instance import Instance
-from ...models.instances.problem import quotients
-from ...models.instances.whole_numbers import integers, whole
+from ...models.instances.problem import integers, quotients, whole
 from .base import Sample, Simulation
 from .workload import Workload
 

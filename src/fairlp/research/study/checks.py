@@ -8,8 +8,7 @@ from typing import Any
 
 from ...errors import StudyError, UnknownNameError, nearest
 from ...mechanisms.mechanism import Mechanism
-from ...mechanisms.own import OwnMechanism
-from ...mechanisms.references import located
+from ...mechanisms.own import OwnMechanism, located
 from ...models.programs.backends import find_backend
 from . import functions
 from .functions import plain, shown, words

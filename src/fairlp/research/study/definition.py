@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ...errors import FileFormatError, StudyError, UnknownNameError, nearest
-from ...mechanisms.own import OwnMechanism
-from ...mechanisms.references import located
+from ...mechanisms.own import OwnMechanism, located
 from ...models.files.whole_files import home, require_folder, write_text
 from ...models.programs.backends import carried
 from . import functions

@@ -3,19 +3,439 @@
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import logging
 import math
 import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
+import scipy.sparse as sp
 
-from ...errors import SolverError, UnknownNameError, first_line, nearest
-from ...models.programs.program import Program
-from ...models.programs.solution import Capability, Options, Termination
-from .base import BaseBackend, Raw, installed
+from ...errors import ModelError, SolverError, UnknownNameError, first_line, nearest
+from ...models.notation.expressions import (
+    Add,
+    Constant,
+    Element,
+    Ends,
+    Expression,
+    Index,
+    Log,
+    Parameter,
+    Power,
+    Product,
+    Quotient,
+    Range,
+    SumOver,
+    Variable,
+)
+from ...models.notation.model import Model
+from ...models.notation.tables import Constraint
+from ...models.programs.program import Block, Program
+from ...models.programs.solution import Capability, Options, Solution, Termination
+from .base import BaseBackend, Raw, installed, reduced_costs
+
+# A model as an idiomatic Pyomo ``ConcreteModel``, and a Pyomo model with levels as a Program.
+
+Binding = dict[str, int]
+
+
+def lower(model: Model) -> Any:
+    """Return a Pyomo model that a person can go on working with.
+
+    Indices become ordered Sets (of the labels), parameters Params, variables Vars (over the elements that exist),
+    constraints Constraints and the objective ``objective``. Built element by element: O(nonzeros) in Python, as Pyomo
+    works; for large models solve with the default back end instead.
+    """
+    import pyomo.environ as pyo
+
+    built = pyo.ConcreteModel(name=model.name)
+    for index in model.indices:
+        built.add_component(index.symbol, pyo.Set(initialize=list(index.labels), ordered=True))
+    for name, parameter in model.parameters.items():
+        built.add_component(_free_name(built, name), _parameter(pyo, built, parameter))
+    variables: dict[str, Any] = {}
+    for name, variable in model.variables.items():
+        variables[name] = _variable(pyo, built, variable)
+        built.add_component(_free_name(built, name), variables[name])
+    build = _Builder(pyo, variables)
+    for name, row in model.constraints.items():
+        built.add_component(_free_name(built, name), _constraint(pyo, build, row))
+    if model.objective is not None:
+        sense = pyo.maximize if model.sense == "max" else pyo.minimize
+        built.objective = pyo.Objective(expr=build(model.objective, {}), sense=sense)
+    return built
+
+
+def read_back(model: Model, built: Any) -> Solution:
+    """Return the Solution of a solved Pyomo model that :func:`lower` made.
+
+    Values in a Pyomo model do not tell how they came about, so the status is "optimal" only where duals prove it. They
+    come from the Suffix ``dual``, where the user declared one before solving:
+    ``built.dual = Suffix(direction=Suffix.IMPORT)``. Variables without a value give a Solution without a point.
+    """
+    program = model.compile()
+    x = np.full(program.n_columns, np.nan)
+    for block in program.columns:
+        component = _component(built, block.name)
+        if component is None:
+            raise ModelError(f"the Pyomo model has no variable {block.name!r}; make it with model.to_pyomo()")
+        keys = list(block.labels()) or [()]
+        values = [component[labels if len(labels) != 1 else labels[0]] if labels else component for labels in keys]
+        x[block.slice] = [np.nan if value.value is None else value.value for value in values]
+    found = None if np.isnan(x).any() else x
+    duals = reduced = None
+    suffix = built.component("dual")
+    if found is not None and suffix is not None and not program.is_mip:
+        duals = np.zeros(program.n_rows)
+        for block in program.rows:
+            component = _component(built, block.name)
+            rows = list(block.labels()) or [()]
+            for at, labels in enumerate(rows, block.start):
+                row = component[labels if len(labels) != 1 else labels[0]] if labels else component
+                duals[at] = suffix.get(row, 0.0)
+        # some interfaces report duals of the minimisation also for a maximum: the objective's growth tells which
+        duals = _oriented(program, found, duals)
+        reduced = reduced_costs(program, found, duals)
+    read = Solution.of_point(program, Termination.OPTIMAL, "read from the Pyomo model", "pyomo", found, duals, reduced)
+    return read.checked()
+
+
+def _oriented(program: Program, x: np.ndarray, duals: np.ndarray) -> np.ndarray:
+    """Return the duals with the sign that makes the certificate hold better."""
+    from ...models.programs.certificate import certify
+
+    proofs = [certify(program, x, signed) for signed in (duals, -duals)]
+    first, second = ((proof.gap or 0.0) + (proof.dual_residual or 0.0) for proof in proofs)
+    return duals if first <= second else -duals
+
+
+def _component(built: Any, name: str) -> Any:
+    """Return the component that :func:`lower` made for a name (see :func:`_free_name`)."""
+    found = built.component(f"{name}_")
+    return found if found is not None else built.component(name)
+
+
+class _Builder:
+    """Turns an expression, with positions for its free indices, into a Pyomo expression (None: nothing there)."""
+
+    def __init__(self, pyo: Any, variables: dict[str, Any]) -> None:
+        self.pyo, self.variables = pyo, variables
+
+    def __call__(self, node: Expression, at: Binding) -> Any:
+        match node:
+            case Constant():
+                return node.value
+            case Element():
+                labels = tuple(
+                    own.labels[place] for own, place in zip(node.base.indices, self.places(node, at), strict=True)
+                )
+                if isinstance(node.base, Parameter):
+                    return float(node.base.values[self.places(node, at)])
+                component, key = self.variables[node.name], labels[0] if len(labels) == 1 else labels
+                return component[key] if key in component else 0.0  # noqa: SIM401 (as below)
+            case Parameter() | Ends():
+                return float(node.values[tuple(at[index.symbol] for index in node.indices)])
+            case Variable():
+                component = self.variables[node.base.name]
+                key = _key(node.indices, at)
+                return component[key] if key in component else 0.0  # noqa: SIM401 (a Pyomo component has no get)
+            case Add():
+                return self(node.left, at) + node.sign * self(node.right, at)
+            case Product():
+                left, right = self(node.left, at), self(node.right, at)
+                zero = (isinstance(left, float) and left == 0) or (isinstance(right, float) and right == 0)
+                return 0.0 if zero else left * right
+            case Quotient():
+                return self(node.left, at) / self(node.right, at)
+            case Log():
+                return self.pyo.log(self(node.argument, at))
+            case Power():
+                return self(node.argument, at) ** node.exponent
+            case SumOver():
+                places = itertools.product(*(range(len(index)) for index in node.over))
+                symbols = [index.symbol for index in node.over]
+                parts = (self(node.body, {**at, **dict(zip(symbols, place, strict=True))}) for place in places)
+                return self.pyo.quicksum(part for part in parts if not (isinstance(part, float) and part == 0))
+        raise ModelError(f"{type(node).__name__} cannot be turned into a Pyomo expression")
+
+    def places(self, node: Element, at: Binding) -> tuple[int, ...]:
+        """Return the position of an element on every index of what it is of."""
+        free = iter(node.indices)
+        return tuple(at[next(free).symbol] if place is None else place for place in node.places)
+
+
+def _key(indices: tuple[Index, ...], at: Binding) -> Any:
+    labels = tuple(index.labels[at[index.symbol]] for index in indices)
+    return labels[0] if len(labels) == 1 else (labels or None)
+
+
+def _sets(built: Any, indices: tuple[Index, ...]) -> list[Any]:
+    return [getattr(built, index.symbol) for index in indices]
+
+
+def _parameter(pyo: Any, built: Any, parameter: Parameter) -> Any:
+    if not parameter.indices:
+        return pyo.Param(initialize=float(parameter.values), doc=parameter.doc)
+    symbols = [index.symbol for index in parameter.indices]
+    values = {
+        _key(parameter.indices, dict(zip(symbols, place, strict=True))): float(parameter.values[place])
+        for place in np.ndindex(parameter.values.shape)
+    }
+    return pyo.Param(*_sets(built, parameter.indices), initialize=values, within=pyo.Any, doc=parameter.doc)
+
+
+def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
+    domain = pyo.Integers if variable.integer else pyo.Reals
+    positions = np.arange(variable.size) if variable.positions is None else variable.positions
+    symbols = [index.symbol for index in variable.indices]
+    places = np.unravel_index(positions, variable.shape) if variable.indices else ()
+    keys = [_key(variable.indices, dict(zip(symbols, place, strict=True))) for place in zip(*places, strict=True)] or [
+        None
+    ]
+    bounds = {
+        key: tuple(None if np.isinf(bound) else float(bound) for bound in pair)
+        for key, pair in zip(keys, zip(variable.lower, variable.upper, strict=True), strict=True)
+    }
+    if not variable.indices:
+        return pyo.Var(domain=domain, bounds=bounds[None], doc=variable.doc)
+    rule: Callable[..., Any] = lambda _, *key: bounds[key[0] if len(key) == 1 else key]  # noqa: E731
+    over = _sets(built, variable.indices) if variable.positions is None else [pyo.Set(initialize=keys, ordered=True)]
+    return pyo.Var(*over, domain=domain, bounds=rule, doc=variable.doc)
+
+
+def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
+    def ranged(at: Binding) -> Any:
+        assert isinstance(row.relation, Range)
+        none = (-np.inf, np.inf)
+        ends = zip(row.relation.ends, none, strict=True)
+        low, high = (missing if end is None else build(end, at) for end, missing in ends)
+        body = build(row.relation.left, at)
+        if hasattr(body, "is_expression_type"):
+            return (low, body, high)
+        return pyo.Constraint.Feasible if low <= body <= high else pyo.Constraint.Infeasible
+
+    def one(at: Binding) -> Any:
+        if isinstance(row.relation, Range):
+            return ranged(at)
+        left, right = build(row.relation.left, at), build(row.relation.right, at)
+        if not hasattr(left, "is_expression_type") and not hasattr(right, "is_expression_type"):
+            holds = {"<=": left <= right, ">=": left >= right, "==": left == right}[row.relation.comparison]
+            return pyo.Constraint.Feasible if holds else pyo.Constraint.Infeasible
+        if hasattr(right, "is_expression_type"):
+            # written as left − right with bounds: Pyomo would turn the row round, and with it the sign of its dual
+            low, high = {"<=": (None, 0.0), ">=": (0.0, None), "==": (0.0, 0.0)}[row.relation.comparison]
+            return (low, left - right, high)
+        if row.relation.comparison == "<=":
+            return left <= right
+        return left >= right if row.relation.comparison == ">=" else left == right
+
+    if not row.over:
+        return pyo.Constraint(expr=one({}))
+    positions = np.arange(row.full_size) if row.positions is None else row.positions
+    symbols = [index.symbol for index in row.over]
+    places = zip(*np.unravel_index(positions, [len(index) for index in row.over]), strict=True)
+    at = {}
+    for place in places:
+        binding = dict(zip(symbols, (int(p) for p in place), strict=True))
+        at[_key(row.over, binding)] = binding
+    keys = pyo.Set(initialize=list(at), ordered=True)
+    return pyo.Constraint(keys, rule=lambda _, *key: one(at[key[0] if len(key) == 1 else key]))
+
+
+def _free_name(built: Any, name: str) -> str:
+    """Return a name that no component has yet (an index and a parameter may share a letter)."""
+    while built.component(name) is not None:
+        name += "_"
+    return name
+
+
+# A model that somebody else wrote.
+
+
+def read(model: Any, levels: Any) -> tuple[Program, Any, Any]:
+    """Return a model's feasible points as a Program, what its levels are, and a way back.
+
+    Levels are the name of rows … ≥ w·t of a model that maximises t, names of single ones, or (slopes, constants,
+    block) of linear expressions; with expressions the model's objective plays no part. The way back writes a point
+    into the variables that are not fixed, as Pyomo's own solvers do.
+    """
+    import pyomo.environ as pyo
+
+    _refuse_unreadable(pyo, model)
+    found = _named_component(model, levels)
+    if isinstance(found, list | tuple):
+        found = [_named_component(model, one) for one in found]
+    columns = _Columns(pyo, model)
+
+    def save(x: np.ndarray) -> None:
+        for one, value in zip(columns.variables, x.tolist(), strict=False):
+            if not one.fixed:
+                one.set_value(value, skip_validation=True)
+
+    if _are_constraints(pyo, [found]) and found.parent_component() is found:
+        return _program(pyo, model, columns, True), found.name, save
+    if isinstance(found, list) and _are_constraints(pyo, found):
+        return _program(pyo, model, columns, True), [one.name for one in found], save
+    given = _labelled(found)
+    rows = [columns.linear(one, f"level {label!r}") for label, one in given.items()]
+    constant = np.array([value for _, value in rows], dtype=float)
+    expressions = columns.matrix(rows), constant, _block("levels", list(given), len(rows), "level")
+    return _program(pyo, model, columns, False), expressions, save
+
+
+def _named_component(model: Any, given: Any) -> Any:
+    """Return what a text names in the model; what is no text as it is."""
+    if not isinstance(given, str):
+        return given
+    found = model.find_component(given)
+    if found is None:
+        raise ModelError(
+            f"Pyomo model {model.name!r} has no component {given!r} to be levels; give the name of a constraint "
+            "… >= w*t where the model maximises t, or linear expressions: an Expression, a list of them, or a dict"
+        )
+    return found
+
+
+def _are_constraints(pyo: Any, found: Sequence[Any]) -> bool:
+    return bool(found) and all(getattr(one, "ctype", None) is pyo.Constraint for one in found)
+
+
+def _labelled(levels: Any) -> dict[Any, Any]:
+    """Return the expressions by label: by the keys of a dict or of an indexed component, or by position."""
+    if isinstance(levels, dict) or (hasattr(levels, "is_indexed") and levels.is_indexed()):
+        given = dict(levels.items())
+    else:
+        given = dict(enumerate(levels if isinstance(levels, list) else [levels]))
+    if not given:
+        raise ModelError("there are no levels; expected at least one expression")
+    return given
+
+
+def _refuse_unreadable(pyo: Any, model: Any) -> None:
+    """Raise where the model is not constructed, or has something active that is neither bounds nor constraints."""
+    if not model.is_constructed():
+        raise ModelError(f"Pyomo model {model.name!r} has no data yet; give what its create_instance() returns")
+    known = {pyo.Var, pyo.Param, pyo.Set, pyo.RangeSet, pyo.Expression, pyo.Constraint, pyo.Objective, pyo.Block}
+    known |= {pyo.Suffix, pyo.BuildAction, pyo.BuildCheck}
+    for block in model.block_data_objects(active=True):
+        for component in block.component_objects(active=True, descend_into=False):
+            if component.ctype not in known:
+                raise ModelError(
+                    f"{component.name!r} of Pyomo model {model.name!r} is a {component.ctype.__name__}, which is no "
+                    "linear constraint; reformulate it by a transformation of Pyomo's, or deactivate it"
+                )
+
+
+class _Columns:
+    """All variables of a model, each a column; reads linear expressions in them."""
+
+    def __init__(self, pyo: Any, model: Any) -> None:
+        self.variables: list[Any] = []
+        blocks = []
+        for component in model.component_objects(pyo.Var, descend_into=True):
+            self.variables += component.values()
+            blocks.append(_block(component.name, list(component), len(self.variables)))
+        self.blocks = tuple(blocks)
+        self.place = {id(one): column for column, one in enumerate(self.variables)}
+
+    def linear(self, expression: Any, what: str) -> tuple[dict[int, float], float]:
+        """Return the coefficients by column, and the constant; variables that are fixed are constants."""
+        from pyomo.repn import generate_standard_repn
+
+        try:
+            form = generate_standard_repn(expression, quadratic=False)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ModelError(f"{what} cannot be read ({error}); expected a linear expression of Pyomo's") from None
+        if not form.is_linear():
+            raise ModelError(f"{what} is not linear: {expression}; a leximin needs linear levels and constraints")
+        if any(id(one) not in self.place for one in form.linear_vars):
+            raise ModelError(f"{what} has a variable of another model: {expression}")
+        terms = zip(form.linear_vars, form.linear_coefs, strict=True)
+        return {self.place[id(one)]: float(value) for one, value in terms}, float(form.constant)
+
+    def matrix(self, rows: Sequence[tuple[dict[int, float], float]]) -> Any:
+        """Return the coefficients of all rows."""
+        lengths = [len(terms) for terms, _ in rows]
+        values = np.array([value for terms, _ in rows for value in terms.values()], dtype=float)
+        columns = np.array([column for terms, _ in rows for column in terms], dtype=np.intp)
+        at = (np.repeat(np.arange(len(rows)), lengths), columns)
+        found = sp.csc_array((values, at), shape=(len(rows), len(self.variables)))
+        found.eliminate_zeros()
+        return found
+
+    def cost(self, pyo: Any, model: Any) -> tuple[np.ndarray, Literal["min", "max"]]:
+        """Return the objective, which names t where rows are levels."""
+        active = list(model.component_data_objects(pyo.Objective, active=True))
+        if len(active) != 1:
+            raise ModelError(
+                f"Pyomo model {model.name!r} has {len(active)} active objectives; constraints … >= w*t as levels need "
+                "one, that maximises t (or give linear expressions as levels)"
+            )
+        terms, _ = self.linear(active[0].expr, f"objective {active[0].name!r}")
+        cost = np.zeros(len(self.variables))
+        cost[list(terms)] = list(terms.values())
+        return cost, "min" if active[0].is_minimizing() else "max"
+
+
+def _program(pyo: Any, model: Any, columns: _Columns, with_objective: bool) -> Program:
+    """Return the model's active constraints, a block for each component."""
+    rows: list[tuple[dict[int, float], float]] = []
+    blocks, ends = [], []
+    for component in model.component_objects(pyo.Constraint, active=True, descend_into=True):
+        active = {key: one for key, one in component.items() if one.active}
+        for one in active.values():
+            rows.append(columns.linear(one.body, f"constraint {one.name!r}"))
+            ends.append((one.lb, one.ub))
+        blocks.append(_block(component.name, list(active), len(rows)))
+    constant = np.array([value for _, value in rows], dtype=float)
+    row_lower, row_upper = _column_bounds(ends)
+    fixed = [one.fixed and one.value is not None for one in columns.variables]
+    col_lower, col_upper = _column_bounds(
+        [(one.value, one.value) if still else one.bounds for one, still in zip(columns.variables, fixed, strict=True)]
+    )
+    whole = [not still and not one.is_continuous() for one, still in zip(columns.variables, fixed, strict=True)]
+    sense: Literal["min", "max"]
+    cost, sense = columns.cost(pyo, model) if with_objective else (np.zeros(len(fixed)), "max")
+    return Program(
+        name=model.name,
+        sense=sense,
+        c=cost,
+        offset=0.0,
+        A=columns.matrix(rows),
+        row_lower=row_lower - constant,
+        row_upper=row_upper - constant,
+        col_lower=col_lower,
+        col_upper=col_upper,
+        integrality=np.array(whole, dtype=np.uint8),
+        rows=tuple(blocks),
+        columns=columns.blocks,
+    )
+
+
+def _column_bounds(ends: Sequence[tuple[Any, Any]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return lower and upper ends, infinite where there is None."""
+    lower = np.array([-np.inf if low is None else low for low, _ in ends], dtype=float)
+    return lower, np.array([np.inf if high is None else high for _, high in ends], dtype=float)
+
+
+def _block(name: str, keys: Sequence[Any], stop: int, symbol: str = "index") -> Block:
+    """Return the block that ends there, over the keys; those of several parts are over as many indices."""
+    start = stop - len(keys)
+    if list(keys) == [None]:
+        return Block(name, (), start, stop)
+    if keys and all(isinstance(key, tuple) and len(key) == len(keys[0]) for key in keys):
+        parts = [pd.Index(part, tupleize_cols=False) for part in zip(*keys, strict=True)]
+        axes = tuple((f"{symbol}_{d}", part.unique()) for d, part in enumerate(parts, 1))
+        places = [one.get_indexer(part) for (_, one), part in zip(axes, parts, strict=True)]
+        positions = np.ravel_multi_index(places, [len(one) for _, one in axes])
+        return Block(name, axes, start, stop, np.asarray(positions))
+    return Block(name, ((symbol, pd.Index(list(keys), tupleize_cols=False)),), start, stop)
+
 
 _LP = frozenset({Capability.LP, Capability.DUALS})
 _BOTH = _LP | {Capability.MILP}

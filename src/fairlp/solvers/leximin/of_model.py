@@ -13,17 +13,17 @@ import scipy.sparse as sp
 
 from ...errors import ModelError, NoSolutionError, SolverError, UnsupportedError, nearest
 from ...models.notation.compiler import assemble, compile_rows
-from ...models.notation.entries import parameter_values
 from ...models.notation.expressions import Expression, Index
 from ...models.notation.model import Model
+from ...models.notation.tables import parameter_values
 from ...models.programs.backends import AnySolver, spelt
 from ...models.programs.certificate import Verdict, certify, reach_of
 from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
 from ...models.programs.solution import Backend, Capability, Options, Solution, Termination
 from ...models.trees.filling import History
 from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING, SAME_LEVEL, UNCERTAIN, VERIFIED
-from ..backends import cvxpy_model, pyomo_model
-from ..backends.cvxpy_model import unused
+from ..backends import cvxpy_backend, pyomo_backend
+from ..backends.cvxpy_backend import unused
 from .exact import ExactRounds
 from .rounds import LevelRounds, Members, own_error, tightest
 
@@ -211,7 +211,7 @@ def levels_of(model: Any, levels: Any, weights: Any) -> Levels:
         return by_expression(model, levels, weights)
     if levels is None:
         raise ModelError(f"a {type(model).__name__} does not say what its levels are; give them as levels=")
-    tool = cvxpy_model if "cvxpy" in tools else pyomo_model
+    tool = cvxpy_backend if "cvxpy" in tools else pyomo_backend
     program, found, save = tool.read(model, levels)
     if isinstance(found, str):
         result = by_rows(program, found, weights)
