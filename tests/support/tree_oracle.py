@@ -238,9 +238,11 @@ def counted(instance_data, weight_of_queue):
     while active:
         grid, values = inside(tree_of(instance_data["paths"]), "")
 
-        def at(t, grid=grid, values=values):
+        rising = np.isin(np.arange(users), list(active))
+
+        def at(t, grid=grid, values=values, rising=rising, has=has):
             asks = np.array([np.interp(t, grid, values[:, resources + n]) for n in range(users)])
-            return np.where(np.isin(np.arange(users), list(active)), np.maximum(has, asks), has)
+            return np.where(rising, np.maximum(has, asks), has)
 
         low, high = 0.0, HIGHEST
         for _ in range(100):

@@ -32,7 +32,7 @@ def h_drf(instance: Instance, count: str = "total") -> Model:
 
     After a round the rates are those of the tree of whoever can still be raised.
     """
-    return _first_round(Model("H-DRF", _SOURCE, (instance.users, instance.servers, instance.resources)), instance, count)
+    return _first_round("H-DRF", instance, count)
 
 
 def h_drf_counted(instance: Instance, count: str = "total") -> Model:
@@ -40,12 +40,12 @@ def h_drf_counted(instance: Instance, count: str = "total") -> Model:
 
     After it rates are those of the tree of active leaves, with the tasks of satisfied leaves as part of their queues.
     """
-    indices = (instance.users, instance.servers, instance.resources)
-    return _first_round(Model("H-DRF, satisfied leaves counted", _SOURCE, indices), instance, count)
+    return _first_round("H-DRF, satisfied leaves counted", instance, count)
 
 
-def _first_round(model: Model, instance: Instance, count: str) -> Model:
-    """Complete a model with the rates of a tree where nobody has all its tasks."""
+def _first_round(name: str, instance: Instance, count: str) -> Model:
+    """Return the model with the rates of a tree where nobody has all its tasks."""
+    model = Model(name, _SOURCE, (instance.users, instance.servers, instance.resources))
     rate = rates_on_tree(instance)(able_users(instance)) / normalisers.dominant(instance)
     meaning = "rate of n: dominant share for one unit of the root, by the weights on its way up"
     return in_global_shares(model, instance, ("rho", rate, meaning), "units that the root gives out", count)

@@ -190,6 +190,7 @@ ROWS = (
             f"queue share guarantee if {_NO_LIMITS}",
             "caps kept",
             "guarantees kept",
+            "envy-free within queues if no queue has a guarantee or a cap",
         ),
         (NO_RATES, ONE_WEIGHT),
         options=COUNT,

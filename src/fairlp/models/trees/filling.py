@@ -1,8 +1,8 @@
 """How leaves rise together at given rates, filling of one pool without a linear program, and what guarantees come to.
 
 At t an active leaf asks for max(what it has, base + rate·t), at most its task limit; the others keep what they have.
-When a leaf stops, or rates have a kink (:mod:`.rates`), the rates of the others are new, and t begins at 0 again. That is
-one :class:`RateSegment`; how far along it everybody can go is found by a linear program, or by the sums of one pool.
+When a leaf stops, or rates have a kink (:mod:`.rates`), the rates of the others are new, and t begins at 0 again. That
+is one :class:`RateSegment`; how far along it everybody can go is found by a linear program, or by the sums of one pool.
 
 One pool (:func:`fill`): resources and caps are rows. A round ends where a row is used up or a leaf has all its tasks.
 Leaves that need of that row stop, and the others go on at rates of their own.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +29,8 @@ from .rates import Pace, Rates, TreePoint
 
 #: Level of each round, and the positions of the leaves that stopped there.
 History = list[tuple[float, np.ndarray]]
+#: A float, or a rational where arrays hold rationals.
+Number = Any
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class RateSegment:
     @cached_property
     def base(self) -> np.ndarray:
         """What an active leaf asks for where the segment begins, shape (N,)."""
-        return self.zero + self.rates.asked(self.point)
+        return np.asarray(self.zero + self.rates.asked(self.point))
 
     @cached_property
     def ends(self) -> np.ndarray:
@@ -79,37 +82,41 @@ class RateSegment:
             return np.asarray(np.divide(self.limits - self.base, self.rate, out=never, where=finite))
 
     @cached_property
-    def end(self) -> float:
+    def end(self) -> Number:
         """The t at which the first leaf has all its tasks, or rates change."""
         return min(self.ends.min(initial=np.inf), self.pace.end)
 
-    def level(self, t: float) -> float:
+    def level(self, t: Number) -> float:
         """Return the root's own level."""
         return float(self.point.level[0] + self.pace.level[0] * t)
 
-    def asked(self, t: float) -> np.ndarray:
+    def asked(self, t: Number) -> np.ndarray:
         """Return the tasks that everybody has at a t of this segment."""
         risen = np.minimum(self.base + self.rate * t, self.limits)
         return np.where(self.active, np.maximum(self.has, risen), self.has)
 
-    def full(self, t: float) -> np.ndarray:
+    def full(self, t: Number) -> np.ndarray:
         """Return which active leaves have all their tasks at a t. Bool, shape (N,)."""
         full = self.active & (self.ends <= t)
         return np.asarray(full | (self.active & (self.has >= self.limits)))
 
-    def after(self, t: float, stops: np.ndarray) -> RateSegment:
+    def after(self, t: Number, stops: np.ndarray) -> RateSegment:
         """Return the next segment in which somebody rises: it begins where this one is at t, without some leaves.
 
-        The tree goes on where leaves that stop ask for all their tasks and count. Else it begins anew.
+        Where satisfied leaves count the tree goes on if all that stop are, and ask for all their tasks. Else it begins
+        anew. (A leaf that lacks a billionth of its tasks is satisfied; no rounding decides between the two.)
         """
-        has, all_tasks = self.asked(t), self.limits * (1 - self.rates.slack)
-        satisfied = self.satisfied | (stops & (has >= all_tasks) & self.rates.counted)
-        if self.rates.counted and (self.base + self.rate * t >= all_tasks)[stops].all():
+        one = replace(self, has=self.asked(t), active=self.active & ~stops, point=self.rates.origin)
+        if not self.rates.counted:
+            return one
+        enough = self.limits * self.rates.satisfied
+        satisfied = self.satisfied | (stops & (one.has >= enough))
+        if (self.base + self.rate * t >= enough)[stops].all():
             point = self.pace.after(self.point, t)
         else:
-            point = self.rates.begin(np.where(satisfied, has - self.zero, 0))
-        one = replace(self, has=has, active=self.active & ~stops, satisfied=satisfied, point=point)
-        while one.pace.end < np.inf and (one.asked(one.pace.end) == has).all():
+            point = self.rates.begin(np.where(satisfied, one.has - self.zero, 0))
+        one = replace(one, satisfied=satisfied, point=point)
+        while one.pace.end < np.inf and (one.asked(one.pace.end) == one.has).all():
             one = replace(one, point=one.pace.after(one.point, one.pace.end))
         return one
 
@@ -158,12 +165,12 @@ class Rows:
         What is used is convex and piecewise linear in the level, so steps never pass the answer and end on it.
         """
         if np.isfinite(segment.end) and (self.use @ segment.asked(segment.end) <= self.room).all():
-            return segment.end
+            return float(segment.end)
         speed = self.use @ segment.rate
         base = np.where(segment.active, segment.base, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             most = np.where(speed > 0, (self.room - self.use @ base) / speed, np.inf)
-        level = max(min(float(most.min(initial=np.inf)), segment.end), 0.0)
+        level = max(float(most.min(initial=segment.end)), 0.0)
         while True:
             over = self.use @ segment.asked(level) - self.room
             rising = segment.active & (segment.base + segment.rate * level > segment.has)

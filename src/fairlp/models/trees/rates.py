@@ -100,6 +100,7 @@ class Rates:
         users, self.counted = len(gamma), counted
         self.exact = share.dtype == object
         self.slack = 0 if self.exact else SAME_LEVEL
+        self.satisfied = 1 - (Fraction(SAME_LEVEL) if self.exact else SAME_LEVEL)  # part of its limit that a leaf has
         self.of, self.parents, depths = np.zeros(users, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
         self.own: np.ndarray = np.ones(1, dtype=share.dtype)
         if queues is not None:
@@ -155,6 +156,8 @@ class Rates:
             factor[rows] *= factor[self.parents[rows]]
         rate = np.where(active & ~stands[self.of], factor[self.of] * self.alone, 0)
         level, taken = np.where(stands, 0, factor), total * factor[:, None]
+        if point is self.origin:
+            return Pace(rate, level, taken, np.inf, False)
         faster = taken - np.where(most, taken, 0).max(axis=1)[:, None]
         faster[0] = 0
         climb = self.own * level[self.parents]
