@@ -181,6 +181,8 @@ def test_with_task_limits_satisfied_leaves_cost_the_others_their_share(instance,
     assert fairlp.audit(instance, found, "queue share guarantee").holds.iloc[0] is (not queue)
     free = instance.replace(task_limits=None)
     assert fairlp.audit(free, fairlp.allocate(free, "h-drf")).holds["hierarchical share guarantee"] is True
+    both = ["hierarchical share guarantee", "queue share guarantee"]
+    assert fairlp.audit(instance, fairlp.allocate(instance, "h-drf-counted"), both).holds.tolist() == [True, True]
 
 
 def limited_tree(draw):
@@ -200,6 +202,16 @@ def test_random_trees_have_what_breaks_hierarchical_drf():
     assert sum("a/c" in one.queue for one in able) > 60
     found = fairlp.counterexample("h-drf", "hierarchical share guarantee", search=True, generator=limited_tree)
     assert found is not None and np.isfinite(found.task_limits).any()
+    counted = fairlp.allocate(found, "h-drf-counted")
+    assert fairlp.audit(found, counted).holds["hierarchical share guarantee"] is True
+
+
+def test_with_satisfied_leaves_counted_the_search_finds_nothing_on_one_server():
+    for name in ("hierarchical share guarantee", "queue share guarantee"):
+        found = fairlp.counterexample("h-drf-counted", name, search=True, tries=60, generator=limited_tree)
+        assert found is None
+        standing = fairlp.promises(mechanisms=["h-drf-counted"]).standing
+        assert standing["h-drf-counted", name] == "stands under its condition"
 
 
 def test_pareto_optimality_within_caps_and_of_what_breaks_them():

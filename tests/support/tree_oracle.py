@@ -173,3 +173,88 @@ def whole(paths, weight_of_queue, weights, demands, capacity, limits, caps, ties
                 continue
         active.discard(n)
     return tasks
+
+
+#: What the level inside a queue adds to the queue's own, so that it grows wherever something below rises.
+STEEP = 1e-6
+#: A level that nobody can have.
+HIGHEST = 100.0
+
+
+def counted(instance_data, weight_of_queue):
+    """Tasks of each user on one pool, satisfied leaves counted.
+
+    Each node is a curve: levels, and what all below it take and ask for there (linear in between). A queue adds the
+    curves of its children, each at its weight times the level inside, and inverts its own level as a function of that.
+    """
+    d, weights, limits = (instance_data[key] for key in ("demands", "weights", "limits"))
+    users, resources = d.shape
+    pool = instance_data["capacities"].sum(axis=0)
+    runs = ((d == 0) | (pool > 0)).all(axis=1) & (limits > 0)
+    share = np.where(d > 0, d / np.where(pool > 0, pool, 1), 0.0)
+    alone = 1 / share.max(axis=1)
+    has, active, satisfied = np.zeros(users), set(np.flatnonzero(runs).tolist()), set()
+
+    def leaf(n):
+        values = np.zeros((2, resources + users))
+        if n in active:
+            values[1, :resources] = HIGHEST * share[n] * alone[n]
+            values[1, resources + n] = HIGHEST * alone[n]
+        elif n in satisfied:
+            values[:, :resources] = has[n] * share[n]
+        return np.array([0.0, HIGHEST]), values
+
+    def inside(node, path):
+        """The sum of the children over the level inside a node."""
+        children = [(weights[n], leaf(n)) for n in node[None]]
+        for name, child in node.items():
+            if name is not None:
+                below = f"{path}/{name}" if path else name
+                children.append((weight_of_queue.get(below, 1), outside(child, below)))
+        grid = np.unique(np.concatenate([[0.0, HIGHEST], *(levels / w for w, (levels, _) in children)]))
+
+        def at(points):
+            total = np.zeros((len(points), resources + users))
+            for w, (levels, values) in children:
+                for k in np.flatnonzero(values.any(axis=0)):
+                    total[:, k] += np.interp(w * points, levels, values[:, k])
+            return total
+
+        values, crossings = at(grid), []
+        for r in range(resources):
+            for q in range(r):
+                before, after = (values[:-1, r] - values[:-1, q]), (values[1:, r] - values[1:, q])
+                some = np.flatnonzero(before * after < 0)
+                part = before[some] / (before[some] - after[some])
+                crossings.append(grid[some] + part * (grid[some + 1] - grid[some]))
+        grid = np.unique(np.concatenate([grid, *crossings]))
+        return grid, at(grid)
+
+    def outside(node, path):
+        """What a node takes at each level of its own."""
+        grid, values = inside(node, path)
+        return values[:, :resources].max(axis=1) + STEEP * grid, values
+
+    while active:
+        grid, values = inside(tree_of(instance_data["paths"]), "")
+
+        rising = np.isin(np.arange(users), list(active))
+
+        def at(t, grid=grid, values=values, rising=rising, has=has):
+            asks = np.array([np.interp(t, grid, values[:, resources + n]) for n in range(users)])
+            return np.where(rising, np.maximum(has, asks), has)
+
+        low, high = 0.0, HIGHEST
+        for _ in range(100):
+            middle = (low + high) / 2
+            tasks = at(middle)
+            fits = (tasks @ d <= pool * (1 + 1e-12)).all() and (tasks <= limits * (1 + 1e-12)).all()
+            low, high = (middle, high) if fits else (low, middle)
+        has = at(low)
+        used_up = has @ d >= pool * (1 - 1e-7)
+        full = {n for n in active if has[n] >= limits[n] * (1 - 1e-7)}
+        stuck = {n for n in active if (d[n] > 0)[used_up].any()}
+        assert full | stuck
+        satisfied |= full
+        active -= full | stuck
+    return has

@@ -127,7 +127,7 @@ def _max_min_of_resource(case: Case, resource: int | None, none: str = "") -> Fi
     if have_limits(instance):  # a cap may join what no server does
         rates = constant(due(instance))
         first = first_segment(rates, floors(instance), instance.task_limits, able_users(instance))
-        tasks = climb(instance, formulation, rates, first).tasks
+        tasks = climb(instance, formulation, first).tasks
     else:
         tasks = leximin(instance, formulation, due).tasks
     best = as_allocation(instance, tasks, f"max-min of {label}")

@@ -7,7 +7,7 @@ import numpy as np
 from ..models.instances.instance import Instance
 from ..models.instances.queues import Queues
 from ..models.notation.model import Model
-from ..models.trees.rates import Rates, constant, hierarchical
+from ..models.trees.rates import Rates, constant
 from . import normalisers
 from .max_min import in_global_shares
 from .region import able_users
@@ -15,12 +15,16 @@ from .region import able_users
 _SOURCE = "Bhattacharya et al., SoCC 2013"
 
 
-def rates_on_tree(instance: Instance) -> Rates:
-    """Return active users → tasks of each while the root gives out one unit of dominant share."""
+def rates_on_tree(instance: Instance, counted: bool = False) -> Rates:
+    """Return what active users ask for while the root gives out units of dominant share.
+
+    ``counted``: whether users that have all their tasks count for their queues.
+    """
     gamma = normalisers.dominant(instance)
     if instance.queues is None:
         return constant(normalisers.entitled(instance, gamma))
-    return hierarchical(instance.queues, instance.user_weights, normalisers.normalised_demands(instance), gamma)
+    share = normalisers.normalised_demands(instance)
+    return Rates(instance.queues, instance.user_weights, share, gamma, counted)
 
 
 def h_drf(instance: Instance, count: str = "total") -> Model:
@@ -28,7 +32,20 @@ def h_drf(instance: Instance, count: str = "total") -> Model:
 
     After a round the rates are those of the tree of whoever can still be raised.
     """
-    model = Model("H-DRF", _SOURCE, (instance.users, instance.servers, instance.resources))
+    return _first_round("H-DRF", instance, count)
+
+
+def h_drf_counted(instance: Instance, count: str = "total") -> Model:
+    """H-DRF with satisfied leaves counted; the first round, in which nobody has all its tasks yet.
+
+    After it rates are those of the tree of active leaves, with the tasks of satisfied leaves as part of their queues.
+    """
+    return _first_round("H-DRF, satisfied leaves counted", instance, count)
+
+
+def _first_round(name: str, instance: Instance, count: str) -> Model:
+    """Return the model with the rates of a tree where nobody has all its tasks."""
+    model = Model(name, _SOURCE, (instance.users, instance.servers, instance.resources))
     rate = rates_on_tree(instance)(able_users(instance)) / normalisers.dominant(instance)
     meaning = "rate of n: dominant share for one unit of the root, by the weights on its way up"
     return in_global_shares(model, instance, ("rho", rate, meaning), "units that the root gives out", count)

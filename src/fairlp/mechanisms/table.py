@@ -33,6 +33,7 @@ FAMILIES: dict[str, str] = {
     "tsf": _MAX_MIN,
     "naive-drf": _MAX_MIN,
     "h-drf": _MAX_MIN,
+    "h-drf-counted": _MAX_MIN,
     "h-drf-collapsed": _MAX_MIN,
     "psdsf-rdm": _PER_SERVER,
     "psdsf-tdm": _PER_SERVER,

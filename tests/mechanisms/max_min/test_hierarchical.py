@@ -12,7 +12,7 @@ from fairlp.errors import InstanceError, NotDefinedError
 from fairlp.models.trees.filling import floors
 from profiles import PROFILE, many
 from tree_instances import for_the_oracle, tree_instance
-from tree_oracle import hierarchical
+from tree_oracle import counted, hierarchical
 
 FLAT = ["drf", "edrf", "asset", "drfh", "c-drfh", "cdrf", "tsf"]
 
@@ -36,10 +36,11 @@ def blocked():
 
 
 @pytest.mark.parametrize("method", ["rounds", "lp", "interior-point"])
-def test_the_two_examples_of_the_paper(method):
-    found = fairlp.allocate(starved(), "h-drf", method=method)
+@pytest.mark.parametrize("mechanism", ["h-drf", "h-drf-counted"])
+def test_the_two_examples_of_the_paper(mechanism, method):
+    found = fairlp.allocate(starved(), mechanism, method=method)
     assert found.totals.to_dict() == pytest.approx({"n1": 1 / 2, "a": 1, "b": 1 / 2}, abs=1e-12)
-    found = fairlp.allocate(blocked(), "h-drf", method=method)
+    found = fairlp.allocate(blocked(), mechanism, method=method)
     expected = {"n1": 1 / 3, "n2": 1 / 3, "n3,1": 1 / 3, "n3,2": 1 / 2, "n4": 1 / 2}
     assert found.totals.to_dict() == pytest.approx(expected, abs=1e-12)
     assert found.certify() and found.certify(exact=True)
@@ -221,3 +222,101 @@ def test_the_model_is_that_of_the_paper():
     text = str(model)
     assert "∑_i g[n,i] ≥ ρ[n]·t" in text and "guarantee" in text and "Λ[v,r]" in text
     assert fairlp.formulate(blocked(), "h-drf").solve().objective == pytest.approx(1 / 3)
+
+
+METHODS_OF_COUNTED = ["rounds", "lp", "interior-point"]
+
+
+@pytest.mark.parametrize("method", METHODS_OF_COUNTED)
+def test_with_satisfied_leaves_counted_two_queues_have_half_each(method):
+    limits = [np.inf, *[40 / 59] * 19, np.inf]
+    instance = fairlp.Instance.from_arrays([[1]] * 21, [[40]], queue=["Q1", *["Q2"] * 20], task_limits=limits)
+    found = fairlp.allocate(instance, "h-drf-counted", method=method)
+    assert found.by_queue(1)["tasks"].tolist() == pytest.approx([20, 20])
+    assert found.certify(exact=True)
+
+
+@pytest.mark.parametrize("method", METHODS_OF_COUNTED)
+def test_with_satisfied_leaves_counted_a_sibling_of_the_root_has_its_half(method):
+    instance = fairlp.Instance.from_arrays(
+        [[0, 1], [0, 1], [1, 0], [1, 0], [0, 1]], [[60, 60]], users=["b", "c", "a1", "a2", "a3"],
+        queue=["", "P", "P/A", "P/A", "P/A"], task_limits=[np.inf, np.inf, 9, np.inf, np.inf],
+    )  # fmt: skip
+    found = fairlp.allocate(instance, "h-drf-counted", method=method)
+    assert found.totals.to_dict() == pytest.approx({"b": 30, "c": 19.5, "a1": 9, "a2": 51, "a3": 10.5})
+    assert found.certify(exact=True)
+    assert found.rounds["level"].tolist() == pytest.approx([0.45, 0.5, 1])
+
+
+@pytest.mark.parametrize("method", METHODS_OF_COUNTED)
+def test_where_the_level_of_a_queue_stands_still_its_leaves_rise_at_once(method):
+    """In q, x of weight 2 has all its 9 tasks when y has 4½. q stays at level 9 until y has 9, and z waits."""
+
+    def of(pool):
+        return fairlp.Instance.from_arrays(
+            [[1, 0], [0, 1], [0, 1]], [[60, 60]], users=["x", "y", "z"], queue=["q", "q", ""], weights=[2, 1, 1],
+            task_limits=[9, np.inf, np.inf], queues={"": {"cap": {"resource2": pool}}},
+        )  # fmt: skip
+
+    for pool, expected in (
+        (13, [9, 4 + 1 / 3, 8 + 2 / 3]),
+        (15, [9, 6, 9]),
+        (18, [9, 9, 9]),
+        (22, [9, 11, 11]),
+    ):
+        found = fairlp.allocate(of(pool), "h-drf-counted", method=method)
+        assert found.totals.tolist() == pytest.approx(expected), pool
+        assert found.certify(exact=True)
+
+
+def spoiled(tree, rng):
+    """Limits that are parts of what h-drf gives, so that leaves are satisfied, blocked, and both at once."""
+    totals = fairlp.allocate(tree, "h-drf").totals.to_numpy()
+    part = rng.choice([0.25, 0.5, 0.75, 1.0, 1.25], len(totals))
+    return tree.replace(task_limits=np.where(rng.random(len(totals)) < 0.6, np.round(totals * part, 12), np.inf))
+
+
+@pytest.mark.parametrize("seed", range(many(100)))
+def test_satisfied_leaves_counted_against_curves_of_nodes(seed):
+    """Sums, programs, rationals and the oracle agree; who lacks tasks has what the weights promise."""
+    rng = np.random.default_rng(seed)
+    instance = tree_instance(rng)
+    instance = spoiled(instance, rng) if seed % 2 else instance
+    data, weights = for_the_oracle(instance)
+    found = fairlp.allocate(instance, "h-drf-counted", method="rounds")
+    expected = counted(data, weights)
+    np.testing.assert_allclose(found.totals, expected, rtol=2e-4, atol=2e-4 * (1 + expected.max()))
+    program = fairlp.allocate(instance, "h-drf-counted", method="lp")
+    np.testing.assert_allclose(program.totals, found.totals, atol=1e-8 * (1 + expected.max()))
+    assert found.certify(exact=True), found.certify(exact=True)
+    promised = ["Pareto-optimal", "hierarchical share guarantee", "queue share guarantee", "envy-free within queues"]
+    audited = fairlp.audit(instance, found, promised)
+    assert not (audited.holds == False).any(), audited.witness.to_dict()  # noqa: E712
+
+
+@pytest.mark.parametrize("seed", range(many(40)))
+def test_satisfied_leaves_counted_on_servers_with_guarantees_and_caps(seed):
+    rng = np.random.default_rng(seed)
+    instance = tree_instance(rng, servers=1 + 2 * (seed % 2), guarantees=seed % 3 == 0, caps=seed % 4 > 0)
+    count = "borrowed" if seed % 6 == 0 else "total"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = fairlp.allocate(instance, "h-drf-counted", method="lp", count=count)
+        except InstanceError as error:
+            assert "guarantees of queues cannot all be kept" in str(error)
+            return
+        assert found.certify(exact=True), found.certify(exact=True)
+        audited = fairlp.audit(instance, found, ["Pareto-optimal", "caps kept", "guarantees kept"])
+        assert not (audited.holds == False).any(), audited.witness.to_dict()  # noqa: E712
+        if len(instance.servers) == 1:
+            filled = fairlp.allocate(instance, "h-drf-counted", method="rounds", count=count)
+            np.testing.assert_allclose(filled.totals, found.totals, atol=1e-8 * (1 + found.totals.max()))
+
+
+@pytest.mark.parametrize("seed", range(many(20)))
+def test_without_task_limits_satisfied_leaves_counted_are_hierarchical_drf_to_the_last_digit(seed):
+    instance = tree_instance(np.random.default_rng(seed), servers=2, limits=False)
+    for method in ("lp", "auto"):
+        one, other = (fairlp.allocate(instance, name, method=method) for name in ("h-drf", "h-drf-counted"))
+        assert one.tasks.equals(other.tasks)

@@ -9,7 +9,8 @@ from scipy import sparse
 import fairlp
 from fairlp import Index, Instance, Model
 from fairlp.errors import SolverError
-from fairlp.models.trees.filling import RateSegment, Rows, fill
+from fairlp.models.trees.filling import Rows, fill, first_segment
+from fairlp.models.trees.rates import constant
 from fairlp.solvers.leximin.leximin import climb
 from fairlp.solvers.leximin.rounds import TreeRounds
 from tree_instances import tree_instance
@@ -20,12 +21,12 @@ POOL = Instance.from_arrays([[1.0], [1.0]], [[10.0]])
 
 def stretch():
     """Where they begin."""
-    return RateSegment(np.array([6.0, 0.0]), np.zeros(2), np.ones(2), np.full(2, np.inf), np.ones(2, dtype=bool))
+    return alike([6.0, 0.0], [np.inf, np.inf])
 
 
-def rates(active):
-    """All that are active rise alike."""
-    return np.where(active, 1.0, 0.0)
+def alike(has, limits):
+    """Return the first segment of leaves that all rise alike."""
+    return first_segment(constant(np.ones(len(has))), np.array(has), np.array(limits), np.ones(len(has), dtype=bool))
 
 
 def formulation(instance):
@@ -41,14 +42,14 @@ def formulation(instance):
 
 
 def test_whoever_has_more_keeps_it_in_programs():
-    found = climb(POOL, formulation, rates, stretch())
+    found = climb(POOL, formulation, stretch())
     assert found.tasks.sum(axis=1) == pytest.approx([6, 4], rel=1e-9)
 
 
 def test_whoever_has_more_keeps_it_in_sums():
     level = Rows(sparse.csr_array(np.ones((1, 2))), np.array([10.0])).reach(stretch())
     assert level == 4.0, "to the last digit: Newton's method ends on the answer"
-    tasks, history = fill(rates, Rows(sparse.csr_array(np.ones((1, 2))), np.array([10.0])), stretch())
+    tasks, history = fill(Rows(sparse.csr_array(np.ones((1, 2))), np.array([10.0])), stretch())
     assert tasks.tolist() == [6, 4] and [at for at, _ in history] == [4]
 
 
@@ -60,7 +61,7 @@ def test_what_a_point_has_beyond_what_is_due_is_not_given_away(monkeypatch):
         self.last = self.last * 1.25
 
     monkeypatch.setattr(TreeRounds, "run", more)
-    found = climb(POOL, formulation, rates, stretch())
+    found = climb(POOL, formulation, stretch())
     assert found.tasks.sum(axis=1) == pytest.approx([6, 4], rel=1e-9)
 
 
@@ -71,8 +72,8 @@ LIMIT, SHORT = 1.001, [1e-14, 1e-12, 5e-11]
 @pytest.mark.parametrize("short", SHORT)
 def test_a_limit_within_rounding_of_what_there_is_is_reached_and_ends_nobody_elses_round(short):
     pool = Instance.from_arrays([[1.0, 0], [0, 1.0], [0, 1.0]], [[1.0, 2 * LIMIT * (1 - short)]])
-    start = RateSegment(np.zeros(3), np.zeros(3), np.ones(3), np.array([np.inf, LIMIT, np.inf]), np.ones(3, dtype=bool))
-    found = climb(pool, formulation, rates, start)
+    start = alike(np.zeros(3), [np.inf, LIMIT, np.inf])
+    found = climb(pool, formulation, start)
     assert [who.tolist() for _, who in found.rounds] == [[0], [1, 2]]
     assert [level for level, _ in found.rounds] == pytest.approx([1, LIMIT], rel=1e-9)
     assert found.tasks.sum(axis=1) == pytest.approx([1, LIMIT, LIMIT], rel=1e-9)
@@ -97,8 +98,8 @@ def test_a_point_of_a_round_that_nobody_rises_in_has_what_everybody_has():
     room = np.array([[3.0, 0.5], [2.0, 1.5]])
     needs = np.array([[1.0, 0], [1.0, 0], [0, 1.0], [0, 1.0]])
     has = np.array([3.5, 1.5, 1 + 1e-12, 1 + 1e-12])
-    start = RateSegment(has, np.zeros(4), np.ones(4), np.full(4, np.inf), np.ones(4, dtype=bool))
-    found = climb(Instance.from_arrays(needs, room), formulation, rates, start)
+    start = alike(has, np.full(4, np.inf))
+    found = climb(Instance.from_arrays(needs, room), formulation, start)
     assert found.tasks.sum(axis=1) == pytest.approx(has, rel=1e-9) and [len(who) for _, who in found.rounds] == [4]
     assert found.tasks.T @ needs == pytest.approx(room, rel=1e-9)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 
@@ -22,8 +21,7 @@ from ...models.instances.merging import merge_servers
 from ...models.instances.problem import effort
 from ...models.notation.model import Model
 from ...models.programs.certificate import Verdict
-from ...models.trees.filling import floors
-from ...models.trees.rates import exact_hierarchical
+from ...models.trees.rates import constant, rational, rational_rates
 from ...solvers.leximin.exact import exact_leximin
 from ...tolerances import AGREEMENT, DELICATE, UNCERTAIN
 from ..mechanism import Asked, Mechanism, Tasks
@@ -35,20 +33,17 @@ def of_leximin(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Ve
     """Return the leximin of tasks over what is due at level 1, in rationals."""
     due = mechanism.due(instance)
     normaliser = mechanism.gamma if mechanism.at_level_1 is None else (lambda _: due / instance.user_weights)
-    formulation = in_tasks(normaliser, count)
-    if not have_limits(instance):
-        return exact_leximin(instance, formulation)
-    rates = [Fraction(value) for value in due.tolist()]
-    return exact_leximin(instance, formulation, lambda active: {n: rates[n] for n in active}, floors(instance), count)
+    rates = constant(rational(due)) if have_limits(instance) else None
+    return exact_leximin(instance, in_tasks(normaliser, count), rates, count)
 
 
-def of_tree(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Verdict, np.ndarray]:
+def of_tree(mechanism: Mechanism, instance: Instance, count: str, counted: bool = False) -> tuple[Verdict, np.ndarray]:
     """Return the rounds along the tree, with rates in rationals."""
 
     def formulation(small: Instance) -> Model:
         return max_min(small, "H-DRF", "in tasks", dominant(small), "replaced by exact rates", count)
 
-    return exact_leximin(instance, formulation, exact_hierarchical(instance), floors(instance), count)
+    return exact_leximin(instance, formulation, rational_rates(instance, counted), count)
 
 
 #: More eligible pairs of user and server than this are not solved in rationals unasked.

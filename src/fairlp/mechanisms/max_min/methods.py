@@ -85,14 +85,14 @@ def with_limits(asked: Asked) -> Tasks:
     return _by_programs(asked, constant(asked.mechanism.due(asked.instance)))
 
 
-def along_tree(asked: Asked) -> Tasks:
+def along_tree(asked: Asked, counted: bool = False) -> Tasks:
     """Run the rounds of the mechanism's linear program along the tree."""
-    return _by_programs(asked, rates_on_tree(asked.instance))
+    return _by_programs(asked, rates_on_tree(asked.instance, counted))
 
 
-def fill_tree(asked: Asked) -> Tasks:
+def fill_tree(asked: Asked, counted: bool = False) -> Tasks:
     """Fill one pool along the tree."""
-    return _by_filling(asked, rates_on_tree(asked.instance))
+    return _by_filling(asked, rates_on_tree(asked.instance, counted))
 
 
 def _how(asked: Asked) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def _by_programs(asked: Asked, rates: Rates) -> Tasks:
     count = count_of(asked.parameters)
     first = _first(instance, rates, count)
     try:
-        result = climb(instance, partial(formulation, count=count), rates, first, **_how(asked))
+        result = climb(instance, partial(formulation, count=count), first, **_how(asked))
     except SolverError:
         require_room(instance, first.has)
         raise
@@ -128,7 +128,7 @@ def _by_filling(asked: Asked, rates: Rates) -> Tasks:
     first = _first(instance, rates, count_of(asked.parameters))
     if not (rows.use @ first.has <= rows.room * (1 + AGREEMENT)).all():
         require_room(instance, first.has)
-    totals, history = fill(rates, rows, first)
+    totals, history = fill(rows, first)
     tasks = totals[:, None]
     return Tasks(tasks, rounds=rounds_table(instance, history, tasks))
 

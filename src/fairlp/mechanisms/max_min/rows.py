@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from ...formulations import hierarchical, max_min, normalisers
@@ -48,6 +49,13 @@ TREE_ROUNDS = Method(
     needs="one server",
     cost="O(NR) a round; a round for each resource, cap and task limit at most",
 )
+_COUNTED_LP = settled(partial(along_tree, counted=True), partial(of_tree, counted=True))
+COUNTED_LP = replace(TREE_LP, run=_COUNTED_LP)
+COUNTED_ROUNDS = replace(
+    TREE_ROUNDS,
+    run=settled(partial(fill_tree, counted=True), partial(of_tree, counted=True)),
+    cost="O(NR) a round and kink; a round for each resource, cap and task limit at most",
+)
 COLLAPSED_LP = Method("lp", settled(with_limits), cost="a few LPs a round", solves=True)
 COUNT = ("count",)
 #: A row of a mechanism whose levels are proved in rationals.
@@ -56,9 +64,11 @@ _proved_row = partial(Mechanism, options=COUNT, prove=partial(by_rounds, rationa
 _FAIR = ("Pareto-optimal", "envy-free", "strategy-proof", "bottleneck", "global bottleneck", "single-resource")
 _PLAIN = "all run on one server and nobody has a task limit and no queue has a guarantee or a cap"
 _LEAVES, _QUEUES = f"hierarchical share guarantee if {_PLAIN}", f"queue share guarantee if {_PLAIN} (ours)"
+_NO_LIMITS = "all run on one server and no queue has a guarantee or a cap"
 _KEPT = ("caps kept (ours)", "guarantees kept (ours)")
 _ALONE = "population-monotonic if all demands are positive"
 
+_OURS = "fairlp; after Bhattacharya et al., SoCC 2013"
 _BHATTACHARYA = "Bhattacharya et al., SoCC 2013"
 
 ROWS = (
@@ -164,6 +174,27 @@ ROWS = (
         (NO_RATES, ONE_WEIGHT),
         options=COUNT,
         prove=partial(by_rounds, rationals=of_tree),
+        at_level_1=hierarchical.at_level_1,
+        along_tree=True,
+    ),
+    Mechanism(
+        "h-drf-counted",
+        "Hierarchical DRF with satisfied leaves counted for their queues",
+        _OURS,
+        hierarchical.h_drf_counted,
+        normalisers.dominant,
+        (COUNTED_ROUNDS, by_interior_points(_COUNTED_LP), COUNTED_LP),
+        (
+            "Pareto-optimal",
+            f"hierarchical share guarantee if {_NO_LIMITS}",
+            f"queue share guarantee if {_NO_LIMITS}",
+            "caps kept",
+            "guarantees kept",
+            "envy-free within queues if no queue has a guarantee or a cap",
+        ),
+        (NO_RATES, ONE_WEIGHT),
+        options=COUNT,
+        prove=partial(by_rounds, rationals=partial(of_tree, counted=True)),
         at_level_1=hierarchical.at_level_1,
         along_tree=True,
     ),

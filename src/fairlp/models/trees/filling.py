@@ -1,8 +1,8 @@
 """How leaves rise together at given rates, filling of one pool without a linear program, and what guarantees come to.
 
-At level t an active leaf asks for max(what it has, base + rate·t), at most its task limit; the others keep what they
-have. When a leaf has all its tasks it leaves, the rates of the others are new, and t begins at 0 again. That is one
-:class:`RateSegment`; how far along it everybody can go is found by a linear program, or by the sums of one pool.
+At t an active leaf asks for max(what it has, base + rate·t), at most its task limit; the others keep what they have.
+When a leaf stops, or rates have a kink (:mod:`.rates`), the rates of the others are new, and t begins at 0 again. That
+is one :class:`RateSegment`; how far along it everybody can go is found by a linear program, or by the sums of one pool.
 
 One pool (:func:`fill`): resources and caps are rows. A round ends where a row is used up or a leaf has all its tasks.
 Leaves that need of that row stop, and the others go on at rates of their own.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,10 +25,12 @@ from ...tolerances import ROUNDING, SATURATED
 from ..instances.instance import Instance
 from ..instances.problem import tasks_alone
 from ..instances.queues import Queues
-from .rates import Rates, hierarchical
+from .rates import Pace, Rates, TreePoint
 
 #: Level of each round, and the positions of the leaves that stopped there.
 History = list[tuple[float, np.ndarray]]
+#: A float, or a rational where arrays hold rationals.
+Number = Any
 
 
 @dataclass(frozen=True)
@@ -36,46 +39,86 @@ class RateSegment:
 
     Attributes
     ----------
+    rates : Rates
     has : ndarray, shape (N,)
         Tasks of each leaf where the segment begins.
-    base, rate, limits : ndarray, shape (N,)
-        An active leaf asks for base + rate·t tasks, at most its limit.
-    active : ndarray of bool, shape (N,)
+    limits, zero : ndarray, shape (N,)
+        Task limits, and the tasks that levels count from.
+    active, satisfied : ndarray of bool, shape (N,)
+        Who goes on; and of the others who has all its tasks, where that counts.
+    point : TreePoint
+        Where the tree stands where the segment begins.
     """
 
+    rates: Rates
     has: np.ndarray
-    base: np.ndarray
-    rate: np.ndarray
     limits: np.ndarray
+    zero: np.ndarray
     active: np.ndarray
+    satisfied: np.ndarray
+    point: TreePoint
+
+    @cached_property
+    def pace(self) -> Pace:
+        """How the tree goes on."""
+        return self.rates.pace(self.active, self.point)
+
+    @property
+    def rate(self) -> np.ndarray:
+        """Tasks of each leaf per unit of t, shape (N,): an active leaf asks for base + rate·t, at most its limit."""
+        return self.pace.rate
+
+    @cached_property
+    def base(self) -> np.ndarray:
+        """What an active leaf asks for where the segment begins, shape (N,)."""
+        return np.asarray(self.zero + self.rates.asked(self.point))
 
     @cached_property
     def ends(self) -> np.ndarray:
-        """The level at which each active leaf has all its tasks; infinite where it never has. Shape (N,)."""
-        left = self.limits - self.base
-        finite = self.active & np.isfinite(left)
-        with np.errstate(divide="ignore", over="ignore"):
-            return np.asarray(np.divide(left, self.rate, out=np.full(len(self.rate), np.inf), where=finite))
+        """The t at which each active leaf has all its tasks; infinite where it never has. Shape (N,)."""
+        finite = self.active & (self.limits < np.inf) & (self.rate > 0)
+        never = np.full(len(self.rate), np.inf, dtype=self.rate.dtype)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.divide(self.limits - self.base, self.rate, out=never, where=finite))
 
     @cached_property
-    def end(self) -> float:
-        """The level at which the first leaf has all its tasks."""
-        return float(self.ends.min(initial=np.inf))
+    def end(self) -> Number:
+        """The t at which the first leaf has all its tasks, or rates change."""
+        return min(self.ends.min(initial=np.inf), self.pace.end)
 
-    def asked(self, level: float) -> np.ndarray:
-        """Return the tasks that everybody has at a level of this segment."""
-        risen = np.minimum(self.base + self.rate * level, self.limits)
+    def level(self, t: Number) -> float:
+        """Return the root's own level."""
+        return float(self.point.level[0] + self.pace.level[0] * t)
+
+    def asked(self, t: Number) -> np.ndarray:
+        """Return the tasks that everybody has at a t of this segment."""
+        risen = np.minimum(self.base + self.rate * t, self.limits)
         return np.where(self.active, np.maximum(self.has, risen), self.has)
 
-    def full(self, level: float) -> np.ndarray:
-        """Return which active leaves have all their tasks at a level. Bool, shape (N,)."""
-        full = self.active & (self.ends <= level)
+    def full(self, t: Number) -> np.ndarray:
+        """Return which active leaves have all their tasks at a t. Bool, shape (N,)."""
+        full = self.active & (self.ends <= t)
         return np.asarray(full | (self.active & (self.has >= self.limits)))
 
-    def after(self, level: float, stops: np.ndarray, rates: Rates) -> RateSegment:
-        """Return the next segment: it begins where this one is at ``level``, and some leaves go no further."""
-        active = self.active & ~stops
-        return replace(self, has=self.asked(level), active=active, rate=rates(active))
+    def after(self, t: Number, stops: np.ndarray) -> RateSegment:
+        """Return the next segment in which somebody rises: it begins where this one is at t, without some leaves.
+
+        Where satisfied leaves count the tree goes on if all that stop are, and ask for all their tasks. Else it begins
+        anew. (A leaf that lacks a billionth of its tasks is satisfied; no rounding decides between the two.)
+        """
+        one = replace(self, has=self.asked(t), active=self.active & ~stops, point=self.rates.origin)
+        if not self.rates.counted:
+            return one
+        enough = self.limits * self.rates.satisfied
+        satisfied = self.satisfied | (stops & (one.has >= enough))
+        if (self.base + self.rate * t >= enough)[stops].all():
+            point = self.pace.after(self.point, t)
+        else:
+            point = self.rates.begin(np.where(satisfied, one.has - self.zero, 0))
+        one = replace(one, satisfied=satisfied, point=point)
+        while one.pace.end < np.inf and (one.asked(one.pace.end) == one.has).all():
+            one = replace(one, point=one.pace.after(one.point, one.pace.end))
+        return one
 
 
 def first_segment(
@@ -85,9 +128,9 @@ def first_segment(
 
     With ``count="borrowed"`` the guarantee is no part of what the level counts.
     """
-    has = np.where(able, kept, 0.0)
-    base = has if count == "borrowed" else np.zeros(len(has))
-    return RateSegment(has, base, rates(able), limits, able)
+    has = np.where(able, kept, 0)
+    zero = has if count == "borrowed" else has * 0
+    return RateSegment(rates, has, limits, zero, able, np.zeros(len(has), dtype=bool), rates.origin)
 
 
 @dataclass(frozen=True)
@@ -122,12 +165,12 @@ class Rows:
         What is used is convex and piecewise linear in the level, so steps never pass the answer and end on it.
         """
         if np.isfinite(segment.end) and (self.use @ segment.asked(segment.end) <= self.room).all():
-            return segment.end
+            return float(segment.end)
         speed = self.use @ segment.rate
         base = np.where(segment.active, segment.base, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             most = np.where(speed > 0, (self.room - self.use @ base) / speed, np.inf)
-        level = max(min(float(most.min(initial=np.inf)), segment.end), 0.0)
+        level = max(float(most.min(initial=segment.end)), 0.0)
         while True:
             over = self.use @ segment.asked(level) - self.room
             rising = segment.active & (segment.base + segment.rate * level > segment.has)
@@ -145,29 +188,20 @@ class Rows:
         return np.asarray(self.use[full].sum(axis=0) > 0) if full.size else np.zeros(len(tasks), dtype=bool)
 
 
-def fill(rates: Rates, rows: Rows, segment: RateSegment) -> tuple[np.ndarray, History]:
-    """Return the tasks of each leaf, and the rounds.
+def fill(rows: Rows, segment: RateSegment) -> tuple[np.ndarray, History]:
+    """Return the tasks of each leaf, and the rounds, from the first segment on.
 
-    Parameters
-    ----------
-    rates : callable
-        Active leaves → tasks of each at level 1.
-    rows : Rows
-    segment : RateSegment
-        The first one.
-
-    Notes
-    -----
-    At most one round for each row and each task limit, each O(NR).
+    At most one round for each row and each task limit, and segments between kinks, each O(NR).
     """
     history: History = []
     while segment.active.any():
-        level = rows.reach(segment)
-        stops = segment.full(level) | (segment.active & rows.ended(segment.asked(level)))
-        if not stops.any():
+        t = rows.reach(segment)
+        stops = segment.full(t) | (segment.active & rows.ended(segment.asked(t)))
+        if stops.any():
+            history.append((segment.level(t), np.flatnonzero(stops)))
+        elif t < segment.pace.end:
             raise SolverError("a round of the filling stopped nobody; report the instance")
-        history.append((level, np.flatnonzero(stops)))
-        segment = segment.after(level, stops, rates)
+        segment = segment.after(t, stops)
     return segment.has, history
 
 
@@ -195,8 +229,8 @@ def floors(instance: Instance) -> np.ndarray:
             share = np.where(demands > 0, demands / pool, 0.0)
         share /= share.max(axis=1, keepdims=True)
         alone = tasks_alone(demands, pool[None, :])[:, 0]
-        rates = hierarchical(tree, weights[who], share, alone)
+        rates = Rates(tree, weights[who], share, alone)
         first = first_segment(rates, kept[who], instance.task_limits[who], np.ones(len(who), dtype=bool))
-        shared = fill(rates, Rows.of_pool(pool, demands, demands, tree), first)[0]
+        shared = fill(Rows.of_pool(pool, demands, demands, tree), first)[0]
         kept[who] = np.where(shared > ROUNDING * alone, shared, 0.0)
     return kept

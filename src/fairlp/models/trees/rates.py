@@ -1,65 +1,191 @@
-"""Static rates of hierarchical DRF, in floats and in rationals (Bhattacharya et al., SoCC 2013).
+"""What active leaves of a tree ask for (hierarchical DRF; Bhattacharya et al., SoCC 2013), in floats and in rationals.
 
-A leaf that has one unit of dominant share takes d̂[n,r] of each resource. A queue's vector is the sum of its active
-children's, each times its weight, divided by its largest entry: one unit is a dominant share of one again. A leaf's
-rate is the product of weights and divisors on its way up. The root's own sum is not divided: only ratios matter there,
-and without queues the rate is the weight itself, as in DRF.
+A leaf at level l takes l·d̂[n,r] of each resource, of which the largest entry is l. Inside a queue v there is a level
+s[v] of its own: children are at their weights times s[v]. What the users below v take together is taken[v,·]; a queue
+is at level l where the largest entry of that is l, and s[v] is as small as it can be. So what a leaf asks for is a
+monotone, piecewise linear function of the root's own level s[root].
+
+H-DRF counts the active leaves alone: taken[v,·] is then a multiple of one vector, and a leaf's rate the product of
+weights and divisors on its way up. With satisfied leaves counted (those that have all their tasks), taken[v,·] holds
+what they have, too. Then there are kinks:
+
+* a queue waits (s[v] = 0) until its level is what its satisfied leaves take already;
+* another resource becomes the one that most is taken of;
+* where a queue's level stands still while s[v] rises (nothing below needs of the resource that most is taken of), s[v]
+  rises at once, and all others stand still meanwhile: the deepest such queues first, siblings by their weights.
+
+:class:`Rates` holds the tree, :class:`TreePoint` is where it stands, :class:`Pace` how it goes on from there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from scipy import sparse
 
+from ...tolerances import SAME_LEVEL
 from ..instances.instance import Instance
 from ..instances.queues import Queues
 
-#: Active leaves (bool, shape (N,)) → the rate of each in tasks, 0 for those that are not active.
-Rates = Callable[[np.ndarray], np.ndarray]
 #: Active users → tasks of each at level 1, as rationals.
 ExactRates = Callable[[Set[int]], dict[int, Fraction]]
 
 
-def hierarchical(queues: Queues, weights: np.ndarray, share: np.ndarray, gamma: np.ndarray) -> Rates:
-    """Return the rates of active leaves; each call is O(NR + QR).
+@dataclass(frozen=True)
+class TreePoint:
+    """Where a tree stands.
+
+    Attributes
+    ----------
+    level : ndarray, shape (Q,)
+        s[v]: an active child of v asks for its weight times this, in dominant share.
+    taken : ndarray, shape (Q, R)
+        What leaves below v take together, as part of the pool: satisfied ones, and active ones as they ask.
+    """
+
+    level: np.ndarray
+    taken: np.ndarray
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a tree goes on from a point.
+
+    Attributes
+    ----------
+    rate : ndarray, shape (N,)
+        Tasks of each active leaf per unit of t; 0 for those that are not active.
+    level, taken : ndarray, shapes (Q,) and (Q, R)
+        Growth of the point's arrays per unit of t.
+    end : float
+        The t of the next kink; infinite if there is none.
+    jumps : bool
+        Whether leaves that could rise stand still, because the level of a queue does.
+    """
+
+    rate: np.ndarray
+    level: np.ndarray
+    taken: np.ndarray
+    end: float
+    jumps: bool
+
+    def after(self, point: TreePoint, t: float) -> TreePoint:
+        """Return where the tree stands after so much of t."""
+        return TreePoint(point.level + self.level * t, point.taken + self.taken * t)
+
+
+class Rates:
+    """What active leaves ask for along a tree: of floats, or of rationals in arrays of objects.
 
     Parameters
     ----------
-    queues : Queues
+    queues : Queues or None
+        None: all users stand in the root.
     weights : ndarray, shape (N,)
         Of leaves, beside the queues that stand in the same queue.
     share : ndarray, shape (N, R)
         d̂[n,r]: what a leaf with a dominant share of 1 takes of each resource; the largest entry is 1.
     gamma : ndarray, shape (N,)
         Tasks that are a dominant share of 1 (Γ[n]).
+    counted : bool
+        Whether satisfied leaves count for their queues.
     """
-    count, users = len(queues), len(queues.of)
-    stands = sparse.csr_array((np.ones(users), (queues.of, np.arange(users))), shape=(count, users))
-    weighted, parents = share * weights[:, None], queues.parents
-    levels = [np.flatnonzero(queues.depths == depth) for depth in range(1, int(queues.depths.max()) + 1)]
-    alone = weights * gamma
 
-    def rates(active: np.ndarray) -> np.ndarray:
-        total = stands @ (weighted * active[:, None])
-        factor = np.ones(count)
-        for level in reversed(levels):
-            largest, given = total[level].max(axis=1), np.zeros_like(total)
-            factor[level] = np.divide(queues.weights[level], largest, out=np.zeros(len(level)), where=largest > 0)
-            np.add.at(given, parents[level], total[level] * factor[level, None])
+    def __init__(
+        self, queues: Queues | None, weights: np.ndarray, share: np.ndarray, gamma: np.ndarray, counted: bool = False
+    ) -> None:
+        users, self.counted = len(gamma), counted
+        self.exact = share.dtype == object
+        self.slack = 0 if self.exact else SAME_LEVEL
+        self.satisfied = 1 - (Fraction(SAME_LEVEL) if self.exact else SAME_LEVEL)  # part of its limit that a leaf has
+        self.of, self.parents, depths = np.zeros(users, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
+        self.own: np.ndarray = np.ones(1, dtype=share.dtype)
+        if queues is not None:
+            self.of, self.parents, depths = queues.of, queues.parents, queues.depths
+            self.own = rational(queues.weights) if self.exact else queues.weights
+        self.stands = sparse.csr_array((np.ones(users), (self.of, np.arange(users))), shape=(len(depths), users))
+        self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
+        self.weighted, self.alone = share * weights[:, None], weights * gamma
+        self.task = np.divide(share, gamma[:, None], out=share * 0, where=gamma[:, None] > 0)
+        self.origin = TreePoint(self._zeros(len(depths)), self._zeros((len(depths), share.shape[1])))
+
+    def __call__(self, active: np.ndarray) -> np.ndarray:
+        """Return the rates of active leaves where nobody is satisfied; O(NR + QR)."""
+        return self.pace(active, self.origin).rate
+
+    def begin(self, satisfied: np.ndarray) -> TreePoint:
+        """Return where the tree begins if satisfied leaves take so many tasks (0 for the other leaves)."""
+        if not satisfied.any():
+            return self.origin
+        taken = self._by_queue(self.task * satisfied[:, None])
+        for rows in reversed(self.levels):
+            np.add.at(taken, self.parents[rows], taken[rows])
+        return TreePoint(self.origin.level, taken)
+
+    def asked(self, point: TreePoint) -> np.ndarray:
+        """Return the tasks that each leaf asks for if it is active."""
+        return np.asarray(point.level[self.of] * self.alone)
+
+    def pace(self, active: np.ndarray, point: TreePoint) -> Pace:
+        """Return how the tree goes on from a point; O(NR + QR)."""
+        largest = point.taken.max(axis=1)
+        most = point.taken >= (largest * (1 - self.slack))[:, None]
+        reached = self.own * point.level[self.parents]
+        waits = reached < largest * (1 - self.slack)
+        waits[0] = False
+        alive, stands = np.zeros(len(waits), dtype=bool), np.zeros(len(waits), dtype=bool)
+        alive[self.of[active]] = True
+        total, factor = self._by_queue(self.weighted * active[:, None]), self._zeros(len(waits)) + 1
+        for rows in reversed(self.levels):
+            up, given = self.parents[rows], self._zeros(total.shape)
+            growth = np.where(most[rows], total[rows], 0).max(axis=1)
+            moves = alive[rows] & ~waits[rows]
+            jumps = moves & (growth == 0)
+            stands[up[jumps]] = True
+            total[up[jumps]] = 0
+            moves &= (growth > 0) & ~stands[up]
+            factor[rows] = np.divide(self.own[rows], growth, out=self._zeros(len(rows)), where=moves)
+            factor[rows[jumps]] = self.own[rows[jumps]]
+            np.add.at(given, up, total[rows] * factor[rows, None])
             total += given
-        for level in levels:
-            factor[level] *= factor[parents[level]]
-        return np.where(active, factor[queues.of] * alone, 0.0)
+            alive[up[alive[rows]]] = True
+        for rows in self.levels:
+            factor[rows] *= factor[self.parents[rows]]
+        rate = np.where(active & ~stands[self.of], factor[self.of] * self.alone, 0)
+        level, taken = np.where(stands, 0, factor), total * factor[:, None]
+        if point is self.origin:
+            return Pace(rate, level, taken, np.inf, False)
+        faster = taken - np.where(most, taken, 0).max(axis=1)[:, None]
+        faster[0] = 0
+        climb = self.own * level[self.parents]
+        wake = _least(largest - reached, climb, waits & alive & (climb > 0))
+        kink = _least(largest[:, None] - point.taken, faster, ~most & (faster > 0))
+        return Pace(rate, level, taken, min(wake, kink), bool(stands.any()))
 
-    return rates
+    def _by_queue(self, rows: np.ndarray) -> np.ndarray:
+        """Return the sum over the leaves of each queue."""
+        if not self.exact:
+            return np.asarray(self.stands @ rows)
+        total = self._zeros((len(self.own), rows.shape[1]))
+        np.add.at(total, self.of, rows)
+        return total
+
+    def _zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:
+        return np.zeros(shape, dtype=self.own.dtype)
+
+
+def _least(amounts: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
+    """Return the least quotient of those asked for; infinite if there is none."""
+    least: float = (amounts[where] / speeds[where]).min(initial=np.inf)
+    return least
 
 
 def constant(due: np.ndarray) -> Rates:
     """Return rates that do not depend on who is active: those of DRF and its relatives, φΓ."""
-    return lambda active: np.where(active, due, 0.0)
+    return Rates(None, np.ones(len(due), dtype=due.dtype), np.zeros((len(due), 1), dtype=due.dtype), due)
 
 
 class ExactTree:
@@ -134,6 +260,19 @@ def exact_hierarchical(instance: Instance, number: Callable[[float], Fraction] =
         return {n: factor[tree.of[n]] / tree.unit[n] for n in active}
 
     return rates
+
+
+def rational(values: np.ndarray) -> np.ndarray:
+    """Return an array of floats as rationals, infinite ones as they are."""
+    found = [Fraction(value) if np.isfinite(value) else value for value in values.ravel().tolist()]
+    return np.array(found, dtype=object).reshape(values.shape)
+
+
+def rational_rates(instance: Instance, counted: bool = False) -> Rates:
+    """Return what the instance's leaves ask for, in rationals."""
+    shares = np.array(exact_shares(instance), dtype=object)
+    dominant = shares.max(axis=1)
+    return Rates(instance.queues, rational(instance.user_weights), shares / dominant[:, None], 1 / dominant, counted)
 
 
 def exact_pool(instance: Instance, number: Callable[[float], Fraction] = Fraction) -> list[Fraction]:

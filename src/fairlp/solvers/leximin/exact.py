@@ -6,7 +6,7 @@ Levels that a round settles enter the next one as the rationals that they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -19,7 +19,8 @@ from ...models.notation.model import Model
 from ...models.programs.certificate import Basis, Proof, ProofRound, ProvedLevel, Verdict
 from ...models.programs.exact_certificate import BASIC, LOWER, ExactCertificate, optimal_from
 from ...models.programs.program import Program
-from ...models.trees.rates import ExactRates
+from ...models.trees.filling import RateSegment, first_segment, floors
+from ...models.trees.rates import Rates, constant, rational
 from ...tolerances import ROUNDING
 
 #: Why rounds along a tree are not written.
@@ -33,8 +34,7 @@ NO_PROOF_ALONG_A_TREE = (
 def exact_leximin(
     instance: Instance,
     formulation: Callable[[Instance], Model],
-    rates: ExactRates | None = None,
-    kept: np.ndarray | None = None,
+    rates: Rates | None = None,
     count: str = "total",
 ) -> tuple[Verdict, np.ndarray]:
     """Return the verdict with the exact levels, and tasks (N×K) of a point that has them, exact but for one rounding.
@@ -47,11 +47,9 @@ def exact_leximin(
     instance : Instance
     formulation : callable
         Instance → Model that says its levels, by user, as for the leximin; in tasks, where rates are given.
-    rates : callable, optional
-        Active users → tasks of each at level 1, where they depend on who is active or users begin with guarantees.
-        Levels are then tasks over the first rates.
-    kept : ndarray, shape (N,), optional
-        Guaranteed tasks, with rates.
+    rates : Rates, optional
+        In rationals, where they depend on who is active or users begin with guarantees. Levels are then tasks over the
+        first rates.
     count : {"total", "borrowed"}
         Whether the level counts what is guaranteed.
     """
@@ -61,8 +59,9 @@ def exact_leximin(
     block, t = program.leximin()
     users = (np.arange(len(block)) if block.positions is None else block.positions).tolist()
     rounds = ExactRounds(program, range(block.start, block.stop), t)
-    if rates is not None and kept is not None:
-        rounds.along_tree(users, rates, kept, count)
+    if rates is not None:
+        able = np.isin(np.arange(len(instance.users)), users)
+        rounds.along_tree(users, first_segment(rates, floors(instance), instance.task_limits, able, count))
     verdict = rounds.run()
     reached = dict(zip(users, zip(rounds.rows, verdict.levels, strict=True), strict=True))
     proved = tuple(ProvedLevel(str(user), *reached.get(n, (None, None))) for n, user in enumerate(instance.users))
@@ -80,7 +79,7 @@ def exact_leximin(
 class ExactRounds:
     """The rounds of a program in rationals: rows that are blocked have floors, those of the others rise with t.
 
-    ``has`` is what the row of each has, ``base`` what its rate is added to, and ``zero`` what a level counts from.
+    Along a tree a segment says what everybody has and asks for; ``users`` are those of the rows.
 
     Parameters
     ----------
@@ -93,30 +92,25 @@ class ExactRounds:
 
     def __init__(self, program: Program, rows: Iterable[int], t: int) -> None:
         self.program, self.rows, self.t = program, [int(row) for row in rows], t
-        column = program.A[:, [t]].toarray()[self.rows, 0]
-        self.rates: ExactRates | None = None
-        self.first = {k: -Fraction(value) for k, value in enumerate(column.tolist())}
-        self.zero = self.base = [Fraction(value) for value in program.row_lower[self.rows].tolist()]
-        self.has, self.kept = list(self.zero), self.zero
-        self.active = set(range(len(self.rows)))
+        self.users, count, self.tree = list(range(len(self.rows))), len(self.rows), False
+        column, everybody = program.A[:, [t]].toarray()[self.rows, 0], np.ones(count, dtype=bool)
+        begin, never = rational(program.row_lower[self.rows]), np.full(count, np.inf)
+        first = first_segment(constant(rational(-column)), begin, never, everybody, "borrowed")
+        self.segment = replace(first, has=-never)  # levels may be below what they count from
+        self.first, self.kept = first.rate, begin
         self.lower: list[Fraction | None] = [None] * program.n_rows
         self.entries: dict[tuple[int, int], Fraction] = {}
         self.x: list[Fraction] = [Fraction(0)] * program.n_columns
         self.last: Basis | None = None
 
-    def along_tree(self, users: list[int], rates: ExactRates, kept: np.ndarray, count: str) -> None:
-        """Let rates be those of the users who are active, and begin with guarantees."""
-
-        def of_rows(active: Set[int]) -> dict[int, Fraction]:
-            rate = rates({users[k] for k in active})
-            return {k: rate[users[k]] for k in active}
-
-        self.rates = of_rows
+    def along_tree(self, users: list[int], first: RateSegment) -> None:
+        """Let rates be those of a tree, and begin with guarantees; the segment is of all users."""
         way = 1 - Fraction(ROUNDING)  # guarantees in tasks are rounded, and the last digit may not fit
-        self.kept = [Fraction(value) for value in kept[users].tolist()]
-        self.zero, self.has = [Fraction(0)] * len(users), [value * way for value in self.kept]
-        self.base = list(self.has) if count == "borrowed" else self.zero
-        self.first = self.rates(self.active)
+        self.kept = rational(first.has)
+        self.segment = replace(
+            first, has=self.kept * way, zero=rational(first.zero) * way, limits=rational(first.limits)
+        )
+        self.users, self.first, self.tree = users, self.segment.rate, True
         for block in self.program.rows:
             if block.name == "guarantee":  # the rows of levels keep them
                 self.lower[block.slice] = [Fraction(0)] * len(block)
@@ -125,85 +119,86 @@ class ExactRounds:
         """Run rounds until everybody is blocked, or one cannot be proved."""
         done: list[ProofRound] = []
         levels: list[Fraction | None] = [None] * len(self.rows)
-        while self.active:
-            count = len(done) + 1
-            proof = self.highest()
+        zero = self.segment.zero * (not self.tree)
+        while self.segment.active.any():
+            count, segment = len(done) + 1, self.segment
+            proof, t = self.highest()
             if not proof.proved:
                 return Verdict(False, f"round {count}: {proof.message}", levels=tuple(levels))
             self.last, self.x = proof.basis, proof.x
-            blocked = {k for k in self.active if proof.row_duals[self.rows[k]] != 0}
-            wrong, stuck = self.stuck(self.active - blocked)
-            stopped = sorted(blocked | stuck)
-            if wrong or not stopped:
+            stops, has = segment.full(t), segment.asked(t)
+            if t == proof.x[self.t]:
+                priced = [n for k, n in enumerate(self.users) if proof.row_duals[self.rows[k]] != 0]
+                stops[priced] |= segment.active[priced]
+            wrong, stuck = self.stuck(has, segment.active & ~stops)
+            stops |= stuck
+            if wrong or not (stops.any() or t == segment.pace.end):
                 return Verdict(False, f"round {count}{wrong or ': nobody is blocked'}", levels=tuple(levels))
+            stopped = [k for k, n in enumerate(self.users) if stops[n]]
             for k in stopped:
-                levels[k] = (self.has[k] - self.zero[k]) / self.first[k]
-            self.active.difference_update(stopped)
-            floors = [(self.rows[k], self.has[k]) for k in stopped]
+                n = self.users[k]
+                levels[k] = (has[n] - zero[n]) / self.first[n]
+            floors = [(self.rows[k], has[self.users[k]]) for k in stopped]
             done.append(ProofRound(proof.basis, proof.x, proof.row_duals, floors))
+            self.segment = segment.after(t, stops)
         return Verdict(
             True, f"in rationals, {len(done)} rounds", levels=tuple(levels), proof=self.written(done, levels)
         )
 
-    def highest(self) -> ExactCertificate:
-        """Raise t as far as it goes, and give everybody what it has there."""
-        rising, rate = set(self.active), self.first if self.rates is None else self.rates(self.active)
+    def highest(self) -> tuple[ExactCertificate, Fraction]:
+        """Return the proof of the program that raises t as far as it goes, and how far that is in the segment."""
+        segment, rising = self.segment, self.segment.active
         while True:
-            for k, has in enumerate(self.has):
-                self.put(k, *((self.base[k], rate[k]) if k in rising else (has, Fraction(0))))
+            rate = np.where(rising, segment.rate, 0)
+            self.put(np.where(rising, segment.base, segment.has), rate)
             proof = self.solve(self.program.c)
             if not proof.proved:
-                return proof
-            at = {k: self.base[k] + rate[k] * proof.x[self.t] for k in rising}
-            with_more = {k for k in rising if self.rates is not None and at[k] < self.has[k]}
-            if not with_more:
-                break
-            rising -= with_more
-        for k in rising:
-            self.has[k] = at[k]
-        return proof
+                return proof, Fraction(0)
+            t: Fraction = min(proof.x[self.t], segment.end)
+            with_more = rising & (segment.base + segment.rate * t < segment.has) & self.tree
+            if not with_more.any():
+                return proof, t
+            rising = rising & ~with_more
 
-    def stuck(self, candidates: set[int]) -> tuple[str, set[int]]:
+    def stuck(self, has: np.ndarray, candidates: np.ndarray) -> tuple[str, np.ndarray]:
         """Return what could not be proved, and the candidates that cannot be raised while nobody falls.
 
         With constant rates a later round finds them; else they would change the rates of the others.
         """
-        if self.rates is None:
-            return "", set()
-        for k, has in enumerate(self.has):
-            self.put(k, has, Fraction(0))
-        waiting, by_row = set(candidates), self.program.A.tocsr()
-        while waiting:
-            cost = np.asarray(by_row[[self.rows[k] for k in waiting]].sum(axis=0)).ravel()
+        waiting, by_row = candidates & self.tree, self.program.A.tocsr()
+        if waiting.any():
+            self.put(has, has * 0)
+        while waiting.any():
+            rows = [(n, by_row[[self.rows[k]]]) for k, n in enumerate(self.users) if waiting[n]]
+            cost = sum(row for _, row in rows).toarray().ravel()
             cost[self.t] = 0.0
             proof = self.solve(cost)
             if not proof.proved:
-                return f", who is stuck: {proof.message}", set()
-            raised = set()
-            for k in waiting:
-                row = by_row[[self.rows[k]]]
+                return f", who is stuck: {proof.message}", waiting
+            raised = np.zeros(len(has), dtype=bool)
+            for n, row in rows:
                 terms = zip(row.indices.tolist(), row.data.tolist(), strict=True)
                 tasks = sum((Fraction(value) * proof.x[j] for j, value in terms if j != self.t), Fraction(0))
                 # back to what is guaranteed, from which everybody was lowered by a rounding, is no raise
-                if tasks > max(self.has[k], self.kept[k]):
-                    raised.add(k)
-            if not raised:
+                raised[n] = tasks > max(has[n], self.kept[n])
+            if not raised.any():
                 break
-            waiting -= raised
+            waiting = waiting & ~raised
         return "", waiting
 
     def written(self, done: list[ProofRound], levels: list[Fraction | None]) -> Proof | str:
         """Return the proof that others can check, or why there is none."""
-        if self.rates is not None:
+        if self.tree:
             return NO_PROOF_ALONG_A_TREE
         names = self.program.row_names
         proved = tuple(ProvedLevel(names[i], i, level) for i, level in zip(self.rows, levels, strict=True))
         return Proof(self.program, tuple(done), self.t, proved)
 
-    def put(self, k: int, floor: Fraction, rate: Fraction) -> None:
-        """Make a row ≥ floor + rate·t."""
-        self.lower[self.rows[k]] = floor
-        self.entries[self.rows[k], self.t] = -rate
+    def put(self, floor: np.ndarray, rate: np.ndarray) -> None:
+        """Make the rows ≥ floor + rate·t."""
+        for row, n in zip(self.rows, self.users, strict=True):
+            self.lower[row] = Fraction(floor[n])
+            self.entries[row, self.t] = Fraction(-rate[n])
 
     def solve(self, cost: np.ndarray) -> ExactCertificate:
         """Return the proof of what is put into the program, from the first basis that leads to one."""

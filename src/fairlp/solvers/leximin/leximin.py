@@ -22,7 +22,6 @@ from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
 from ...models.trees.filling import History, RateSegment
-from ...models.trees.rates import Rates
 from ...tolerances import SAME_LEVEL
 from .rounds import LevelRounds, Members, Rounds, TreeRounds, tightest
 
@@ -136,7 +135,6 @@ def leximin(
 def climb(
     instance: Instance,
     formulation: Formulation,
-    rates: Rates,
     first: RateSegment,
     *,
     solver: str = "highs",
@@ -150,8 +148,6 @@ def climb(
     instance : Instance
     formulation : callable
         Instance → Model as for :func:`leximin`.
-    rates : callable
-        Active leaves → tasks at level 1.
     first : RateSegment
         All of the instance's users.
     solver, merge, options
@@ -163,7 +159,7 @@ def climb(
         return result
     small, servers = merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
     chosen = tightest(solver, options)
-    piece = _Piece.solved(small, formulation, partial(TreeRounds, chosen, rates=rates, first=first))
+    piece = _Piece.solved(small, formulation, partial(TreeRounds, chosen, first=first))
     result.rounds = piece.rounds.history
     result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, instance))
     result.tasks = _split(piece.tasks, piece.rounds.segment.has, identity(len(instance.users)), servers)

@@ -35,7 +35,6 @@ from ...models.programs.certificate import Certificate
 from ...models.programs.program import Program
 from ...models.programs.solution import Backend, Capability, Options, Session, Solution, Termination
 from ...models.trees.filling import History, RateSegment
-from ...models.trees.rates import Rates
 from ...tolerances import (
     BLOCKED_PRICE,
     FIRST_ORDER,
@@ -397,13 +396,11 @@ class TreeRounds(Rounds):
     are computed anew. Leaves that have all their tasks need no round of their own.
     """
 
-    def __init__(
-        self, solver: Tightest, program: Program, rows: np.ndarray, t: int, rates: Rates, first: RateSegment
-    ) -> None:
+    def __init__(self, solver: Tightest, program: Program, rows: np.ndarray, t: int, first: RateSegment) -> None:
         super().__init__(solver, program, rows, t)
         positions = program.leximin()[0].positions
         self.users = np.arange(len(rows)) if positions is None else positions
-        self.rates, self.segment = rates, first
+        self.segment, self.alone = first, first.rate
         self.unit = -program.A[:, [t]].toarray()[rows, 0] / first.rate[self.users]  # of a row, for one task
 
     def run(self) -> None:
@@ -412,38 +409,50 @@ class TreeRounds(Rounds):
             begun = self.segment
             self._farthest()
             if not self.segment.active.any():
+                self.history = [one for one in self.history if one[1].size]
                 return
-            level, solution = self._highest(self.segment)
-            stops = self.segment.full(level)
+            t, solution = self._highest(self.segment)
+            stops = self.segment.full(t)
             self.priced = self.priced or (None if stops.any() else solution)
-            stops |= self._blocked(solution, level)
+            stops |= self._blocked(solution, t)
             # those who could not rise where the segment begins stop with those who have all their tasks there
-            still = stops & (self.segment.asked(level) <= self.segment.has * (1 + self.same))
-            early = self._stuck(0.0, still & (self.segment is not begun))
+            still = stops & (self.segment.asked(t) <= self.segment.has * (1 + self.same))
+            new = still & (self.segment is not begun)
+            early = self._stuck(0.0, self.segment.active if self.segment.pace.jumps else new)
             if early.any():
                 last, who = self.history.pop()
                 self.history.append((last, np.union1d(who, np.flatnonzero(early))))
-                self.segment = self.segment.after(0.0, early, self.rates)
+                self.segment = self.segment.after(0.0, early)
                 continue
-            self.require_progress(stops)
-            self.history.append((level, np.flatnonzero(stops)))
-            self.segment = self.segment.after(level, stops, self.rates)
+            if t < self.segment.pace.end:
+                self.require_progress(stops)
+            self._pass(self.segment, t, stops)
+            self.segment = self.segment.after(t, stops)
+
+    def _pass(self, segment: RateSegment, t: float, stops: np.ndarray) -> None:
+        """Put down who stops where a segment ends."""
+        self.history.append((segment.level(t), np.flatnonzero(stops)))
 
     def _farthest(self) -> None:
-        """Pass whole segments that end because somebody has all its tasks: by doubling, and then by bisection."""
+        """Pass whole segments that end with all tasks of somebody, or a kink: by doubling, and then by bisection."""
         path, passed, step = [self.segment], 0, 1
-        while np.isfinite(path[-1].end) and step:
-            while len(path) <= passed + step and np.isfinite(path[-1].end):
+        while self._may_pass(path[-1]) and step:
+            while len(path) <= passed + step and self._may_pass(path[-1]):
                 end = path[-1].end
-                path.append(path[-1].after(end, path[-1].full(end), self.rates))
+                path.append(path[-1].after(end, path[-1].full(end)))
             tried = min(passed + step, len(path) - 1)
             if self._reaches(path[tried]):
                 passed, step = tried, 2 * step
             else:
                 path, step = path[:tried], (tried - passed) // 2
         for one in path[:passed]:
-            self.history.append((one.end, np.flatnonzero(one.full(one.end))))
+            self._pass(one, one.end, one.full(one.end))
         self.segment = path[passed]
+
+    @staticmethod
+    def _may_pass(segment: RateSegment) -> bool:
+        """Whether a segment may be passed without a look at who is stuck where it begins."""
+        return bool(np.isfinite(segment.end)) and not segment.pace.jumps
 
     def _reaches(self, ahead: RateSegment) -> bool:
         """Whether everybody can have what it has where a segment further on begins."""
@@ -508,6 +517,7 @@ class TreeRounds(Rounds):
         stuck = np.zeros_like(candidates)
         if candidates.any():
             self._hold(self.segment.asked(level))
-            waiting = self.not_raised(np.flatnonzero(candidates[self.users]), self.unit * self.segment.rate[self.users])
+            speed = np.where(self.segment.rate > 0, self.segment.rate, self.alone)[self.users]
+            waiting = self.not_raised(np.flatnonzero(candidates[self.users]), self.unit * speed)
             stuck[self.users[waiting]] = True
         return stuck
