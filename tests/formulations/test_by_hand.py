@@ -69,9 +69,9 @@ def test_the_normalisers_are_those_of_the_papers():
     assert normalisers.task_share(instance).tolist() == pytest.approx([13, 6 + 4 / 3])
     assert normalisers.asset(instance).tolist() == pytest.approx([1 / (1 / 13 + 1 / 22), 1 / (1 / 13 + 3 / 22)])
     by_resource = two(weights=np.array([[1.0, 0.5], [2.0, 1.0]]))
-    assert normalisers.entitled(by_resource, normalisers.dominant(by_resource)).tolist() == [9, 6]
+    assert normalisers.tasks_at_level_1(by_resource, normalisers.dominant(by_resource)).tolist() == [9, 6]
     lower = two(weights=np.array([[1.0, 0.25], [2.0, 1.0]]))
-    assert normalisers.entitled(lower, normalisers.dominant(lower)).tolist() == [4.5, 6]
+    assert normalisers.tasks_at_level_1(lower, normalisers.dominant(lower)).tolist() == [4.5, 6]
     for formulation in (max_min.drf, max_min.edrf, max_min.drfh):
         assert solved(formulation(lower)).objective == pytest.approx(18 / 22.5)
 

@@ -154,7 +154,7 @@ def test_without_python_flint_a_delicate_answer_is_not_called_proved(monkeypatch
 
     delicate = Instance.from_arrays([[1.0, 1e-9], [1e-9, 1.0]], [[1e9, 1e-7]])
     assert not fairlp.allocate(delicate, "drf").unproved
-    asked = settling.Asked(delicate, find("drf"), find("drf").methods[0])
+    asked = settling.MethodCall(delicate, find("drf"), find("drf").methods[0])
     verdict, tasks = settling._in_rationals(asked, lacking)
     assert not verdict.proved and "python-flint" in str(verdict) and not tasks.size
     assert "servers are shared one by one" in str(settling._in_rationals(asked, None)[0])
@@ -175,7 +175,7 @@ def test_a_solver_that_fails_on_limits_of_queues_is_told_of(monkeypatch):
 
 def test_a_delicate_answer_that_nothing_settles_fails_as_the_solver_did(monkeypatch):
     delicate = Instance.from_arrays([[1.0, 1e-9], [1e-9, 1.0]], [[1e9, 1e-7]])
-    asked = settling.Asked(delicate, find("drf"), find("drf").methods[0])
+    asked = settling.MethodCall(delicate, find("drf"), find("drf").methods[0])
 
     def fails(_):
         raise SolverError("out of digits")

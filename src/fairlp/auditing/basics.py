@@ -326,7 +326,7 @@ def as_allocation(instance: Instance, tasks: np.ndarray, name: str, method: str 
         method=method,
         tasks_array=tasks,
         gamma=alone,
-        entitled=weights * alone,
+        tasks_per_level=weights * alone,
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..formulations.audits import one_resource
-from ..formulations.normalisers import entitled_by
-from ..formulations.region import able_users, have_limits
+from ..formulations.normalisers import level_1_by
+from ..formulations.region import have_limits, runnable_users
 from ..mechanisms.allocation import Allocation
 from ..mechanisms.complaints.check import check
 from ..mechanisms.mechanism import Division, run
@@ -123,13 +123,13 @@ def _max_min_of_resource(case: Case, resource: int | None, none: str = "") -> Fi
     label = case.instance.resources[resource]
     formulation, normaliser = one_resource(label)
     instance = plain(case.instance)
-    due = entitled_by(normaliser)
+    tasks_per_level = level_1_by(normaliser)
     if have_limits(instance):  # a cap may join what no server does
-        rates = constant(due(instance))
-        first = first_segment(rates, floors(instance), instance.task_limits, able_users(instance))
+        rates = constant(tasks_per_level(instance))
+        first = first_segment(rates, floors(instance), instance.task_limits, runnable_users(instance))
         tasks = climb(instance, formulation, first).tasks
     else:
-        tasks = leximin(instance, formulation, due).tasks
+        tasks = leximin(instance, formulation, tasks_per_level).tasks
     best = as_allocation(instance, tasks, f"max-min of {label}")
     return _against(case, best, normaliser(instance), f"max-min fairness of {label!r}")
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import FairlpError
 from ..formulations.hierarchical import collapsed, parts_of_queues
 from ..formulations.normalisers import dominant
-from ..formulations.region import able_users
+from ..formulations.region import runnable_users
 from ..models.instances.problem import quotients
 from ..models.instances.queues import Queues
 from ..models.trees.filling import floors
@@ -86,7 +86,7 @@ def leaf_shares(case: Case, queues: Queues) -> Finding:
 
     A part is the weight over the weights of all siblings who can run anything. Users with all their tasks lack nothing.
     """
-    able = able_users(case.instance)
+    able = runnable_users(case.instance)
     if not able.any():
         return Finding.vacuous("nobody can run anything")
     part = collapsed(case.instance)
@@ -106,7 +106,7 @@ def leaf_shares(case: Case, queues: Queues) -> Finding:
 @_on_tree
 def queue_shares(case: Case, queues: Queues) -> Finding:
     """Each queue has its part of the pool in dominant share, together. Margin: min of share − part; see leaf_shares."""
-    able = able_users(case.instance)
+    able = runnable_users(case.instance)
     parts, _ = parts_of_queues(queues, case.instance.user_weights, able)
     waits = (np.asarray(queues.below @ _lacking(case, able).astype(float)) > 0) & (np.arange(len(queues)) > 0)
     if not waits.any():

@@ -27,7 +27,7 @@ from .parameters import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..operations.reports.standing import Standing
+    from ..operations.reports.standing import ShareComparison
     from ..operations.reports.subject import Subject
 
 
@@ -87,9 +87,9 @@ def audit(
     if allocation is not None and method != MethodOptions():
         raise typer.BadParameter("--allocation FILE is there already; --method, --solver and such compute one")
     from ..operations.reports.facts import left_out_of
-    from ..operations.reports.standing import Standing
+    from ..operations.reports.standing import ShareComparison
 
-    standing = Standing.of(subject, mechanism, **arguments) if subject.scheduler else None
+    standing = ShareComparison.of(subject, mechanism, **arguments) if subject.scheduler else None
     found = chosen = _findings(subject, name, tasks, question, arguments)
     broken = [str(name) for name in found.index[found["holds"].map(lambda held: held is False)]]
     text = [*_findings_text(found, name, broken)]
@@ -107,7 +107,7 @@ def audit(
         raise typer.Exit(ExitCode.NO)
 
 
-def _audit_data(standing: Standing | None, chosen: pd.DataFrame) -> Any:
+def _audit_data(standing: ShareComparison | None, chosen: pd.DataFrame) -> Any:
     """Return the rows of a table for programs; of a dump that is told whole, what is audited, by queue and user."""
     if standing is None:
         return records(chosen)

@@ -25,7 +25,7 @@ from .parameters import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..operations.reports.standing import Standing
+    from ..operations.reports.standing import ShareComparison
 
 #: What may be said of a queue, and whether it is by resource.
 _OF_A_QUEUE = {"weight": False, "tasks": False, "like": False, "guarantee": True, "cap": True, "demand": True}
@@ -165,7 +165,7 @@ def _queue(text: str) -> tuple[str, dict[str, Any]]:
 # Who has what beside what is fair, by queue and user.
 
 
-def shares_text(standing: Standing) -> Text:
+def shares_text(standing: ShareComparison) -> Text:
     """Give the tables of queues and users; those who are owed most come first."""
     fair, subject, units = standing.fair, standing.subject, standing.instance.units
     name = subject.name or subject.scheduler
@@ -185,7 +185,7 @@ def shares_text(standing: Standing) -> Text:
     yield ""
 
 
-def owed_first(standing: Standing) -> pd.DataFrame:
+def owed_first(standing: ShareComparison) -> pd.DataFrame:
     """Return the table of users, those first who are owed the largest share."""
     order = (-standing.owed * standing.share_of_a_task).argsort(kind="stable")
     users: pd.DataFrame = standing.users.iloc[order]

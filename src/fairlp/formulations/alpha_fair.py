@@ -14,7 +14,7 @@ from ..models.notation.model import Model
 from ..models.trees.filling import floors
 from ..tolerances import AT_LIMIT
 from . import max_min, normalisers, region
-from .region import able_users, caps, guarantees, task_limits, where_able, where_runs
+from .region import caps, guarantees, runnable_users, task_limits, where_runnable, where_runs
 
 #: Proportional fairness.
 DEFAULT = 1.0
@@ -54,15 +54,15 @@ def with_held_back(instance: Instance, alpha: float, held: np.ndarray, level: fl
     and still more than to users of that level. So where all of them have all their tasks at its optimum, and what these
     cost is no more than what they are worth to them, it is one of :func:`alpha_fair`.
     """
-    due = weights(instance) * normalisers.dominant(instance)
+    tasks_per_level = weights(instance) * normalisers.dominant(instance)
     unit = reference(instance)
-    return _program(instance, alpha, np.where(held, instance.task_limits / due * (unit / level), unit))
+    return _program(instance, alpha, np.where(held, instance.task_limits / tasks_per_level * (unit / level), unit))
 
 
 def _program(instance: Instance, alpha: float, levels: np.ndarray) -> Model:
     """Return the program; what s[n] is counted in are these levels."""
     n, i, r = instance.users, instance.servers, instance.resources
-    able = able_users(instance)
+    able = runnable_users(instance)
     alone = normalisers.dominant(instance)
     model = Model("alpha-fairness", SOURCE, (n, i, r))
     own = weights(instance)
@@ -89,7 +89,7 @@ def _limits_of_queues(model: Model, instance: Instance, total: Expression, unit:
     """Add the rows ``guarantee`` and ``cap``, where queues have them; ``total`` is what n has, in units of tasks."""
     kept = floors(instance)
     if kept.any():
-        guarantees(model, instance, total, kept, where_able(model, instance), unit=unit)
+        guarantees(model, instance, total, kept, where_runnable(model, instance), unit=unit)
     caps(model, instance, total, unit)
 
 
@@ -98,7 +98,7 @@ def weights(instance: Instance) -> np.ndarray:
     if instance.weights.ndim == 1:
         return instance.weights
     alone = normalisers.dominant(instance)
-    return np.asarray(normalisers.entitled(instance, alone) / alone)
+    return np.asarray(normalisers.tasks_at_level_1(instance, alone) / alone)
 
 
 def utility(share: Expression, alpha: float) -> Expression:
@@ -113,7 +113,7 @@ def reference(instance: Instance) -> float:
 
     No higher than where a cap of a queue is used up.
     """
-    able = able_users(instance)
+    able = runnable_users(instance)
     if not able.any():
         return 1.0
     phi, alone = weights(instance), normalisers.dominant(instance)
@@ -135,7 +135,7 @@ def better(instance: Instance, levels: np.ndarray, alpha: float) -> Model:
     if alpha == np.inf:
         return max_min.drfh(instance)
     n = instance.users
-    able = able_users(instance)
+    able = runnable_users(instance)
     model = Model("alpha-fairness, first-order condition", "optimality of a concave program", (n, instance.servers))
     phi = weights(instance)
     unit = phi * normalisers.dominant(instance)

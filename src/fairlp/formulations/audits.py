@@ -12,7 +12,7 @@ from ..models.notation.model import Model
 from ..tolerances import FEASIBILITY
 from . import region
 from .max_min import max_min
-from .region import able_users, caps, inverse, server_needs, task_limits, time_shares
+from .region import caps, inverse, runnable_users, server_needs, task_limits, time_shares
 
 
 def pareto(
@@ -79,7 +79,7 @@ def feasible_region(model: Model, instance: Instance, y: Any, division: str, hel
             c = model.parameter("taken", (i, r), taken, "capacity of i, or what the allocation takes of it")
         model.constraint("capacity", (d * y).sum(n) <= c)
         caps(model, instance, y.sum(i))
-    task_limits(model, instance, y.sum(i), who=able_users(instance, runs))
+    task_limits(model, instance, y.sum(i), who=runnable_users(instance, runs))
 
 
 def one_resource(

@@ -10,7 +10,7 @@ from ..models.notation.model import Model
 from ..models.trees.rates import Rates, constant
 from . import normalisers
 from .max_min import in_global_shares
-from .region import able_users
+from .region import runnable_users
 
 _SOURCE = "Bhattacharya et al., SoCC 2013"
 
@@ -22,7 +22,7 @@ def rates_on_tree(instance: Instance, counted: bool = False) -> Rates:
     """
     gamma = normalisers.dominant(instance)
     if instance.queues is None:
-        return constant(normalisers.entitled(instance, gamma))
+        return constant(normalisers.tasks_at_level_1(instance, gamma))
     share = normalisers.normalised_demands(instance)
     return Rates(instance.queues, instance.user_weights, share, gamma, counted)
 
@@ -46,15 +46,15 @@ def h_drf_counted(instance: Instance, count: str = "total") -> Model:
 def _first_round(name: str, instance: Instance, count: str) -> Model:
     """Return the model with the rates of a tree where nobody has all its tasks."""
     model = Model(name, _SOURCE, (instance.users, instance.servers, instance.resources))
-    rate = rates_on_tree(instance)(able_users(instance)) / normalisers.dominant(instance)
+    rate = rates_on_tree(instance)(runnable_users(instance)) / normalisers.dominant(instance)
     meaning = "rate of n: dominant share for one unit of the root, by the weights on its way up"
     return in_global_shares(model, instance, ("rho", rate, meaning), "units that the root gives out", count)
 
 
 def at_level_1(instance: Instance) -> np.ndarray:
     """Return the tasks of each user for one unit of the root, everybody active who can run; φΓ for the others."""
-    rates = rates_on_tree(instance)(able_users(instance))
-    alone = normalisers.entitled(instance, normalisers.dominant(instance))
+    rates = rates_on_tree(instance)(runnable_users(instance))
+    alone = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
     return np.asarray(np.where(rates > 0, rates, alone))
 
 
@@ -76,7 +76,7 @@ def collapsed(instance: Instance) -> np.ndarray:
     The part of a queue, or user, is its weight divided by those of its siblings together, itself included; queues
     without anybody who can run are no siblings.
     """
-    weights, able = instance.user_weights, able_users(instance)
+    weights, able = instance.user_weights, runnable_users(instance)
     if instance.queues is None:
         return weights
     parts, inside = parts_of_queues(instance.queues, weights, able)

@@ -16,7 +16,7 @@ from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, Variable
 from ..models.notation.model import Model
 from . import normalisers, region
-from .region import able_users, limited, task_limits, where_able, where_runs
+from .region import limited, runnable_users, task_limits, where_runnable, where_runs
 
 LIMIT = "limit of n (its number of tasks, in units of the variable)"
 
@@ -27,12 +27,12 @@ def drf(instance: Instance, count: str = "total") -> Model:
     model = Model("DRF", "Ghodsi et al., NSDI 2011", (n, r))
     d = region.demands(model, instance)
     c = region.pool(model, instance)
-    due = _due(model, instance, normalisers.dominant(instance), "tasks n could run alone")
+    tasks_per_level = _tasks_per_level(model, instance, normalisers.dominant(instance), "tasks n could run alone")
     x = model.variable("x", n, doc="tasks of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    able = where_able(model, instance)
-    risen = limited(model, instance, x, due * t, able, count=count)
+    able = where_runnable(model, instance)
+    risen = limited(model, instance, x, tasks_per_level * t, able, count=count)
     fairness = model.constraint("fairness", x >= risen, where=able)
     task_limits(model, instance, x, LIMIT)
     model.define("tasks", x)
@@ -44,14 +44,14 @@ def edrf(instance: Instance, count: str = "total") -> Model:
     """EDRF on one server (Parkes et al., EC 2012), in weighted dominant shares; per-resource weights, zero demands."""
     n, r = instance.users, instance.resources
     model = Model("EDRF", "Parkes, Procaccia and Shah, EC 2012", (n, r))
-    scale = normalisers.entitled(instance, normalisers.dominant(instance))
+    scale = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
     d = model.parameter("d_hat", (n, r), instance.demands * scale[:, None] / instance.pool, "share of r at level 1")
     gamma = model.parameter("Gamma", n, scale, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]")
     c = region.pool(model, instance)
     s = model.variable("s", n, doc="weighted dominant share of n")
     t = _level(model, instance, "smallest weighted dominant share")
     model.constraint("capacity", (d * s).sum(n) <= 1)
-    able = where_able(model, instance)
+    able = where_runnable(model, instance)
     risen = limited(model, instance, s, t, able, unit=scale, count=count)
     fairness = model.constraint("fairness", s >= risen, where=able)
     task_limits(model, instance, s, LIMIT, unit=scale)
@@ -68,17 +68,17 @@ def drfh(instance: Instance, count: str = "total") -> Model:
         name, "Wang, Li and Liang, INFOCOM 2014, eq. (7)", (instance.users, instance.servers, instance.resources)
     )
     alone = normalisers.dominant(instance)
-    weight = normalisers.entitled(instance, alone) / alone
+    weight = normalisers.tasks_at_level_1(instance, alone) / alone
     meaning = "weight of n (on the resource that binds it, with weights per resource)"
     return in_global_shares(model, instance, ("phi", weight, meaning), "smallest weighted global dominant share", count)
 
 
 def in_global_shares(
-    model: Model, instance: Instance, due: tuple[str, np.ndarray, str], level: str, count: str = "total"
+    model: Model, instance: Instance, tasks_per_level: tuple[str, np.ndarray, str], level: str, count: str = "total"
 ) -> Model:
     """Complete a model whose variables are global dominant shares on servers.
 
-    ``due`` is the parameter (name, values, meaning) of what a user has at t = 1, ``level`` what t is.
+    ``tasks_per_level`` is the parameter (name, values, meaning) of what a user has at t = 1, ``level`` what t is.
     """
     n, i, r = instance.users, instance.servers, instance.resources
     alone = normalisers.dominant(instance)
@@ -88,12 +88,12 @@ def in_global_shares(
     c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
     pool = model.parameter("C", r, instance.pool, "capacity of the pool")
     gamma = model.parameter("Gamma", n, alone, "tasks n could run alone on the pool")
-    name, values, meaning = due
+    name, values, meaning = tasks_per_level
     phi = model.parameter(name, n, values, meaning)
     g = model.variable("g", n, i, where=where_runs(model, instance), doc="global dominant share of n on i")
     t = _level(model, instance, level)
     model.constraint("capacity", (d * g).sum(n) <= c)
-    able = where_able(model, instance)
+    able = where_runnable(model, instance)
     risen = limited(model, instance, g.sum(i), phi * t, able, unit=alone, count=count)
     fairness = model.constraint("fairness", g.sum(i) >= risen, where=able)
     task_limits(model, instance, g.sum(i), LIMIT, unit=alone)
@@ -164,12 +164,12 @@ def max_min(instance: Instance, name: str, source: str, alone: np.ndarray, meani
     model = Model(name, source, (n, i, r))
     d = region.needs(model, instance)
     c = region.capacities(model, instance)
-    due = _due(model, instance, alone, meaning)
+    tasks_per_level = _tasks_per_level(model, instance, alone, meaning)
     x = model.variable("x", n, i, where=where_runs(model, instance), doc="tasks of n on i")
     t = _level(model, instance, "smallest level x[n]/(φ[n]Γ[n])")
     model.constraint("capacity", (d * x).sum(n) <= c)
-    able = where_able(model, instance)
-    risen = limited(model, instance, x.sum(i), due * t, able, count=count)
+    able = where_runnable(model, instance)
+    risen = limited(model, instance, x.sum(i), tasks_per_level * t, able, count=count)
     fairness = model.constraint("fairness", x.sum(i) >= risen, where=able)
     task_limits(model, instance, x.sum(i), LIMIT)
     model.define("tasks", x)
@@ -189,11 +189,11 @@ def in_tasks(normaliser: normalisers.Normaliser, count: str = "total") -> Callab
     )
 
 
-def _due(model: Model, instance: Instance, alone: np.ndarray, meaning: str) -> Expression:
+def _tasks_per_level(model: Model, instance: Instance, alone: np.ndarray, meaning: str) -> Expression:
     """Return the tasks at level 1: φ[n]·Γ[n], or Γ[n] with the weights inside where they are given per resource."""
     n = instance.users
     if instance.weights.ndim == 2:
-        weighted = normalisers.entitled(instance, alone)
+        weighted = normalisers.tasks_at_level_1(instance, alone)
         return model.parameter("Gamma", n, weighted, "tasks at level 1: min over r of w[n,r]·c[r]/d[n,r]")
     phi = model.parameter("phi", n, instance.weights, "weight of n")
     return phi * model.parameter("Gamma", n, alone, meaning)
@@ -201,4 +201,4 @@ def _due(model: Model, instance: Instance, alone: np.ndarray, meaning: str) -> E
 
 def _level(model: Model, instance: Instance, doc: str) -> Variable:
     """Return the level t; it is 0 where nobody can run anything, since no row would hold it."""
-    return model.variable("t", upper=None if able_users(instance).any() else 0.0, doc=doc)
+    return model.variable("t", upper=None if runnable_users(instance).any() else 0.0, doc=doc)

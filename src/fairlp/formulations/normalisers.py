@@ -45,15 +45,17 @@ def asset(instance: Instance) -> np.ndarray:
     return np.asarray(1.0 / (instance.demands / instance.pool).sum(axis=1))
 
 
-def entitled(instance: Instance, gamma: np.ndarray) -> np.ndarray:
+def tasks_at_level_1(instance: Instance, gamma: np.ndarray) -> np.ndarray:
     """Return the tasks at level 1: φ[n]·Γ[n], or min_r w[n,r]·C[r]/d[n,r] with weights per resource."""
     if instance.weights.ndim == 1:
         return weighted(instance, instance.weights, gamma)
-    due = np.full(len(instance.demands), np.inf)
+    tasks_per_level = np.full(len(instance.demands), np.inf)
     for r, total in enumerate(instance.pool):
         users = instance.demands[:, r] > 0
-        due[users] = np.minimum(due[users], instance.weights[users, r] * total / instance.demands[users, r])
-    return due
+        tasks_per_level[users] = np.minimum(
+            tasks_per_level[users], instance.weights[users, r] * total / instance.demands[users, r]
+        )
+    return tasks_per_level
 
 
 def weighted(instance: Instance, weights: np.ndarray, gamma: np.ndarray) -> np.ndarray:
@@ -69,9 +71,9 @@ def weighted(instance: Instance, weights: np.ndarray, gamma: np.ndarray) -> np.n
     return each
 
 
-def entitled_by(gamma: Normaliser) -> Normaliser:
+def level_1_by(gamma: Normaliser) -> Normaliser:
     """Return Instance → tasks at level 1, which a leximin takes, given Instance → Γ."""
-    return lambda instance: entitled(instance, gamma(instance))
+    return lambda instance: tasks_at_level_1(instance, gamma(instance))
 
 
 def normalised_demands(instance: Instance) -> np.ndarray:

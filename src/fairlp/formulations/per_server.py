@@ -15,7 +15,7 @@ from ..models.notation.labels import aligned, arranged
 from ..models.notation.model import Model
 from ..tolerances import FIXED_POINT
 from . import region
-from .region import able_users, inverse, server_needs, task_limits, time_shares, where_runs
+from .region import inverse, runnable_users, server_needs, task_limits, time_shares, where_runs
 
 _BOTTLENECKS = "the argument 'bottlenecks'"
 SOURCE = "Khamse-Ashari, Lambadaris, Kesidis, Urgaonkar and Zhao, ICC 2017"
@@ -38,7 +38,7 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
     if support is not None or theorem:
         return _theorem_2(instance, support)
     n, i = instance.users, instance.servers
-    able = able_users(instance, instance.gamma() > 0)
+    able = runnable_users(instance, instance.gamma() > 0)
     model = Model("PS-DSF (time)", f"{SOURCE}, Theorem 2 as an Eisenberg–Gale program", (n, i))
     gamma = instance.gamma()
     share = time_shares(model, instance, gamma)
@@ -57,7 +57,7 @@ def psdsf_tdm(instance: Instance, support: Any = None, theorem: bool = False) ->
 def _theorem_2(instance: Instance, support: Any) -> Model:
     """Theorem 2: all time is used, and whoever uses a server has the lowest level there."""
     n, i = instance.users, instance.servers
-    able = able_users(instance, instance.gamma() > 0)
+    able = runnable_users(instance, instance.gamma() > 0)
     gamma = np.where(able[:, None], instance.gamma(), 0.0)
     model = Model("PS-DSF (time), Theorem 2", f"{SOURCE}, Theorem 2", (n, i))
     runs = gamma > 0
@@ -112,7 +112,7 @@ def psdsf_rdm(instance: Instance, bottlenecks: Any = None, support: Any = None) 
         A bottleneck that the user does not demand, or none given for a pair that can run.
     """
     n, i, r = instance.users, instance.servers, instance.resources
-    able = able_users(instance, instance.gamma() > 0)
+    able = runnable_users(instance, instance.gamma() > 0)
     gamma = np.where(able[:, None], instance.gamma(), 0.0)
     runs = gamma > 0
     needs = server_needs(instance, gamma)
@@ -185,7 +185,7 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
         raise UnknownNameError(f"no user is called {user!r}; {nearest(user, instance.users)}")
     position = list(instance.users).index(user)
     n, i, r = instance.users, instance.servers, instance.resources
-    gamma = np.where(able_users(instance, instance.gamma() > 0)[:, None], instance.gamma(), 0.0)
+    gamma = np.where(runnable_users(instance, instance.gamma() > 0)[:, None], instance.gamma(), 0.0)
     runs = gamma > 0
     model = Model(f"could {user} gain?", f"{SOURCE}, Definition 5", (n, i, r))
     levels = tasks.sum(axis=1)[:, None] * _levels(instance, gamma)

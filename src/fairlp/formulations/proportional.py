@@ -9,7 +9,7 @@ from ..models.instances.requests import entitlements
 from ..models.notation.expressions import Expression, log
 from ..models.notation.model import Model
 from . import region
-from .region import able_users, task_limits
+from .region import runnable_users, task_limits
 
 
 def ceei(instance: Instance) -> Model:
@@ -21,7 +21,7 @@ def ceei(instance: Instance) -> Model:
     model = Model(
         "CEEI", "Eisenberg and Gale, 1959; Varian, 1974", (instance.users, instance.servers, instance.resources)
     )
-    e = np.where(able_users(instance), entitlements(instance), 0.0)
+    e = np.where(runnable_users(instance), entitlements(instance), 0.0)
     weight = model.parameter("e", instance.users, e, "entitlement of n (0: no term)")
     tasks = _feasible(model, instance)
     model.maximize((weight * log(tasks)).sum(instance.users))
@@ -35,7 +35,7 @@ def better(instance: Instance, tasks: np.ndarray) -> Model:
     """
     indices = (instance.users, instance.servers, instance.resources)
     model = Model("CEEI, first-order condition", "optimality of a concave program", indices)
-    e = np.where(able_users(instance), entitlements(instance), 0.0)
+    e = np.where(runnable_users(instance), entitlements(instance), 0.0)
     slope = np.divide(e, tasks, out=np.zeros(len(e)), where=e > 0)
     weight = model.parameter("s", instance.users, slope, "e[n] / tasks of n")
     model.maximize((weight * _feasible(model, instance)).sum(instance.users))
@@ -45,7 +45,7 @@ def better(instance: Instance, tasks: np.ndarray) -> Model:
 def _feasible(model: Model, instance: Instance) -> Expression:
     """Declare what is feasible; return the tasks of n."""
     n, i = instance.users, instance.servers
-    able = able_users(instance)
+    able = runnable_users(instance)
     alone = np.where(able, instance.gamma().sum(axis=1), 1.0)
     d = region.demands(model, instance)
     c = region.capacities(model, instance)

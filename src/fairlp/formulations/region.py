@@ -19,7 +19,7 @@ from .normalisers import dominant
 # Γ[n]: how many tasks count as a share of one. What tells one max-min mechanism from another.
 
 
-def able_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray:
+def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray:
     """Return who can run anything at all; the others would hold the smallest level at 0 for ever. Bool, shape (N,).
 
     ``runs`` is where each user can run, bool, shape (N, K); by default `Instance.runnable`.
@@ -29,9 +29,9 @@ def able_users(instance: Instance, runs: np.ndarray | None = None) -> np.ndarray
     return np.asarray(able if instance.queues is None else able & ~instance.queues.barred(instance.demands))
 
 
-def where_able(model: Model, instance: Instance) -> Subset:
+def where_runnable(model: Model, instance: Instance) -> Subset:
     """Return the subset A of users who can run anything, for whom alone there is a smallest level."""
-    return model.subset("A", instance.users, able_users(instance), "n has tasks, and a server where it can run")
+    return model.subset("A", instance.users, runnable_users(instance), "n has tasks, and a server where it can run")
 
 
 def where_runs(model: Model, instance: Instance, runs: np.ndarray | None = None) -> Subset:

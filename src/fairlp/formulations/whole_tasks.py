@@ -43,8 +43,8 @@ def whole_tasks(
     n, r = instance.users, instance.resources
     model = Model("whole-task DRF", "Ghodsi et al., NSDI 2011, with whole tasks", (n, r))
     able = whole_able(instance)
-    due = normalisers.entitled(instance, normalisers.dominant(instance))
-    share = np.divide(1.0, due, out=np.zeros(len(due)), where=able)
+    tasks_per_level = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
+    share = np.divide(1.0, tasks_per_level, out=np.zeros(len(tasks_per_level)), where=able)
     most = np.where(able, whole_tasks_alone(instance.demands, instance.pool), 0.0)
     most = np.minimum(most, np.floor(instance.task_limits))
     d = region.demands(model, instance)
@@ -96,8 +96,8 @@ def precomputed_drf(instance: Instance) -> Model:
     n, r = instance.users, instance.resources
     model = Model("precomputed DRF", "Metin, Precomputed Dominant Resource Fairness, §3.4", (n, r))
     able = whole_able(instance)
-    due = np.where(able, normalisers.entitled(instance, normalisers.dominant(instance)), 0.0)
-    turns = due / due[able].min() if able.any() else due
+    tasks_per_level = np.where(able, normalisers.tasks_at_level_1(instance, normalisers.dominant(instance)), 0.0)
+    turns = tasks_per_level / tasks_per_level[able].min() if able.any() else tasks_per_level
     d = region.demands(model, instance)
     c = region.pool(model, instance)
     rho = model.parameter("rho", n, turns, "ds*/ds[n]: tasks of n in one cycle")

@@ -155,7 +155,7 @@ class Shared(Answer):
 
     instance: AllocationProblem
     gamma: np.ndarray
-    entitled: np.ndarray
+    tasks_per_level: np.ndarray
 
     @property
     @abstractmethod
@@ -175,7 +175,7 @@ class Shared(Answer):
     @cached_property
     def levels(self) -> pd.Series[float]:
         """Share divided by weight: what the mechanism equalises."""
-        return pd.Series(_ratio(self.totals.to_numpy(), self.entitled), index=self._users, name="level")
+        return pd.Series(_ratio(self.totals.to_numpy(), self.tasks_per_level), index=self._users, name="level")
 
     @cached_property
     def pool_utilization(self) -> pd.Series[float]:
@@ -208,7 +208,7 @@ class Allocation(Shared):
         Tasks of each user on the servers of each row (all ``counts[i]`` servers of row i together).
     gamma : ndarray, shape (N,)
         Γ[n], the tasks that count as a share of 1 (DRF: what n could run alone).
-    entitled : ndarray, shape (N,)
+    tasks_per_level : ndarray, shape (N,)
         Tasks at level 1: φ[n]·Γ[n]; the mechanism makes tasks / entitled as equal as it can.
     prices_array : ndarray, shape (K, R), or None
         Capacity duals of the first round that a resource ended: at most what one more unit of capacity would add to
@@ -241,7 +241,7 @@ class Allocation(Shared):
     method: str
     tasks_array: np.ndarray
     gamma: np.ndarray
-    entitled: np.ndarray
+    tasks_per_level: np.ndarray
     solver: str = ""
     prices_array: np.ndarray | None = None
     times: Mapping[str, float] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """What a mechanism is, and the one way from a call to an answer: ``run`` picks the method, ``finish`` makes the answer.
 
-A method is a function of an :class:`Asked` and returns an :class:`Outcome`; it neither clocks itself nor knows what an
-:class:`~fairlp.mechanisms.allocation.Allocation` is.
+A method is a function of a :class:`MethodCall` and returns an :class:`Outcome`; it neither clocks itself nor knows what
+an :class:`~fairlp.mechanisms.allocation.Allocation` is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from ..errors import FairlpError, InstanceError, NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
-from ..formulations.normalisers import entitled
+from ..formulations.normalisers import tasks_at_level_1
 from ..models.instances.problem import is_extreme
 from .allocation import Allocation
 from .literature import Reference, cited
@@ -130,7 +130,7 @@ class Method:
     """
 
     name: str
-    run: Callable[[Asked], Outcome]
+    run: Callable[[MethodCall], Outcome]
     applies: Callable[[Instance], bool] | None = None
     pays: Callable[[Instance], bool] | None = None
     options: tuple[str, ...] | None = None
@@ -148,8 +148,8 @@ class Method:
         """Return which of these options of the mechanism the method does not take (None and False ask for nothing)."""
         if self.options is None:
             return []
-        asked = [name for name, value in parameters.items() if value is not None and value is not False]
-        return [name for name in asked if name not in self.options]
+        call = [name for name, value in parameters.items() if value is not None and value is not False]
+        return [name for name in call if name not in self.options]
 
 
 @dataclass(frozen=True)
@@ -272,9 +272,11 @@ class Mechanism:
             where = f"method={able[0]!r}" if len(able) == 1 else f"methods {' and '.join(map(repr, able))}"
             raise UnknownNameError(f"method {method.name!r} has no option {lacking[0]!r}; it is one of {where}")
 
-    def due(self, instance: Instance) -> np.ndarray:
+    def tasks_per_level(self, instance: Instance) -> np.ndarray:
         """Return the tasks of each user at level 1, shape (N,)."""
-        return entitled(instance, self.gamma(instance)) if self.at_level_1 is None else self.at_level_1(instance)
+        return (
+            tasks_at_level_1(instance, self.gamma(instance)) if self.at_level_1 is None else self.at_level_1(instance)
+        )
 
     def defined_for(self, instance: Instance) -> Mechanism:
         """Return the row as it is for an instance that it is defined for."""
@@ -286,7 +288,7 @@ class Mechanism:
 
 
 @dataclass(frozen=True)
-class Asked:
+class MethodCall:
     """One call of a method: what there is to share, the row and the method, and all else that was asked for.
 
     Attributes
@@ -328,7 +330,7 @@ class Outcome(Protocol):
     def times(self) -> Mapping[str, float]:
         """Seconds by phase, where the method knows them from a solver."""
 
-    def answer(self, asked: Asked, times: dict[str, float]) -> Any:
+    def answer(self, call: MethodCall, times: dict[str, float]) -> Any:
         """Return the Allocation."""
 
 
@@ -336,13 +338,13 @@ class Outcome(Protocol):
 class Tasks:
     """The outcome of a mechanism that shares once: tasks by user and server, and what belongs to them.
 
-    The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`; ``entitled`` is φΓ unless given.
+    The attributes are those of :class:`~fairlp.mechanisms.allocation.Allocation`; ``tasks_per_level`` is φΓ by default.
     ``uncertain`` is the part of itself that a level may be off by, from errors that
     grew from round to round.
     """
 
     tasks: np.ndarray
-    entitled: np.ndarray | None = None
+    tasks_per_level: np.ndarray | None = None
     prices: np.ndarray | None = None
     rounds: pd.DataFrame | None = None
     gap: float | None = None
@@ -353,34 +355,36 @@ class Tasks:
     uncertain: float = 0.0
     times: Mapping[str, float] = field(default_factory=dict)
 
-    def answer(self, asked: Asked, times: dict[str, float]) -> Allocation:
+    def answer(self, call: MethodCall, times: dict[str, float]) -> Allocation:
         """Return the Allocation."""
-        gamma = asked.mechanism.gamma(asked.instance)
+        gamma = call.mechanism.gamma(call.instance)
         return Allocation(
-            instance=asked.instance,
-            mechanism=asked.mechanism.name,
-            method=asked.method.name,
-            solver=str(asked.solver) if asked.method.solves else "",
+            instance=call.instance,
+            mechanism=call.mechanism.name,
+            method=call.method.name,
+            solver=str(call.solver) if call.method.solves else "",
             tasks_array=self.tasks,
             gamma=gamma,
-            entitled=asked.mechanism.due(asked.instance) if self.entitled is None else self.entitled,
+            tasks_per_level=call.mechanism.tasks_per_level(call.instance)
+            if self.tasks_per_level is None
+            else self.tasks_per_level,
             prices_array=self.prices,
             times=times,
             rounds=self.rounds,
             gap=self.gap,
             picks=self.picks,
             certificate=self.certificate,
-            prove=asked.mechanism.prove,
-            notes=tuple(filter(None, (*self.notes, self.unproved, _unused_tree(asked)))),
+            prove=call.mechanism.prove,
+            notes=tuple(filter(None, (*self.notes, self.unproved, _unused_tree(call)))),
             unproved=self.unproved,
-            parameters=asked.parameters,
+            parameters=call.parameters,
         )
 
 
-def _unused_tree(asked: Asked) -> str:
+def _unused_tree(call: MethodCall) -> str:
     """Return a note where the instance has a tree of queues and the mechanism shares without it."""
-    queues = asked.instance.queues
-    if queues is None or queues.is_flat or asked.mechanism.along_tree:
+    queues = call.instance.queues
+    if queues is None or queues.is_flat or call.mechanism.along_tree:
         return ""
     what = (
         "their guarantees and caps count, their weights do not" if queues.has_limits else "it does not know of queues"
@@ -427,35 +431,35 @@ def run(
             f"method {chosen.name!r} of {mechanism.name!r} has no option {refused[0]!r}; "
             f"{near} (solver options go with a method that uses a solver)"
         )
-    return finish(Asked(instance, mechanism, chosen, name_of_solver, bool(merge), of_solver, parameters))
+    return finish(MethodCall(instance, mechanism, chosen, name_of_solver, bool(merge), of_solver, parameters))
 
 
-def finish(asked: Asked) -> Any:
+def finish(call: MethodCall) -> Any:
     """Run the method, clock it, and make the answer: the only place where one is made."""
     begin = perf_counter()
     try:
-        outcome = asked.method.run(asked)
+        outcome = call.method.run(call)
         seconds = perf_counter() - begin
-        times = {**asked.times, **outcome.times}
+        times = {**call.times, **outcome.times}
         times.setdefault("solve", seconds - sum(times.values()))
-        answer = outcome.answer(asked, times)
-        last = answer if isinstance(answer, Allocation) else answer.at(len(asked.instance.users))
+        answer = outcome.answer(call, times)
+        last = answer if isinstance(answer, Allocation) else answer.at(len(call.instance.users))
     except (ArithmeticError, ValueError) as error:
-        if isinstance(error, FairlpError) or not (isinstance(error, ArithmeticError) or is_extreme(asked.instance)):
+        if isinstance(error, FairlpError) or not (isinstance(error, ArithmeticError) or is_extreme(call.instance)):
             raise
-        raise _beyond_floats(asked) from error
+        raise _beyond_floats(call) from error
     if not np.isfinite(last.tasks_array).all():
-        raise _beyond_floats(asked)
+        raise _beyond_floats(call)
     return answer
 
 
-def _beyond_floats(asked: Asked) -> InstanceError:
+def _beyond_floats(call: MethodCall) -> InstanceError:
     return InstanceError(
-        f"the numbers of this instance are too large, too small or too far apart for {asked.mechanism.name!r}: sums or "
+        f"the numbers of this instance are too large, too small or too far apart for {call.mechanism.name!r}: sums or "
         "quotients of them are no floats; give resources and weights in other units"
     )
 
 
-def through(solver: str, method: Callable[[Asked], Outcome]) -> Callable[[Asked], Outcome]:
+def through(solver: str, method: Callable[[MethodCall], Outcome]) -> Callable[[MethodCall], Outcome]:
     """Return a method that puts its models before this solver, whatever solver was named."""
-    return lambda asked: method(replace(asked, solver=solver))
+    return lambda call: method(replace(call, solver=solver))

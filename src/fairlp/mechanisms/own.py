@@ -32,7 +32,7 @@ from ..models.programs.certificate import NO_PROOF, Certificate, Verdict
 from ..solvers.leximin.of_model import LeximinSolution, leximin
 from ..tolerances import AGREEMENT
 from .allocation import Allocation, overuse, within_capacity
-from .mechanism import Asked, Domain, Mechanism, Method, Tasks
+from .mechanism import Domain, Mechanism, Method, MethodCall, Tasks
 from .table import FAMILIES, OWN, find
 from .validation import Check, agreement, differences
 
@@ -106,30 +106,30 @@ def compare_methods(check: Check) -> pd.DataFrame:
 TASKS, CAPACITY = "tasks", "capacity"
 
 
-def solve_model(asked: Asked) -> Tasks:
+def solve_model(call: MethodCall) -> Tasks:
     """Solve the mechanism's own model."""
-    formulation = asked.mechanism.formulation
+    formulation = call.mechanism.formulation
     assert formulation is not None
-    with asked.phase("build"):
-        model = formulation(asked.instance)
-        require_tasks(model, asked.instance, asked.mechanism.name)
+    with call.phase("build"):
+        model = formulation(call.instance)
+        require_tasks(model, call.instance, call.mechanism.name)
     if model.levels is not None:
-        answer = leximin(model, solver=asked.solver, **asked.options)
-        tasks = tasks_at(model, answer.x, asked.instance)
+        answer = leximin(model, solver=call.solver, **call.options)
+        tasks = tasks_at(model, answer.x, call.instance)
         return Tasks(
-            within_capacity(asked.instance, tasks),
-            prices=_prices(answer, asked.instance),
-            rounds=_rounds(answer, asked.instance, tasks),
+            within_capacity(call.instance, tasks),
+            prices=_prices(answer, call.instance),
+            rounds=_rounds(answer, call.instance, tasks),
             gap=answer.gap,
             unproved=answer.unproved,
         )
-    solution = model.solve(asked.solver, **asked.options).require_optimal()
+    solution = model.solve(call.solver, **call.options).require_optimal()
     assert solution.x is not None
-    tasks = tasks_at(model, solution.x, asked.instance)
+    tasks = tasks_at(model, solution.x, call.instance)
     proved = solution.row_duals is not None
     return Tasks(
-        within_capacity(asked.instance, tasks),
-        prices=_prices(solution, asked.instance) if proved else None,
+        within_capacity(call.instance, tasks),
+        prices=_prices(solution, call.instance) if proved else None,
         gap=solution.verify().gap if proved else None,
         unproved=solution.unproved,
     )
@@ -286,10 +286,10 @@ class _Procedure:
 
     function: Callable[[Instance], Any]
 
-    def __call__(self, asked: Asked) -> Tasks:
-        name = asked.mechanism.name
-        tasks = tasks_of(_returned(self.function, asked.instance, name), asked.instance, name)
-        over = _over(asked.instance, tasks)
+    def __call__(self, call: MethodCall) -> Tasks:
+        name = call.mechanism.name
+        tasks = tasks_of(_returned(self.function, call.instance, name), call.instance, name)
+        over = _over(call.instance, tasks)
         return Tasks(tasks, notes=() if over is None else (f"{name!r} gave out more than there is: {over}",))
 
 
@@ -490,8 +490,8 @@ class _Formulation:
         return model
 
 
-def _either(asked: Asked) -> Tasks:
-    raise NotDefinedError(f"mechanism {asked.mechanism.name!r} was never asked what it returns")
+def _either(call: MethodCall) -> Tasks:
+    raise NotDefinedError(f"mechanism {call.mechanism.name!r} was never asked what it returns")
 
 
 def _imported(module: str, function: str) -> OwnMechanism:

@@ -130,8 +130,8 @@ def misfit(allocation: SparseAllocation) -> str:
     users, servers = len(instance.users), len(instance.servers)
     if not (_positions(allocation.user, pairs, users) and _positions(allocation.server, pairs, servers)):
         return f"expected positions of {users} users and {servers} servers, and a number of tasks, for each pair"
-    if not np.shape(allocation.entitled) == np.shape(allocation.gamma) == (users,):
-        return f"expected gamma and entitled of {users} users"
+    if not np.shape(allocation.tasks_per_level) == np.shape(allocation.gamma) == (users,):
+        return f"expected gamma and tasks_per_level of {users} users"
     for number, one in enumerate(allocation.bounds, 1):
         rows, size, groups = one.rows, np.shape(one.users), np.shape(one.lower)
         if not (
@@ -154,27 +154,29 @@ def _positions(given: np.ndarray, shape: tuple[int, ...], size: int) -> bool:
 
 def _no_numbers(allocation: SparseAllocation) -> str:
     """Return what has an entry that is no number, in words; nothing if none has."""
-    given = [("tasks", allocation.tasks_array), ("entitled", allocation.entitled)]
+    given = [("tasks", allocation.tasks_array), ("tasks_per_level", allocation.tasks_per_level)]
     for number, one in enumerate(allocation.bounds, 1):
         given += [(f"prices of round {number}", one.prices), (f"floors of round {number}", one.rows.floor)]
     return next((what for what, array in given if not np.isfinite(array).all()), "")
 
 
 def _known(allocation: SparseAllocation) -> _Known:
-    instance, due = allocation.instance, allocation.entitled
+    instance, tasks_per_level = allocation.instance, allocation.tasks_per_level
     user, server = instance.pairs
-    able = due[user] > 0
+    able = tasks_per_level[user] > 0
     user, server = user[able], server[able]
-    caps = caps_of(instance.task_limits, due)
-    rising = np.zeros(len(due), dtype=bool)
+    caps = caps_of(instance.task_limits, tasks_per_level)
+    rising = np.zeros(len(tasks_per_level), dtype=bool)
     rising[user] = True
     return _Known(user, server, caps, allocation.levels.to_numpy(), rising & (caps > 0))
 
 
 def _untold(allocation: SparseAllocation, known: _Known) -> str:
     """Return what is not said of whom: whoever can run tasks rises in the first round, until it has stopped."""
-    instance, due = allocation.instance, _due(allocation.instance, allocation.mechanism)
-    if due is not None and not np.allclose(allocation.entitled, due, rtol=AGREEMENT, atol=0.0):
+    instance, tasks_per_level = allocation.instance, _tasks_per_level(allocation.instance, allocation.mechanism)
+    if tasks_per_level is not None and not np.allclose(
+        allocation.tasks_per_level, tasks_per_level, rtol=AGREEMENT, atol=0.0
+    ):
         return f"not what {allocation.mechanism!r} entitles users to"
     rising = np.zeros(len(known.able), dtype=bool)
     for one in allocation.bounds[:1]:
@@ -191,7 +193,7 @@ def _untold(allocation: SparseAllocation, known: _Known) -> str:
     return ""
 
 
-def _due(instance: SparseInstance, mechanism: str) -> np.ndarray | None:
+def _tasks_per_level(instance: SparseInstance, mechanism: str) -> np.ndarray | None:
     """Return the tasks at level 1 by the mechanism of that name, None where the name is not known."""
     from .table import find
 
@@ -199,7 +201,9 @@ def _due(instance: SparseInstance, mechanism: str) -> np.ndarray | None:
         row = find(mechanism)
     except UnknownNameError:
         return None
-    return np.asarray(row.due(cast(Instance, instance)))  # a mechanism that is by_pairs asks for nothing else
+    return np.asarray(
+        row.tasks_per_level(cast(Instance, instance))
+    )  # a mechanism that is by_pairs asks for nothing else
 
 
 class _Priced(NamedTuple):
@@ -211,20 +215,20 @@ class _Priced(NamedTuple):
 
 def _priced(allocation: SparseAllocation, one: Round, known: _Known) -> _Priced | None:
     """Return costs and worth by a round's prices, None where components are none: a server has users of two."""
-    instance, due = allocation.instance, allocation.entitled
+    instance, tasks_per_level = allocation.instance, allocation.tasks_per_level
     price = np.zeros(instance.capacities.shape)
     price[one.servers] = np.maximum(one.prices, 0.0)
     cost = np.einsum("er,er->e", instance.demands[known.user], price[known.server])
-    lowest = np.full(len(due), np.inf)
+    lowest = np.full(len(tasks_per_level), np.inf)
     np.minimum.at(lowest, known.user, cost)
-    component, of_pair = np.full(len(instance.servers), -1), _by_user(one, len(due))[known.user]
+    component, of_pair = np.full(len(instance.servers), -1), _by_user(one, len(tasks_per_level))[known.user]
     here = of_pair >= 0  # whoever is not in the round has pairs too
     component[known.server[here]] = of_pair[here]
     if (component[known.server[here]] != of_pair[here]).any():
         return None
     rent = (price * instance.capacities).sum(axis=1) * instance.counts
     worth = np.bincount(component[component >= 0], weights=rent[component >= 0], minlength=len(one.lower))
-    return _Priced(lowest[one.users] * due[one.users], worth)
+    return _Priced(lowest[one.users] * tasks_per_level[one.users], worth)
 
 
 def _highest(one: Round, known: _Known, priced: _Priced) -> np.ndarray:
@@ -283,7 +287,7 @@ class SparseAllocation(Shared):
         Positions of the pairs that can run, sorted by server.
     tasks_array : ndarray, shape (E,)
         Tasks of each pair (on the servers of a row: of all of them together).
-    gamma, entitled : ndarray, shape (N,)
+    gamma, tasks_per_level : ndarray, shape (N,)
         Γ[n], and the tasks at level 1, φ[n]·Γ[n].
     aim : float
         The relative gap that was asked for.
@@ -304,7 +308,7 @@ class SparseAllocation(Shared):
     server: np.ndarray
     tasks_array: np.ndarray
     gamma: np.ndarray
-    entitled: np.ndarray
+    tasks_per_level: np.ndarray
     aim: float
     bounds: tuple[Round, ...]
     iterations: int = 0

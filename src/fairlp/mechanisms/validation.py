@@ -111,7 +111,7 @@ Rationals = Callable[[Mechanism, Instance, str], tuple[Verdict, np.ndarray]]
 def by_rounds(allocation: Allocation, exact: bool = False, *, rationals: Rationals) -> Verdict:
     """Return whether a max-min allocation has the levels of the leximin, by linear programs or in rationals."""
     mechanism = find(allocation.mechanism)
-    allocation = replace(allocation, entitled=mechanism.due(allocation.instance))
+    allocation = replace(allocation, tasks_per_level=mechanism.tasks_per_level(allocation.instance))
     if exact:
         found, _ = rationals(mechanism, allocation.instance, str(allocation.parameters.get("count") or "total"))
         if not found.proved:
@@ -147,7 +147,7 @@ def _agreement(allocation: Allocation, expected: np.ndarray, how: Verdict) -> Ve
     difference = differences(own, expected)
     queues = allocation.instance.queues
     if queues is not None and queues.guarantees.any():  # what they come to is rounded to a float
-        apart = abs(own - expected) * allocation.entitled
+        apart = abs(own - expected) * allocation.tasks_per_level
         difference[apart <= ROUNDING * allocation.instance.gamma().sum(axis=1)] = 0.0
     worst = int(difference.argmax())
     most = float(difference[worst])

@@ -15,7 +15,7 @@ from ..api import allocate
 from ..errors import FairlpWarning, InstanceError, NotConvergedError, OversizedTaskWarning, SolverError
 from ..formulations import normalisers
 from ..formulations.alpha_fair import checked, weights
-from ..formulations.region import able_users, have_limits
+from ..formulations.region import have_limits, runnable_users
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.table import find, find_defined
 from ..models.instances.instance import Instance
@@ -67,7 +67,7 @@ class Frontier:
         """
         rows = {alpha: self._measures(found.tasks_array) for alpha, found in self.allocations.items()}
         frame = pd.DataFrame.from_dict(rows, orient="index", columns=_MEASURES).rename_axis("alpha")
-        counted = int(able_users(self.instance).sum())
+        counted = int(runnable_users(self.instance).sum())
         frame["bound"] = [bound(alpha, counted) if self.premise else np.nan for alpha in frame.index]
         frame["gap"] = [_gap(found) for found in self.allocations.values()]
         return frame
@@ -81,11 +81,11 @@ class Frontier:
     @cached_property
     def premise(self) -> bool:
         """Whether the bound applies: one weight, no limits of queues, the same largest level for all who were alone."""
-        instance, able = self.instance, able_users(self.instance)
+        instance, able = self.instance, runnable_users(self.instance)
         if not able.any() or have_limits(instance):
             return False
         alone = np.minimum(instance.gamma().sum(axis=1), instance.task_limits)[able]
-        most = alone / normalisers.entitled(instance, normalisers.dominant(instance))[able]
+        most = alone / normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))[able]
         return bool(
             np.ptp(weights(instance)[able]) == 0 and np.ptp(most) <= len(instance.servers) * ROUNDING * most.max()
         )
@@ -276,9 +276,9 @@ def _total(instance: Instance, tasks: np.ndarray) -> float:
 
 def _levels(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     """Return the levels of users who can run anything."""
-    able = able_users(instance)
-    due = normalisers.entitled(instance, normalisers.dominant(instance))
-    return np.asarray((tasks.sum(axis=1) / due)[able])
+    able = runnable_users(instance)
+    tasks_per_level = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
+    return np.asarray((tasks.sum(axis=1) / tasks_per_level)[able])
 
 
 def _listed(alphas: Any) -> list[Any]:

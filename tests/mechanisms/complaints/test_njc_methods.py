@@ -27,7 +27,7 @@ from instances import random_instance
 from profiles import many
 
 
-def contested(seed, users=8, resources=5, entitled=True):
+def contested(seed, users=8, resources=5, tasks_per_level=True):
     """Random requests; some with few resources, small requests, entitlements of very different sizes."""
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, users + 1)), int(rng.integers(1, resources + 1))
@@ -43,7 +43,7 @@ def contested(seed, users=8, resources=5, entitled=True):
         table *= rng.random((n, 1))
     weights = rng.integers(1, 6, n).astype(float)
     limits = np.where(rng.random(n) < (1.0 if seed % 5 else 0.6), 1.0, np.inf)
-    e = weights / weights.sum() if entitled else None
+    e = weights / weights.sum() if tasks_per_level else None
     return fairlp.Instance.from_arrays(table, [np.ones(m)], task_limits=limits, entitlements=e)
 
 

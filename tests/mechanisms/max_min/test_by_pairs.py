@@ -24,7 +24,7 @@ def test_the_tables_agree_with_each_other(found):
     np.testing.assert_allclose(found.usage, matrix.T @ instance.demands)
     assert (found.tasks > 0).all()
     np.testing.assert_allclose(found.tasks.groupby("user", sort=False).sum()[found.totals.index], found.totals)
-    np.testing.assert_allclose(found.levels * found.entitled, found.totals)
+    np.testing.assert_allclose(found.levels * found.tasks_per_level, found.totals)
     assert (found.pool_utilization <= 1 + 1e-12).all() and found.residual <= 1e-12
     plain = json.loads(found.to_json())
     assert plain["gap"] == found.gap and len(plain["tasks"]) == len(found.tasks)
@@ -38,7 +38,7 @@ def test_every_normaliser(mechanism):
     dense = dense.replace(eligible=None) if mechanism == "cdrf" else dense
     expected = fairlp.allocate(dense, mechanism)
     answer = fairlp.allocate(fairlp.SparseInstance.of(dense), mechanism)
-    np.testing.assert_allclose(answer.entitled, expected.entitled)
+    np.testing.assert_allclose(answer.tasks_per_level, expected.tasks_per_level)
     np.testing.assert_allclose(answer.levels.min(), expected.levels.min(), rtol=1e-4)
 
 
@@ -224,7 +224,7 @@ def test_caps_entitlements_and_components_are_the_instances(small):
     first = small.bounds[0]
     half = dataclasses.replace(small, tasks_array=small.tasks_array * 0.5)
     assert not changed(half, "cap", np.full(len(first.users), small.levels.min() * 0.5)).certify()
-    assert "entitles users to" in str(changed(half, "entitled", small.entitled * 0.5).certify())
+    assert "entitles users to" in str(changed(half, "entitled", small.tasks_per_level * 0.5).certify())
     with pytest.raises(fairlp.errors.InstanceError, match="expected positions of 20 users and 20 servers"):
         changed(small, "user", small.user + 1)
     two = fairlp.allocate(pairs([[1], [1]], [[2]]), "drfh")
@@ -237,7 +237,7 @@ def test_caps_entitlements_and_components_are_the_instances(small):
     for name, values in (("prices", one.prices[:, :0]), ("group", one.group - 1), ("users", one.users + 1)):
         with pytest.raises(fairlp.errors.InstanceError, match="round 1 does not fit"):
             changed(two, name, values)
-    with pytest.raises(fairlp.errors.InstanceError, match="gamma and entitled of 2 users"):
+    with pytest.raises(fairlp.errors.InstanceError, match="gamma and tasks_per_level of 2 users"):
         changed(two, "gamma", two.gamma[:1])
 
 

@@ -15,7 +15,7 @@ import fairlp
 import leximin_oracle
 from fairlp import Instance
 from fairlp.errors import SolverNotAvailableError
-from fairlp.formulations.normalisers import entitled
+from fairlp.formulations.normalisers import tasks_at_level_1
 from fairlp.mechanisms.allocation import overuse
 from fairlp.mechanisms.max_min import ladder, methods
 from fairlp.mechanisms.table import find
@@ -69,7 +69,7 @@ def random_instance(seed):
 
 
 def check(instance, mechanism, methods=("auto", "lp", "interior-point")):
-    due = entitled(instance, find(mechanism).gamma(instance))
+    due = tasks_at_level_1(instance, find(mechanism).gamma(instance))
     data = (instance.demands, instance.capacities, instance.counts, [Fraction(float(value)) for value in due])
     exact = np.array([float(level) for level in leximin_oracle.leximin(*data, instance.task_limits)])
     for method in methods:
@@ -123,7 +123,7 @@ def test_usual_numbers_are_left_to_floats():
     for name in fairlp.examples.names():
         instance = fairlp.examples.load(name)
         if instance.rates is None:
-            due = entitled(instance, find("drfh").gamma(instance))
+            due = tasks_at_level_1(instance, find("drfh").gamma(instance))
             assert ladder.orders_of_magnitude(instance, due) <= 1e5
 
 

@@ -172,7 +172,7 @@ def test_the_gap_of_separate_servers_is_the_largest(monkeypatch, gaps, expected)
 def test_the_spread_of_numbers_is_seen(more, spread):
     parts = {"demands": [[1, 4], [3, 1]], "capacities": [[9, 18]]} | more
     instance = fairlp.Instance.from_arrays(**parts)
-    found = orders_of_magnitude(instance, normalisers.entitled(instance, normalisers.dominant(instance)))
+    found = orders_of_magnitude(instance, normalisers.tasks_at_level_1(instance, normalisers.dominant(instance)))
     assert found >= spread / 10 and (not more or found > 1e6)
 
 

@@ -58,7 +58,7 @@ def test_the_more_there_is_the_nearer_to_divisible_tasks(seed, scale):
     assert found.residual <= 0 and (found.totals % 1 == 0).all()
     divided = fairlp.allocate(large, "h-drf")
     able = divided.totals > 0
-    slack = 1 / divided.entitled[able] * len(able)
+    slack = 1 / divided.tasks_per_level[able] * len(able)
     assert found.levels[able].min() >= divided.levels[able].min() - slack.max()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from fairlp import Instance
 from fairlp.operations.reports.headline import headline
-from fairlp.operations.reports.standing import Standing
+from fairlp.operations.reports.standing import ShareComparison
 from fairlp.operations.reports.subject import Subject, quantity
 
 UNITS = {"cpu": "1/1000 core", "memory": "MiB"}
@@ -27,7 +27,7 @@ def lines(tasks, waiting, mechanism="drfh", demands=((8000, 32768), (1000, 2048)
         task_limits=limits,
     )
     subject = Subject(instance, np.asarray(tasks, dtype=float), np.asarray(waiting, dtype=float), **more)
-    return headline(Standing.of(subject, mechanism))
+    return headline(ShareComparison.of(subject, mechanism))
 
 
 def test_who_is_short_and_who_holds_too_much_is_said_first():

@@ -18,7 +18,7 @@ from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNa
 from fairlp.operations.reports import charts, sections, subject
 from fairlp.operations.reports import facts as prices
 from fairlp.operations.reports.facts import Facts, answer, asked_of, is_large, left_out_of
-from fairlp.operations.reports.standing import Standing
+from fairlp.operations.reports.standing import ShareComparison
 from fairlp.operations.reports.subject import is_dump, subject_of
 from fairlp.operations.reports.what_if import edited
 from report_instances import HOSTILE, hostile, queued
@@ -154,7 +154,7 @@ def test_of_many_only_the_largest_are_shown(tmp_path, monkeypatch):
     assert "The whole table as text (CSV)" in text and "user 899," in text
     assert "… and 660 more" in text
     monkeypatch.setattr(sections, "MOST_CSV", 1000)
-    facts = Facts(Standing.of(subject_of(instance, now)), ["drfh"])
+    facts = Facts(ShareComparison.of(subject_of(instance, now)), ["drfh"])
     from fairlp.operations.reports.page import page as made
 
     assert "user 899," not in made(facts)
@@ -167,9 +167,9 @@ def test_many_pairs_are_asked_what_is_quick(monkeypatch):
     assert "Pareto-optimal" not in asked_of(instance) and "leximin (tsf)" in left_out_of(instance)
     assert "caps kept" in asked_of(instance)
     free = instance.replace(queues=None)
-    names = [set(Facts(Standing.of(subject_of(free, now)), None).compared)]
+    names = [set(Facts(ShareComparison.of(subject_of(free, now)), None).compared)]
     monkeypatch.undo()
-    names.append(set(Facts(Standing.of(subject_of(free, now)), None).compared))
+    names.append(set(Facts(ShareComparison.of(subject_of(free, now)), None).compared))
     assert {"observed", "drfh", "tsf"} <= names[0] < names[1] and "ceei" in names[1] - names[0]
 
 
@@ -184,9 +184,9 @@ def test_an_instance_alone_is_reported_by_its_mechanism(tmp_path):
 
 def test_the_mechanisms_to_compare_can_be_named(tmp_path):
     instance, now = queued()
-    facts = Facts(Standing.of(subject_of(instance, now)), ["drfh", "h-drf"])
+    facts = Facts(ShareComparison.of(subject_of(instance, now)), ["drfh", "h-drf"])
     assert facts.comparison.index.tolist() == ["observed", "h-drf", "drfh"]
-    procedure = Facts(Standing.of(subject_of(fairlp.examples.load("ghodsi")), "drfh-first-fit"))
+    procedure = Facts(ShareComparison.of(subject_of(fairlp.examples.load("ghodsi")), "drfh-first-fit"))
     assert procedure.model == "" and procedure.prices is None
 
 
@@ -213,7 +213,9 @@ def test_queues_are_drawn_at_the_first_level_that_has_several():
 
 def test_the_dearest_price_is_what_more_of_it_adds():
     instance = fairlp.Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[9.0, 100.0]], resources=["cpu", "memory"])
-    prices = Facts(Standing.of(subject_of(instance), "drf")).prices  # found without prices, so once more by programs
+    prices = Facts(
+        ShareComparison.of(subject_of(instance), "drf")
+    ).prices  # found without prices, so once more by programs
     assert prices[["resource"]].to_numpy().tolist() == [["cpu"]]
     one = fairlp.allocate(instance, "drf").levels.min()
     more = fairlp.allocate(instance.replace(capacities=[[9.09, 100.0]]), "drf")
@@ -225,7 +227,7 @@ def test_the_dearest_price_is_what_more_of_it_adds():
 def test_what_capacity_is_worth_is_shared_by_classes():
     """One resource: a unit is worth the same everywhere, so classes are worth what they have."""
     instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[4.0], [10.0]], servers=["s", "t"], counts=[5, 1])
-    prices = Facts(Standing.of(subject_of(instance), "drfh")).prices
+    prices = Facts(ShareComparison.of(subject_of(instance), "drfh")).prices
     assert prices["class"].tolist() == ["4 resource1", "10 resource1"]
     assert prices["worth"].tolist() == pytest.approx([20 / 30, 10 / 30])
     assert prices["server"].tolist() == pytest.approx([4 / 30, 10 / 30])
@@ -294,7 +296,7 @@ def satisfied():
 
 def facts(**more):
     one = dataclasses.replace(subject_of(satisfied(), np.array([[2.0], [2.0]])), **more)
-    return Facts(Standing.of(one, "drfh"))
+    return Facts(ShareComparison.of(one, "drfh"))
 
 
 def test_nothing_is_worth_buying_where_everybody_has_all_its_tasks():
@@ -319,7 +321,7 @@ def test_lines_that_were_not_understood_are_told_where_everybody_has_a_server():
 
 
 def test_of_a_tree_that_is_too_large_the_rest_is_counted(monkeypatch):
-    queues = Standing.of(subject_of(satisfied(), np.array([[2.0], [2.0]])), "drfh").queues
+    queues = ShareComparison.of(subject_of(satisfied(), np.array([[2.0], [2.0]])), "drfh").queues
     monkeypatch.setattr(sections, "MOST_QUEUES", 1)
     found = sections.tree_of(queues, False)
     assert found["name"] == "whole cluster" and found["more"] == 2 and not found["children"]
@@ -366,7 +368,7 @@ def test_what_is_no_dump(tmp_path):
 
 def test_a_cluster_without_queues_has_no_table_of_them():
     with pytest.raises(TypeError, match="no queues"):
-        Standing.of(subject_of(examples.ghodsi(), np.array([[1.0], [1.0]]))).queues  # noqa: B018
+        ShareComparison.of(subject_of(examples.ghodsi(), np.array([[1.0], [1.0]]))).queues  # noqa: B018
 
 
 def test_an_answer_of_a_mechanism_that_is_gone_has_no_prices():

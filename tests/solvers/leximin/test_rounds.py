@@ -24,7 +24,7 @@ from profiles import PROFILE
 
 
 def by_hand(instance, formulation=max_min.drf, gamma=normalisers.dominant, merge=False):
-    return leximin(instance, formulation, normalisers.entitled_by(gamma), merge=merge)
+    return leximin(instance, formulation, normalisers.level_1_by(gamma), merge=merge)
 
 
 def stairs():
@@ -213,7 +213,7 @@ LEVELS = [1 / 3, 1 / 3, 1 / 3, 1 / 2]
 def run(monkeypatch, lie, calls=lambda count: count == 1, one=None, options=None, formulation=max_min.drf, **how):
     backend = LyingBackend(lie, calls, **how)
     monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
-    gamma = normalisers.entitled_by(normalisers.dominant)
+    gamma = normalisers.level_1_by(normalisers.dominant)
     found = leximin(one or two_levels(), formulation, gamma, merge=False, options=options)
     return found, backend.sessions[0]
 
@@ -304,7 +304,7 @@ def test_a_time_limit_that_was_reached_ends_it(monkeypatch):
     backend = LyingBackend(late, lambda count: True)
     monkeypatch.setattr(rounds, "find_backend", lambda name: backend)
     with pytest.raises(NoSolutionError, match="time limit"):
-        leximin(two_levels(), max_min.drf, normalisers.entitled_by(normalisers.dominant), options={"time_limit": 100.0})
+        leximin(two_levels(), max_min.drf, normalisers.level_1_by(normalisers.dominant), options={"time_limit": 100.0})
     assert backend.sessions[0].count == 1
 
 

@@ -8,7 +8,7 @@ import pytest
 import fairlp
 from fairlp.solvers.matrix_free import equations
 from fairlp.solvers.matrix_free.rounds import highest_level
-from fairlp.solvers.matrix_free.servers import Fleet, Pairs
+from fairlp.solvers.matrix_free.servers import Pairs, ServerBlocks
 from pair_instances import both, connected
 from profiles import by_day
 
@@ -56,7 +56,7 @@ def test_any_prices_give_a_bound_that_no_optimum_exceeds(seed):
     dense, pairs = both(seed)
     exact = fairlp.allocate(dense, "c-drfh").levels.to_numpy()
     found = fairlp.allocate(pairs, "c-drfh", aim=AIM)
-    due = found.entitled
+    due = found.tasks_per_level
     for one in found.bounds[:1]:
         price = np.zeros(dense.capacities.shape)
         price[one.servers] = draw.lognormal(0, 3, one.prices.shape)
@@ -107,7 +107,7 @@ def test_the_equations_are_those_of_the_eliminated_servers():
     server, user = pair[:, 0], pair[:, 1]
     needs = draw.lognormal(0, 1, (2, len(user)))
     pairs = Pairs(user, server, needs, (np.zeros(5, int), np.zeros(7, int)), np.ones((5, 2)))
-    fleet = Fleet(pairs)
+    fleet = ServerBlocks(pairs)
     own, slope = draw.lognormal(0, 1, 7), np.ones(7)
     made = equations.Equations(fleet, (own, np.zeros(7, bool)), slope, np.zeros(7, int), equations.Effort())
     block = fleet.blocks[0]

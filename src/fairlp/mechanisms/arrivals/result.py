@@ -542,15 +542,15 @@ class DynamicAllocation(Answer):
         levels = np.full(len(self.instance.users), np.nan)
         levels[self.schedule.order[:k]] = self.levels_at(k)
         here = np.flatnonzero(~np.isnan(levels))
-        entitled = weighted(self.instance, self.instance.user_weights, self.gamma)[here]
+        tasks_per_level = weighted(self.instance, self.instance.user_weights, self.gamma)[here]
         return Allocation(
             instance=self.instance if k == len(levels) else self.instance.select_users(here),
             mechanism=self.mechanism,
             method=self.method,
             solver=self.solver,
-            tasks_array=(levels[here] * entitled)[:, None],
+            tasks_array=(levels[here] * tasks_per_level)[:, None],
             gamma=self.gamma[here],
-            entitled=entitled,
+            tasks_per_level=tasks_per_level,
             prices_array=self.prices_array if k == len(levels) else None,
             times=self.times,
             gap=self.gap,

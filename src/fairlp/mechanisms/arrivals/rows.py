@@ -27,9 +27,9 @@ from ..mechanism import (
     NO_RATES,
     ONE_SERVER,
     ONE_WEIGHT,
-    Asked,
     Mechanism,
     Method,
+    MethodCall,
 )
 from ..validation import Check
 from . import algorithms
@@ -262,16 +262,16 @@ class Steps:
     gap: float | None = None
     times: Mapping[str, float] = field(default_factory=dict)
 
-    def answer(self, asked: Asked, times: dict[str, float]) -> DynamicAllocation:
+    def answer(self, call: MethodCall, times: dict[str, float]) -> DynamicAllocation:
         """Return the DynamicAllocation."""
-        weighted(asked.instance, asked.instance.user_weights, asked.mechanism.gamma(asked.instance))  # or refuse
+        weighted(call.instance, call.instance.user_weights, call.mechanism.gamma(call.instance))  # or refuse
         return self.rule.result(
-            asked.instance,
-            asked.method.name,
+            call.instance,
+            call.method.name,
             self.schedule,
             self.levels,
             self.first,
-            solver=str(asked.solver) if asked.method.solves else "",
+            solver=str(call.solver) if call.method.solves else "",
             prices_array=self.prices,
             times=times,
             gap=self.gap,
@@ -301,26 +301,26 @@ DYNAMIC_DRF = Rule("dynamic-drf", drf_step, in_parts(stack), "drf")
 CAUTIOUS = Rule("cautious-lp", cautious_step, _cautious_levels, "cautious-lp", cautious=True)
 
 
-def combinatorial(rule: Rule, levels: Levels) -> Callable[[Asked], Steps]:
+def combinatorial(rule: Rule, levels: Levels) -> Callable[[MethodCall], Steps]:
     """Return the method of an algorithm that needs no solver."""
 
-    def method(asked: Asked) -> Steps:
-        steps = steps_of(asked)
-        found, first = levels(needs(asked.instance, steps), steps)
+    def method(call: MethodCall) -> Steps:
+        steps = steps_of(call)
+        found, first = levels(needs(call.instance, steps), steps)
         return Steps(rule, steps, np.asarray(found, dtype=float) / steps.horizon, np.asarray(first))
 
     return method
 
 
-def by_lp(rule: Rule) -> Callable[[Asked], Steps]:
+def by_lp(rule: Rule) -> Callable[[MethodCall], Steps]:
     """Return the method that solves the linear program of every step, each from the last basis."""
 
-    def method(asked: Asked) -> Steps:
-        steps = steps_of(asked)
-        arrived = asked.instance.select_users(steps.order)
+    def method(call: MethodCall) -> Steps:
+        steps = steps_of(call)
+        arrived = call.instance.select_users(steps.order)
         model = rule.all_steps(arrived, steps)
-        found = solve_steps(model, arrived, steps, cautious=rule.cautious, solver=asked.solver, options=asked.options)
-        prices = (found.prices / asked.instance.pool)[None, :]
+        found = solve_steps(model, arrived, steps, cautious=rule.cautious, solver=call.solver, options=call.options)
+        prices = (found.prices / call.instance.pool)[None, :]
         return Steps(rule, steps, found.levels, found.first, prices, found.gap, found.times)
 
     return method
@@ -332,10 +332,10 @@ def online_result(instance: Instance, horizon: float, levels: np.ndarray, first:
     return DYNAMIC_DRF.result(instance, "stack", steps, levels / steps.horizon, first)
 
 
-def steps_of(asked: Asked) -> Schedule:
+def steps_of(call: MethodCall) -> Schedule:
     """Return the steps of the instance and of the horizon that was asked for."""
-    require_no_limits(asked.instance)
-    return schedule(asked.instance, asked.parameters.get("horizon"))
+    require_no_limits(call.instance)
+    return schedule(call.instance, call.parameters.get("horizon"))
 
 
 def needs(instance: Instance, steps: Schedule) -> np.ndarray:

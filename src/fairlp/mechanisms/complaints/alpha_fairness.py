@@ -11,8 +11,8 @@ import numpy as np
 from ...errors import NotConvergedError, NotDefinedError, SolverError
 from ...formulations import normalisers
 from ...formulations.alpha_fair import DEFAULT, alpha_fair, better, checked, reference, weights, with_held_back
-from ...formulations.normalisers import dominant, entitled
-from ...formulations.region import able_users, have_limits
+from ...formulations.normalisers import dominant, tasks_at_level_1
+from ...formulations.region import have_limits, runnable_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
@@ -25,7 +25,7 @@ from ...tolerances import AGREEMENT, AT_LIMIT, LEVEL_ROUNDING, MEAN_LEVEL, SETTL
 from ..allocation import Allocation, within_capacity
 from ..max_min.methods import require_room
 from ..max_min.rounds import is_one_server
-from ..mechanism import Asked, Mechanism, Outcome, Tasks, run
+from ..mechanism import Mechanism, MethodCall, Outcome, Tasks, run
 from . import proportional
 
 # The mean level that α-fairness maximises, and what any prices prove of it: a bound in closed form, for every α.
@@ -99,7 +99,7 @@ def proof(
     of_caps : ndarray, shape (Q, R), optional
         Prices of a unit of each queue's caps, in the same unit, 0 where there is none.
     """
-    able = able_users(instance)
+    able = runnable_users(instance)
     phi = weights(instance)[able]
     unit = phi * normalisers.dominant(instance)[able]
     level = tasks[able].sum(axis=1) / unit
@@ -215,37 +215,37 @@ class _Priced(Tasks):
     of_caps: np.ndarray | None = None
 
 
-def optimum(asked: Asked, *, limit: Mechanism) -> Outcome:
+def optimum(call: MethodCall, *, limit: Mechanism) -> Outcome:
     """The optimum through a solver: at 1 as proportional fairness, at ∞ by the rounds of ``limit``, a leximin."""
-    alpha = asked_alpha(asked.parameters)
+    alpha = asked_alpha(call.parameters)
     if alpha == np.inf:
-        method = limit.fastest(asked.instance, {}, solving=asked.solver != INTERIOR)
-        return method.run(replace(asked, mechanism=limit, parameters={}))
-    return _largest_mean(asked, alpha, limit)
+        method = limit.fastest(call.instance, {}, solving=call.solver != INTERIOR)
+        return method.run(replace(call, mechanism=limit, parameters={}))
+    return _largest_mean(call, alpha, limit)
 
 
-def _largest_mean(asked: Asked, alpha: float, limit: Mechanism) -> Tasks:
+def _largest_mean(call: MethodCall, alpha: float, limit: Mechanism) -> Tasks:
     """Return the optimum at a finite α."""
-    instance = asked.instance
-    if not able_users(instance).any():
+    instance = call.instance
+    if not runnable_users(instance).any():
         nothing = np.zeros((len(instance.users), len(instance.servers)))
         return Tasks(nothing, gap=0.0, certificate=Verdict(True, "nobody can run anything"))
     if alpha == 1 and not have_limits(instance):
-        return _certified(asked, _proportional(asked), alpha)
+        return _certified(call, _proportional(call), alpha)
     error: SolverError | None = None
     found: Tasks | None = None
     try:
-        found = _certified(asked, _through_solver(asked, alpha), alpha)
+        found = _certified(call, _through_solver(call, alpha), alpha)
         if not found.unproved:
             return found
     except SolverError as failure:
         error = failure
-    again = _without_held_back(asked, alpha, limit)
+    again = _without_held_back(call, alpha, limit)
     if again is not None and (found is None or _further(again) <= _further(found)):
         return again
     served = _with_a_chance(instance, limit)
     if served is not instance:
-        found = _largest_mean(replace(asked, instance=served), alpha, limit)
+        found = _largest_mean(replace(call, instance=served), alpha, limit)
         return replace(found, notes=(*found.notes, _SHUT_OUT))
     if found is None:
         assert error is not None
@@ -264,7 +264,7 @@ def _with_a_chance(instance: Instance, limit: Mechanism) -> Instance:
     if not have_limits(instance) or not (kept := floors(instance)).any():
         return instance
     require_room(instance, kept)
-    able = able_users(instance)
+    able = runnable_users(instance)
     totals = run(limit, instance).totals.to_numpy()
     none = able & (totals <= AGREEMENT * instance.gamma().sum(axis=1))
     return instance.derived(task_limits=np.where(none, 0.0, instance.task_limits)) if none.any() else instance
@@ -275,26 +275,26 @@ def _further(found: Tasks) -> float:
     return np.inf if found.gap is None else found.gap
 
 
-def _without_held_back(asked: Asked, alpha: float, limit: Mechanism) -> Tasks | None:
+def _without_held_back(call: MethodCall, alpha: float, limit: Mechanism) -> Tasks | None:
     """Return the outcome with other units for users whom task limits hold back; None where there are none.
 
     What they are worth beside the others may be beyond a solver, and does not matter: they have all their tasks. Who
     they are, and what level the others have, is taken from what α-fairness tends to.
     """
-    instance = asked.instance
+    instance = call.instance
     if alpha <= 1 or not np.isfinite(instance.task_limits).any():
         return None
     fairest = run(limit, instance)
-    totals, level, able = fairest.totals.to_numpy(), fairest.levels.to_numpy(), able_users(instance)
+    totals, level, able = fairest.totals.to_numpy(), fairest.levels.to_numpy(), runnable_users(instance)
     full = able & (totals >= instance.task_limits * (1 - AT_LIMIT))
     if full[able].all():  # nobody wants more, whatever α
-        return _with_proof(asked, Tasks(fairest.tasks_array, prices=np.zeros(instance.capacities.shape)), alpha)
+        return _with_proof(call, Tasks(fairest.tasks_array, prices=np.zeros(instance.capacities.shape)), alpha)
     others = float(level[able & ~full].min())
     held = full & (level < others)
     if not held.any():
         return None
     try:
-        return _certified(asked, _through_solver(asked, alpha, (held, others)), alpha)
+        return _certified(call, _through_solver(call, alpha, (held, others)), alpha)
     except SolverError:
         return None
 
@@ -305,22 +305,22 @@ def asked_alpha(parameters: Mapping[str, Any]) -> float:
     return checked(DEFAULT if given is None else given)
 
 
-def _proportional(asked: Asked) -> Tasks:
+def _proportional(call: MethodCall) -> Tasks:
     """Return the optimum at α = 1: users' entitlements are their weights."""
-    phi = weights(asked.instance)
-    instance = asked.instance.derived(weights=phi, entitlements=phi / phi.sum())
-    one = asked.solver == INTERIOR and is_one_server(instance)
+    phi = weights(call.instance)
+    instance = call.instance.derived(weights=phi, entitlements=phi / phi.sum())
+    one = call.solver == INTERIOR and is_one_server(instance)
     shared = proportional.one_server if one else proportional.convex
-    return shared(replace(asked, instance=instance))
+    return shared(replace(call, instance=instance))
 
 
-def _through_solver(asked: Asked, alpha: float, held: tuple[np.ndarray, float] | None = None) -> _Priced:
+def _through_solver(call: MethodCall, alpha: float, held: tuple[np.ndarray, float] | None = None) -> _Priced:
     """Return the optimum of the model, on merged servers."""
-    instance = asked.instance
+    instance = call.instance
     _require_floats(instance, alpha)
-    small, servers = merge_servers(instance) if asked.merge else (instance, None)
+    small, servers = merge_servers(instance) if call.merge else (instance, None)
     model = alpha_fair(small, alpha) if held is None else with_held_back(small, alpha, *held)
-    solution = model.solve(solver=asked.solver, **asked.options)
+    solution = model.solve(solver=call.solver, **call.options)
     if solution.status.termination is Termination.UNKNOWN:
         raise NotConvergedError(
             f"{solution.solver} did not solve {solution.program.name!r}: {solution.status}; try another solver "
@@ -355,10 +355,10 @@ def _prices_of_caps(instance: Instance, model: Model, duals: np.ndarray) -> np.n
 
 def _require_floats(instance: Instance, alpha: float) -> None:
     """Raise where powers of levels that may occur are beyond floats."""
-    able = able_users(instance)
-    due = entitled(instance, dominant(instance))[able]
-    most = instance.gamma()[able].sum(axis=1) / due
-    apart = max(float(most.max()) / reference(instance), float(len(due)))
+    able = runnable_users(instance)
+    tasks_per_level = tasks_at_level_1(instance, dominant(instance))[able]
+    most = instance.gamma()[able].sum(axis=1) / tasks_per_level
+    apart = max(float(most.max()) / reference(instance), float(len(tasks_per_level)))
     if alpha * np.log(apart) > _LARGEST_LOG:
         raise NotConvergedError(
             f"alpha-fairness stopped before it began: with alpha = {alpha:g} and levels that may be {apart:.3g} times "
@@ -366,35 +366,35 @@ def _require_floats(instance: Instance, alpha: float) -> None:
         )
 
 
-def _certified(asked: Asked, found: Tasks, alpha: float) -> Tasks:
+def _certified(call: MethodCall, found: Tasks, alpha: float) -> Tasks:
     """Return the outcome with what its prices prove, in place of what a solver says."""
-    with asked.phase("check"):
-        return _with_proof(asked, found, alpha)
+    with call.phase("check"):
+        return _with_proof(call, found, alpha)
 
 
-def _with_proof(asked: Asked, found: Tasks, alpha: float) -> Tasks:
+def _with_proof(call: MethodCall, found: Tasks, alpha: float) -> Tasks:
     """Return the outcome with the proof, the prices in its unit, and what is not proved."""
-    instance = asked.instance
-    entitled_tasks = entitled(instance, asked.mechanism.gamma(instance))
+    instance = call.instance
+    entitled_tasks = tasks_at_level_1(instance, call.mechanism.gamma(instance))
     if found.prices is None or not np.isfinite(found.prices).all():
         words = "not proved: the solver gives no duals, so that no prices bound the mean level; certify() proves it"
-        return replace(found, entitled=entitled_tasks, gap=None, certificate=None, unproved=words)
+        return replace(found, tasks_per_level=entitled_tasks, gap=None, certificate=None, unproved=words)
     of_caps = found.of_caps if isinstance(found, _Priced) else None
     shown = proof(instance, found.tasks, found.prices, alpha, of_caps)
     unproved = ""
-    if shown.gap > tolerance(asked.solver):
+    if shown.gap > tolerance(call.solver):
         unproved = f"not proved: the mean level may be {shown.gap:.1e} of itself below its maximum"
-    elif shown.conditions > max(SETTLED_LEVELS, tolerance(asked.solver) ** 0.5):
+    elif shown.conditions > max(SETTLED_LEVELS, tolerance(call.solver) ** 0.5):
         unproved = (
             "the mean level is proved, not every user's own: what some cost and what they are worth differ by "
             f"{shown.conditions:.1e} of the latter, which floats cannot settle at alpha = {alpha:g}"
         )
     return replace(
         found,
-        entitled=entitled_tasks,
+        tasks_per_level=entitled_tasks,
         prices=shown.prices,
         gap=shown.gap,
-        certificate=verdict(shown, tolerance(asked.solver)),
+        certificate=verdict(shown, tolerance(call.solver)),
         unproved=unproved,
     )
 
@@ -441,12 +441,12 @@ def judge_proportional(allocation: Allocation, *, limit: Mechanism) -> Verdict:
     first = np.flatnonzero(e > 0)
     left = proportional.left_by(instance, tasks, first, proportional.accepted(allocation.solver))
     of_left = instance.derived(capacities=left)
-    rest, last = (np.flatnonzero((e == 0) & able_users(each)) for each in (instance, of_left))
+    rest, last = (np.flatnonzero((e == 0) & runnable_users(each)) for each in (instance, of_left))
     found = []
     for who, part in ((first, instance.derived(weights=np.where(e > 0, e, 1.0))), (last, of_left)):
         own = part.select_users(who).derived(entitlements=None)
-        due = entitled(own, dominant(own))
-        one = replace(allocation, instance=own, tasks_array=tasks[who], entitled=due)
+        tasks_per_level = tasks_at_level_1(own, dominant(own))
+        one = replace(allocation, instance=own, tasks_array=tasks[who], tasks_per_level=tasks_per_level)
         found.append(verdict(_shown(one, DEFAULT, limit), VERIFIED))
     words = proportional.elsewhere(instance, tasks, rest)[1] if rest.size else ""
     return next((one for one in (*found, Verdict(not words, words)) if not one), found[0])
@@ -463,9 +463,9 @@ def mean_level_gap(allocation: Allocation, *, limit: Mechanism) -> float:
 def _shown(allocation: Allocation, alpha: float, limit: Mechanism) -> Proof:
     """Return what the prices of the linear program at these levels prove, or the allocation's own: any prices bound."""
     instance: Instance = allocation.instance
-    if (able_users(instance) & (allocation.totals.to_numpy() <= 0)).any():
+    if (runnable_users(instance) & (allocation.totals.to_numpy() <= 0)).any():
         instance = _with_a_chance(instance, limit)
-    if not able_users(instance).any():
+    if not runnable_users(instance).any():
         return Proof(float("nan"), float("nan"), 0.0, np.zeros(instance.capacities.shape))
     small, servers = merge_servers(instance)
     model = better(small, allocation.levels.to_numpy(), alpha)

@@ -12,7 +12,7 @@ from ...formulations.complaints import UTILIZATION, Criterion, candidate, coeffi
 from ...models.instances.requests import Requests
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
 from ..allocation import Allocation
-from ..mechanism import Asked, Tasks
+from ..mechanism import MethodCall, Tasks
 from . import market as prices_by_newton
 from . import path
 from .complaints import Candidates, FairCertificate, certify_fair
@@ -21,17 +21,17 @@ from .complaints import Candidates, FairCertificate, certify_fair
 Optimum = Callable[[Requests, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-def market(asked: Asked) -> Tasks:
+def market(call: MethodCall) -> Tasks:
     """The Eisenberg–Gale optimum by Newton's method on prices."""
 
     def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         found = prices_by_newton.eisenberg_gale(part.fractions / left, part.entitlements, part.limited)
         return found.x, found.prices / left
 
-    return _eisenberg_gale(asked, optimum, COMPLAINT)
+    return _eisenberg_gale(call, optimum, COMPLAINT)
 
 
-def trajectory(asked: Asked, *, follow: Callable[..., path.Path]) -> Tasks:
+def trajectory(call: MethodCall, *, follow: Callable[..., path.Path]) -> Tasks:
     """The end of the paper's trajectory."""
 
     def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -40,50 +40,50 @@ def trajectory(asked: Asked, *, follow: Callable[..., path.Path]) -> Tasks:
         x = end.x[-1] / max(1.0, float((end.x[-1] @ fractions).max()))  # the integrator's error
         return x, end.prices[-1] / left
 
-    return _eisenberg_gale(asked, optimum, PATH_LIMIT)
+    return _eisenberg_gale(call, optimum, PATH_LIMIT)
 
 
 by_integration = partial(trajectory, follow=path.by_integration)
 by_newton = partial(trajectory, follow=path.by_newton)
 
 
-def convex(asked: Asked) -> Tasks:
+def convex(call: MethodCall) -> Tasks:
     """The Eisenberg–Gale model through a solver: an exponential cone, or tangents on linear programs."""
 
     def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         model = eisenberg_gale(part, left)
-        solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
+        solution = model.solve(solver=call.solver, **call.options).require_optimal()
         assert solution.x is not None
         x = model.compile().column_block("x").unpack(solution.x).to_numpy()
         if solution.row_duals is None:
             return x, np.full(len(left), np.nan)
         return x, np.maximum(model.compile().row_block("capacity").unpack(solution.row_duals).to_numpy(), 0.0)
 
-    return _eisenberg_gale(asked, optimum, CONVEX_COMPLAINT)
+    return _eisenberg_gale(call, optimum, CONVEX_COMPLAINT)
 
 
-def by_selection(asked: Asked) -> Tasks:
+def by_selection(call: MethodCall) -> Tasks:
     """The best of all fair allocations by a criterion: an integer program, one binary for each resource.
 
     Its bottlenecks given, x is that of their linear program.
     """
-    requests, criterion = _best_of(asked)
-    solution = selection(requests, criterion).solve(solver=asked.solver, **asked.options).require_optimal()
+    requests, criterion = _best_of(call)
+    solution = selection(requests, criterion).solve(solver=call.solver, **call.options).require_optimal()
     bottlenecks = solution.values["z"].to_numpy() > 0.5
-    refined = candidate(requests, bottlenecks, criterion).solve(solver=asked.solver, **asked.options)
+    refined = candidate(requests, bottlenecks, criterion).solve(solver=call.solver, **call.options)
     x = refined.require_optimal().values["x"].to_numpy()
     x = np.maximum(x, requests.thresholds(bottlenecks))
-    return _certified(asked, requests, np.where(requests.asking, x, 1.0))
+    return _certified(call, requests, np.where(requests.asking, x, 1.0))
 
 
-def by_candidates(asked: Asked) -> Tasks:
+def by_candidates(call: MethodCall) -> Tasks:
     """The best of all fair allocations by a criterion: one linear program for each candidate set of bottlenecks."""
-    requests, criterion = _best_of(asked)
-    candidates = Candidates(requests, criterion, asked.solver, asked.options)
+    requests, criterion = _best_of(call)
+    candidates = Candidates(requests, criterion, call.solver, call.options)
     x = np.where(requests.asking, candidates.best().x, 1.0)
     count = 2 ** len(candidates.contended)
     note = f"{count} candidate sets of bottlenecks, decided by {candidates.programs} linear programs"
-    return _certified(asked, requests, x, notes=(note,))
+    return _certified(call, requests, x, notes=(note,))
 
 
 def in_stages(requests: Requests, optimum: Optimum, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -112,20 +112,20 @@ def in_stages(requests: Requests, optimum: Optimum, tolerance: float) -> tuple[n
     return x, prices
 
 
-def _best_of(asked: Asked) -> tuple[Requests, Criterion]:
+def _best_of(call: MethodCall) -> tuple[Requests, Criterion]:
     """Return the requests and the criterion; one that does not exist ends it here."""
-    criterion: Any = asked.parameters.get("criterion")
+    criterion: Any = call.parameters.get("criterion")
     criterion = UTILIZATION if criterion is None else criterion
-    requests = Requests.of(asked.instance)
+    requests = Requests.of(call.instance)
     coefficients(requests, criterion)
     return requests, criterion
 
 
-def _eisenberg_gale(asked: Asked, optimum: Optimum, tolerance: float) -> Tasks:
+def _eisenberg_gale(call: MethodCall, optimum: Optimum, tolerance: float) -> Tasks:
     """Return the optimum with its certificate; ``tolerance`` is how far complaints may go by the method's accuracy."""
-    requests = Requests.of(asked.instance)
+    requests = Requests.of(call.instance)
     x, prices = in_stages(requests, optimum, tolerance)
-    return _certified(asked, requests, x, None if np.isnan(prices).any() else prices, tolerance)
+    return _certified(call, requests, x, None if np.isnan(prices).any() else prices, tolerance)
 
 
 def judge(allocation: Allocation) -> FairCertificate:
@@ -138,7 +138,7 @@ def judge(allocation: Allocation) -> FairCertificate:
 
 
 def _certified(
-    asked: Asked,
+    call: MethodCall,
     requests: Requests,
     x: np.ndarray,
     prices: np.ndarray | None = None,
@@ -146,15 +146,15 @@ def _certified(
     notes: tuple[str, ...] = (),
 ) -> Tasks:
     """Return granted fractions as tasks, with the certificate."""
-    with asked.phase("check"):
+    with call.phase("check"):
         certificate = certify_fair(requests, x, prices, tolerance)
     saturated = np.isin(
         np.arange(len(requests.resources)), [list(requests.resources).index(b) for b in certificate.bottlenecks]
     )
     return Tasks(
         requests.to_tasks(x)[:, None],
-        entitled=requests.thresholds(saturated) * requests.tasks,
-        prices=None if prices is None else (prices / asked.instance.pool)[None, :],
+        tasks_per_level=requests.thresholds(saturated) * requests.tasks,
+        prices=None if prices is None else (prices / call.instance.pool)[None, :],
         gap=certificate.gap,
         certificate=certificate,
         notes=notes,

@@ -9,7 +9,7 @@ import numpy as np
 from ...formulations import normalisers
 from ...formulations.audits import pareto
 from ...formulations.proportional import ceei
-from ...formulations.region import able_users
+from ...formulations.region import runnable_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
@@ -17,34 +17,34 @@ from ...models.programs.certificate import Verdict
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT, VERIFIED
 from ..allocation import within_capacity
-from ..mechanism import Asked, Tasks
+from ..mechanism import MethodCall, Tasks
 from .methods import market
 
 #: How often those who are entitled to something are placed anew, at most.
 _PLACEMENTS = 8
 
 
-def one_server(asked: Asked) -> Tasks:
+def one_server(call: MethodCall) -> Tasks:
     """The optimum on one server by Newton's method on prices: the same point as no justified complaints."""
-    return replace(market(asked), entitled=_entitled(asked.instance))
+    return replace(market(call), tasks_per_level=_tasks_at_level_1(call.instance))
 
 
-def convex(asked: Asked) -> Tasks:
+def convex(call: MethodCall) -> Tasks:
     """The model through a solver, on merged servers: an exponential cone, or tangents on linear programs.
 
     Users entitled to nothing share what the others leave, by their weights.
     """
-    instance = asked.instance
-    small, servers = merge_servers(instance) if asked.merge else (instance, None)
+    instance = call.instance
+    small, servers = merge_servers(instance) if call.merge else (instance, None)
     tasks = np.zeros((len(small.users), len(small.servers)))
     e = entitlements(small)
     first = np.flatnonzero(e > 0)
     part = small if len(first) == len(e) else small.select_users(first).derived(entitlements=e[first] / e.sum())
-    tasks[first], prices, verdict, gap = _solve(part, asked)
-    rest = np.flatnonzero((e == 0) & able_users(small))
+    tasks[first], prices, verdict, gap = _solve(part, call)
+    rest = np.flatnonzero((e == 0) & runnable_users(small))
     unproved = ""
     if rest.size:
-        tasks, of_rest, unproved = _with_rest(small, tasks, rest, asked)
+        tasks, of_rest, unproved = _with_rest(small, tasks, rest, call)
         verdict = verdict if of_rest or not verdict else of_rest
     notes: tuple[str, ...] = ()
     if servers is not None and servers.merges:
@@ -53,7 +53,7 @@ def convex(asked: Asked) -> Tasks:
         notes = (f"solved with {len(small.servers)} servers instead of {len(servers.of)}: identical ones were merged",)
     return Tasks(
         tasks,
-        entitled=_entitled(instance),
+        tasks_per_level=_tasks_at_level_1(instance),
         prices=prices,
         gap=gap,
         certificate=verdict,
@@ -63,14 +63,14 @@ def convex(asked: Asked) -> Tasks:
 
 
 def _with_rest(
-    instance: Instance, tasks: np.ndarray, rest: np.ndarray, asked: Asked
+    instance: Instance, tasks: np.ndarray, rest: np.ndarray, call: MethodCall
 ) -> tuple[np.ndarray, Verdict, str]:
     """Return tasks with those of users entitled to nothing, whether they are proved, and what is not.
 
     What the others leave depends on where their tasks are: they are placed anew while that leaves more to somebody.
     """
     for turn in range(_PLACEMENTS):
-        tasks[rest], verdict = _of_left(instance, tasks, rest, asked)
+        tasks[rest], verdict = _of_left(instance, tasks, rest, call)
         totals = tasks.sum(axis=1)
         better, words = elsewhere(instance, tasks, rest)
         if not words:
@@ -104,12 +104,12 @@ def left_by(instance: Instance, tasks: np.ndarray, others: np.ndarray, accepted:
     return np.asarray(np.where(left <= accepted * capacity, 0.0, left) / instance.counts[:, None])
 
 
-def _of_left(instance: Instance, tasks: np.ndarray, rest: np.ndarray, asked: Asked) -> tuple[np.ndarray, Verdict]:
+def _of_left(instance: Instance, tasks: np.ndarray, rest: np.ndarray, call: MethodCall) -> tuple[np.ndarray, Verdict]:
     """Return the tasks of users entitled to nothing, by their weights, of what the others leave where they are."""
     others = np.delete(np.arange(len(tasks)), rest)
-    left = left_by(instance, tasks, others, accepted(asked.solver))
+    left = left_by(instance, tasks, others, accepted(call.solver))
     poor = instance.select_users(rest).derived(capacities=left)
-    found, _, verdict, _ = _solve(poor, asked)
+    found, _, verdict, _ = _solve(poor, call)
     return found, verdict
 
 
@@ -118,17 +118,17 @@ def accepted(solver: str) -> float:
     return COMPLAINT if solver == INTERIOR else CONVEX_COMPLAINT
 
 
-def _solve(instance: Instance, asked: Asked) -> tuple[np.ndarray, np.ndarray | None, Verdict, float | None]:
+def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray | None, Verdict, float | None]:
     """Return tasks, prices by server and resource, whether the model's arrays prove them, and the duality gap.
 
     The gap bounds how far Σ e[n]·log(tasks) is from its maximum.
     """
-    able = able_users(instance)
+    able = runnable_users(instance)
     tasks = np.zeros((len(instance.users), len(instance.servers)))
     if not able.any():
         return tasks, np.zeros(instance.capacities.shape), Verdict(True, "nobody can run anything"), 0.0
     model = ceei(instance)
-    solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
+    solution = model.solve(solver=call.solver, **call.options).require_optimal()
     assert solution.x is not None
     proof = solution.verify()
     tasks = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
@@ -140,9 +140,9 @@ def _solve(instance: Instance, asked: Asked) -> tuple[np.ndarray, np.ndarray | N
     conditions = unknown if proof.dual_residual is None else proof.dual_residual
     gap = unknown if proof.gap is None else proof.gap
     words = f"overuse {proof.primal_residual:.1e}, optimality {conditions:.1e}, gap {gap:.1e}"
-    return tasks, prices, Verdict(max(proof.primal_residual, conditions, gap) <= accepted(asked.solver), words), gap
+    return tasks, prices, Verdict(max(proof.primal_residual, conditions, gap) <= accepted(call.solver), words), gap
 
 
-def _entitled(instance: Instance) -> np.ndarray:
+def _tasks_at_level_1(instance: Instance) -> np.ndarray:
     """Return what levels are relative to: the part of its tasks alone that n is entitled to."""
     return np.asarray(entitlements(instance) * normalisers.containerized(instance))

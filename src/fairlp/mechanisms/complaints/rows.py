@@ -13,7 +13,7 @@ from ...formulations import complaints, normalisers, proportional
 from ...formulations.alpha_fair import SOURCE, alpha_fair
 from ...formulations.complaints import UTILIZATION, better, value
 from ...formulations.proportional import better as better_tasks
-from ...formulations.region import able_users
+from ...formulations.region import runnable_users
 from ...models.instances.requests import Requests, entitlements
 from ...models.notation.model import Model
 from ...tolerances import COMPLAINT, CONVEX_COMPLAINT
@@ -66,7 +66,7 @@ def check_ceei(check: Check) -> pd.DataFrame:
     other = Check(check.instance, check.mechanism, "cvxpy:CLARABEL", {})
     runs["convex, CLARABEL"] = other.allocate(method="convex")
     reference = runs.get("eg", runs["interior-point"])
-    able = entitlements(check.instance)[able_users(check.instance)]
+    able = entitlements(check.instance)[runnable_users(check.instance)]
     least = able[able > 0].min(initial=1.0)
     rows = {}
     for method, found in runs.items():

@@ -24,16 +24,18 @@ from ...models.programs.certificate import Verdict
 from ...models.trees.rates import constant, rational, rational_rates
 from ...solvers.leximin.exact import exact_leximin
 from ...tolerances import AGREEMENT, DELICATE, UNCERTAIN
-from ..mechanism import Asked, Mechanism, Tasks
+from ..mechanism import Mechanism, MethodCall, Tasks
 from ..validation import Rationals, differences
 from .methods import count_of, rounds_table
 
 
 def of_leximin(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Verdict, np.ndarray]:
     """Return the leximin of tasks over what is due at level 1, in rationals."""
-    due = mechanism.due(instance)
-    normaliser = mechanism.gamma if mechanism.at_level_1 is None else (lambda _: due / instance.user_weights)
-    rates = constant(rational(due)) if have_limits(instance) else None
+    tasks_per_level = mechanism.tasks_per_level(instance)
+    normaliser = (
+        mechanism.gamma if mechanism.at_level_1 is None else (lambda _: tasks_per_level / instance.user_weights)
+    )
+    rates = constant(rational(tasks_per_level)) if have_limits(instance) else None
     return exact_leximin(instance, in_tasks(normaliser, count), rates, count)
 
 
@@ -50,19 +52,19 @@ def of_tree(mechanism: Mechanism, instance: Instance, count: str, counted: bool 
 MOST_EXACT = 300
 
 
-def orders_of_magnitude(instance: Instance, due: np.ndarray) -> float:
+def orders_of_magnitude(instance: Instance, tasks_per_level: np.ndarray) -> float:
     """Return the ratio of the largest to the smallest number that decides who gets what.
 
-    What φΓ tasks of each user (``due``) take of each resource of the pool, what part of them the user could run alone,
-    and what part its task limit is.
+    The numbers are: what φΓ tasks of each user (``tasks_per_level``) take of each resource of the pool, what part of
+    them the user could run alone, and what part its task limit is.
     """
-    who = due > 0
+    who = tasks_per_level > 0
     alone = merge_servers(instance)[0].gamma().sum(axis=1)
     multiple = effort(instance)  # given rates scale what a task needs on a server
     needs = instance.demands[:, None, :] * (1.0 if multiple is None else multiple[:, :, None])
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        taken = needs[who] * due[who, None, None] / instance.pool
-        parts = (taken, alone[who] / due[who], instance.task_limits[who] / due[who])
+        taken = needs[who] * tasks_per_level[who, None, None] / instance.pool
+        parts = (taken, alone[who] / tasks_per_level[who], instance.task_limits[who] / tasks_per_level[who])
     return _spread(parts)
 
 
@@ -72,57 +74,61 @@ def _spread(parts: Iterable[np.ndarray]) -> float:
     return max((float(part.max()) / float(part.min()) for part in some if part.size), default=1.0)
 
 
-def settled(method: Callable[[Asked], Tasks], rationals: Rationals | None = of_leximin) -> Callable[[Asked], Tasks]:
+def settled(
+    method: Callable[[MethodCall], Tasks], rationals: Rationals | None = of_leximin
+) -> Callable[[MethodCall], Tasks]:
     """Return the method, with its answer settled in rationals where floats cannot decide (or just said to be open)."""
 
-    def settle(asked: Asked) -> Tasks:
-        instance, due = asked.instance, asked.mechanism.due(asked.instance)
-        spread = orders_of_magnitude(instance, due)
+    def settle(call: MethodCall) -> Tasks:
+        instance, tasks_per_level = call.instance, call.mechanism.tasks_per_level(call.instance)
+        spread = orders_of_magnitude(instance, tasks_per_level)
         try:
-            outcome = method(asked)
+            outcome = method(call)
         except SolverNotAvailableError:
             raise  # no rounding, and no answer that was asked for
         except SolverError:
             as_given = _spread((instance.demands, instance.capacities, instance.weights))
             if max(spread, as_given) <= 1 / DELICATE:
                 raise
-            verdict, tasks = _in_rationals(asked, rationals)
+            verdict, tasks = _in_rationals(call, rationals)
             if not verdict.proved:
                 raise
-            return _of_rationals(instance, None, due, verdict, tasks)
+            return _of_rationals(instance, None, tasks_per_level, verdict, tasks)
         if spread <= 1 / DELICATE and outcome.uncertain <= UNCERTAIN:
             return outcome
-        verdict, tasks = _in_rationals(asked, rationals)
+        verdict, tasks = _in_rationals(call, rationals)
         if verdict.proved:
-            return _of_rationals(instance, outcome, due, verdict, tasks)
+            return _of_rationals(instance, outcome, tasks_per_level, verdict, tasks)
         return replace(outcome, unproved=_unproved(spread, outcome.uncertain, verdict))
 
     return settle
 
 
-def _in_rationals(asked: Asked, rationals: Rationals | None) -> tuple[Verdict, np.ndarray]:
+def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Verdict, np.ndarray]:
     """Return the exact levels and tasks, or why there are none."""
     if rationals is None:
         return Verdict(False, "servers are shared one by one"), np.zeros((0, 0))
-    instance, none = asked.instance, np.zeros((0, 0))
+    instance, none = call.instance, np.zeros((0, 0))
     pairs = int(merge_servers(instance)[0].runnable().sum())
     if pairs > MOST_EXACT:
         return Verdict(False, f"too large to be solved in rationals, {pairs} pairs of user and server"), none
     try:
-        return rationals(asked.mechanism, instance, count_of(asked.parameters))
+        return rationals(call.mechanism, instance, count_of(call.parameters))
     except SolverNotAvailableError as error:
         return Verdict(False, str(error)), none
 
 
 def _of_rationals(
-    instance: Instance, outcome: Tasks | None, due: np.ndarray, verdict: Verdict, tasks: np.ndarray
+    instance: Instance, outcome: Tasks | None, tasks_per_level: np.ndarray, verdict: Verdict, tasks: np.ndarray
 ) -> Tasks:
     """Return the exact levels and their tasks; of the outcome what agrees with them, its rounds and prices."""
     levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])
-    totals, there = np.minimum(levels * due, instance.task_limits), tasks.sum(axis=1)
-    tasks = tasks * np.divide(totals, there, out=np.zeros(len(due)), where=there > 0)[:, None]
+    totals, there = np.minimum(levels * tasks_per_level, instance.task_limits), tasks.sum(axis=1)
+    tasks = tasks * np.divide(totals, there, out=np.zeros(len(tasks_per_level)), where=there > 0)[:, None]
     if outcome is not None:
-        own = np.divide(outcome.tasks.sum(axis=1), due, out=np.zeros(len(due)), where=due > 0)
+        own = np.divide(
+            outcome.tasks.sum(axis=1), tasks_per_level, out=np.zeros(len(tasks_per_level)), where=tasks_per_level > 0
+        )
         off = float(differences(own, levels).max())
         if off <= AGREEMENT:
             return replace(outcome, tasks=tasks)

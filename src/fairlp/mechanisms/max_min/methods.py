@@ -18,7 +18,7 @@ from ...errors import InstanceError, SolverError
 from ...formulations import normalisers
 from ...formulations.hierarchical import rates_on_tree
 from ...formulations.max_min import drf, separate_limits
-from ...formulations.region import able_users, have_limits, require_count, shortfall
+from ...formulations.region import have_limits, require_count, runnable_users, shortfall
 from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.merging import components, identity, merge_servers, merge_users
 from ...models.instances.problem import effort
@@ -29,7 +29,7 @@ from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.leximin import LeximinResult, climb, leximin
 from ...tolerances import AGREEMENT, MATRIX_FREE_AIM
 from ..allocation import within_capacity
-from ..mechanism import Asked, Mechanism, Method, Outcome, Tasks, through
+from ..mechanism import Mechanism, Method, MethodCall, Outcome, Tasks, through
 from .rounds import edrf_rounds
 
 if TYPE_CHECKING:
@@ -51,53 +51,53 @@ MATRIX_FREE = "matrix-free"
 Filling = Callable[[Instance, np.ndarray], tuple[np.ndarray, History]]
 
 
-def combinatorial(filling: Filling) -> Callable[[Asked], Tasks]:
+def combinatorial(filling: Filling) -> Callable[[MethodCall], Tasks]:
     """Return the method of a filling that needs no solver."""
 
-    def method(asked: Asked) -> Tasks:
-        instance = asked.instance
-        tasks, history = filling(instance, asked.mechanism.due(instance))
+    def method(call: MethodCall) -> Tasks:
+        instance = call.instance
+        tasks, history = filling(instance, call.mechanism.tasks_per_level(instance))
         return Tasks(tasks, rounds=rounds_table(instance, history, tasks))
 
     return method
 
 
-def leximin_lp(asked: Asked) -> Tasks:
+def leximin_lp(call: MethodCall) -> Tasks:
     """Run the rounds of the mechanism's linear program."""
-    mechanism, instance = asked.mechanism, asked.instance
-    require_count(count_of(asked.parameters))
+    mechanism, instance = call.mechanism, call.instance
+    require_count(count_of(call.parameters))
     if have_limits(instance):
-        return with_limits(asked)
+        return with_limits(call)
     assert mechanism.formulation is not None
-    return outcome(instance, leximin(instance, mechanism.formulation, mechanism.due, **_how(asked)))
+    return outcome(instance, leximin(instance, mechanism.formulation, mechanism.tasks_per_level, **_how(call)))
 
 
-def fill_server(asked: Asked) -> Tasks:
+def fill_server(call: MethodCall) -> Tasks:
     """Fill one server, which queues may limit."""
-    require_count(count_of(asked.parameters))
-    if have_limits(asked.instance):
-        return _by_filling(asked, constant(asked.mechanism.due(asked.instance)))
-    return combinatorial(edrf_rounds)(asked)
+    require_count(count_of(call.parameters))
+    if have_limits(call.instance):
+        return _by_filling(call, constant(call.mechanism.tasks_per_level(call.instance)))
+    return combinatorial(edrf_rounds)(call)
 
 
-def with_limits(asked: Asked) -> Tasks:
+def with_limits(call: MethodCall) -> Tasks:
     """Run the rounds of a mechanism without a tree, where queues have guarantees and caps."""
-    return _by_programs(asked, constant(asked.mechanism.due(asked.instance)))
+    return _by_programs(call, constant(call.mechanism.tasks_per_level(call.instance)))
 
 
-def along_tree(asked: Asked, counted: bool = False) -> Tasks:
+def along_tree(call: MethodCall, counted: bool = False) -> Tasks:
     """Run the rounds of the mechanism's linear program along the tree."""
-    return _by_programs(asked, rates_on_tree(asked.instance, counted))
+    return _by_programs(call, rates_on_tree(call.instance, counted))
 
 
-def fill_tree(asked: Asked, counted: bool = False) -> Tasks:
+def fill_tree(call: MethodCall, counted: bool = False) -> Tasks:
     """Fill one pool along the tree."""
-    return _by_filling(asked, rates_on_tree(asked.instance, counted))
+    return _by_filling(call, rates_on_tree(call.instance, counted))
 
 
-def _how(asked: Asked) -> dict[str, Any]:
+def _how(call: MethodCall) -> dict[str, Any]:
     """Return how a leximin is to be solved."""
-    return {"solver": asked.solver, "merge": asked.merge, "options": asked.options}
+    return {"solver": call.solver, "merge": call.merge, "options": call.options}
 
 
 def count_of(parameters: Mapping[str, Any]) -> str:
@@ -105,27 +105,27 @@ def count_of(parameters: Mapping[str, Any]) -> str:
     return str(parameters.get("count") or "total")
 
 
-def _by_programs(asked: Asked, rates: Rates) -> Tasks:
+def _by_programs(call: MethodCall, rates: Rates) -> Tasks:
     """Return the outcome of the rounds of linear programs at these rates."""
-    instance, formulation = asked.instance, asked.mechanism.formulation
+    instance, formulation = call.instance, call.mechanism.formulation
     assert formulation is not None
-    count = count_of(asked.parameters)
+    count = count_of(call.parameters)
     first = _first(instance, rates, count)
     try:
-        result = climb(instance, partial(formulation, count=count), first, **_how(asked))
+        result = climb(instance, partial(formulation, count=count), first, **_how(call))
     except SolverError:
         require_room(instance, first.has)
         raise
     return outcome(instance, result)
 
 
-def _by_filling(asked: Asked, rates: Rates) -> Tasks:
+def _by_filling(call: MethodCall, rates: Rates) -> Tasks:
     """Return the outcome of filling one pool at these rates; at most one round a row and task limit, O(NR) each."""
-    instance = asked.instance
+    instance = call.instance
     multiple = effort(instance)
     needs = instance.demands if multiple is None else instance.demands * multiple[:, [0]]
     rows = Rows.of_pool(instance.pool, needs, instance.demands, instance.queues)
-    first = _first(instance, rates, count_of(asked.parameters))
+    first = _first(instance, rates, count_of(call.parameters))
     if not (rows.use @ first.has <= rows.room * (1 + AGREEMENT)).all():
         require_room(instance, first.has)
     totals, history = fill(rows, first)
@@ -136,7 +136,7 @@ def _by_filling(asked: Asked, rates: Rates) -> Tasks:
 def _first(instance: Instance, rates: Rates, count: str) -> RateSegment:
     """Return where rounds along a tree begin: from the guarantees, which count or come before what is counted."""
     require_count(count)
-    return first_segment(rates, floors(instance), instance.task_limits, able_users(instance), count)
+    return first_segment(rates, floors(instance), instance.task_limits, runnable_users(instance), count)
 
 
 def require_room(instance: Instance, kept: np.ndarray) -> None:
@@ -159,10 +159,10 @@ def require_room(instance: Instance, kept: np.ndarray) -> None:
     )
 
 
-def separate_lp(asked: Asked) -> Tasks:
+def separate_lp(call: MethodCall) -> Tasks:
     """Run DRF's linear program on each server alone (identical servers once)."""
-    instance = asked.instance
-    merged, servers = merge_servers(instance) if asked.merge else (instance, identity(len(instance.servers)))
+    instance = call.instance
+    merged, servers = merge_servers(instance) if call.merge else (instance, identity(len(instance.servers)))
     runnable, limits = merged.gamma() > 0, separate_limits(merged)
     tasks, prices = np.zeros(runnable.shape), np.zeros(merged.capacities.shape)
     found = LeximinResult(tasks, np.zeros(0))
@@ -172,8 +172,8 @@ def separate_lp(asked: Asked) -> Tasks:
             continue
         used = np.flatnonzero(merged.demands[who].any(axis=0))
         one = _one_server(merged, i, who, used).derived(task_limits=limits[who, i])
-        rates = normalisers.entitled_by(normalisers.dominant)
-        rounds = leximin(one, drf, rates, **_how(asked))
+        rates = normalisers.level_1_by(normalisers.dominant)
+        rounds = leximin(one, drf, rates, **_how(call))
         tasks[who, i] = rounds.tasks[:, 0]
         if rounds.prices is not None:
             prices[i, used] = rounds.prices[0]
@@ -215,7 +215,7 @@ def features(instance: Instance) -> tuple[int, int, float]:
     return *max(sizes, default=(0, 0)), float(instance.weights.max() / instance.weights.min())
 
 
-def by_interior_points(method: Callable[[Asked], Outcome]) -> Method:
+def by_interior_points(method: Callable[[MethodCall], Outcome]) -> Method:
     """Return the method that puts the models of another one before our own interior-point method."""
     return Method(
         "interior-point",
@@ -348,11 +348,11 @@ def share_by_pairs(
     user, server = instance.pairs
     order = np.lexsort((user, server))
     known = cast(Instance, instance)  # a mechanism that is by_pairs asks for nothing else
-    due = mechanism.due(known)
-    able = np.flatnonzero(due[user[order]] > 0)
+    tasks_per_level = mechanism.tasks_per_level(known)
+    able = np.flatnonzero(tasks_per_level[user[order]] > 0)
     user, server = user[order][able], server[order][able]
     capacities = instance.capacities * instance.counts[:, None]
-    sharing = matrix_free.Sharing(instance.demands, capacities, user, server, due, instance.task_limits)
+    sharing = matrix_free.Sharing(instance.demands, capacities, user, server, tasks_per_level, instance.task_limits)
     ready = perf_counter()
     found = matrix_free.leximin(sharing, aim, time_limit=time_limit, rounds=rounds, client=client)
     return SparseAllocation(
@@ -363,7 +363,7 @@ def share_by_pairs(
         server,
         found.tasks,
         mechanism.gamma(known),
-        due,
+        tasks_per_level,
         aim,
         tuple(found.rounds),
         found.iterations,

@@ -19,7 +19,7 @@ from ...models.notation.model import Model
 from ...tolerances import AGREEMENT, FIXED_POINT, MILP_TOLERANCES
 from ..allocation import Allocation, within_capacity
 from ..max_min.methods import by_interior_points
-from ..mechanism import NO_QUEUE_LIMITS, ONE_WEIGHT, Asked, Division, Mechanism, Method, Outcome, Tasks
+from ..mechanism import NO_QUEUE_LIMITS, ONE_WEIGHT, Division, Mechanism, Method, MethodCall, Outcome, Tasks
 from ..validation import Check, agreement, in_floats
 from .algorithm_1 import algorithm_1
 from .best_response import MOST_SWEEPS, Settled, best_response
@@ -79,16 +79,16 @@ MOST_PERIODS = 5000
 SAMPLED = 1.02
 
 
-def sweeps(asked: Asked, *, settle: Callable[..., Settled], counted: str) -> Outcome:
+def sweeps(call: MethodCall, *, settle: Callable[..., Settled], counted: str) -> Outcome:
     """Sweep over the servers until nothing moves: best responses with or without pivots, or Algorithm I."""
 
     def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame]:
-        settled = settle(Market.of(small, asked.mechanism.division), most_sweeps=_most_sweeps(asked))
+        settled = settle(Market.of(small, call.mechanism.division), most_sweeps=_most_sweeps(call))
         frame = pd.DataFrame(settled.sweeps, columns=["change", counted])
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="sweep")
-        return _converged(asked, small, settled), frame
+        return _converged(call, small, settled), frame
 
-    return _certified(asked, run)
+    return _certified(call, run)
 
 
 with_pivots = partial(sweeps, settle=best_response, counted="pivots")
@@ -96,11 +96,11 @@ without_pivots = partial(sweeps, settle=partial(best_response, pivoting=False), 
 by_algorithm_1 = partial(sweeps, settle=algorithm_1, counted="updates")
 
 
-def distributed(asked: Asked) -> Outcome:
+def distributed(call: MethodCall) -> Outcome:
     """Servers that act at times of their own on totals that arrive late, simulated; every action in ``rounds``."""
-    clocks = clocks_of(asked.parameters)
-    seconds = positive("seconds", asked.parameters.get("seconds", MOST_PERIODS * clocks.period))
-    division = asked.mechanism.division
+    clocks = clocks_of(call.parameters)
+    seconds = positive("seconds", call.parameters.get("seconds", MOST_PERIODS * clocks.period))
+    division = call.mechanism.division
 
     def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame]:
         network = Network(Market.of(small, division), clocks)
@@ -109,14 +109,14 @@ def distributed(asked: Asked) -> Outcome:
             verdict = fixed_point(small, network.tasks, division)
             last = max((action.change for action in actions if action.time > seconds - clocks.longest), default=0.0)
             raise NotConvergedError(
-                f"{asked.mechanism.name} by distributed servers has not settled after {seconds:g} simulated seconds "
+                f"{call.mechanism.name} by distributed servers has not settled after {seconds:g} simulated seconds "
                 f"({len(actions)} actions): in the last {clocks.longest:.3g} one still moved {last:.3g} of what a user "
                 f"could run alone on a server. {verdict}. Give a smaller damping (it was {clocks.damping:.3g}), a "
                 "smaller delay, or more seconds"
             )
         return network.tasks, _actions(small, actions, samples)
 
-    return _certified(asked, run)
+    return _certified(call, run)
 
 
 def simulate(network: Network, instance: Instance, until: float) -> tuple[list[Action], pd.DataFrame]:
@@ -153,20 +153,20 @@ def _actions(instance: Instance, actions: list[Action], samples: pd.DataFrame) -
     return frame.join(measured)
 
 
-def convex(asked: Asked) -> Outcome:
+def convex(call: MethodCall) -> Outcome:
     """Time division as a market: the Eisenberg–Gale program through a solver, ended by best responses.
 
     The solver's point is right to the square root of its accuracy only; best responses from there go to the last digit.
     """
-    return _certified(asked, lambda small: _ended(asked, small, _point(asked, small, formulations.psdsf_tdm(small))))
+    return _certified(call, lambda small: _ended(call, small, _point(call, small, formulations.psdsf_tdm(small))))
 
 
-def interior_point(asked: Asked) -> Outcome:
+def interior_point(call: MethodCall) -> Outcome:
     """Time division as a market by our own interior-point method, ended by best responses."""
-    return _certified(asked, lambda small: _ended(asked, small, time_market(small, asked.options.get("device"))))
+    return _certified(call, lambda small: _ended(call, small, time_market(small, call.options.get("device"))))
 
 
-def milp(asked: Asked, *, formulation: Callable[[Instance], Model]) -> Outcome:
+def milp(call: MethodCall, *, formulation: Callable[[Instance], Model]) -> Outcome:
     """Theorem 1 or 2 with binaries, through an integer solver: among all fixed points, one of the most tasks.
 
     The solver's point is right to its tolerance; best responses from there end at the last digit, and the certificate
@@ -176,44 +176,44 @@ def milp(asked: Asked, *, formulation: Callable[[Instance], Model]) -> Outcome:
 
     def point(small: Instance) -> np.ndarray:
         model, failure = formulation(small), None
-        given = asked.options.get("primal_tolerance")
+        given = call.options.get("primal_tolerance")
         for tolerance in MILP_TOLERANCES if given is None else (given,):
             try:
-                return _point(asked, small, model, primal_tolerance=tolerance)
+                return _point(call, small, model, primal_tolerance=tolerance)
             except NoSolutionError as error:
                 failure = error
         assert failure is not None
         raise failure
 
-    return _certified(asked, lambda small: _ended(asked, small, point(small)))
+    return _certified(call, lambda small: _ended(call, small, point(small)))
 
 
-def _point(asked: Asked, instance: Instance, model: Model, **options: Any) -> np.ndarray:
+def _point(call: MethodCall, instance: Instance, model: Model, **options: Any) -> np.ndarray:
     """Return the tasks of a model's optimum."""
-    solution = model.solve(solver=asked.solver, **(options | asked.options)).require_optimal()
+    solution = model.solve(solver=call.solver, **(options | call.options)).require_optimal()
     assert solution.x is not None
     tasks = np.asarray(model.evaluate("tasks", solution.x), dtype=float).reshape(len(instance.users), -1)
     return np.asarray(np.maximum(tasks, 0.0))
 
 
-def _ended(asked: Asked, instance: Instance, start: np.ndarray) -> tuple[np.ndarray, None]:
+def _ended(call: MethodCall, instance: Instance, start: np.ndarray) -> tuple[np.ndarray, None]:
     """Return where best responses end that begin at these tasks."""
-    market = Market.of(instance, asked.mechanism.division)
-    return _converged(asked, instance, best_response(market, start=start, most_sweeps=_most_sweeps(asked))), None
+    market = Market.of(instance, call.mechanism.division)
+    return _converged(call, instance, best_response(market, start=start, most_sweeps=_most_sweeps(call))), None
 
 
-def _certified(asked: Asked, run: Callable[[Instance], tuple[np.ndarray, pd.DataFrame | None]]) -> Outcome:
+def _certified(call: MethodCall, run: Callable[[Instance], tuple[np.ndarray, pd.DataFrame | None]]) -> Outcome:
     """Merge identical servers, run, split, and certify; raise when the certificate does not hold."""
-    instance = asked.instance
-    with asked.phase("build"):
-        small, servers = merged(instance, asked.merge)
+    instance = call.instance
+    with call.phase("build"):
+        small, servers = merged(instance, call.merge)
     found, rounds = run(small)
-    with asked.phase("verify"):
+    with call.phase("verify"):
         found = within_capacity(small, found)
-        certificate = fixed_point(small, found, asked.mechanism.division)
+        certificate = fixed_point(small, found, call.mechanism.division)
     if not certificate.holds:
         raise NotConvergedError(
-            f"{asked.mechanism.name} by {asked.method.name} ended where its certificate fails: {certificate}"
+            f"{call.mechanism.name} by {call.method.name} ended where its certificate fails: {certificate}"
         )
     notes: tuple[str, ...] = ()
     if servers.merges:
@@ -225,21 +225,21 @@ def _certified(asked: Asked, run: Callable[[Instance], tuple[np.ndarray, pd.Data
     return Tasks(tasks, rounds=rounds, certificate=certificate, notes=notes)
 
 
-def _most_sweeps(asked: Asked) -> int:
+def _most_sweeps(call: MethodCall) -> int:
     """Return how many sweeps are allowed."""
-    return int(positive("most_sweeps", asked.parameters.get("most_sweeps", MOST_SWEEPS)))
+    return int(positive("most_sweeps", call.parameters.get("most_sweeps", MOST_SWEEPS)))
 
 
-def _converged(asked: Asked, instance: Instance, settled: Settled) -> np.ndarray:
+def _converged(call: MethodCall, instance: Instance, settled: Settled) -> np.ndarray:
     """Return the tasks of sweeps that ended, or go on about the last digits; raise when they were cut short."""
     if settled.converged:
         return settled.tasks
-    verdict = fixed_point(instance, settled.tasks, asked.mechanism.division)
+    verdict = fixed_point(instance, settled.tasks, call.mechanism.division)
     change = settled.sweeps[-1][0]
     if verdict.holds and change <= FIXED_POINT:
         return settled.tasks
     raise NotConvergedError(
-        f"{asked.mechanism.name} has not settled after {len(settled.sweeps)} sweeps: the last one still moved "
+        f"{call.mechanism.name} has not settled after {len(settled.sweeps)} sweeps: the last one still moved "
         f"{change:.3g} of what a user could run alone on a server. {verdict}. Allow more with most_sweeps, or use "
         "method='milp' (small instances)"
     )

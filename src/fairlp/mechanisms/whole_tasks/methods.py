@@ -17,7 +17,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.problem import require_countable
 from ...models.trees.rates import decimal, exact_shares
 from ...tolerances import AGREEMENT
-from ..mechanism import Asked, Tasks
+from ..mechanism import MethodCall, Tasks
 from . import precomputed
 from .filling import RULES, TIES, Filling, Pool
 from .leximin import discrete_leximin
@@ -104,78 +104,78 @@ TURNOVER = 100
 REPAIRS: tuple[str, ...] = ("none", "ascending", "filling")
 
 
-def fast_filling(asked: Asked, *, offset: int = 0) -> Tasks:
+def fast_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
     """Discrete DRF (sequential minmax with ``offset=1``) without the loop over tasks."""
-    given = _parameters(asked, rule="exclude", ties="larger")
-    return _shared(asked, lambda pool: Filling(pool, offset=offset, ties=given["ties"], rule=given["rule"]).run())
+    given = _parameters(call, rule="exclude", ties="larger")
+    return _shared(call, lambda pool: Filling(pool, offset=offset, ties=given["ties"], rule=given["rule"]).run())
 
 
-def loop_filling(asked: Asked, *, offset: int = 0) -> Tasks:
+def loop_filling(call: MethodCall, *, offset: int = 0) -> Tasks:
     """Discrete DRF or sequential minmax pick by pick, with every pick in ``Allocation.picks`` if ``trace=True``."""
-    given = _parameters(asked, rule="exclude", ties="larger", trace=False)
+    given = _parameters(call, rule="exclude", ties="larger", trace=False)
     picks: list[Pick] | None = [] if given["trace"] else None
 
     def run(pool: Pool) -> np.ndarray:
         return pick_by_pick(pool, rule=given["rule"], ties=given["ties"], offset=offset, trace=picks)
 
-    found = _shared(asked, run)
-    return found if picks is None else replace(found, picks=_trace(asked.instance, picks))
+    found = _shared(call, run)
+    return found if picks is None else replace(found, picks=_trace(call.instance, picks))
 
 
-def on_tree(asked: Asked, *, run: Callable[[Instance, str], np.ndarray]) -> Tasks:
+def on_tree(call: MethodCall, *, run: Callable[[Instance, str], np.ndarray]) -> Tasks:
     """Progressive filling along the tree of queues."""
-    given = _parameters(asked, ties="larger")
+    given = _parameters(call, ties="larger")
     return Tasks(
-        run(asked.instance, given["ties"])[:, None], notes=_note_on(asked.instance, sorted(never(asked.instance)))
+        run(call.instance, given["ties"])[:, None], notes=_note_on(call.instance, sorted(never(call.instance)))
     )
 
 
-def naive_tree(asked: Asked) -> Tasks:
+def naive_tree(call: MethodCall) -> Tasks:
     """Serve the child of the lowest share from the root down; then let tasks end, and offer their room again."""
-    turnover = asked.parameters.get("turnover", TURNOVER)
+    turnover = call.parameters.get("turnover", TURNOVER)
     if isinstance(turnover, bool) or not isinstance(turnover, int) or turnover < 0:
         raise InstanceError(f"turnover={turnover!r}; expected how often everybody's tasks end, a whole number >= 0")
-    tasks, settled = naive(asked.instance, turnover)
-    notes = _note_on(asked.instance, sorted(never(asked.instance)))
+    tasks, settled = naive(call.instance, turnover)
+    notes = _note_on(call.instance, sorted(never(call.instance)))
     if turnover and not settled:
         notes = (*notes, f"after {turnover} turnovers the shares still change")
     return Tasks(tasks[:, None], notes=notes)
 
 
-def precomputed_drf(asked: Asked, *, tasks_of: Callable[[Asked, Pool, bool], np.ndarray]) -> Tasks:
+def precomputed_drf(call: MethodCall, *, tasks_of: Callable[[MethodCall, Pool, bool], np.ndarray]) -> Tasks:
     """Precomputed DRF: the tasks of its cycles, divided or in whole, and what may repair those that are left out."""
-    given = _parameters(asked, divisible=False, repair="none", higher_order=False, ties="larger")
+    given = _parameters(call, divisible=False, repair="none", higher_order=False, ties="larger")
     given["repair"] = given["repair"] or "none"
     _one_of("repair", given["repair"], REPAIRS)
     if given["divisible"] and (given["repair"] != "none" or given["higher_order"]):
         raise UnknownNameError("divisible=True leaves nothing to repair; leave out repair and higher_order")
 
     def run(pool: Pool) -> np.ndarray:
-        tasks = tasks_of(asked, pool, given["divisible"])
+        tasks = tasks_of(call, pool, given["divisible"])
         if given["higher_order"]:
             for cycle in precomputed.higher_order_cycles(pool)[1:]:
                 tasks[cycle.users] += cycle.tasks
         return tasks if given["repair"] == "none" else precomputed.repaired(pool, tasks, given["repair"], given["ties"])
 
-    return _shared(asked, run)
+    return _shared(call, run)
 
 
-def _exact_tasks(asked: Asked, pool: Pool, divisible: bool) -> np.ndarray:
+def _exact_tasks(call: MethodCall, pool: Pool, divisible: bool) -> np.ndarray:
     return precomputed.divisible(pool) if divisible else precomputed.precomputed(pool)
 
 
-def _floating_tasks(asked: Asked, pool: Pool, divisible: bool) -> np.ndarray:
+def _floating_tasks(call: MethodCall, pool: Pool, divisible: bool) -> np.ndarray:
     return precomputed.divisible(pool) if divisible else precomputed.algorithm_1(pool)
 
 
-def by_lp(asked: Asked) -> Tasks:
+def by_lp(call: MethodCall) -> Tasks:
     """Precomputed DRF by its linear program; floors within the solver's accuracy of a whole number go up."""
     words = ""
 
-    def tasks_of(asked: Asked, pool: Pool, divisible: bool) -> np.ndarray:
+    def tasks_of(call: MethodCall, pool: Pool, divisible: bool) -> np.ndarray:
         nonlocal words
-        model = formulation(asked.instance)
-        solution = model.solve(solver=asked.solver, **asked.options).require_optimal()
+        model = formulation(call.instance)
+        solution = model.solve(solver=call.solver, **call.options).require_optimal()
         assert solution.x is not None
         words = solution.unproved
         tasks = np.asarray(model.evaluate("tasks", solution.x), dtype=float).reshape(-1)
@@ -183,46 +183,46 @@ def by_lp(asked: Asked) -> Tasks:
             tasks = np.floor(tasks * (1 + AGREEMENT))
         return np.asarray(np.minimum(tasks, pool.limits))
 
-    return replace(precomputed_drf(asked, tasks_of=tasks_of), unproved=words)
+    return replace(precomputed_drf(call, tasks_of=tasks_of), unproved=words)
 
 
 exact_floors = partial(precomputed_drf, tasks_of=_exact_tasks)
 floating_point = partial(precomputed_drf, tasks_of=_floating_tasks)
 
 
-def leximin_milp(asked: Asked) -> Tasks:
+def leximin_milp(call: MethodCall) -> Tasks:
     """The leximin optimum with whole tasks, by integer programs."""
-    result = discrete_leximin(asked.instance, solver=asked.solver, options=asked.options)
+    result = discrete_leximin(call.instance, solver=call.solver, options=call.options)
     rows = [(float(level), staying) for level, staying in result.levels]
     frame = pd.DataFrame(rows, columns=["level", "users at or below"], index=range(1, len(rows) + 1))
-    found = _shared(asked, lambda pool: np.asarray(result.tasks))
+    found = _shared(call, lambda pool: np.asarray(result.tasks))
     return replace(found, rounds=frame.rename_axis("round"), unproved=result.unproved)
 
 
-def placed(asked: Asked, *, policy: str) -> Tasks:
+def placed(call: MethodCall, *, policy: str) -> Tasks:
     """Serve users one task at a time on real servers, until nothing fits on any."""
-    ties, slots = asked.parameters.get("ties", "larger"), asked.parameters.get("slots", SLOTS)
-    unit = asked.parameters.get("unit", SYSTEM)
+    ties, slots = call.parameters.get("ties", "larger"), call.parameters.get("slots", SLOTS)
+    unit = call.parameters.get("unit", SYSTEM)
     _one_of("ties", ties, TIES)
     _one_of("unit", unit, tuple(UNITS))
     if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1:
         raise InstanceError(f"slots={slots!r}; expected the number of slots of the largest server, at least 1")
-    short = asked.instance.oversized()
+    short = call.instance.oversized()
     notes: tuple[str, ...] = ()
     if len(short):
         notes = (
             f"the task of user {short.index[0]!r} fits no single server where it may run"
             f"{f', and so for {len(short) - 1} more users' if len(short) > 1 else ''}; they get nothing",
         )
-    if policy == "slots" and (said := note_on_slots(asked.instance, slots)):
+    if policy == "slots" and (said := note_on_slots(call.instance, slots)):
         notes = (*notes, said)
-    return Tasks(place(asked.instance, policy, ties=ties, slots=slots, unit=unit), notes=notes)
+    return Tasks(place(call.instance, policy, ties=ties, slots=slots, unit=unit), notes=notes)
 
 
-def _shared(asked: Asked, run: Callable[[Pool], np.ndarray]) -> Tasks:
+def _shared(call: MethodCall, run: Callable[[Pool], np.ndarray]) -> Tasks:
     """Return the tasks on one server, with a note on users who can never run one."""
-    instance = asked.instance
-    with asked.phase("prepare"):
+    instance = call.instance
+    with call.phase("prepare"):
         require_countable(instance)
         pool = Pool.of(instance)
     alone = np.flatnonzero(~pool.able & (instance.task_limits >= 1)).tolist()
@@ -245,9 +245,9 @@ def _trace(instance: Instance, picks: list[Pick]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns, index=range(1, len(rows) + 1)).rename_axis("pick")
 
 
-def _parameters(asked: Asked, **defaults: Any) -> dict[str, Any]:
+def _parameters(call: MethodCall, **defaults: Any) -> dict[str, Any]:
     """Return the mechanism's options with defaults; check the rule and the rule for ties."""
-    given = {**defaults, **asked.parameters}
+    given = {**defaults, **call.parameters}
     _one_of("rule", given.get("rule", "exclude"), RULES)
     _one_of("ties", given.get("ties", "larger"), TIES)
     return given

@@ -183,9 +183,14 @@ def _least(amounts: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
     return least
 
 
-def constant(due: np.ndarray) -> Rates:
+def constant(tasks_per_level: np.ndarray) -> Rates:
     """Return rates that do not depend on who is active: those of DRF and its relatives, φΓ."""
-    return Rates(None, np.ones(len(due), dtype=due.dtype), np.zeros((len(due), 1), dtype=due.dtype), due)
+    return Rates(
+        None,
+        np.ones(len(tasks_per_level), dtype=tasks_per_level.dtype),
+        np.zeros((len(tasks_per_level), 1), dtype=tasks_per_level.dtype),
+        tasks_per_level,
+    )
 
 
 class ExactTree:

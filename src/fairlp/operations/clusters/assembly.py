@@ -431,5 +431,5 @@ def _observed(whole: Instance, rows: list[Row]) -> Allocation:
         method=whole.name,
         tasks_array=tasks,
         gamma=alone,
-        entitled=alone,
+        tasks_per_level=alone,
     )

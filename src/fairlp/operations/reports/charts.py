@@ -11,7 +11,7 @@ import pandas as pd
 from ...errors import FairlpError
 from ...mechanisms.mechanism import Mechanism
 from .facts import OBSERVED, Facts
-from .standing import Standing
+from .standing import ShareComparison
 from .subject import Given, subject_of
 
 # The packages that pages and charts need beyond fairlp's own, imported when they are used.
@@ -67,7 +67,7 @@ def charts(
     ReportNotAvailableError
         Where Altair is not installed.
     """
-    return drawn(Facts(Standing.of(subject_of(given, observed), mechanism, **options)))
+    return drawn(Facts(ShareComparison.of(subject_of(given, observed), mechanism, **options)))
 
 
 def drawn(facts: Facts) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import TABLE
 from ...mechanisms.validation import by_rounds
 from ...models.instances.instance import Instance
-from .standing import Standing
+from .standing import ShareComparison
 from .subject import Classes
 
 # What to buy next: what one more unit of a capacity is worth, by class of servers.
@@ -93,7 +93,7 @@ class Facts:
         Those to compare; None for those that go without saying.
     """
 
-    standing: Standing
+    standing: ShareComparison
     mechanisms: Any = None
 
     @cached_property

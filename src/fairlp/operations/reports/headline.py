@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .standing import ROOM, Standing
+from .standing import ROOM, ShareComparison
 from .subject import quantity
 
 #: Reasons of tasks that may not run yet that are named; the others are counted together.
 _REASONS = 3
 
 
-def headline(standing: Standing) -> list[str]:
+def headline(standing: ShareComparison) -> list[str]:
     """Return the first sentences of the page, a paragraph each."""
     subject = standing.subject
     found = [_hidden(standing)] if len(subject.hidden) else []
@@ -32,7 +32,7 @@ def headline(standing: Standing) -> list[str]:
     return [*found, _rule(standing)]
 
 
-def _hidden(standing: Standing) -> str:
+def _hidden(standing: ShareComparison) -> str:
     """Return that nodes and tasks disagree, and what to ask for."""
     instance, hidden = standing.instance, standing.subject.hidden
     seen = dict(zip(instance.resources, standing.allocation.usage.to_numpy().sum(axis=0).tolist(), strict=True))
@@ -47,7 +47,7 @@ def _hidden(standing: Standing) -> str:
     )
 
 
-def _verdict(standing: Standing) -> list[str]:
+def _verdict(standing: ShareComparison) -> list[str]:
     """Return whether anybody who waits is short of a whole task, who is first, and what would help."""
     short = np.flatnonzero(standing.owed >= 1)
     waits = standing.waiting[np.isfinite(standing.waiting)].sum()
@@ -68,7 +68,7 @@ def _verdict(standing: Standing) -> list[str]:
     return [first + others, _remedy(standing, row)]
 
 
-def _remedy(standing: Standing, row: Any) -> str:
+def _remedy(standing: ShareComparison, row: Any) -> str:
     """Return what would let the first user run more."""
     if row["blocked_by"] == ROOM:
         return f"There is room for it now on {row['where']}: the scheduler has not placed it yet."
@@ -84,7 +84,7 @@ def _remedy(standing: Standing, row: Any) -> str:
     return f"Nobody holds {resource} beyond its fair share there: it waits until tasks end, or for more servers."
 
 
-def _rule(standing: Standing) -> str:
+def _rule(standing: ShareComparison) -> str:
     """Return what fair means here, and why."""
     queues = standing.instance.queues
     if queues is not None and not queues.is_flat:
@@ -98,5 +98,5 @@ def _tasks(count: float) -> str:
     return f"{count:,.0f} {'task' if count == 1 else 'tasks'}"
 
 
-def _quantity(standing: Standing, resource: Any, amount: float) -> str:
+def _quantity(standing: ShareComparison, resource: Any, amount: float) -> str:
     return quantity(amount, str(resource), standing.instance.units.get(resource, ""))

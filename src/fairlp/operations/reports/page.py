@@ -18,7 +18,7 @@ from ...models.files.whole_files import home, write_text
 from .charts import drawn, need
 from .facts import Facts
 from .sections import raw, sections, short, shown
-from .standing import Standing
+from .standing import ShareComparison
 from .subject import Given, subject_of
 
 #: Suffixes of other formats, which a page would be taken for.
@@ -61,7 +61,7 @@ def report(
     if (suffix := Path(output).suffix.lower()) in _OTHERS:
         raise FileFormatError(f"cannot write {str(output)!r}: a report is a page of HTML, not {suffix}; expected .html")
     subject = subject_of(given, observed)
-    return write_text(home(output), page(Facts(Standing.of(subject, mechanism, **options), compare)))
+    return write_text(home(output), page(Facts(ShareComparison.of(subject, mechanism, **options), compare)))
 
 
 def page(facts: Facts) -> str:

@@ -146,14 +146,14 @@ ROOM: Final = "nothing: it fits"
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class ShareComparison:
     """A subject and the fair allocation beside it."""
 
     subject: Subject
     fair: Allocation
 
     @classmethod
-    def of(cls, subject: Subject, mechanism: str | Mechanism | None = None, **options: Any) -> Standing:
+    def of(cls, subject: Subject, mechanism: str | Mechanism | None = None, **options: Any) -> ShareComparison:
         """Return the standing under a mechanism."""
         found = allocate(subject.instance, chosen(subject.instance, mechanism), **options)
         return cls(subject, getattr(found, "last", found))  # of users who arrive: after the last step
@@ -179,7 +179,7 @@ class Standing:
         return np.asarray(self.tasks.sum(axis=1))
 
     @cached_property
-    def due(self) -> np.ndarray:
+    def fair_tasks(self) -> np.ndarray:
         """Tasks that are fair for each user."""
         return np.asarray(self.fair.tasks_array.sum(axis=1))
 
@@ -193,8 +193,8 @@ class Standing:
     @cached_property
     def owed(self) -> np.ndarray:
         """Tasks that each user lacks of its fair share, 0 for rounding."""
-        lacks = np.minimum(self.due - self.has, self.waiting)
-        return np.where(lacks > AUDIT * np.maximum(self.due, self.has), lacks, 0.0)
+        lacks = np.minimum(self.fair_tasks - self.has, self.waiting)
+        return np.where(lacks > AUDIT * np.maximum(self.fair_tasks, self.has), lacks, 0.0)
 
     @cached_property
     def share_of_a_task(self) -> np.ndarray:
@@ -227,9 +227,9 @@ class Standing:
         columns: dict[str, Any] = {
             "queue": list(instance.queue or [""] * len(instance.users)),
             "tasks": self.has,
-            "fair_tasks": self.due,
+            "fair_tasks": self.fair_tasks,
             "share": self.has * share,
-            "fair_share": self.due * share,
+            "fair_share": self.fair_tasks * share,
             "guarantee": kept * share,
             "borrowed": np.maximum(self.has - kept, 0.0) * share,
             "waiting": self.waiting,
@@ -246,7 +246,7 @@ class Standing:
         if tree is None:
             raise TypeError("the instance has no queues")
         below, pool, demands = tree.below, instance.pool, instance.demands
-        has, due = ((below @ (each[:, None] * demands)) for each in (self.has, self.due))
+        has, fair_tasks = ((below @ (each[:, None] * demands)) for each in (self.has, self.fair_tasks))
         borrowed = (np.maximum(has - tree.guarantees, 0.0) / pool).max(axis=1)
         guarantee = (tree.guarantees / pool).max(axis=1)
         borrowed[0] = np.nan  # the root has nobody to borrow from
@@ -256,9 +256,9 @@ class Standing:
             "users": below.sum(axis=1).astype(int),
             "weight": tree.weights,
             "tasks": below @ self.has,
-            "fair_tasks": below @ self.due,
+            "fair_tasks": below @ self.fair_tasks,
             "share": (has / pool).max(axis=1),
-            "fair_share": (due / pool).max(axis=1),
+            "fair_share": (fair_tasks / pool).max(axis=1),
             "guarantee": guarantee if self._guaranteed else np.nan,
             "cap": np.where(tree.capped.any(axis=1), (tree.caps / pool).min(axis=1), np.nan),
             "borrowed": borrowed if self._guaranteed else np.nan,
@@ -338,7 +338,7 @@ class Standing:
     @cached_property
     def _excess(self) -> np.ndarray:
         """The part of what each user has that is beyond its fair share."""
-        beyond = np.where(self.has > self.due * (1 + AUDIT), self.has - self.due, 0.0)
+        beyond = np.where(self.has > self.fair_tasks * (1 + AUDIT), self.has - self.fair_tasks, 0.0)
         return np.asarray(np.divide(beyond, self.has, out=np.zeros_like(beyond), where=self.has > 0))
 
     def _words(self, stop: Stop) -> tuple[str, int, str]:
@@ -427,7 +427,7 @@ def fair_shares(
         raise InstanceError("the instance has no queues; give queue= (the path of each user's queue) to make some")
     if level is not None and by == "user":
         raise InstanceError("level is of queues; give by='queue' too")
-    standing = Standing.of(subject, mechanism, **options)
+    standing = ShareComparison.of(subject, mechanism, **options)
     if by == "user":
         return standing.users
     table = standing.queues

@@ -190,7 +190,7 @@ class Subject:
             method=self.scheduler or "given",
             tasks_array=self.tasks,
             gamma=alone,
-            entitled=alone,
+            tasks_per_level=alone,
         )
 
 

@@ -80,8 +80,8 @@ def whole_tasks_on_servers(instance: Instance) -> Model:
     n, i, r = instance.users, instance.servers, instance.resources
     model = Model("whole-task DRFH", "DRFH (Wang, Li and Liang) with whole tasks", (n, i, r))
     d, c = region.demands(model, instance), region.capacities(model, instance)
-    due = normalisers.entitled(instance, normalisers.dominant(instance))
-    level = model.parameter("w", n, due, "tasks of n at level 1")
+    tasks_per_level = normalisers.tasks_at_level_1(instance, normalisers.dominant(instance))
+    level = model.parameter("w", n, tasks_per_level, "tasks of n at level 1")
     most = np.floor(instance.gamma())
     x = model.variable("x", n, i, upper=most, integer=True, doc="whole tasks of n on i")
     t = model.variable("t", doc="smallest weighted global dominant share")

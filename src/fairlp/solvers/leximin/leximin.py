@@ -26,7 +26,7 @@ from ...tolerances import SAME_LEVEL
 from .rounds import LevelRounds, Members, Rounds, TreeRounds, tightest
 
 Formulation = Callable[[Instance], Model]
-Entitled = Callable[[Instance], np.ndarray]
+TasksAtLevel1 = Callable[[Instance], np.ndarray]
 
 
 @dataclass
@@ -73,7 +73,7 @@ class LeximinResult:
 def leximin(
     instance: Instance,
     formulation: Formulation,
-    entitled: Entitled,
+    tasks_at_level_1: TasksAtLevel1,
     *,
     solver: str = "highs",
     merge: bool = True,
@@ -87,7 +87,7 @@ def leximin(
     formulation : callable
         Instance → Model that says its levels, by user (:meth:`.Model.leximin`), with rows ``capacity`` and the
         definition ``tasks``.
-    entitled : callable
+    tasks_at_level_1 : callable
         Instance → tasks at level 1, φ[n]·Γ[n], shape (N,): what the rows of levels give a user at t = 1. It is also
         asked of the merged instance, with weights of 1.
     solver : str
@@ -97,16 +97,16 @@ def leximin(
         Options of the solver.
     """
     begin = perf_counter()
-    due = entitled(instance)
+    tasks_per_level = tasks_at_level_1(instance)
     result = LeximinResult.nothing(instance)
     who = np.flatnonzero(instance.runnable().any(axis=1) & (instance.task_limits > 0))
     if not who.size:
         return result
-    part = instance if len(who) == len(due) else instance.select_users(who)
+    part = instance if len(who) == len(tasks_per_level) else instance.select_users(who)
     small, servers = merge_servers(part) if merge else (part, identity(len(part.servers)))
     small, users = merge_users(small) if merge else (small, identity(len(part.users)))
     result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, part))
-    given = Members(users.of, due[who] * users.factor, part.task_limits * users.factor)
+    given = Members(users.of, tasks_per_level[who] * users.factor, part.task_limits * users.factor)
     plain = small.derived(weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf))
     apart = list(components(plain)) if merge else []
     if len(apart) < 2:
@@ -116,15 +116,15 @@ def leximin(
     for some, where in apart:
         own = plain if len(apart) == 1 else select(plain, some, where)
         members = given.of_groups(some)
-        own = own.derived(weights=np.bincount(members.of, weights=members.due) / entitled(own))
+        own = own.derived(weights=np.bincount(members.of, weights=members.tasks_per_level) / tasks_at_level_1(own))
         rounds = partial(LevelRounds, chosen, members=members, weights=own.weights)
         pieces.append(_Piece.solved(own, formulation, rounds, where))
         level[np.isin(users.of, some)] = pieces[-1].rounds.level
         grouped[np.ix_(some, where)] = pieces[-1].tasks
     result.levels[who] = level
     # a member that has all its tasks has exactly its limit, not level × due rounded
-    full = level >= given.limit / given.due
-    totals = np.where(full, given.limit, level * given.due)
+    full = level >= given.limit / given.tasks_per_level
+    totals = np.where(full, given.limit, level * given.tasks_per_level)
     result.tasks[who] = _split(grouped, totals, users, servers)
     result.rounds = [(at, who[frozen]) for at, frozen in _history(pieces, level, full)]
     result.prices = _prices(pieces, plain, servers)

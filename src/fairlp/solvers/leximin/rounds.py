@@ -123,13 +123,13 @@ class Members:
     """
 
     of: np.ndarray
-    due: np.ndarray
+    tasks_per_level: np.ndarray
     limit: np.ndarray
 
     def of_groups(self, some: np.ndarray) -> Members:
         """Return the members of some groups, which are counted from 0."""
         inside = np.isin(self.of, some)
-        return Members(np.searchsorted(some, self.of[inside]), self.due[inside], self.limit[inside])
+        return Members(np.searchsorted(some, self.of[inside]), self.tasks_per_level[inside], self.limit[inside])
 
 
 class Rounds:
@@ -284,15 +284,15 @@ class LevelRounds(Rounds):
     def __init__(
         self, solver: Tightest, program: Program, rows: np.ndarray, t: int, members: Members, weights: np.ndarray
     ) -> None:
-        super().__init__(solver, program, rows, t, len(members.due))
-        self.members, self.due = members, members.due
-        self.cap = members.limit / members.due  # the level at which a member has all its tasks
-        self.level = np.zeros(len(members.due))
-        self.active = np.ones(len(members.due), dtype=bool)
+        super().__init__(solver, program, rows, t, len(members.tasks_per_level))
+        self.members, self.tasks_per_level = members, members.tasks_per_level
+        self.cap = members.limit / members.tasks_per_level  # the level at which a member has all its tasks
+        self.level = np.zeros(len(members.tasks_per_level))
+        self.active = np.ones(len(members.tasks_per_level), dtype=bool)
         self.base = program.row_lower[rows]
         self.bounds = program.col_lower[[t]], program.col_upper[[t]]
         self.full = -program.A[:, [t]].toarray()[rows, 0]  # coefficient of t when every member of the group is active
-        self.unit = self.full / np.bincount(members.of, weights=members.due)  # of a row, for one task
+        self.unit = self.full / np.bincount(members.of, weights=members.tasks_per_level)  # of a row, for one task
         self.share = self.full / weights  # one share, in the unit of the row
 
     def run(self) -> None:
@@ -325,7 +325,7 @@ class LevelRounds(Rounds):
         gap, given = self.certificate.objective_gap or 0.0, self.way * self.measure
         own = own_error(solution, gap, self.rows, self.floor, given)
         price = abs(solution.row_duals[self.rows]) * self.unit
-        self.errors.solved(level, own, price[self.members.of] * self.due)
+        self.errors.solved(level, own, price[self.members.of] * self.tasks_per_level)
 
     def _raise(self, level: float) -> tuple[float, Solution | None]:
         """Return the largest level at which every active member has min(due·level, limit), by Newton's method.
@@ -370,8 +370,12 @@ class LevelRounds(Rounds):
 
     def _load(self, growing: np.ndarray, level: np.ndarray) -> None:
         """Put rows Σ x >= (what is due to growing members)·t + (what the others have) into the program."""
-        slope = np.bincount(self.members.of, weights=self.due * growing, minlength=len(self.rows)) * self.unit
-        fixed = np.bincount(self.members.of, weights=self.due * np.where(growing, 0.0, level), minlength=len(self.rows))
+        slope = (
+            np.bincount(self.members.of, weights=self.tasks_per_level * growing, minlength=len(self.rows)) * self.unit
+        )
+        fixed = np.bincount(
+            self.members.of, weights=self.tasks_per_level * np.where(growing, 0.0, level), minlength=len(self.rows)
+        )
         self.load(slope, self.base + fixed * self.unit, abs(self.base) + abs(fixed * self.unit))
 
     def _stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:

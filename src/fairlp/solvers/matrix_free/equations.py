@@ -20,7 +20,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import splu
 
 from ...tolerances import INTERIOR_SHIFTS
-from .servers import Fleet
+from .servers import ServerBlocks
 
 #: Rows of a matrix that is factored as a dense one, at most.
 DENSE = 3_000
@@ -62,7 +62,12 @@ class Equations:
     """
 
     def __init__(
-        self, fleet: Fleet, own: tuple[np.ndarray, np.ndarray], slope: np.ndarray, group: np.ndarray, effort: Effort
+        self,
+        fleet: ServerBlocks,
+        own: tuple[np.ndarray, np.ndarray],
+        slope: np.ndarray,
+        group: np.ndarray,
+        effort: Effort,
     ) -> None:
         self.fleet, self.slope, self.group, self.effort = fleet, slope, group, effort
         self.groups = int(group.max()) + 1

@@ -18,7 +18,7 @@ from ...tolerances import (
     ROUNDING,
 )
 from .equations import Effort, Equations
-from .servers import CLEAR, Fleet, Pairs, towards
+from .servers import CLEAR, Pairs, ServerBlocks, towards
 
 # Mehrotra's predictor–corrector over pairs, with steps that are as exact as they need to be, and a certified gap.
 
@@ -118,7 +118,7 @@ class Iterate:
     effort : Effort
     """
 
-    def __init__(self, pairs: Pairs, rows: Rows, fixed: np.ndarray, fleet: Fleet, effort: Effort) -> None:
+    def __init__(self, pairs: Pairs, rows: Rows, fixed: np.ndarray, fleet: ServerBlocks, effort: Effort) -> None:
         self.pairs, self.rows, self.fixed, self.fleet, self.effort = pairs, rows, fixed, fleet, effort
         self.given = rows  # what bounds are of, whoever stops at its cap meanwhile
         self.group, self.groups = pairs.user_group, pairs.n_groups
@@ -309,7 +309,7 @@ class Sharing:
     capacities: np.ndarray
     user: np.ndarray
     server: np.ndarray
-    due: np.ndarray
+    tasks_per_level: np.ndarray
     limits: np.ndarray
 
 
@@ -370,10 +370,12 @@ class Leximin:
     passes: int = 0
 
 
-def caps_of(limits: np.ndarray, due: np.ndarray) -> np.ndarray:
+def caps_of(limits: np.ndarray, tasks_per_level: np.ndarray) -> np.ndarray:
     """Return task limits as levels, 0 for who can run nothing."""
     with np.errstate(over="ignore"):  # a limit that is no limit
-        return np.asarray(np.divide(limits, due, out=np.zeros_like(due), where=due > 0))
+        return np.asarray(
+            np.divide(limits, tasks_per_level, out=np.zeros_like(tasks_per_level), where=tasks_per_level > 0)
+        )
 
 
 class _State:
@@ -381,8 +383,8 @@ class _State:
 
     def __init__(self, sharing: Sharing) -> None:
         self.sharing = sharing
-        n_users = len(sharing.due)
-        caps = caps_of(sharing.limits, sharing.due)
+        n_users = len(sharing.tasks_per_level)
+        caps = caps_of(sharing.limits, sharing.tasks_per_level)
         self.pairs = np.flatnonzero(caps[sharing.user] > 0)
         link = sharing.user[self.pairs], sharing.server[self.pairs]
         self.users, user = np.unique(link[0], return_inverse=True)
@@ -393,7 +395,7 @@ class _State:
             return
         group, of_server = connected(user, server, (len(self.users), len(self.servers)))
         each, capacities = (
-            sharing.demands[self.users] * sharing.due[self.users][:, None],
+            sharing.demands[self.users] * sharing.tasks_per_level[self.users][:, None],
             sharing.capacities[self.servers],
         )
         pool, wanted = (np.zeros((int(group.max()) + 1, capacities.shape[1])) for _ in range(2))
@@ -430,7 +432,7 @@ class _State:
         user = iterate.pairs.user
         higher = iterate.lower >= self.before
         kept = higher[group][user]
-        tasks = x * (self.sharing.due[self.users] * unit[group])[user]
+        tasks = x * (self.sharing.tasks_per_level[self.users] * unit[group])[user]
         self.found.tasks[self.pairs[kept]] = tasks[kept]
         settled = higher & (relative_gap(iterate.lower, iterate.upper) <= max(aim, MATRIX_FREE_SETTLED))
         self.before = np.maximum(iterate.lower, self.before)
@@ -505,14 +507,14 @@ def _solved(state: _State, aim: float, deadline: float, effort: Effort, client: 
     Where somebody stopped at its cap on the way and the method got stuck, it starts afresh with what these have: there
     may be no room between that and what they could have.
     """
-    best = Iterate(state.problem, state.rows, state.fixed, Fleet(state.problem, client), effort)
+    best = Iterate(state.problem, state.rows, state.fixed, ServerBlocks(state.problem, client), effort)
     iterations = solve(best, aim, deadline)
     last, gap = best, _largest_gap(best)
     while gap > aim and perf_counter() < deadline:
         fixed = state.fixed | ((state.rows.slope > 0) & (last.rows.slope == 0))
         if (fixed == last.fixed).all():
             break
-        last = Iterate(state.problem, last.rows, fixed, Fleet(state.problem, client), effort)
+        last = Iterate(state.problem, last.rows, fixed, ServerBlocks(state.problem, client), effort)
         last.given = state.rows
         iterations += solve(last, aim, deadline)
         if _largest_gap(last) < gap:
@@ -527,7 +529,7 @@ def _largest_gap(iterate: Iterate) -> float:
 def _trim(sharing: Sharing, found: Leximin) -> None:
     """Take what users have beyond where they stopped, and give the rest to those who did not, in proportion."""
     stopped = ~np.isnan(found.levels)
-    most = np.where(stopped, np.where(stopped, found.levels, 0.0) * sharing.due, sharing.limits)
+    most = np.where(stopped, np.where(stopped, found.levels, 0.0) * sharing.tasks_per_level, sharing.limits)
     _cut(sharing, found, most)
     if not stopped.all():
         rising = np.where(stopped[sharing.user], 0.0, found.tasks)

@@ -20,7 +20,7 @@ from ...tolerances import INTERIOR_SHIFTS, MATRIX_FREE_DRIFT
 # Blocks of servers, here or on the workers of a Dask cluster: the same questions, the same order of sums.
 
 
-class Fleet:
+class ServerBlocks:
     """Blocks of servers and the users of each.
 
     Parameters
