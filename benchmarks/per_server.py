@@ -21,7 +21,7 @@ import fairlp
 from fairlp import FairlpWarning, Instance
 from fairlp.errors import NotConvergedError
 from fairlp.mechanisms.allocation import Allocation
-from fairlp.tolerances import FIXED_POINT
+from fairlp.tolerances import AGREEMENT
 
 RESOURCES = 3
 MOST_SECONDS = 10.0
@@ -57,7 +57,7 @@ def limit() -> bool:
         instance = draw(users, servers, limits=limits)
         for division in ("rdm", "tdm"):
             seconds, found = timed(instance, division)
-            assert found.certificate.holds and found.certificate.violation <= FIXED_POINT
+            assert found.certificate.holds and found.certificate.violation <= AGREEMENT
             kept &= limits or seconds <= MOST_SECONDS
             rows.append(
                 [

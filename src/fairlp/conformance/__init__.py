@@ -18,7 +18,7 @@ from ..errors import FairlpError, NoSolutionError
 from ..models.programs import backends
 from ..models.programs.certificate import proves_infeasible
 from ..models.programs.solution import Backend, Capability, Options, Point, Solution, Termination
-from ..tolerances import CONFORMANCE, CONFORMANCE_LOGS
+from ..tolerances import CONFORMANCE, CONVEX_POINT
 from .zoo import Case, zoo
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _judge(backend: Backend, case: Case, solution: Solution) -> tuple[str, str]:
         if solution.row_duals is None:
             return "failed", "claims duals and gives none"
         error = max(certificate.dual_residual or 0.0, certificate.gap or 0.0)
-        if error > (CONFORMANCE if case.program.logs is None else CONFORMANCE_LOGS):
+        if error > (CONFORMANCE if case.program.logs is None else CONVEX_POINT):
             return "failed", f"the duals do not prove the optimum: {certificate}"
     return "passed", str(certificate)
 

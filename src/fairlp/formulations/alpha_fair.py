@@ -12,7 +12,7 @@ from ..models.instances.instance import Instance
 from ..models.notation.expressions import Expression, log, power
 from ..models.notation.model import Model
 from ..models.trees.filling import floors
-from ..tolerances import AT_LIMIT
+from ..tolerances import NOISE
 from . import max_min, normalisers, region
 from .region import caps, guarantees, runnable_users, task_limits, where_runnable, where_runs
 
@@ -140,7 +140,7 @@ def better(instance: Instance, levels: np.ndarray, alpha: float) -> Model:
     phi = weights(instance)
     unit = phi * normalisers.dominant(instance)
     logs = np.log(np.where(able & (levels > 0), levels, 1.0))
-    free = able & (levels * unit < instance.task_limits * (1 - AT_LIMIT))
+    free = able & (levels * unit < instance.task_limits * (1 - NOISE))
     lowest = logs[free if free.any() else able].min()
     with np.errstate(over="ignore"):
         slope = np.where(able, phi * np.minimum(np.exp(-alpha * (logs - lowest)), _DEAREST), 0.0)

@@ -13,7 +13,7 @@ from ..models.instances.instance import Instance
 from ..models.notation.expressions import log
 from ..models.notation.labels import aligned, arranged
 from ..models.notation.model import Model
-from ..tolerances import FIXED_POINT
+from ..tolerances import AGREEMENT
 from . import region
 from .region import inverse, runnable_users, server_needs, task_limits, time_shares, where_runs
 
@@ -190,7 +190,7 @@ def could_gain(instance: Instance, tasks: np.ndarray, user: object, division: st
     model = Model(f"could {user} gain?", f"{SOURCE}, Definition 5", (n, i, r))
     levels = tasks.sum(axis=1)[:, None] * _levels(instance, gamma)
     # equal levels differ by rounding: higher by less than the tolerance is equal
-    protected = np.where(levels <= levels[position] * (1 + FIXED_POINT), tasks, 0.0) * runs
+    protected = np.where(levels <= levels[position] * (1 + AGREEMENT), tasks, 0.0) * runs
     floor = model.parameter("x", (n, i), protected, "tasks that the user may not touch")
     y = model.variable("y", n, i, where=where_runs(model, instance, runs), doc="tasks of n on i")
     if division == "tdm":

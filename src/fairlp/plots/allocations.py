@@ -12,7 +12,7 @@ import pandas as pd
 from ..errors import InstanceError, UnknownNameError, nearest
 from ..models.instances.instance import Instance
 from ..models.instances.merging import equal_servers
-from ..tolerances import SAME_LEVEL
+from ..tolerances import AGREEMENT
 from . import style
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def _layers(
             np.divide(demand, capacity, out=np.zeros_like(capacity), where=capacity > 0) for demand in instance.demands
         ]
         most = np.array([(tasks[n][:, None] * bars[n]).max(initial=0.0) for n in order])
-        ranks = np.argsort(-np.round(most / SAME_LEVEL), kind="stable")
+        ranks = np.argsort(-np.round(most / AGREEMENT), kind="stable")
         order, rest = order[np.sort(ranks[:_COLOURED_USERS])], order[np.sort(ranks[_COLOURED_USERS:])]
     used = [tasks[n][:, None] * instance.demands[n] for n in order]
     layers = [(str(instance.users[n]), used[k], style.bar(k)) for k, n in enumerate(order)]
@@ -274,7 +274,7 @@ def _number_the_others(axis: Any, used: np.ndarray, capacity: np.ndarray) -> Non
     top = [sum(patch.get_height() for patch in bars) for bars in zip(*list(axis.containers)[1:], strict=True)]
     for k, band in enumerate(parts.sum(axis=0)):
         if band > _ROOM:
-            how_many = int((parts[:, k] > SAME_LEVEL).sum())
+            how_many = int((parts[:, k] > AGREEMENT).sum())
             axis.annotate(str(how_many), (k, top[k] - band / 2), va="center", ha="center", size="small")
 
 
@@ -296,7 +296,7 @@ def _by_share(allocation: Allocation) -> np.ndarray:
     """Return positions of users from the largest share down; shares that differ by rounding only are equal."""
     shares = allocation.shares.to_numpy()
     largest = shares.max(initial=0.0)
-    relative = np.round(shares / (largest if largest > 0 else 1.0) / SAME_LEVEL)
+    relative = np.round(shares / (largest if largest > 0 else 1.0) / AGREEMENT)
     return np.argsort(-relative, kind="stable")
 
 

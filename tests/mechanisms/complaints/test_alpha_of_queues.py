@@ -17,7 +17,7 @@ from fairlp.errors import FairlpError, InstanceError, NotDefinedError, SolverErr
 from fairlp.formulations.alpha_fair import reference
 from fairlp.mechanisms.complaints.alpha_fairness import power_mean, proof
 from fairlp.models.trees.filling import floors
-from fairlp.tolerances import AGREEMENT, CONVEX_COMPLAINT, VERIFIED
+from fairlp.tolerances import AGREEMENT, CONVEX_POINT, VERIFIED
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 
@@ -111,11 +111,11 @@ def test_no_feasible_direction_leads_upwards(seed, kind, alpha):
     worth[some] = (level[some] / level[some].min()) ** -alpha * program(instance)[3][some]
     said = re.search(r"conditions ([\d.e+-]+)\)", str(found.certificate))
     off = float(said[1]) if said else 0.0
-    assert off <= CONVEX_COMPLAINT or found.notes
+    assert off <= CONVEX_POINT or found.notes
     assert largest(instance, worth) <= (worth @ totals) * (1 + max(VERIFIED, off))
     # who has nothing cannot have anything
     for n in np.flatnonzero(~some):
-        assert largest(instance, np.eye(len(level))[n]) <= CONVEX_COMPLAINT * AGREEMENT
+        assert largest(instance, np.eye(len(level))[n]) <= CONVEX_POINT * AGREEMENT
     assert found.gap <= VERIFIED and found.certificate
     assert found.certify()
 
@@ -141,7 +141,7 @@ def test_cones_written_here_reach_the_same_mean_level(seed, kind, alpha):
     except (cp.SolverError, UserWarning):  # a region without an interior is beyond it
         return
     theirs = power_mean(np.maximum(level.value, 0.0), weights, 1 - alpha)
-    assert theirs == pytest.approx(power_mean(ours, weights, 1 - alpha), rel=CONVEX_COMPLAINT)
+    assert theirs == pytest.approx(power_mean(ours, weights, 1 - alpha), rel=CONVEX_POINT)
 
 
 @pytest.mark.parametrize("seed", range(many(12)))

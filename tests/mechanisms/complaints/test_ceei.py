@@ -12,7 +12,7 @@ from fairlp.errors import NotConvergedError, NotDefinedError, SolverError
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.solution import Options
 from fairlp.solvers.backends.tangents import solve_with_logs
-from fairlp.tolerances import CONVEX_COMPLAINT, VERIFIED
+from fairlp.tolerances import CONVEX_POINT, VERIFIED
 from instances import random_instance
 from profiles import many
 
@@ -65,7 +65,7 @@ def test_several_solvers_reach_the_same_point(solver):
         found = fairlp.allocate(instance, "ceei", method="convex", solver=solver)
         assert found.solver == solver
         assert found.totals.to_numpy() == pytest.approx(best.totals.to_numpy(), rel=1e-3)
-        assert first_order(instance, found.totals.to_numpy(), incomes(instance)) <= CONVEX_COMPLAINT
+        assert first_order(instance, found.totals.to_numpy(), incomes(instance)) <= CONVEX_POINT
 
 
 @pytest.mark.parametrize("seed", range(many(40)))
@@ -143,7 +143,7 @@ def test_the_model_prints_and_is_defined_where_it_should_be():
 @pytest.mark.parametrize("name", ["wang-figure-1", "khamse-ashari-table-3", "ghodsi", "dolev-section-3"])
 def test_validate(name):
     table = fairlp.validate(examples.load(name), "ceei")
-    assert table["agrees"].all() and (table["first_order"] <= CONVEX_COMPLAINT).all()
+    assert table["agrees"].all() and (table["first_order"] <= CONVEX_POINT).all()
 
 
 class Failing:
@@ -167,7 +167,7 @@ def test_tangents_that_are_too_fine_for_a_solver():
     program = fairlp.formulate(examples.load("khamse-ashari-figure-1"), "ceei").compile()
     needed = solve_with_logs(Failing(1000), program, Options()).iterations["programs"]
     found = solve_with_logs(Failing(needed), program, Options())
-    assert found.status.is_optimal and found.verify().gap <= CONVEX_COMPLAINT
+    assert found.status.is_optimal and found.verify().gap <= CONVEX_POINT
     with pytest.raises(NotConvergedError, match="gap"):
         solve_with_logs(Failing(needed // 2), program, Options())
     for good in (0, 1):

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 import fairlp
 import njc_oracle as oracle
 from fairlp import Instance, examples
-from fairlp.tolerances import PATH_LIMIT
+from fairlp.tolerances import NOISE
 from profiles import many
 
 #: one resource, hence one dominant resource: what each asks for, and what is fair and not DRF
@@ -113,4 +113,4 @@ def test_weighted_terms_lead_elsewhere_and_end_at_the_same_point(name, seed):
         gap = entitled @ np.log(ends) - entitled @ np.log(x)
         assert -1e-9 <= gap <= (weights.sum() + dummies.sum()) / c + 1e-9
         gaps.append(abs(x - ends).max())
-    assert gaps[0] >= gaps[1] >= gaps[2] and gaps[2] <= 100 * PATH_LIMIT
+    assert gaps[0] >= gaps[1] >= gaps[2] and gaps[2] <= 100 * NOISE

@@ -9,11 +9,11 @@ import pytest
 import fairlp
 from fairlp import complaints, examples
 from fairlp.errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError
-from fairlp.tolerances import CONVEX_COMPLAINT, PATH_LIMIT
+from fairlp.tolerances import CONVEX_POINT, NOISE
 from profiles import many
 
 SINGLE = ("eg", "convex", "trajectory", "newton")
-CLOSE = {"eg": 1e-14, "convex": 1e-6, "trajectory": PATH_LIMIT, "newton": PATH_LIMIT}
+CLOSE = {"eg": 1e-14, "convex": 1e-6, "trajectory": NOISE, "newton": NOISE}
 GOLDEN = {
     "dolev-figure-2": [1 / 3, 1 / 3, 5 / 6],
     "dolev-section-4": [1, 1 / 2],
@@ -114,7 +114,7 @@ def test_a_set_of_bottlenecks_is_a_linear_program(tmp_path):
 def test_the_eisenberg_gale_model_through_solvers_with_duals_as_prices():
     instance = examples.load("dolev-section-3")
     expected = fairlp.allocate(instance, "njc").certificate.prices
-    for solver, digits in (("highs", 1e-6), ("glpk", 1e-6), ("clarabel", CONVEX_COMPLAINT)):
+    for solver, digits in (("highs", 1e-6), ("glpk", 1e-6), ("clarabel", CONVEX_POINT)):
         solution = fairlp.formulate(instance, "njc").solve(solver)
         assert solution.verify().is_optimal or solver == "clarabel"
         assert solution.duals["capacity"].to_numpy() == pytest.approx(expected.to_numpy(), abs=digits)
@@ -180,7 +180,7 @@ def test_users_entitled_to_nothing_get_what_others_leave():
         found = fairlp.allocate(instance, "njc", method=method)
         # 60 % and all of user 2's: the third needs what is used up, the others share 0.8 of the second resource
         assert found.totals.tolist() == pytest.approx([0.6, 1, 0, 0.8, 0.8], rel=1e-5, abs=1e-5), method
-        assert complaints.check(instance, found, CONVEX_COMPLAINT)
+        assert complaints.check(instance, found, CONVEX_POINT)
     heavier = instance.replace(weights=np.array([1.0, 1, 1, 3, 1]))
     assert totals(heavier).tolist() == pytest.approx([0.6, 1, 0, 1, 0.6])
     # with nothing saturated that it uses, even a user entitled to nothing may ask for more
@@ -195,11 +195,11 @@ def test_requests_of_nothing_and_of_more_than_there_is():
     )
     for method in ("eg", "convex", "milp", "candidates", "trajectory", "newton"):
         found = fairlp.allocate(instance, "njc", method=method)
-        assert found.totals.iloc[0] == 0 and complaints.check(instance, found, CONVEX_COMPLAINT), method
+        assert found.totals.iloc[0] == 0 and complaints.check(instance, found, CONVEX_POINT), method
         # to ask for 100 tasks is to ask for all that one could run alone
         asked = fairlp.allocate(instance.replace(task_limits=np.array([0.0, 2, np.inf])), "njc", method=method)
         assert asked.totals.to_numpy() == pytest.approx(found.totals.to_numpy(), rel=1e-6)
-    table = complaints.check(instance, found, CONVEX_COMPLAINT).table
+    table = complaints.check(instance, found, CONVEX_POINT).table
     assert not table["complains"].iloc[0] and table["owed"].iloc[0] == 0
 
 

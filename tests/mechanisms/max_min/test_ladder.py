@@ -20,7 +20,7 @@ from fairlp.mechanisms.allocation import overuse
 from fairlp.mechanisms.max_min import ladder, methods
 from fairlp.mechanisms.table import find
 from fairlp.solvers.leximin.rounds import Propagation, own_error
-from fairlp.tolerances import AGREEMENT, FEASIBILITY, UNCERTAIN
+from fairlp.tolerances import ACCEPTED, AGREEMENT, FEASIBILITY
 from profiles import many
 
 #: 2,000 of these have been run; ``FAIRLP_MAGNITUDES=2000`` runs them all.
@@ -252,7 +252,7 @@ def test_the_estimate_is_no_less_than_the_error(seed, method, uncertain):
     instance = chained(60 if seed in GROWN else 40 + 10 * (seed % 3), seed)
     found = fairlp.allocate(instance, "c-drfh", method=method)
     assert off(found.levels.to_numpy(), exact(instance)) <= max(uncertain[0], ROUNDING_OF_LEVELS)
-    assert bool(found.unproved) == (uncertain[0] > UNCERTAIN)
+    assert bool(found.unproved) == (uncertain[0] > ACCEPTED)
 
 
 def test_floors_that_contradict_each_other_give_way_once_and_stay(uncertain):
@@ -260,7 +260,7 @@ def test_floors_that_contradict_each_other_give_way_once_and_stay(uncertain):
     found = fairlp.allocate(chained(150, 0), "c-drfh", method="lp")
     assert any("rounding decides here" in note for note in found.notes)
     assert found.unproved.startswith("not proved: errors of rounding grow from round to round")
-    assert UNCERTAIN < uncertain[0] < 1e-3 and overuse(found.instance, found.tasks_array) is None
+    assert ACCEPTED < uncertain[0] < 1e-3 and overuse(found.instance, found.tasks_array) is None
 
 
 def test_what_has_grown_is_settled_in_rationals():

@@ -14,7 +14,7 @@ from fairlp import Instance, examples
 from fairlp.mechanisms.per_server.check import fixed_point
 from fairlp.mechanisms.per_server.market import NO_GROUP, fill_server
 from fairlp.mechanisms.validation import Check
-from fairlp.tolerances import FIXED_POINT
+from fairlp.tolerances import AGREEMENT
 from instances import random_instance
 from profiles import many
 
@@ -356,7 +356,7 @@ RIGHT = np.array([[3.0, 4.0], [7.0, 0.0]])
 @pytest.mark.parametrize("division", DIVISIONS)
 def test_the_right_allocation_holds(division):
     found = fixed_point(market(), RIGHT, division)
-    assert found.holds and found.violation <= FIXED_POINT and found.infeasibility == 0 and found.gains.empty
+    assert found.holds and found.violation <= AGREEMENT and found.infeasibility == 0 and found.gains.empty
 
 
 @pytest.mark.parametrize("division", DIVISIONS)

@@ -11,7 +11,7 @@ from fairlp.errors import ModelError, UnsupportedError
 from fairlp.models.programs.backends import find_backend, needs, solve_on
 from fairlp.models.programs.solution import Capability, Options
 from fairlp.solvers.backends.highs import Highs
-from fairlp.tolerances import CONFORMANCE, CONFORMANCE_LOGS
+from fairlp.tolerances import CONFORMANCE, CONVEX_POINT
 
 
 def cake(exponent, weights=(1.0, 2.0, 3.0), size=6.0):
@@ -32,11 +32,11 @@ def test_every_way_finds_the_closed_form(solver, exponent):
         pytest.skip(f"{solver} is not installed")
     model, expected = cake(exponent)
     found = model.solve(solver)
-    assert found.values["x"].to_numpy() == pytest.approx(expected, rel=CONFORMANCE_LOGS)
+    assert found.values["x"].to_numpy() == pytest.approx(expected, rel=CONVEX_POINT)
     assert found.objective == pytest.approx(
         (np.array([1, 2, 3]) * expected**exponent / exponent).sum(), rel=CONFORMANCE
     )
-    assert found.verify().gap <= CONFORMANCE_LOGS
+    assert found.verify().gap <= CONVEX_POINT
 
 
 def test_powers_logs_and_a_linear_part_stand_side_by_side():
@@ -59,7 +59,7 @@ def test_a_back_end_without_powers_is_given_tangents_or_refuses():
     program = model.compile()
     assert needs(program) == {Capability.POWER} and not needs(program) <= Highs().capabilities
     found = solve_on(Highs(), program, Options())
-    assert found.method == "tangents" and found.x == pytest.approx(expected, rel=CONFORMANCE_LOGS)
+    assert found.method == "tangents" and found.x == pytest.approx(expected, rel=CONVEX_POINT)
     with pytest.raises(UnsupportedError, match="has logarithms or powers"):
         Highs().solve(program, Options())
 

@@ -12,7 +12,7 @@ import fairlp
 from fairlp.models.programs.solution import Solution
 from fairlp.solvers.interior_point import backend, face
 from fairlp.solvers.interior_point.structure import Structure
-from fairlp.tolerances import INTERIOR_ACCEPTED, VERIFIED
+from fairlp.tolerances import ACCEPTED, VERIFIED
 from profiles import many
 
 #: The shapes, and what is special about them.
@@ -136,7 +136,7 @@ def test_a_gap_beside_the_terms_alone_proves_nothing_on_a_face(monkeypatch, aske
     given = instance("two of five", 60, 60, 1)
     expected = levels(given, "lp")
     right = Solution.verify
-    monkeypatch.setattr(Solution, "verify", lambda self: replace(right(self), objective_gap=2 * INTERIOR_ACCEPTED))
+    monkeypatch.setattr(Solution, "verify", lambda self: replace(right(self), objective_gap=2 * ACCEPTED))
     np.testing.assert_allclose(levels(given, "interior-point"), expected, rtol=1e-9)
     assert asked["face"] == 0 and asked["vertex"] == 1
 

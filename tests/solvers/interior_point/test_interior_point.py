@@ -18,7 +18,7 @@ from fairlp.solvers.backends.highs import Highs
 from fairlp.solvers.interior_point import backend, face, method, pricing
 from fairlp.solvers.interior_point.iterate import Iterate
 from fairlp.solvers.interior_point.structure import Structure
-from fairlp.tolerances import COMPLAINT, INTERIOR_ACCEPTED, INTERIOR_AIM, SAME_LEVEL, SOLVER_TIGHTEST
+from fairlp.tolerances import ACCEPTED, AGREEMENT, SETTLED, SOLVER_TIGHTEST
 from instances import random_instance
 from paths import REAL_DATA
 from profiles import PROFILE, by_day, many
@@ -164,7 +164,7 @@ def steps(allocation):
     """Levels of the rounds, and who stays there; rounds of one level are one."""
     found = []
     for level, users in zip(allocation.rounds["level"], allocation.rounds["users"], strict=True):
-        if found and level <= found[-1][0] * (1 + 10 * SAME_LEVEL):
+        if found and level <= found[-1][0] * (1 + 10 * AGREEMENT):
             found[-1][1].update(users)
         else:
             found.append((level, set(users)))
@@ -228,7 +228,7 @@ def test_proportional_fairness_equals_clarabel(kind):
         found, other = model.solve("interior-point"), model.solve("cvxpy:CLARABEL")
         proof = found.verify()
         assert found.method == "interior point", found.status
-        assert max(proof.primal_residual, proof.dual_residual, proof.gap) <= COMPLAINT, (seed, proof)
+        assert max(proof.primal_residual, proof.dual_residual, proof.gap) <= AGREEMENT, (seed, proof)
         allocation = fairlp.allocate(instance, "ceei", method="interior-point")
         assert allocation.certificate
         check_feasible(allocation)
@@ -342,11 +342,11 @@ def test_a_factor_that_fails_ends_at_the_best_point_where_that_is_accepted(monke
 
         monkeypatch.setattr(Iterate, "factor", planted)
 
-    fails_below(INTERIOR_ACCEPTED)
+    fails_below(ACCEPTED)
     found = method.solve(problem)
-    assert INTERIOR_AIM < found.error <= INTERIOR_ACCEPTED and found.iterations < wanted.iterations
-    assert found.at.t == pytest.approx(wanted.at.t, rel=10 * INTERIOR_ACCEPTED)
-    fails_below(100 * INTERIOR_ACCEPTED)
+    assert SETTLED < found.error <= ACCEPTED and found.iterations < wanted.iterations
+    assert found.at.t == pytest.approx(wanted.at.t, rel=10 * ACCEPTED)
+    fails_below(100 * ACCEPTED)
     with pytest.raises(NotConvergedError, match="planted"):
         method.solve(problem)
 
@@ -408,7 +408,7 @@ def test_a_start_that_leads_nowhere_near_is_given_up(monkeypatch, off, calls):
     monkeypatch.setattr(method, "solve", planted)
     near = backend.Near(wanted, structure.level_unit)
     found = backend.solve_near(structure, near, np.inf, Options())
-    assert found.error <= method.NEARLY * INTERIOR_AIM and len(asked) == calls
+    assert found.error <= method.NEARLY * SETTLED and len(asked) == calls
     assert [start is not None for start in asked] == [True, False][:calls]
 
 

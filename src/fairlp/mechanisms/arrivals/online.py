@@ -12,7 +12,7 @@ import pandas as pd
 
 from ...errors import InstanceError, UnknownNameError, nearest
 from ...models.instances.instance import Instance
-from ...tolerances import ENTITLEMENT_SUM
+from ...tolerances import AGREEMENT
 from .algorithms import LevelStack
 from .result import require_horizon
 
@@ -144,7 +144,7 @@ class Arrivals:
         if phi == 0:
             raise InstanceError(f"weight of user {user!r} is 0; expected a number > 0")
         parts = self._parts + phi
-        if parts > self.horizon * (1 + ENTITLEMENT_SUM):
+        if parts > self.horizon * (1 + AGREEMENT):
             raise InstanceError(
                 f"user {user!r} is beyond the horizon: {len(self.users)} users of a total weight of {self._parts:g} "
                 f"are here, and {self.horizon:g} were announced; what was promised to them leaves nothing for more"

@@ -15,7 +15,7 @@ from ...errors import InstanceError, NotDefinedError, TooLargeError, UnknownName
 from ...formulations.normalisers import dominant, normalised_demands, weighted
 from ...models.instances.instance import Instance
 from ...models.programs.certificate import Verdict
-from ...tolerances import AGREEMENT, ENTITLEMENT_SUM
+from ...tolerances import AGREEMENT
 from ..allocation import Allocation, Answer
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _horizon(given: Any, present: float) -> float:
     if given is None:
         return present
     horizon = require_horizon(given)
-    if horizon < present * (1 - ENTITLEMENT_SUM):
+    if horizon < present * (1 - AGREEMENT):
         raise InstanceError(
             f"the horizon is {horizon:g}, and users of a total weight of {present:g} arrive; expected at least that "
             "(the number of all users who will ever come, or the sum of their weights)"

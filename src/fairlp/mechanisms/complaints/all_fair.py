@@ -15,7 +15,7 @@ from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
 from ...models.instances.requests import Requests
 from ...models.programs.backends import AnySolver, spelt
-from ...tolerances import COMPLAINT, POLYTOPE_WIDTH
+from ...tolerances import AGREEMENT, AUDIT
 from ..allocation import Allocation, tasks_by_user
 from ..mechanism import run
 from ..table import find, find_defined
@@ -93,8 +93,8 @@ def _describe(candidates: Candidates, mask: np.ndarray) -> Polytope:
     span = _affine_hull(requests, mask, points, extreme)
     usage = np.array(points) @ requests.fractions
     always = mask.copy()
-    for j in np.flatnonzero(requests.contended & ~mask & (usage >= 1 - POLYTOPE_WIDTH).all(axis=0)):
-        always[j] = extreme(-requests.fractions[:, j]) @ requests.fractions[:, j] >= 1 - POLYTOPE_WIDTH
+    for j in np.flatnonzero(requests.contended & ~mask & (usage >= 1 - AUDIT).all(axis=0)):
+        always[j] = extreme(-requests.fractions[:, j]) @ requests.fractions[:, j] >= 1 - AUDIT
     centre = np.mean(points, axis=0)
     vertices = _vertices(requests, just, centre, span, np.array(points))
     return Polytope(mask, always, len(span), low, high, centre, vertices)
@@ -114,15 +114,15 @@ def _affine_hull(requests: Requests, mask: np.ndarray, points: list[np.ndarray],
         if not len(rest):
             return basis
         direction = rest[0]
-        wide = float(direction @ (extreme(direction) - extreme(-direction))) > POLYTOPE_WIDTH
+        wide = float(direction @ (extreme(direction) - extreme(-direction))) > AUDIT
         if not wide:
             known.append(direction)
 
 
 def _basis(rows: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of what rows span, wider than ``POLYTOPE_WIDTH``."""
+    """Return an orthonormal basis of what rows span, wider than ``AUDIT``."""
     _, sizes, right = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(right[sizes > POLYTOPE_WIDTH])
+    return np.asarray(right[sizes > AUDIT])
 
 
 def _complement(rows: np.ndarray, count: int) -> np.ndarray:
@@ -131,7 +131,7 @@ def _complement(rows: np.ndarray, count: int) -> np.ndarray:
         return np.eye(count)
     sizes = np.linalg.norm(rows, axis=1, keepdims=True)
     _, values, right = np.linalg.svd(rows / np.where(sizes > 0, sizes, 1.0), full_matrices=True)
-    rank = int((values > POLYTOPE_WIDTH).sum())
+    rank = int((values > AUDIT).sum())
     return np.asarray(right[rank:])
 
 
@@ -149,7 +149,7 @@ def _vertices(
     normals = np.vstack([r.T, np.eye(count)[requests.limited], -np.eye(count)])
     offsets = np.concatenate([np.ones(r.shape[1]), np.ones(int(requests.limited.sum())), -just])
     inside = normals @ span.T
-    sides = np.linalg.norm(inside, axis=1) > POLYTOPE_WIDTH
+    sides = np.linalg.norm(inside, axis=1) > AUDIT
     if dimension > VERTEX_DIMENSIONS or sides.sum() > VERTEX_SIDES:
         return None
     from scipy.spatial import HalfspaceIntersection
@@ -161,11 +161,11 @@ def _vertices(
 
 def _tidy(points: np.ndarray) -> np.ndarray:
     """Return different points in lexicographic order, each once."""
-    coarse = np.round(points / POLYTOPE_WIDTH)
+    coarse = np.round(points / AUDIT)
     _, first = np.unique(coarse, axis=0, return_index=True)
     kept: list[np.ndarray] = []
     for point in points[np.sort(first)]:
-        if all(float(abs(point - other).max()) > POLYTOPE_WIDTH for other in kept):
+        if all(float(abs(point - other).max()) > AUDIT for other in kept):
             kept.append(point)
     array = np.array(kept) + 0.0
     return np.asarray(array[np.lexsort(array.round(6).T[::-1])])
@@ -177,10 +177,10 @@ def _nest(requests: Requests, found: list[Polytope]) -> None:
         for other, outer in enumerate(found):
             if other == k or bool((outer.bottlenecks & ~inner.always).any()):
                 continue
-            if bool((inner.low < requests.thresholds(outer.bottlenecks) - POLYTOPE_WIDTH).any()):
+            if bool((inner.low < requests.thresholds(outer.bottlenecks) - AUDIT).any()):
                 continue
             back = not bool((inner.bottlenecks & ~outer.always).any()) and not bool(
-                (outer.low < requests.thresholds(inner.bottlenecks) - POLYTOPE_WIDTH).any()
+                (outer.low < requests.thresholds(inner.bottlenecks) - AUDIT).any()
             )
             # of two that are the same, the one with more bottlenecks stays
             size, larger = inner.bottlenecks.sum(), outer.bottlenecks.sum()
@@ -269,8 +269,8 @@ class FairAllocations:
 
     @cached_property
     def is_unique(self) -> bool:
-        """Whether there is only one fair allocation (granted fractions within ``POLYTOPE_WIDTH``)."""
-        return bool((self.ranges["most"] - self.ranges["least"] <= 2 * POLYTOPE_WIDTH).all())
+        """Whether there is only one fair allocation (granted fractions within ``AUDIT``)."""
+        return bool((self.ranges["most"] - self.ranges["least"] <= 2 * AUDIT).all())
 
     def summary(self) -> pd.DataFrame:
         """Return one row for each set: dimension, vertices, resources always saturated, and the set that it lies in.
@@ -292,7 +292,7 @@ class FairAllocations:
         ]
         return pd.DataFrame(rows).set_index("bottlenecks")
 
-    def contains(self, allocation: Allocation | Mapping[Any, float] | Any, tolerance: float = COMPLAINT) -> bool:
+    def contains(self, allocation: Allocation | Mapping[Any, float] | Any, tolerance: float = AGREEMENT) -> bool:
         """Whether an allocation is one of them, which :func:`fairlp.complaints.check` tells without this list.
 
         Parameters

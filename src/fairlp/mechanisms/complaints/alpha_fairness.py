@@ -21,7 +21,7 @@ from ...models.programs.certificate import Verdict
 from ...models.programs.solution import Termination
 from ...models.trees.filling import floors
 from ...solvers.interior_point import INTERIOR
-from ...tolerances import AGREEMENT, AT_LIMIT, LEVEL_ROUNDING, MEAN_LEVEL, SETTLED_LEVELS, VERIFIED
+from ...tolerances import ACCEPTED, AGREEMENT, LEVEL_ROUNDING, NOISE, VERIFIED
 from ..allocation import Allocation, within_capacity
 from ..max_min.methods import require_room
 from ..max_min.rounds import is_one_server
@@ -114,8 +114,8 @@ def proof(
     while True:
         found = _of_others(phi, level, ends.at, cost, held, alpha, spent)
         # what it costs is more than what its limit is worth, or less than what its guarantee is: one of the others
-        dear = held & ends.full & ~ends.kept & (found.worth * (1 + SETTLED_LEVELS) < cost * found.unit)
-        dear |= held & ends.kept & ~ends.full & (found.worth > cost * found.unit * (1 + SETTLED_LEVELS))
+        dear = held & ends.full & ~ends.kept & (found.worth * (1 + NOISE) < cost * found.unit)
+        dear |= held & ends.kept & ~ends.full & (found.worth > cost * found.unit * (1 + NOISE))
         if not dear.any():
             break
         held = held & ~dear
@@ -142,8 +142,8 @@ class _Ends:
         if alpha == np.inf:
             nobody = np.zeros(len(level), dtype=bool)
             return cls(nobody, nobody, most)
-        full = np.isfinite(most) & (level >= most * (1 - AT_LIMIT))
-        kept = (least > 0) & (level <= least * (1 + AT_LIMIT))
+        full = np.isfinite(most) & (level >= most * (1 - NOISE))
+        kept = (least > 0) & (level <= least * (1 + NOISE))
         return cls(full, kept, np.where(full, most, least))
 
     def start(self, phi: np.ndarray, level: np.ndarray, cost: np.ndarray, alpha: float) -> np.ndarray:
@@ -286,7 +286,7 @@ def _without_held_back(call: MethodCall, alpha: float, limit: Mechanism) -> Task
         return None
     fairest = run(limit, instance)
     totals, level, able = fairest.totals.to_numpy(), fairest.levels.to_numpy(), runnable_users(instance)
-    full = able & (totals >= instance.task_limits * (1 - AT_LIMIT))
+    full = able & (totals >= instance.task_limits * (1 - NOISE))
     if full[able].all():  # nobody wants more, whatever α
         return _with_proof(call, Tasks(fairest.tasks_array, prices=np.zeros(instance.capacities.shape)), alpha)
     others = float(level[able & ~full].min())
@@ -384,7 +384,7 @@ def _with_proof(call: MethodCall, found: Tasks, alpha: float) -> Tasks:
     unproved = ""
     if shown.gap > tolerance(call.solver):
         unproved = f"not proved: the mean level may be {shown.gap:.1e} of itself below its maximum"
-    elif shown.conditions > max(SETTLED_LEVELS, tolerance(call.solver) ** 0.5):
+    elif shown.conditions > max(NOISE, tolerance(call.solver) ** 0.5):
         unproved = (
             "the mean level is proved, not every user's own: what some cost and what they are worth differ by "
             f"{shown.conditions:.1e} of the latter, which floats cannot settle at alpha = {alpha:g}"
@@ -401,7 +401,7 @@ def _with_proof(call: MethodCall, found: Tasks, alpha: float) -> Tasks:
 
 def tolerance(solver: str) -> float:
     """Return the gap that is accepted of a solver: our own method ends at the last digits."""
-    return MEAN_LEVEL if solver == INTERIOR else VERIFIED
+    return ACCEPTED if solver == INTERIOR else VERIFIED
 
 
 def verdict(shown: Proof, accepted: float) -> Verdict:

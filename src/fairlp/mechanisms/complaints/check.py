@@ -22,7 +22,7 @@ from ...formulations.complaints import UTILIZATION, Criterion, value
 from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
 from ...models.instances.requests import Requests
-from ...tolerances import COMPLAINT
+from ...tolerances import AGREEMENT
 from ..allocation import Allocation, tasks_by_user
 from ..mechanism import run
 from ..table import find, find_defined
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def check(
-    instance: Instance, allocation: Allocation | Mapping[Any, float] | Any, tolerance: float = COMPLAINT
+    instance: Instance, allocation: Allocation | Mapping[Any, float] | Any, tolerance: float = AGREEMENT
 ) -> ComplaintCheck:
     """Return who may justifiably complain about an allocation, and what they are owed.
 
@@ -207,7 +207,7 @@ class DrfComparison:
     @property
     def gaining(self) -> tuple[Any, ...]:
         """Users who have more tasks by njc."""
-        return tuple(self.users.index[self.users["gain"] > COMPLAINT * self.users[["njc", "drf"]].max(axis=1)])
+        return tuple(self.users.index[self.users["gain"] > AGREEMENT * self.users[["njc", "drf"]].max(axis=1)])
 
     def __str__(self) -> str:
         return f"{self.users.to_string()}\n\n{self.resources.to_string()}\n\nDRF: {self.complaints}"
@@ -270,7 +270,7 @@ def _drf(instance: Instance, requests: Requests) -> np.ndarray:
         pool = Instance.from_arrays(part.fractions, [left], weights=part.entitlements, task_limits=limits)
         return run(row, pool).totals.to_numpy(), np.zeros(len(left))
 
-    return requests.to_tasks(in_stages(requests, optimum, COMPLAINT)[0])
+    return requests.to_tasks(in_stages(requests, optimum, AGREEMENT)[0])
 
 
 __all__ = [

@@ -18,7 +18,7 @@ from ...formulations.complaints import UTILIZATION, Criterion, candidate
 from ...models.instances.requests import Requests
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.solution import Options, Solution, Termination
-from ...tolerances import COMPLAINT, SATURATED
+from ...tolerances import AGREEMENT, SATURATED
 
 # Candidate sets of bottlenecks (Dolev et al., §5.2): which of the 2^R linear programs have a fair allocation.
 
@@ -123,7 +123,7 @@ class Candidates:
             if enough and (last.x @ r[:, inside] >= 1 - SATURATED).all():
                 return Candidate(inside, last.x, last.value)
         used = least @ r
-        if (used > 1 + COMPLAINT).any():
+        if (used > 1 + AGREEMENT).any():
             return None  # what nobody may have less of does not fit
         self.choose(inside, undecided)
         solution = self.maximize()
@@ -240,7 +240,7 @@ class ComplaintCheck:
         return f"<ComplaintCheck: {self}>"
 
 
-def check_complaints(requests: Requests, tasks: np.ndarray, tolerance: float = COMPLAINT) -> ComplaintCheck:
+def check_complaints(requests: Requests, tasks: np.ndarray, tolerance: float = AGREEMENT) -> ComplaintCheck:
     """Return who may complain about tasks by user (shape (N,)); O(NR)."""
     tasks = np.asarray(tasks, dtype=float)
     if tasks.shape != requests.tasks.shape:
@@ -347,7 +347,7 @@ class FairCertificate:
 
 
 def certify_fair(
-    requests: Requests, x: np.ndarray, prices: np.ndarray | None, tolerance: float = COMPLAINT
+    requests: Requests, x: np.ndarray, prices: np.ndarray | None, tolerance: float = AGREEMENT
 ) -> FairCertificate:
     """Return the certificate of granted fractions (N,) and, for the Eisenberg–Gale optimum, prices (R,); O(NR)."""
     check = check_complaints(requests, requests.to_tasks(x), tolerance)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...formulations.complaints import UTILIZATION, Criterion, candidate, coefficients, eisenberg_gale, selection
 from ...models.instances.requests import Requests
-from ...tolerances import COMPLAINT, CONVEX_COMPLAINT, PATH_LIMIT
+from ...tolerances import AGREEMENT, CONVEX_POINT, NOISE
 from ..allocation import Allocation
 from ..mechanism import MethodCall, Tasks
 from . import market as prices_by_newton
@@ -28,7 +28,7 @@ def market(call: MethodCall) -> Tasks:
         found = prices_by_newton.eisenberg_gale(part.fractions / left, part.entitlements, part.limited)
         return found.x, found.prices / left
 
-    return _eisenberg_gale(call, optimum, COMPLAINT)
+    return _eisenberg_gale(call, optimum, AGREEMENT)
 
 
 def trajectory(call: MethodCall, *, follow: Callable[..., path.Path]) -> Tasks:
@@ -40,7 +40,7 @@ def trajectory(call: MethodCall, *, follow: Callable[..., path.Path]) -> Tasks:
         x = end.x[-1] / max(1.0, float((end.x[-1] @ fractions).max()))  # the integrator's error
         return x, end.prices[-1] / left
 
-    return _eisenberg_gale(call, optimum, PATH_LIMIT)
+    return _eisenberg_gale(call, optimum, NOISE)
 
 
 by_integration = partial(trajectory, follow=path.by_integration)
@@ -59,7 +59,7 @@ def convex(call: MethodCall) -> Tasks:
             return x, np.full(len(left), np.nan)
         return x, np.maximum(model.compile().row_block("capacity").unpack(solution.row_duals).to_numpy(), 0.0)
 
-    return _eisenberg_gale(call, optimum, CONVEX_COMPLAINT)
+    return _eisenberg_gale(call, optimum, CONVEX_POINT)
 
 
 def by_selection(call: MethodCall) -> Tasks:
@@ -131,10 +131,10 @@ def _eisenberg_gale(call: MethodCall, optimum: Optimum, tolerance: float) -> Tas
 def judge(allocation: Allocation) -> FairCertificate:
     """Return the certificate of an allocation's tasks, by its prices, as accurate as its method is at most."""
     requests, prices = Requests.of(allocation.instance), allocation.prices_array
-    said = getattr(allocation.certificate, "tolerance", COMPLAINT)
+    said = getattr(allocation.certificate, "tolerance", AGREEMENT)
     x = requests.granted(np.maximum(allocation.totals.to_numpy(), 0.0))
     whole = None if prices is None else prices[0] * allocation.instance.pool
-    return certify_fair(requests, x, whole, min(said, CONVEX_COMPLAINT))
+    return certify_fair(requests, x, whole, min(said, CONVEX_POINT))
 
 
 def _certified(
@@ -142,7 +142,7 @@ def _certified(
     requests: Requests,
     x: np.ndarray,
     prices: np.ndarray | None = None,
-    tolerance: float = COMPLAINT,
+    tolerance: float = AGREEMENT,
     notes: tuple[str, ...] = (),
 ) -> Tasks:
     """Return granted fractions as tasks, with the certificate."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import NotConvergedError
-from ...tolerances import PATH_CORRECTION, PATH_LIMIT, PATH_SLACK, PATH_STEP
+from ...tolerances import AGREEMENT, NOISE
 
 #: Where the path begins (x is c·e/Σr there, up to a part c of it) and ends; all of it is followed in log c.
 BEGIN, END = 10.0**-6, 10.0**13
@@ -22,12 +22,12 @@ _FACTOR, _CORRECTIONS, _BOUNDARY = 2.0, 30, 0.9
 
 
 def end_near_limit(e: np.ndarray) -> float:
-    """Return the c where granted fractions are within a third of `PATH_LIMIT` of where the path ends.
+    """Return the c where granted fractions are within a third of `NOISE` of where the path ends.
 
     Most are within 1/c there. But where a limit is met exactly by what the price gives, 1 − x and its price
     1/(c·(1 − x)) vanish alike: 1 − x = 1/√(c·e[n]). The same holds for a resource given out in full without a price.
     """
-    return max(END, 10.0 / (PATH_LIMIT**2 * float(e.min())))
+    return max(END, 10.0 / (NOISE**2 * float(e.min())))
 
 
 @dataclass
@@ -102,10 +102,10 @@ def by_integration(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float
 
     begin = np.log(np.concatenate(field.start()))
     span = (np.log(BEGIN), np.log(end))
-    loose = np.full(len(begin), PATH_SLACK)
-    loose[:count] = PATH_STEP
+    loose = np.full(len(begin), NOISE)
+    loose[:count] = AGREEMENT
     found = solve_ivp(
-        slope, span, begin, method="DOP853", t_eval=np.linspace(*span, points), rtol=PATH_STEP, atol=loose
+        slope, span, begin, method="DOP853", t_eval=np.linspace(*span, points), rtol=AGREEMENT, atol=loose
     )
     if not found.success:
         raise NotConvergedError(f"the trajectory could not be followed to c = {end:.1e}: {found.message}")
@@ -125,7 +125,7 @@ def by_newton(r: np.ndarray, e: np.ndarray, limited: np.ndarray, end: float = EN
     while True:
         for _ in range(_CORRECTIONS):
             missing = c * e - field.gradient(x, s, y)
-            if float((abs(missing) / (c * e)).max()) <= PATH_CORRECTION:
+            if float((abs(missing) / (c * e)).max()) <= AGREEMENT:
                 break
             steps += 1
             x, s, y = _moved(x, s, y, *field.solve(x, s, y, missing))

@@ -15,7 +15,7 @@ from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
 from ...models.programs.certificate import Verdict
 from ...solvers.interior_point import INTERIOR
-from ...tolerances import COMPLAINT, CONVEX_COMPLAINT, VERIFIED
+from ...tolerances import AGREEMENT, CONVEX_POINT, VERIFIED
 from ..allocation import within_capacity
 from ..mechanism import MethodCall, Tasks
 from .methods import market
@@ -115,7 +115,7 @@ def _of_left(instance: Instance, tasks: np.ndarray, rest: np.ndarray, call: Meth
 
 def accepted(solver: str) -> float:
     """Return the part of itself that a figure may be off by: our own method ends at the last digits."""
-    return COMPLAINT if solver == INTERIOR else CONVEX_COMPLAINT
+    return AGREEMENT if solver == INTERIOR else CONVEX_POINT
 
 
 def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray | None, Verdict, float | None]:

@@ -16,7 +16,7 @@ from ...formulations.proportional import better as better_tasks
 from ...formulations.region import runnable_users
 from ...models.instances.requests import Requests, entitlements
 from ...models.notation.model import Model
-from ...tolerances import COMPLAINT, CONVEX_COMPLAINT
+from ...tolerances import AGREEMENT, CONVEX_POINT
 from ..allocation import Allocation
 from ..max_min.methods import by_interior_points
 from ..max_min.rounds import is_one_server
@@ -42,10 +42,10 @@ def check_njc(check: Check) -> pd.DataFrame:
     requests = Requests.of(check.instance)
     criterion = check.options.get("criterion") or UTILIZATION
     exact = check.allocate(method="eg", criterion=None)
-    rows = {"eg": _fair_row(check, requests, exact, exact, "first-order condition", COMPLAINT)}
+    rows = {"eg": _fair_row(check, requests, exact, exact, "first-order condition", AGREEMENT)}
     x = requests.granted(exact.totals.to_numpy())
     first_order = _gain(better(requests, x), requests.entitlements[requests.asking].sum())
-    rows["eg"] |= {"agrees": rows["eg"]["agrees"] and first_order <= COMPLAINT, "difference": first_order}
+    rows["eg"] |= {"agrees": rows["eg"]["agrees"] and first_order <= AGREEMENT, "difference": first_order}
     for method in ("interior-point", "convex", "trajectory", "newton"):
         found = check.allocate(method=method, criterion=None)
         rows[method] = _fair_row(check, requests, found, exact, "eg", found.certificate.tolerance)
@@ -73,10 +73,10 @@ def check_ceei(check: Check) -> pd.DataFrame:
         gain = _gain(better_tasks(check.instance, found.totals.to_numpy()), able.sum())
         row = agreement(check.instance, found, reference)
         # an objective right to g is at tasks that are right to √(2g/e) only: Σ e·log x curves by e at each user
-        close = row["difference"] <= max(CONVEX_COMPLAINT, 2 * np.sqrt(2 * gain / least))
+        close = row["difference"] <= max(CONVEX_POINT, 2 * np.sqrt(2 * gain / least))
         rows[method] = {
             **row,
-            "agrees": bool(close and gain <= CONVEX_COMPLAINT and found.residual <= CONVEX_COMPLAINT),
+            "agrees": bool(close and gain <= CONVEX_POINT and found.residual <= CONVEX_POINT),
             "reference": reference.method,
             "first_order": gain,
         }
@@ -94,7 +94,7 @@ def check_alpha_fair(check: Check, *, limit: Mechanism) -> pd.DataFrame:
     for method, found in runs.items():
         row = agreement(check.instance, found, reference)
         gap = mean_level_gap(found, limit=limit)
-        good = gap <= CONVEX_COMPLAINT and found.residual <= CONVEX_COMPLAINT
+        good = gap <= CONVEX_POINT and found.residual <= CONVEX_POINT
         rows[method] = {**row, "agrees": bool(good), "reference": "prices of a linear program", "gap": gap}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
@@ -121,8 +121,8 @@ def _best_row(
     ours, other = (value(requests, criterion, requests.granted(one.totals.to_numpy())) for one in (found, reference))
     size = max(abs(ours), abs(other), np.finfo(float).tiny)
     short = (other - ours) / size
-    fair = check_complaints(requests, found.totals.to_numpy(), COMPLAINT)
-    close = short <= COMPLAINT if name == "at least eg" else abs(short) <= COMPLAINT
+    fair = check_complaints(requests, found.totals.to_numpy(), AGREEMENT)
+    close = short <= AGREEMENT if name == "at least eg" else abs(short) <= AGREEMENT
     return {
         **agreement(check.instance, found, reference),
         "agrees": bool(close and fair.is_fair),

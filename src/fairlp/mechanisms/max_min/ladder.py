@@ -23,7 +23,7 @@ from ...models.notation.model import Model
 from ...models.programs.certificate import Verdict
 from ...models.trees.rates import constant, rational, rational_rates
 from ...solvers.leximin.exact import exact_leximin
-from ...tolerances import AGREEMENT, DELICATE, UNCERTAIN
+from ...tolerances import ACCEPTED, AGREEMENT, NOISE
 from ..mechanism import Mechanism, MethodCall, Tasks
 from ..validation import Rationals, differences
 from .methods import count_of, rounds_table
@@ -88,13 +88,13 @@ def settled(
             raise  # no rounding, and no answer that was asked for
         except SolverError:
             as_given = _spread((instance.demands, instance.capacities, instance.weights))
-            if max(spread, as_given) <= 1 / DELICATE:
+            if max(spread, as_given) <= 1 / NOISE:
                 raise
             verdict, tasks = _in_rationals(call, rationals)
             if not verdict.proved:
                 raise
             return _of_rationals(instance, None, tasks_per_level, verdict, tasks)
-        if spread <= 1 / DELICATE and outcome.uncertain <= UNCERTAIN:
+        if spread <= 1 / NOISE and outcome.uncertain <= ACCEPTED:
             return outcome
         verdict, tasks = _in_rationals(call, rationals)
         if verdict.proved:
@@ -139,7 +139,7 @@ def _of_rationals(
 
 
 def _unproved(spread: float, uncertain: float, verdict: Verdict) -> str:
-    if uncertain > UNCERTAIN:
+    if uncertain > ACCEPTED:
         why = f"errors of rounding grow from round to round, and levels may be off by {uncertain:.0e} of themselves"
     else:
         small = "what is small beside the rounding of what is large may be wrong in levels of small users"

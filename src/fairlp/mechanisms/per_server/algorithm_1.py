@@ -10,7 +10,7 @@ release, or by the part β of both that leaves the holders at or above the raise
 * R* is empty where nothing that the lowest need is saturated: nobody releases anything and β = 1.
 * z* is the minimum over the resources that the lowest demand (D* > 0).
 * Any β in (0, 1] with a property will do; here it is the largest.
-* Levels are equal to the tolerance ``LOWEST_LEVELS``. A resource is saturated when at most ``SATURATED`` of what anyone
+* Levels are equal to the tolerance ``SETTLED``. A resource is saturated when at most ``SATURATED`` of what anyone
   would use of it alone is left (or rounding): left over, it would give nobody a gain that could be seen.
 
 Task limits are ours: z* ends where one of the lowest has its limit, and a lowest user with its limit leaves N_i. A
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...tolerances import LOWEST_LEVELS, ROUNDING, SATURATED, SWEEP_CHANGE
+from ...tolerances import ROUNDING, SATURATED, SETTLED
 from .best_response import MOST_SWEEPS, Settled
 from .market import Market, fill_server
 
@@ -71,15 +71,15 @@ def server_procedure(market: Market, server: int, here: np.ndarray, totals: np.n
         total = base + here
         level = total / rate
         lowest = float(level[going].min())
-        low = going & (level <= lowest * (1 + LOWEST_LEVELS))
-        full = low & (total >= limits * (1 - LOWEST_LEVELS))
+        low = going & (level <= lowest * (1 + SETTLED))
+        full = low & (total >= limits * (1 - SETTLED))
         if full.any():  # they have all their tasks, and need no bottleneck
             going &= ~full
             continue
         used = here @ demands
         saturated = capacity - used <= negligible
         candidates = np.flatnonzero(saturated & needs[low].any(axis=0))
-        above = going & ~(level <= lowest * (1 + LOWEST_LEVELS))
+        above = going & ~(level <= lowest * (1 + SETTLED))
         holds = needs[:, candidates] & ((here > 0) & above)[:, None]
         blocked = ~holds.any(axis=0)
         if blocked.any():
@@ -128,6 +128,6 @@ def algorithm_1(market: Market, *, start: np.ndarray | None = None, most_sweeps:
             totals[who] = tasks[who].sum(axis=1)
             updates += now.updates
         sweeps.append((change, updates))
-        if change <= SWEEP_CHANGE:
+        if change <= SETTLED:
             return Settled(tasks, sweeps)
     return Settled(tasks, sweeps, converged=False)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...models.instances.merging import connected
-from ...tolerances import SWEEP_CHANGE
+from ...tolerances import SETTLED
 from .market import NO_GROUP, Filled, Market
 
 # The support of a PS-DSF allocation as a linear system, solved between the sweeps of best responses.
@@ -357,7 +357,7 @@ def best_response(
         before = tasks.copy() if pivoting else tasks
         change, filled = market.sweep(tasks, range(n_servers) if forward else range(n_servers - 1, -1, -1))
         sweeps.append((change, 0))
-        if change <= SWEEP_CHANGE:
+        if change <= SETTLED:
             return Settled(tasks, sweeps)
         if not pivoting or number < due:
             continue

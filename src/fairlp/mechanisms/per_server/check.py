@@ -17,7 +17,7 @@ import pandas as pd
 from ...formulations import per_server
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
-from ...tolerances import FEASIBILITY, FIXED_POINT
+from ...tolerances import AGREEMENT, FEASIBILITY
 from ..allocation import Allocation, tasks_of
 from ..mechanism import Division
 from .distributed import Tracking, track
@@ -34,7 +34,7 @@ class FixedPoint:
     ----------
     division : {"rdm", "tdm"}
     holds : bool
-        Feasible, and nobody could gain (tolerances ``FEASIBILITY`` and ``FIXED_POINT``, relative).
+        Feasible, and nobody could gain (tolerances ``FEASIBILITY`` and ``AGREEMENT``, relative).
     violation : float
         Largest gain as a fraction of what the user could run alone on that server.
     infeasibility : float
@@ -90,7 +90,7 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
         gain = np.minimum(gain, room[who])
         fraction = gain / market.gamma[who, i]
         violation = max(violation, float(fraction.max()))
-        could = np.flatnonzero(fraction > FIXED_POINT).tolist()
+        could = np.flatnonzero(fraction > AGREEMENT).tolist()
         found += [(float(fraction[k]), int(who[k]), i, float(gain[k]), float(level[k])) for k in could]
     found.sort(key=lambda one: (-one[0], one[1], one[2]))
     labels = np.fromiter(instance.users, dtype=object, count=len(instance.users))
@@ -124,7 +124,7 @@ def _gains(
     order = np.argsort(-level, kind="stable")
     held = np.zeros((len(who) + 1, demands.shape[1]))
     np.cumsum(here[order, None] * demands[order], axis=0, out=held[1:])
-    higher = np.searchsorted(-level[order], -level * (1 + FIXED_POINT), side="left")
+    higher = np.searchsorted(-level[order], -level * (1 + AGREEMENT), side="left")
     free = np.maximum(capacity - held[-1], 0.0) + held[higher]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(demands > 0, free / demands, np.inf)
@@ -137,7 +137,7 @@ def _givers(market: Market, tasks: np.ndarray, totals: np.ndarray, user: int, se
     own = int(np.searchsorted(who, user))
     levels = totals[who] / market.rate[server]
     shared = (market.demands[server] * (market.demands[server][own] > 0) > 0).any(axis=1)
-    givers = np.flatnonzero((levels > level * (1 + FIXED_POINT)) & (tasks[who, server] > 0) & shared)
+    givers = np.flatnonzero((levels > level * (1 + AGREEMENT)) & (tasks[who, server] > 0) & shared)
     return np.asarray(who[givers[np.argsort(-levels[givers], kind="stable")]])
 
 

@@ -20,7 +20,7 @@ from ...models.files.arrays import Arrays
 from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
 from ...models.instances.problem import effort
-from ...tolerances import SWEEP_CHANGE
+from ...tolerances import SETTLED
 from ..mechanism import Division, Mechanism, run
 from ..table import find_defined
 from .algorithm_1 import separate_start, server_procedure
@@ -244,7 +244,7 @@ class Network:
             self.tasks[who, server] = now
             pause = clocks.delay * (1 + SPREAD * (2 * self._random.random() - 1))
             self._put(self.now + pause, server, now)
-        if change > SWEEP_CHANGE:
+        if change > SETTLED:
             self.quiet_since = self.now
         wait = clocks.period * (1 + clocks.jitter * (2 * self._random.random() - 1))
         self._put(self.now + wait, server, None)

@@ -16,7 +16,7 @@ from ...formulations import per_server as formulations
 from ...formulations.per_server import could_gain
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
-from ...tolerances import AGREEMENT, FIXED_POINT, MILP_TOLERANCES
+from ...tolerances import AGREEMENT, MILP_TOLERANCES
 from ..allocation import Allocation, within_capacity
 from ..max_min.methods import by_interior_points
 from ..mechanism import NO_QUEUE_LIMITS, ONE_WEIGHT, Division, Mechanism, Method, MethodCall, Outcome, Tasks
@@ -236,7 +236,7 @@ def _converged(call: MethodCall, instance: Instance, settled: Settled) -> np.nda
         return settled.tasks
     verdict = fixed_point(instance, settled.tasks, call.mechanism.division)
     change = settled.sweeps[-1][0]
-    if verdict.holds and change <= FIXED_POINT:
+    if verdict.holds and change <= AGREEMENT:
         return settled.tasks
     raise NotConvergedError(
         f"{call.mechanism.name} has not settled after {len(settled.sweeps)} sweeps: the last one still moved "

@@ -19,7 +19,7 @@ import numpy as np
 from ...errors import TooLargeError
 from ...models.instances.instance import EVERYWHERE, Instance
 from ...models.instances.problem import whole, whole_table
-from ...tolerances import SAME_DISTANCE
+from ...tolerances import LEVEL_ROUNDING
 from .filling import Pool
 
 # Progressive filling one task at a time, as Ghodsi et al. print it: a heap of exact shares.
@@ -222,8 +222,8 @@ class Servers:
 
 
 def _steps(distance: np.ndarray) -> np.ndarray:
-    """Return distances in whole steps of ``SAME_DISTANCE``, so that rounding does not decide among equal ones."""
-    return np.asarray(np.rint(distance / SAME_DISTANCE))
+    """Return distances in whole steps of ``LEVEL_ROUNDING``, so that rounding does not decide among equal ones."""
+    return np.asarray(np.rint(distance / LEVEL_ROUNDING))
 
 
 class BestFit:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import InstanceError
-from ...tolerances import ENTITLEMENT_SUM
+from ...tolerances import AGREEMENT
 from ..notation.expressions import Index
 from ..notation.labels import aligned, few, floats, order
 from .problem import LARGEST_WHOLE
@@ -233,7 +233,7 @@ def entitlements(given: Any, users: Index) -> np.ndarray | None:
     wrong = ~(np.isfinite(array) & (array >= 0))
     _refuse(wrong, users, "entitlement of user {0!r} is {1:g}; expected a number >= 0", array)
     total = float(array.sum())
-    if abs(total - 1) > ENTITLEMENT_SUM:
+    if abs(total - 1) > AGREEMENT:
         raise InstanceError(
             f"entitlements sum to {total:.12g}; expected 1 (fractions of the whole: divide each by {total:.6g})"
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...tolerances import COMPLAINT
+from ...tolerances import AGREEMENT
 from ..notation.expressions import Index
 from .instance import Instance
 from .problem import tasks_alone
@@ -70,7 +70,7 @@ class Requests:
     @property
     def contended(self) -> np.ndarray:
         """Resources that could be saturated: what is asked of them is at least all of them. Bool, shape (R,)."""
-        return np.asarray(self.fractions.sum(axis=0) >= 1 - COMPLAINT)
+        return np.asarray(self.fractions.sum(axis=0) >= 1 - AGREEMENT)
 
     def select(self, users: np.ndarray) -> Requests:
         """Return the requests of some users (bool, shape (N,)), their entitlements divided by their sum."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...tolerances import FIRST_ORDER, NEGLIGIBLE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
+from ...tolerances import ACCEPTED, NEGLIGIBLE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
 from .program import Program
 
 if TYPE_CHECKING:
@@ -432,7 +432,7 @@ def _implied_reach(program: Program) -> np.ndarray:
 
 
 #: The part of what an objective or a price could be, of which one that is 0 is known to a solver's tolerance.
-_NEAR_ZERO = FIRST_ORDER / VERIFIED
+_NEAR_ZERO = ACCEPTED / VERIFIED
 #: Passes of bounds through rows: shares bound a level, which bounds what is made of it.
 _REACH_PASSES = 4
 

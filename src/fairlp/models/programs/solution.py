@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import NoSolutionError, UnknownNameError, UnsupportedError, nearest
-from ...tolerances import CONFORMANCE_LOGS, FEASIBILITY, MILP_TOLERANCES, OPTIMALITY, VERIFIED
+from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
 from .program import BlockView, Program
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class Options:
     seed : int or None
     primal_tolerance, dual_tolerance : float or None
         Feasibility tolerances asked of the solver, which sees numbers scaled to about 1. None: ``FEASIBILITY`` and
-        ``OPTIMALITY`` (``FIRST_ORDER`` for first-order methods).
+        ``FEASIBILITY`` (``ACCEPTED`` for first-order methods).
     method : str
         Algorithm of the back end ("auto" lets it choose).
     device : str or None
@@ -199,7 +199,7 @@ class Options:
             self, primal_tolerance=self.primal_tolerance or tight, dual_tolerance=self.dual_tolerance or tight
         )
 
-    def tolerances(self, primal: float = FEASIBILITY, dual: float = OPTIMALITY) -> tuple[float, float]:
+    def tolerances(self, primal: float = FEASIBILITY, dual: float = FEASIBILITY) -> tuple[float, float]:
         """Return the primal and dual tolerance: those given, or a method's own.
 
         Parameters
@@ -491,7 +491,7 @@ class Solution:
         if optimal and feasible and self.row_duals is None and by_word:
             words = f"{self.status.message}; optimal by the solver's word"
             return replace(self, status=replace(self.status, message=words))
-        enough = VERIFIED if self.program.logs is None else CONFORMANCE_LOGS
+        enough = VERIFIED if self.program.logs is None else CONVEX_POINT
         if certificate.is_within(enough) if optimal else feasible:
             return self
         there = Point.FEASIBLE if feasible else Point.NONE

@@ -26,7 +26,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import sparse
 
-from ...tolerances import SAME_LEVEL
+from ...tolerances import AGREEMENT
 from ..instances.instance import Instance
 from ..instances.queues import Queues
 
@@ -99,8 +99,8 @@ class Rates:
     ) -> None:
         users, self.counted = len(gamma), counted
         self.exact = share.dtype == object
-        self.slack = 0 if self.exact else SAME_LEVEL
-        self.satisfied = 1 - (Fraction(SAME_LEVEL) if self.exact else SAME_LEVEL)  # part of its limit that a leaf has
+        self.slack = 0 if self.exact else AGREEMENT
+        self.satisfied = 1 - (Fraction(AGREEMENT) if self.exact else AGREEMENT)  # part of its limit that a leaf has
         self.of, self.parents, depths = np.zeros(users, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
         self.own: np.ndarray = np.ones(1, dtype=share.dtype)
         if queues is not None:

@@ -12,7 +12,7 @@ from ...api import allocate, formulate
 from ...auditing import audit
 from ...mechanisms.complaints import check
 from ...models.instances.instance import Instance
-from ...tolerances import AUDIT, COMPLAINT, PATH_LIMIT, VERIFIED
+from ...tolerances import AGREEMENT, AUDIT, NOISE, VERIFIED
 from .registry import Run, Told, entry, over, shipped, statement, uncheckable
 from .verdicts import Answer, Chart, Line, Verdict, beside, in_words, named, on_instance, picture, shown
 
@@ -170,9 +170,9 @@ def figure_2(run: Run) -> Answer:
 def drf_bottleneck(instance: Instance) -> Told:
     """Whether everybody who has not all it asked for needs something that is used up."""
     x = check.against_drf(instance).users["drf"].to_numpy()
-    full = x @ instance.demands >= 1 - COMPLAINT
+    full = x @ instance.demands >= 1 - AGREEMENT
     held = ((instance.demands > 0) & full).any(axis=1)
-    return (held | (x >= 1 - COMPLAINT)).all()
+    return (held | (x >= 1 - AGREEMENT)).all()
 
 
 @entry(
@@ -355,14 +355,14 @@ def two_users(instance: Instance) -> Told:
 def lemma_2(instance: Instance) -> Told:
     """The curve itself converges: to the Eisenberg–Gale optimum, whose central path it is."""
     end = check.trajectory(instance, method="newton").end.to_numpy()
-    return np.allclose(end, granted(instance), atol=PATH_LIMIT) or f"{shown(end)}; {in_words(instance)}"
+    return np.allclose(end, granted(instance), atol=NOISE) or f"{shown(end)}; {in_words(instance)}"
 
 
 @statement("004", "Lemma 3", "The limit is a fair allocation", _wanting, few=15, many=200)
 def lemma_3(instance: Instance) -> Told:
     """The end of the curve, checked by the definition."""
     end = check.trajectory(instance, method="newton").end.to_numpy()
-    return check.check(instance, end * instance.task_limits, PATH_LIMIT)
+    return check.check(instance, end * instance.task_limits, NOISE)
 
 
 @statement(
@@ -379,7 +379,7 @@ def lemma_4(instance: Instance) -> Told:
     rows = with_dummies(instance)
     for x in path.granted.to_numpy():
         sides = x * (rows / (1 - x @ rows)).sum(axis=1) / instance.entitlements
-        if np.ptp(sides) > 10 * PATH_LIMIT * sides.max():
+        if np.ptp(sides) > 10 * NOISE * sides.max():
             return False
     return True
 
@@ -455,7 +455,7 @@ def remark_5(instance: Instance) -> Told:
     for x in check.trajectory(instance, points=20, until=100).granted.to_numpy():
         used = x @ rows
         parts = (x[:, None] * rows - np.outer(np.asarray(instance.entitlements), used)) / (1 - used)
-        if abs(parts.sum(axis=1)).max() > PATH_LIMIT * abs(parts).sum():
+        if abs(parts.sum(axis=1)).max() > NOISE * abs(parts).sum():
             return False
     return True
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...models.files.arrays import Arrays
 from ...models.instances.instance import Instance
-from ...tolerances import WORK_DONE
+from ...tolerances import LEVEL_ROUNDING
 from .allocators import DISTRIBUTED, Distributed, Solved
 from .base import Sample, Simulation
 from .workload import Workload
@@ -96,7 +96,7 @@ class Fluid(Simulation):
     def happen(self) -> None:
         """End the jobs that end now, queue those that arrive, and share the cluster anew."""
         full = self.tasks[self.serving] * self.duration[self.serving]
-        over = (self.ends <= self.now) | (self.work[self.serving] < WORK_DONE * full)
+        over = (self.ends <= self.now) | (self.work[self.serving] < LEVEL_ROUNDING * full)
         for job in self.serving[over].tolist():
             request = int(self.request[job])
             self.work[job], self.finish[job] = 0.0, self.now

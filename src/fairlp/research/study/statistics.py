@@ -15,7 +15,7 @@ import pandas as pd
 
 from ...callable_module import make_callable
 from ...models.instances.instance import Instance
-from ...tolerances import WHOLE_TASK
+from ...tolerances import AGREEMENT
 from .functions import listing
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def deviation(instance: Instance, allocations: Allocations, *, of: str, from_: s
     """
     found, reference = (allocations[label].totals.to_numpy(dtype=float) for label in (of, from_))
     short = reference - found
-    noise = WHOLE_TASK * np.maximum(abs(reference), abs(found))
+    noise = AGREEMENT * np.maximum(abs(reference), abs(found))
     numbers: Numbers = {}
     for name, missing in (("under", short), ("over", -short)):
         whole = np.ceil(missing - noise)

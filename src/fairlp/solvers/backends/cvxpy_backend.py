@@ -17,7 +17,7 @@ from ...errors import ModelError, SolverError, UnknownNameError, UnsupportedErro
 from ...models.notation.model import Model
 from ...models.programs.program import Block, LogTerms, Program
 from ...models.programs.solution import Capability, Options, Solution, Termination
-from ...tolerances import FIRST_ORDER
+from ...tolerances import ACCEPTED
 from .base import BaseBackend, Raw, installed, reduced_costs, sign
 
 # A model as a CVXPY ``Problem``, and a CVXPY problem with levels as a Program.
@@ -390,7 +390,7 @@ _LOG, _POWER = Capability.LOG, Capability.POWER
 class Known:
     """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options.
 
-    A ``coarse`` one is asked for ``FIRST_ORDER`` (ECOS misjudges programs at tighter tolerances), and given many
+    A ``coarse`` one is asked for ``ACCEPTED`` (ECOS misjudges programs at tighter tolerances), and given many
     iterations.
     """
 
@@ -502,7 +502,7 @@ class Cvxpy(BaseBackend):
         import cvxpy as cp
 
         built = build(program)
-        tight = (FIRST_ORDER, FIRST_ORDER) if self.known.coarse else ()
+        tight = (ACCEPTED, ACCEPTED) if self.known.coarse else ()
         asked = dict(zip(("primal_tolerance", "dual_tolerance"), options.tolerances(*tight), strict=True))
         for name in ("time_limit", "threads", "seed"):
             if getattr(options, name) is not None:

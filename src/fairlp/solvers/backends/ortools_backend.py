@@ -19,7 +19,7 @@ import numpy as np
 from ...errors import SolverError
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Termination
-from ...tolerances import FIRST_ORDER, SOLVER_TIGHTEST
+from ...tolerances import ACCEPTED, SOLVER_TIGHTEST
 from .base import BaseBackend, Raw
 
 # The process that OR-tools runs in: started when first needed, kept for the next program, ended with ours.
@@ -185,7 +185,7 @@ class OrTools(BaseBackend):
     def _parameters(self, options: Options) -> str:
         """Return the solver's own parameters as protocol-buffer text."""
         if self.algorithm == "PDLP":
-            primal, dual = options.tolerances(FIRST_ORDER, FIRST_ORDER)
+            primal, dual = options.tolerances(ACCEPTED, ACCEPTED)
             tight = min(primal, dual)
             lines = [f"termination_criteria {{ eps_optimal_absolute: {tight!r} eps_optimal_relative: {tight!r} }}"]
             if options.threads is not None:

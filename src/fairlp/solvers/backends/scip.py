@@ -10,7 +10,7 @@ import numpy as np
 
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Termination
-from ...tolerances import FIRST_ORDER
+from ...tolerances import ACCEPTED
 from .base import BaseBackend, Raw
 
 _TERMINATION = {
@@ -43,7 +43,7 @@ class Scip(BaseBackend):
         if not options.verbose:
             model.hideOutput()
         model.setParam("misc/catchctrlc", False)  # it is ours
-        primal, dual = options.tolerances(FIRST_ORDER, FIRST_ORDER)
+        primal, dual = options.tolerances(ACCEPTED, ACCEPTED)
         model.setParam("numerics/feastol", primal)
         model.setParam("numerics/dualfeastol", dual)
         if options.time_limit is not None:

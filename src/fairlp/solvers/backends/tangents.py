@@ -18,7 +18,7 @@ from ...errors import NotConvergedError, SolverError, UnsupportedError
 from ...models.programs.certificate import certify
 from ...models.programs.program import Block, Program
 from ...models.programs.solution import Backend, Options, Solution, Termination
-from ...tolerances import CONFORMANCE_LOGS, SOLVER_TIGHTEST, TANGENT_CONDITIONS, TANGENT_GAP, VERIFIED
+from ...tolerances import ACCEPTED, CONVEX_POINT, FEASIBILITY, SOLVER_TIGHTEST, VERIFIED
 from .base import reduced_costs, sign
 
 #: Tangents of one logarithm; programs solved before giving up (10 to 15 are usual); first and widest half-width of the
@@ -86,7 +86,7 @@ def solve_with_logs(backend: Backend, program: Program, options: Options) -> Sol
         proof = certify(program, x, duals)
         error = max(proof.primal_residual, proof.gap or 0.0, proof.dual_residual or 0.0)
         found.append((error, value, _final(program, backend, x, duals, spent, step)))
-        if bound - value <= TANGENT_GAP * scale and error <= TANGENT_CONDITIONS:
+        if bound - value <= ACCEPTED * scale and error <= FEASIBILITY:
             return found[-1][2]
         if (width <= _FINEST).all():
             break
@@ -106,7 +106,7 @@ def _last_digits(
     programs: int,
 ) -> Solution:
     """Return the answer of the least error where the gap did not quite close; raise when none is good enough."""
-    good = [entry for entry in found if bound - entry[1] <= VERIFIED * scale and entry[0] <= CONFORMANCE_LOGS]
+    good = [entry for entry in found if bound - entry[1] <= VERIFIED * scale and entry[0] <= CONVEX_POINT]
     if good:
         return min(good, key=lambda entry: entry[0])[2]
     words = "what some terms are worth is below the tolerance of the solver"

@@ -27,12 +27,12 @@ from ...models.programs.certificate import certify
 from ...models.programs.program import LogTerms, Program
 from ...models.programs.solution import Capability, Options, Solution, Termination
 from ...tolerances import (
+    ACCEPTED,
+    AGREEMENT,
     BLOCKED_PRICE,
-    INTERIOR_ACCEPTED,
-    INTERIOR_AIM,
     INTERIOR_EARLY,
-    INTERIOR_UNCLEAR,
-    SAME_LEVEL,
+    SETTLED,
+    SOLVER_TIGHTEST,
     VERIFIED,
 )
 from ..backends.base import BaseBackend, Change, ProgramSession, reduced_costs
@@ -90,7 +90,7 @@ def sifted(problem: Problem, deadline: float, threads: int) -> method.Point | No
         steps += point.iterations
         dear = region.priced(point.at.p, problem.by_user(-problem.rows.sign * point.at.v))
         gap = _missing(problem, point.at, dear)
-        if gap <= method.NEARLY * INTERIOR_AIM:
+        if gap <= method.NEARLY * SETTLED:
             x = np.zeros(kept.shape)
             np.put_along_axis(x, user, np.where(part.region.there, point.at.x, 0.0), axis=1)
             at = replace(point.at, x=x, z=np.maximum(dear, 0.0))
@@ -236,7 +236,7 @@ class _System:
         slack = np.where(self.finite, abs(1.0 - (self.A @ x[self.kept]) / self.bound), 1.0)
         worth = prices / units.price
         unclear = np.concatenate([np.minimum(part, loss), np.minimum(slack, worth)])
-        if unclear.max(initial=0.0) <= INTERIOR_UNCLEAR:
+        if unclear.max(initial=0.0) <= SOLVER_TIGHTEST:
             return None
         return np.flatnonzero(part > loss), np.flatnonzero(worth > slack)
 
@@ -263,10 +263,10 @@ class _System:
             across = -(rows * price[:, None]).T / gradient[:, None]
             down = rows * unit / self.bound[full][:, None]
             matrix = np.block([[self._curved(at, used, units), across], [down, np.zeros((len(full), len(full)))]])
-            step = lstsq(matrix, off, cond=INTERIOR_AIM, lapack_driver="gelsy", check_finite=False)[0]
+            step = lstsq(matrix, off, cond=SETTLED, lapack_driver="gelsy", check_finite=False)[0]
             at[columns] += unit * step[: len(used)]
             costs[full] += price * step[len(used) :]
-        return (at, costs) if best <= INTERIOR_AIM else None
+        return (at, costs) if best <= SETTLED else None
 
     def _curved(self, x: np.ndarray, used: np.ndarray, units: _Units) -> np.ndarray:
         """Return how the gradient changes with the columns, each in its unit."""
@@ -383,8 +383,8 @@ class InteriorPoint(BaseBackend):
         certificate = solution.verify()
         # on a face, what frozen users have is in the terms of the objective: a gap beside those says little
         beside = certificate.objective_gap if structure.problem.face is not None else None
-        rough = point.error > INTERIOR_ACCEPTED and (certificate.gap or 0.0) > INTERIOR_ACCEPTED
-        accepted = INTERIOR_ACCEPTED if program.n_columns < MANY_PAIRS else VERIFIED
+        rough = point.error > ACCEPTED and (certificate.gap or 0.0) > ACCEPTED
+        accepted = ACCEPTED if program.n_columns < MANY_PAIRS else VERIFIED
         if not certificate.is_optimal or (beside or 0.0) > accepted or rough:
             raise NotConvergedError(f"the interior-point method's answer is not proved: {certificate}")
         return solution
@@ -448,7 +448,7 @@ def solve_near(structure: Structure, near: Near | None, deadline: float, options
     if start is not None:
         with suppress(NotConvergedError):
             point = method.solve(structure.problem, deadline, options.threads or 1, start.at, device=options.device)
-            if point is None or point.error <= method.NEARLY * INTERIOR_AIM:
+            if point is None or point.error <= method.NEARLY * SETTLED:
                 return point
     if options.device is None and suits(structure.problem):
         with suppress(NotConvergedError):
@@ -525,7 +525,7 @@ class InteriorPointSession(ProgramSession):
             self.near = None
             return None
         self.near = Near(point, structure.level_unit)
-        return float(structure.vectors(point.at)[0][structure.places.level]) * (1 - SAME_LEVEL)
+        return float(structure.vectors(point.at)[0][structure.places.level]) * (1 - AGREEMENT)
 
     def solve(self) -> Solution:
         """Solve what is loaded now."""
@@ -579,10 +579,10 @@ def on_columns(program: Program, options: Options, near: Solution) -> PricingSes
 
 
 def _prices_all(solution: Solution, gap: float) -> bool:
-    """Whether every row with the level has so clear a price that nobody in it can be raised by ``SAME_LEVEL``.
+    """Whether every row with the level has so clear a price that nobody in it can be raised by ``AGREEMENT``.
 
     All products are gap / terms at an interior point, so that the price of a row that can be raised by that fraction of
-    the level is at most gap / (terms · SAME_LEVEL), when the prices, per unit of the level, sum to 1.
+    the level is at most gap / (terms · AGREEMENT), when the prices, per unit of the level, sum to 1.
     """
     program = solution.program
     level = np.flatnonzero(program.c)
@@ -591,5 +591,5 @@ def _prices_all(solution: Solution, gap: float) -> bool:
     column = program.A[:, level].tocoo()
     column.eliminate_zeros()
     prices = abs(column.data * solution.row_duals[column.row])
-    least = gap / SAME_LEVEL / (program.n_rows + program.n_columns)
+    least = gap / AGREEMENT / (program.n_rows + program.n_columns)
     return bool((prices > max(_CLEAR * least, BLOCKED_PRICE * prices.max(initial=0.0))).all())

@@ -9,7 +9,7 @@ whose gap is nothing; the whole program certifies them.
 An interior optimum is strictly complementary: of u and v, one is positive (Goldman and Tucker), so exactly the users
 who can be raised in no optimum have a price. On the central path a row that could be raised by a fraction δ of the
 level has a price of at most gap/(terms·δ). If every row's price is well above that at δ =
-``SAME_LEVEL``, the round is decided.
+``AGREEMENT``, the round is decided.
 
 Where somebody can still be raised, the next round is solved on the optimal face of this one: pairs that are clearly
 dear stay out, capacities that clearly have a price and rows of blocked users hold with equality, their prices free,
@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...models.programs.program import Program
-from ...tolerances import BLOCKED_PRICE, SAME_LEVEL
+from ...tolerances import AGREEMENT, BLOCKED_PRICE
 from .iterate import Face, Problem, Step, UserRows
 from .structure import Structure
 
@@ -106,7 +106,7 @@ def known(structure: Structure, at: Step, before: Known | None) -> Known | None:
     full = inside & (abs(at.p) / abs(at.p).max() > _CLEAR_PLACE * (at.s / region.capacities))
     growing, own = rows.slope > 0, total[rows.user]
     price, room = np.where(growing, rows.slope, own) * at.v, at.u / own
-    priced = (price > _CLEAR_USER * room) & (room <= SAME_LEVEL)
+    priced = (price > _CLEAR_USER * room) & (room <= AGREEMENT)
     # of growing rows those that the rounds take for blocked: about smaller prices another round decides
     blocked = growing & priced & (price >= BLOCKED_PRICE * price[growing].max())
     priced &= blocked | ~growing
@@ -186,7 +186,7 @@ def on_face(program: Program, decided: Known) -> Structure | None:
     equal = (rows.slope == 0) & decided.priced
     # they keep what they have to the last digit: with levels that are rounded, full rows would contradict them
     has = region.totals(np.where(region.there, decided.x, 0.0))[rows.user]
-    rounded = equal & (abs(has - rows.bound) <= SAME_LEVEL * abs(rows.bound))
+    rounded = equal & (abs(has - rows.bound) <= AGREEMENT * abs(rows.bound))
     rows = replace(rows, bound=np.where(rounded, np.maximum(has, rows.bound), rows.bound))
     face = Face(decided.full, equal, decided.x, np.where(decided.full, 0.0, decided.s))
     return replace(structure, problem=Problem(replace(region, allowed=decided.kept), rows, face))

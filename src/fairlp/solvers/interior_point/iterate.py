@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...tolerances import INTERIOR_ACCEPTED, INTERIOR_AIM
+from ...tolerances import ACCEPTED, SETTLED
 from .blocks import NormalEquations
 from .region import Array, Grouped, Region, dot, namespace, numbers
 
@@ -200,7 +200,7 @@ class Iterate:
             self.gap = max(products, aside) / float(xp.sum(worth))
             if self.has_powers:  # what is worth next to nothing is to be right, too, where floats can tell
                 apart = xp.where(self.curved, abs(self.missing(at) / (at.u * at.v)), 0.0)
-                self.gap = max(self.gap, INTERIOR_ACCEPTED * min(float(xp.max(apart)), 1.0) ** 0.5)
+                self.gap = max(self.gap, ACCEPTED * min(float(xp.max(apart)), 1.0) ** 0.5)
         costs = region.priced(at.p, self.values(at))
         if region.allowed is not None:
             costs = xp.where(region.allowed, costs, at.z)
@@ -247,8 +247,8 @@ class Iterate:
             of_slack, of_price = products.sp / at.p, products.uv / at.u
             back = products.uv / (rows.alpha * at.v)
         if face is not None:
-            slack = xp.where(face.full, INTERIOR_AIM * region.capacities, slack)
-            excess = xp.where(face.equal, INTERIOR_AIM * rows.bound, excess)
+            slack = xp.where(face.full, SETTLED * region.capacities, slack)
+            excess = xp.where(face.equal, SETTLED * rows.bound, excess)
             of_slack = xp.where(face.full, 0.0, of_slack)
             of_price, back = (xp.where(face.equal, 0.0, one) for one in (of_price, back))
         tightest = self.problem.grouped.lowest(excess)

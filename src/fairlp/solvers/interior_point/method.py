@@ -14,7 +14,7 @@ What makes it stable:
   Gondzio) for the longest step; a short step stays away from the boundary: 14–22 iterations up to 500 × 500, 23–25 at
   1000 × 1000, some 44 at 900 × 12,583.
 
-It ends at a relative gap and residuals of ``INTERIOR_AIM``, or within a hundred times that where rounding is in the
+It ends at a relative gap and residuals of ``SETTLED``, or within a hundred times that where rounding is in the
 way. What complementarity says is 0 becomes 0, overuse by rounding is taken off, and residuals and gap are computed
 afresh from the Program. Only a proved answer is returned; otherwise HiGHS solves the program, and
 ``Solution.method`` and the status say so.
@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...errors import NotConvergedError, SolverNotAvailableError, UnknownNameError
-from ...tolerances import INTERIOR_ACCEPTED, INTERIOR_AIM, INTERIOR_CENTRING, INTERIOR_NOISE, INTERIOR_ROUGH
+from ...tolerances import ACCEPTED, INTERIOR_ROUGH, NOISE, SETTLED
 from .iterate import ABSENT, Face, Iterate, Problem, Products, Step, UserRows
 from .region import Array, Region, clip, least
 
@@ -212,7 +212,7 @@ def solve(
     Raises
     ------
     NotConvergedError
-        When the gap or a residual stays above ``INTERIOR_ACCEPTED``, of terms above ``INTERIOR_ROUGH``.
+        When the gap or a residual stays above ``ACCEPTED``, of terms above ``INTERIOR_ROUGH``.
     """
     from threadpoolctl import threadpool_limits
 
@@ -235,17 +235,17 @@ def _solve_on(there: Home, problem: Problem, deadline: float, start: Step | None
 def _solve(problem: Problem, deadline: float, start: Step | None = None, within: float = 0.0) -> Point | None:
     iterate = Iterate(problem, start)
     # from a rough optimum of terms Newton's method goes on
-    accepted = INTERIOR_ACCEPTED if problem.has_level else INTERIOR_ROUGH
+    accepted = ACCEPTED if problem.has_level else INTERIOR_ROUGH
     best, early = Point(iterate.at, np.inf, 0), None
     since, reference, lowest, lowered = 0, np.inf, np.inf, 0
     for iteration in range(MOST_ITERATIONS):
         iterate.measure()
-        if iteration and INTERIOR_AIM < max(iterate.primal, iterate.dual) < INTERIOR_NOISE:
+        if iteration and SETTLED < max(iterate.primal, iterate.dual) < NOISE:
             _restore(iterate)
         error = max(iterate.gap, iterate.primal, iterate.dual)
         if error <= within:
             return Point(iterate.at, error, iteration)
-        progress = iterate.mean if best.error > INTERIOR_ACCEPTED else error
+        progress = iterate.mean if best.error > ACCEPTED else error
         since = 0 if progress < _PROGRESS * reference else since + 1
         reference = progress if since == 0 else reference
         if early is None and error <= _EARLY and not problem.has_level:
@@ -254,9 +254,9 @@ def _solve(problem: Problem, deadline: float, start: Step | None = None, within:
             best = Point(iterate.at, error, iteration, early=early)
         if error < _PROGRESS * lowest:
             lowest, lowered = error, iteration
-        patience = _PATIENCE if best.error > NEARLY * INTERIOR_AIM else 1
+        patience = _PATIENCE if best.error > NEARLY * SETTLED else 1
         stuck = since > patience or iteration - lowered > _LONGEST
-        if best.error <= INTERIOR_AIM or stuck or not np.isfinite(error):
+        if best.error <= SETTLED or stuck or not np.isfinite(error):
             break
         if perf_counter() > deadline:
             return None
@@ -295,7 +295,7 @@ def _step(iterate: Iterate) -> Step:
     primal, dual = _length(iterate, at, step, "xsu"), _length(iterate, at, step, "zpv")
     ratio = iterate.products(at.add(step, primal, dual)) / iterate.terms / mean
     aim = mean * min(max(ratio, 0.0) ** 3, 1.0)
-    aim = max(aim, INTERIOR_CENTRING * mean)
+    aim = max(aim, NOISE * mean)
     wanted = aim * iterate.vanishing
     correction = Products(aim - step.x * step.z, aim - step.s * step.p, wanted - step.u * step.v)
     more = iterate.direction(correction, aim)

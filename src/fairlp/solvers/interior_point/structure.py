@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...models.programs.program import Block, Program
-from ...tolerances import INTERIOR_NEGLIGIBLE, INTERIOR_NOISE, ROUNDING
+from ...tolerances import MARKET, NOISE, ROUNDING
 from .iterate import Problem, Step, UserRows
 from .region import Region
 from .region import places as places_of
@@ -145,10 +145,10 @@ class Structure:
         """Return tasks, level, prices and rows' values with nothing over capacity or above its cost."""
         problem, region, rows = self.problem, self.problem.region, self.problem.rows
         slack = at.s / region.capacities
-        prices = np.where(region.used & (at.p >= INTERIOR_NOISE * slack * at.p.max(axis=0)), at.p, 0.0)
+        prices = np.where(region.used & (at.p >= NOISE * slack * at.p.max(axis=0)), at.p, 0.0)
         cost = region.costs(prices)
         part = at.x / region.at_pairs(region.totals(at.x))
-        x = np.where((part > INTERIOR_NEGLIGIBLE) | (part * cost > INTERIOR_NOISE * at.z), at.x, 0.0)
+        x = np.where((part > MARKET) | (part * cost > NOISE * at.z), at.x, 0.0)
         if region.allowed is not None:
             x[~region.allowed] = 0.0
         over = (region.given(x) / region.capacities).max(axis=1)

@@ -22,7 +22,7 @@ from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
 from ...models.trees.filling import History, RateSegment
-from ...tolerances import SAME_LEVEL
+from ...tolerances import AGREEMENT
 from .rounds import LevelRounds, Members, Rounds, TreeRounds, tightest
 
 Formulation = Callable[[Instance], Model]
@@ -207,7 +207,7 @@ def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> Histo
     if len(pieces) == 1:
         return list(pieces[0].rounds.history)
     stops = np.unique(level[~full])
-    apart = stops[1:] > stops[:-1] * (1 + SAME_LEVEL)
+    apart = stops[1:] > stops[:-1] * (1 + AGREEMENT)
     begins, ends = stops[np.append(True, apart)[: len(stops)]], stops[np.append(apart, True)[: len(stops)]]
     of = np.where(full, np.searchsorted(ends, level), np.searchsorted(begins, level, side="right") - 1)
     return [(float(level[of == k].max()), np.flatnonzero(of == k)) for k in np.unique(of)]

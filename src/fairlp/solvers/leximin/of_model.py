@@ -21,7 +21,7 @@ from ...models.programs.certificate import Verdict, certify, reach_of
 from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
 from ...models.programs.solution import Backend, Capability, Options, Solution, Termination
 from ...models.trees.filling import History
-from ...tolerances import AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING, SAME_LEVEL, UNCERTAIN, VERIFIED
+from ...tolerances import ACCEPTED, AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUNDING, VERIFIED
 from ..backends import cvxpy_backend, pyomo_backend
 from ..backends.cvxpy_backend import unused
 from .exact import ExactRounds
@@ -385,7 +385,7 @@ class LeximinSolution:
         # what a program can tell of a level is as right as its rows and prices are
         some = abs(reached) > self._rounding(reach=True)
         doubt = (error[some] / abs(reached[some])).max(initial=0.0)
-        if not doubt <= max(verdict.difference, UNCERTAIN):
+        if not doubt <= max(verdict.difference, ACCEPTED):
             words = f"not proved: programs tell levels to {doubt:.1e} of themselves only; certify(exact=True)"
             return Verdict(False, words, verdict.difference)
         return verdict
@@ -553,7 +553,7 @@ def _solved(problem: Levels, solver: AnySolver, options: dict[str, Any]) -> Lexi
 def _unproved(rounds: LevelRounds, shift: float) -> str:
     """Return by how much of themselves levels may be off, where that is more than the rounding of an answer."""
     most = rounds.errors.largest(shift)
-    if most <= UNCERTAIN:
+    if most <= ACCEPTED:
         return ""
     return f"levels may be off by {most:.1e} of themselves; certify(exact=True) proves them in rationals"
 
@@ -576,7 +576,7 @@ def _shift(problem: Levels, backend: Backend, options: Options) -> float:
     assert x is not None
     size, level = problem.terms(abs(x)), problem.of(x)
     # what the other levels are made of matters in their rounds only
-    largest = float(size[level <= level.min() + SAME_LEVEL * size].max())
+    largest = float(size[level <= level.min() + AGREEMENT * size].max())
     if x[problem.t] > NEGLIGIBLE * largest:
         return 0.0
     return float(2.0 ** np.ceil(np.log2(largest) + 1)) if largest > 0 else 1.0
@@ -601,7 +601,7 @@ def _unshifted(level: float, shift: float) -> float:
 def _by_value(levels: np.ndarray) -> History:
     """Return the positions that have each level (but for rounding), from the lowest."""
     order = np.argsort(levels, kind="stable")
-    steps = np.diff(levels[order]) > SAME_LEVEL * abs(levels[order][1:])
+    steps = np.diff(levels[order]) > AGREEMENT * abs(levels[order][1:])
     return [(float(levels[part].max()), np.sort(part)) for part in np.split(order, np.flatnonzero(steps) + 1)]
 
 

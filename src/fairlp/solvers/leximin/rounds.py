@@ -36,14 +36,14 @@ from ...models.programs.program import Program
 from ...models.programs.solution import Backend, Capability, Options, Session, Solution, Termination
 from ...models.trees.filling import History, RateSegment
 from ...tolerances import (
+    ACCEPTED,
+    AGREEMENT,
     BLOCKED_PRICE,
-    FIRST_ORDER,
     FLOOR_RELAXATIONS,
     LEVEL_ROUNDING,
+    NOISE,
     ROUNDING,
-    SAME_LEVEL,
     SOLVER_TIGHTEST,
-    UNPRICED_LEVEL,
 )
 
 #: How near to the largest level those are that are looked at first, one after the other.
@@ -166,7 +166,7 @@ class Rounds:
         self.certificate: Certificate | None = None  # of the last program
         self.floor, self.measure, self.relaxed = np.zeros(len(rows)), np.zeros(len(rows)), 0.0
         self.way = 0.0  # the part of themselves by which floors are lower
-        self.same = SAME_LEVEL if self.has_duals else max(UNPRICED_LEVEL, 4 * FIRST_ORDER * len(rows))
+        self.same = AGREEMENT if self.has_duals else max(NOISE, 4 * ACCEPTED * len(rows))
 
     def run(self) -> None:
         """Run rounds until nobody can be raised."""
@@ -385,7 +385,7 @@ class LevelRounds(Rounds):
         rest until none of them gains.
         """
         at = np.array([self.t])
-        reached = level if self.has_duals else level * (1 - FIRST_ORDER)  # a solver's tolerance below
+        reached = level if self.has_duals else level * (1 - ACCEPTED)  # a solver's tolerance below
         self.session.change(columns=(at, np.array([reached]), np.array([reached])))
         waiting = self.not_raised(np.unique(self.members.of[candidates]), self.full)
         self.session.change(columns=(at, *self.bounds))
@@ -463,7 +463,7 @@ class TreeRounds(Rounds):
         now = self.segment.has
         self._load(now, ahead.has - now, 1.0)
         x, _ = self.solve()
-        reached = bool(x[self.t] >= 1 - (SOLVER_TIGHTEST if self.has_duals else FIRST_ORDER))
+        reached = bool(x[self.t] >= 1 - (SOLVER_TIGHTEST if self.has_duals else ACCEPTED))
         self.last = x if reached else self.last
         return reached
 

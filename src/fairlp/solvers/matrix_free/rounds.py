@@ -11,10 +11,9 @@ import numpy as np
 from ...models.instances.merging import connected
 from ...tolerances import (
     FEASIBILITY,
-    INTERIOR_CENTRING,
-    MATRIX_FREE_CAP,
     MATRIX_FREE_FLOOR,
-    MATRIX_FREE_SETTLED,
+    MATRIX_FREE_PART,
+    NOISE,
     ROUNDING,
 )
 from .equations import Effort, Equations
@@ -215,7 +214,7 @@ class Iterate:
         free = ~self.fixed
         products += float((u + primal * step[0])[free] @ (v + dual * step[1])[free])
         part = min(max(products / self.terms / self.mean, 0.0) ** 3, 1.0)
-        aim = max(part, INTERIOR_CENTRING) * self.mean
+        aim = max(part, NOISE) * self.mean
         more = self._direction(equations, aim - step[0] * step[1], aim)
         step, (primal, dual) = self._weighted(step, more)
         for _ in range(_CORRECTORS if equations.direct else 0):
@@ -287,7 +286,7 @@ def solve(iterate: Iterate, aim: float, deadline: float) -> int:
         stuck = since > _PATIENCE or iterations == MOST_ITERATIONS or not np.isfinite(iterate.mean)
         if gap <= aim or stuck or perf_counter() > deadline:
             return iterations
-        iterate.stop_at_caps(aim * MATRIX_FREE_CAP)
+        iterate.stop_at_caps(aim * MATRIX_FREE_PART)
         iterate.step()
         iterations += 1
 
@@ -434,7 +433,7 @@ class _State:
         kept = higher[group][user]
         tasks = x * (self.sharing.tasks_per_level[self.users] * unit[group])[user]
         self.found.tasks[self.pairs[kept]] = tasks[kept]
-        settled = higher & (relative_gap(iterate.lower, iterate.upper) <= max(aim, MATRIX_FREE_SETTLED))
+        settled = higher & (relative_gap(iterate.lower, iterate.upper) <= max(aim, MATRIX_FREE_PART))
         self.before = np.maximum(iterate.lower, self.before)
         level = self.before[group]
         rising = before.slope > 0

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from ...errors import NotConvergedError
-from ...tolerances import INTERIOR_SHIFTS, MATRIX_FREE_DRIFT
+from ...tolerances import INTERIOR_SHIFTS, MATRIX_FREE_PART
 
 # Blocks of servers, here or on the workers of a Dask cluster: the same questions, the same order of sums.
 
@@ -220,7 +220,7 @@ class Servers:
         over = np.maximum(use.max(axis=1), 1.0)
         cost = self._cost(self.p)
         z = cost - v[self.user]
-        np.copyto(self.z, z, where=abs(z - self.z) <= MATRIX_FREE_DRIFT * self.z)
+        np.copyto(self.z, z, where=abs(z - self.z) <= MATRIX_FREE_PART * self.z)
         products = float(self.x @ self.z) + float((self.s * self.p)[self.used].sum())
         totals = self._by_user(self.x)
         within = totals if (over == 1).all() else self._by_user(self.x / np.repeat(over, self.each))
