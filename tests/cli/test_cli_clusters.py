@@ -68,7 +68,7 @@ def test_the_exit_code_is_that_of_the_properties_that_were_asked_for(dump):
 
 def test_a_dump_for_programs(dump):
     found = json.loads(run("audit", dump, "--json").stdout)
-    assert found["fair"] == "h-drf"
+    assert found["fair"] == "h-drf-counted"
     users = {row["user"]: row for row in found["users"]}
     assert users["ml/serve"]["held_by"] == {"ml/train": 16000.0} and users["ml/serve"]["waiting"] == 5
     assert {row["queue"] for row in found["queues"]} >= {"", "org", "org/red", "org/blue"}

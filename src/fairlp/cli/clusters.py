@@ -41,7 +41,7 @@ PathArgument = Annotated[
 ]
 SchedulerOption = Annotated[str | None, Option(metavar="NAME", help="Who wrote the dump, where its files do not tell.")]
 FairOption = Annotated[
-    str | None, mechanism_option("What is fair: by default h-drf where users stand in queues, else DRF.")
+    str | None, mechanism_option("What is fair: by default h-drf-counted where users stand in queues, else DRF.")
 ]
 
 

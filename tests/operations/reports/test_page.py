@@ -185,7 +185,7 @@ def test_an_instance_alone_is_reported_by_its_mechanism(tmp_path):
 def test_the_mechanisms_to_compare_can_be_named(tmp_path):
     instance, now = queued()
     facts = Facts(ShareComparison.of(subject_of(instance, now)), ["drfh", "h-drf"])
-    assert facts.comparison.index.tolist() == ["observed", "h-drf", "drfh"]
+    assert facts.comparison.index.tolist() == ["observed", "h-drf-counted", "drfh", "h-drf"]
     procedure = Facts(ShareComparison.of(subject_of(fairlp.examples.load("ghodsi")), "drfh-first-fit"))
     assert procedure.model == "" and procedure.prices is None
 
