@@ -194,3 +194,14 @@ def test_totals_by_queue_at_every_level(cluster):
 def test_worked_examples_go_everywhere():
     assert "ghodsi" in examples.names()
     assert "share" in run("what-if ghodsi --weight A=2").stdout
+
+
+def test_a_dump_comes_through_a_pipe_too(dump):
+    from typer.testing import CliRunner
+
+    from fairlp.cli import app
+
+    file = next(path for path in [dump, *dump.rglob("*.json")] if path.is_file())
+    found = CliRunner().invoke(app, ["audit", "-", "--json"], input=file.read_bytes())
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["users"] == json.loads(run("audit", dump, "--json").stdout)["users"]

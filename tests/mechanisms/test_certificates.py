@@ -102,7 +102,7 @@ FORGED = {
     "half of what is due, too": lambda found: {
         "tasks_array": found.tasks_array / 2,
         "gamma": found.gamma / 2,
-        "entitled": found.tasks_per_level / 2,
+        "tasks_per_level": found.tasks_per_level / 2,
     },
     "one percent less for one user": lambda found: {
         "tasks_array": found.tasks_array * np.where(np.arange(len(found.tasks_array)) == 0, 0.99, 1.0)[:, None]

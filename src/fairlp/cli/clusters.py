@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import sys
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,12 +34,26 @@ if TYPE_CHECKING:
 _OF_A_QUEUE = {"weight": False, "tasks": False, "like": False, "guarantee": True, "cap": True, "demand": True}
 _SHARES = ("share", "fair_share", "guarantee", "cap", "borrowed", "before", "after", "change")
 
+
+def standard_input(path: str) -> str:
+    """Return the path, of a file that holds the standard input where it is ``-``."""
+    if path != "-":
+        return path
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    file = Path(folder.name, "standard-input.json")
+    file.write_bytes(sys.stdin.buffer.read())
+    return str(file)
+
+
 PathArgument = Annotated[
     str,
     Argument(
         metavar="PATH",
         autocompletion=complete_instance,
-        help="What a scheduler's tools print (a file, or a folder of files), or an instance as for allocate.",
+        callback=standard_input,
+        help="What a scheduler's tools print (a file, a folder of files, or - for the standard input), or an instance "
+        "as for allocate.",
     ),
 ]
 SchedulerOption = Annotated[str | None, Option(metavar="NAME", help="Who wrote the dump, where its files do not tell.")]

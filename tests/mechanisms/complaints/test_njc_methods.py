@@ -396,7 +396,7 @@ def test_a_polytope_lies_in_another_that_asks_for_no_more(low, within):
 
 
 def test_points_that_rounding_takes_apart_are_one():
-    width = polytopes.POLYTOPE_WIDTH
+    width = polytopes.AUDIT
     assert len(polytopes._tidy(np.array([[0.49 * width], [0.51 * width], [1.0]]))) == 2
 
 

@@ -191,7 +191,7 @@ def changed(small, name, values):
     return dataclasses.replace(small, bounds=(dataclasses.replace(first, rows=rows), *later))
 
 
-ARRAYS = ["tasks_array", "entitled", "prices", "floor"]
+ARRAYS = ["tasks_array", "tasks_per_level", "prices", "floor"]
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -224,7 +224,7 @@ def test_caps_entitlements_and_components_are_the_instances(small):
     first = small.bounds[0]
     half = dataclasses.replace(small, tasks_array=small.tasks_array * 0.5)
     assert not changed(half, "cap", np.full(len(first.users), small.levels.min() * 0.5)).certify()
-    assert "entitles users to" in str(changed(half, "entitled", small.tasks_per_level * 0.5).certify())
+    assert "entitles users to" in str(changed(half, "tasks_per_level", small.tasks_per_level * 0.5).certify())
     with pytest.raises(fairlp.errors.InstanceError, match="expected positions of 20 users and 20 servers"):
         changed(small, "user", small.user + 1)
     two = fairlp.allocate(pairs([[1], [1]], [[2]]), "drfh")

@@ -23,7 +23,7 @@ LARGE_AND_SMALL = Instance.from_arrays(
 def test_sweeps_that_move_the_last_digits_only_have_ended(monkeypatch):
     found = fairlp.allocate(LARGE_AND_SMALL, "psdsf-rdm")
     assert found.certificate.holds and found.certify()
-    monkeypatch.setattr(rows, "FIXED_POINT", 0.0)
+    monkeypatch.setattr(rows, "AGREEMENT", 0.0)
     with pytest.raises(NotConvergedError, match=r"has not settled after \d+ sweeps"):
         fairlp.allocate(LARGE_AND_SMALL, "psdsf-rdm")
 

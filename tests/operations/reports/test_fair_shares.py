@@ -121,7 +121,9 @@ def test_the_mechanism_goes_with_the_instance():
 
 def test_options_of_the_mechanism_are_its_own():
     borrowed = fairlp.fair_shares(shared(), observed=NOW, count="borrowed")["fair_tasks"]
-    assert borrowed.tolist() == pytest.approx(fairlp.allocate(shared(), "h-drf-counted", count="borrowed").totals.tolist())
+    assert borrowed.tolist() == pytest.approx(
+        fairlp.allocate(shared(), "h-drf-counted", count="borrowed").totals.tolist()
+    )
 
 
 def cluster(folder):

@@ -60,10 +60,10 @@ def test_what_is_returned_is_the_best_point_not_the_last(monkeypatch):
         if len(count) > 8:
             self.gap = 1e-9 * len(count)
 
-    monkeypatch.setattr(method, "INTERIOR_AIM", 1e-30)
+    monkeypatch.setattr(method, "SETTLED", 1e-30)
     monkeypatch.setattr(method, "_restore", lambda iterate: None)
     monkeypatch.setattr(Iterate, "measure", planted)
-    monkeypatch.setattr(method, "INTERIOR_ACCEPTED", 1.0)
+    monkeypatch.setattr(method, "ACCEPTED", 1.0)
     found = method.solve(problem())
     assert found.iterations < len(count) - 1 and found.at is count[found.iterations]
 

@@ -55,7 +55,7 @@ def test_what_is_polished_is_no_worse_and_nearer(seed, alpha):
 
 def test_what_is_told_wrongly_is_not_taken(monkeypatch):
     """One column or row too many or too few: the same optimum, or what was there before."""
-    monkeypatch.setattr(polishing, "INTERIOR_UNCLEAR", -1.0)
+    monkeypatch.setattr(polishing, "SOLVER_TIGHTEST", -1.0)
     told, better = polishing._System.told, 0
     for seed in range(6):
         program = program_of(random_instance(seed, servers=2))
