@@ -19,7 +19,7 @@ what they have, too. Then there are kinks:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -106,8 +106,8 @@ class Rates:
         if queues is not None:
             self.of, self.parents, depths = queues.of, queues.parents, queues.depths
             self.own = rational(queues.weights) if self.exact else queues.weights
-        self.stands = sparse.csr_array((np.ones(users), (self.of, np.arange(users))), shape=(len(depths), users))
         self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
+        self.sums = [_sums(at, len(depths)) for at in (self.of, *(self.parents[rows] for rows in self.levels))]
         self.weighted, self.alone = share * weights[:, None], weights * gamma
         self.task = np.divide(share, gamma[:, None], out=share * 0, where=gamma[:, None] > 0)
         self.origin = TreePoint(self._zeros(len(depths)), self._zeros((len(depths), share.shape[1])))
@@ -120,9 +120,9 @@ class Rates:
         """Return where the tree begins if satisfied leaves take so many tasks (0 for the other leaves)."""
         if not satisfied.any():
             return self.origin
-        taken = self._by_queue(self.task * satisfied[:, None])
-        for rows in reversed(self.levels):
-            np.add.at(taken, self.parents[rows], taken[rows])
+        taken = self._sum(0, self.task * satisfied[:, None])
+        for depth, rows in self._upward():
+            taken += self._sum(depth, taken[rows])
         return TreePoint(self.origin.level, taken)
 
     def asked(self, point: TreePoint) -> np.ndarray:
@@ -131,6 +131,8 @@ class Rates:
 
     def pace(self, active: np.ndarray, point: TreePoint) -> Pace:
         """Return how the tree goes on from a point; O(NR + QR)."""
+        if point is self.origin:
+            return self._first_pace(active)
         largest = point.taken.max(axis=1)
         most = point.taken >= (largest * (1 - self.slack))[:, None]
         reached = self.own * point.level[self.parents]
@@ -138,9 +140,9 @@ class Rates:
         waits[0] = False
         alive, stands = np.zeros(len(waits), dtype=bool), np.zeros(len(waits), dtype=bool)
         alive[self.of[active]] = True
-        total, factor = self._by_queue(self.weighted * active[:, None]), self._zeros(len(waits)) + 1
-        for rows in reversed(self.levels):
-            up, given = self.parents[rows], self._zeros(total.shape)
+        total, factor = self._sum(0, self.weighted * active[:, None]), self._zeros(len(waits)) + 1
+        for depth, rows in self._upward():
+            up = self.parents[rows]
             growth = np.where(most[rows], total[rows], 0).max(axis=1)
             moves = alive[rows] & ~waits[rows]
             jumps = moves & (growth == 0)
@@ -149,15 +151,12 @@ class Rates:
             moves &= (growth > 0) & ~stands[up]
             factor[rows] = np.divide(self.own[rows], growth, out=self._zeros(len(rows)), where=moves)
             factor[rows[jumps]] = self.own[rows[jumps]]
-            np.add.at(given, up, total[rows] * factor[rows, None])
-            total += given
+            total += self._sum(depth, total[rows] * factor[rows, None])
             alive[up[alive[rows]]] = True
         for rows in self.levels:
             factor[rows] *= factor[self.parents[rows]]
         rate = np.where(active & ~stands[self.of], factor[self.of] * self.alone, 0)
         level, taken = np.where(stands, 0, factor), total * factor[:, None]
-        if point is self.origin:
-            return Pace(rate, level, taken, np.inf, False)
         faster = taken - np.where(most, taken, 0).max(axis=1)[:, None]
         faster[0] = 0
         climb = self.own * level[self.parents]
@@ -165,16 +164,37 @@ class Rates:
         kink = _least(largest[:, None] - point.taken, faster, ~most & (faster > 0))
         return Pace(rate, level, taken, min(wake, kink), bool(stands.any()))
 
-    def _by_queue(self, rows: np.ndarray) -> np.ndarray:
-        """Return the sum over the leaves of each queue."""
+    def _first_pace(self, active: np.ndarray) -> Pace:
+        """Return the pace from the origin, where each queue is at the multiple of one vector; there are no kinks."""
+        total = self._sum(0, self.weighted * active[:, None])
+        factor = self._zeros(len(total)) + 1
+        for depth, rows in self._upward():
+            largest = total[rows].max(axis=1)
+            factor[rows] = np.divide(self.own[rows], largest, out=self._zeros(len(rows)), where=largest > 0)
+            total += self._sum(depth, total[rows] * factor[rows, None])
+        for rows in self.levels:
+            factor[rows] *= factor[self.parents[rows]]
+        return Pace(np.where(active, factor[self.of] * self.alone, 0), factor, total * factor[:, None], np.inf, False)
+
+    def _upward(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the depths and their queues, the deepest first."""
+        return zip(range(len(self.levels), 0, -1), reversed(self.levels), strict=True)
+
+    def _sum(self, depth: int, rows: np.ndarray) -> np.ndarray:
+        """Return the sum of rows by queue: of leaves (depth 0), or of queues of a depth by the queue above each."""
         if not self.exact:
-            return np.asarray(self.stands @ rows)
+            return np.asarray(self.sums[depth] @ rows)
         total = self._zeros((len(self.own), rows.shape[1]))
-        np.add.at(total, self.of, rows)
+        np.add.at(total, self.of if depth == 0 else self.parents[self.levels[depth - 1]], rows)
         return total
 
     def _zeros(self, shape: int | tuple[int, ...]) -> np.ndarray:
         return np.zeros(shape, dtype=self.own.dtype)
+
+
+def _sums(at: np.ndarray, queues: int) -> sparse.csr_array:
+    """Return the matrix that sums entries by the queue that each stands in."""
+    return sparse.csr_array((np.ones(len(at)), (at, np.arange(len(at)))), shape=(queues, len(at)))
 
 
 def _least(amounts: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
