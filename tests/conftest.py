@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,6 +44,16 @@ def pytest_collection() -> Generator[None, Any, Any]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the notebooks, the longest tests: at the end one of them would be waited for by all other workers."""
     items.sort(key=lambda item: not item.nodeid.startswith("tests/test_notebooks"))
+    for item in items:
+        if item.nodeid.startswith("tests/cli/") and isinstance(item, pytest.Function):
+            item.fixturenames.insert(0, "here")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let a test run in an empty folder; every test of the command line does."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(autouse=True)
