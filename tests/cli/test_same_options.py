@@ -98,7 +98,7 @@ def test_every_option_of_a_way_to_compute_is_one_of_allocate():
     way = MethodOptions("lp", "scipy", False, "drop", 2.5, ["threads=1", "extra.presolve=off"])
     more = {"time_limit": 2.5, "threads": 1, "extra": {"presolve": "off"}}
     assert way.arguments() == {"method": "lp", "solver": "scipy", "merge": False, "oversized": "drop", **more}
-    assert MethodOptions().arguments() == {"method": "auto", "solver": "highs", "merge": True, "oversized": "divide"}
+    assert MethodOptions().arguments() == {"method": "auto", "solver": "highs", "merge": True}
 
 
 def test_compare_takes_the_options_of_a_way_to_compute():

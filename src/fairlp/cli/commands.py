@@ -163,8 +163,8 @@ def _compared(given: Any, names: list[str] | None, *, quiet: bool, **how: Any) -
 def _compare_methods(instance: str, names: list[str], arguments: dict[str, Any], report: DrawnReportOptions) -> None:
     """Compare every exact method of a mechanism with the linear program, user by user."""
     by_default = MethodOptions().arguments()
-    fixed = {name: arguments.pop(name) for name in ("method", "merge", "oversized")}
-    if len(names) > 1 or any(by_default[name] != value for name, value in fixed.items()):
+    fixed = {name: arguments.pop(name) for name in ("method", "merge", "oversized") if name in arguments}
+    if len(names) > 1 or any(by_default.get(name) != value for name, value in fixed.items()):
         raise typer.BadParameter("--methods runs all methods of one mechanism; leave out --method, --no-merge and such")
     from ..mechanisms.validation import validate
 

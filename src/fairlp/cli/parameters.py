@@ -282,9 +282,12 @@ class MethodOptions:
         Option("--merge/--no-merge", help="Merge identical servers and proportional users (exact) before an LP."),
     ] = True
     oversized: Annotated[
-        Literal["divide", "drop", "error"],
-        Option(help="A task that fits no single server: let parts of it run, give its user nothing, or stop."),
-    ] = "divide"
+        Literal["divide", "drop", "error"] | None,
+        Option(
+            help="A task that fits no single server: let parts of it run (the default but for dumps), give its user "
+            "nothing, or stop."
+        ),
+    ] = None
     time_limit: TimeLimitOption = None
     option: ExtraOption = None
 
@@ -295,4 +298,6 @@ class MethodOptions:
         for name in more:
             if name in named:
                 raise typer.BadParameter(f"{name!r} is an option of its own: --{name}", param_hint="'--option'")
+        if self.oversized is None:
+            del named["oversized"]
         return {**named, **more}

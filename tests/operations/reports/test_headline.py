@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from fairlp import Instance
+from fairlp.errors import OversizedTaskWarning
 from fairlp.operations.reports.headline import headline
 from fairlp.operations.reports.standing import ShareComparison
 from fairlp.operations.reports.subject import Subject, quantity
@@ -61,3 +62,12 @@ def test_what_was_not_counted_is_told():
 def test_amounts_are_said_as_people_say_them():
     assert quantity(1500, "cpu", "1/1000 core") == "1.5 CPU" and quantity(2, "cpu", "vcores") == "2 CPU"
     assert quantity(512, "memory", "MiB") == "0.5 GiB" and quantity(3, "gpu", "") == "3 gpu"
+
+
+def test_a_task_of_a_dump_that_fits_no_server_is_owed_to_nobody():
+    tasks = [[0, 0], [0, 0]]
+    demands = ((24000, 1024), (1000, 2048))
+    assert lines(tasks, [1, 0], demands=demands)[0].startswith("Not fair: a is 1 task short")
+    with pytest.warns(OversizedTaskWarning, match="'a'"):
+        found = lines(tasks, [1, 0], demands=demands, scheduler="slurm")
+    assert found[0] == "Fair: nobody is short of a whole task of its fair share. Tasks that wait: 1."

@@ -154,7 +154,9 @@ class ShareComparison:
 
     @classmethod
     def of(cls, subject: Subject, mechanism: str | Mechanism | None = None, **options: Any) -> ShareComparison:
-        """Return the standing under a mechanism."""
+        """Return the comparison under a mechanism; of a dump, a task that fits no server is owed to nobody."""
+        if subject.scheduler:
+            options = {"oversized": "drop", **options}
         found = allocate(subject.instance, chosen(subject.instance, mechanism), **options)
         return cls(subject, getattr(found, "last", found))  # of users who arrive: after the last step
 
