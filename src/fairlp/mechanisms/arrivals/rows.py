@@ -36,8 +36,6 @@ from . import algorithms
 from .algorithms import cautious_closed_form, stack
 from .result import DynamicAllocation, Schedule, StepModel, require_no_limits, schedule
 
-# Users who arrive: one function a method, for every mechanism that is a rule for one step.
-
 # The linear programs of all steps, each solved from the last basis.
 
 INFINITE = np.full(1, np.inf)
@@ -188,6 +186,8 @@ class _Steps:
         self.gap = max(self.gap, gap)
         return closest[1]
 
+
+# Users who arrive: one function a method, for every mechanism that is a rule for one step.
 
 #: (φ[n]·d̂[n,r] in order of arrival, the steps) → level of each step in parts, and the first user who has it
 Levels = Callable[[np.ndarray, Schedule], tuple[Sequence[float], Sequence[int]]]

@@ -27,8 +27,6 @@ from .check import fixed_point, judge
 from .distributed import CLOCK_OPTIONS, Action, Network, clocks_of, positive
 from .market import Market, merged
 
-# PS-DSF: one function a method, and the same certificate whatever made the allocation.
-
 # Markets of time: every server sells its time, and a user's tasks per second differ from server to server.
 
 
@@ -72,6 +70,8 @@ def time_market(instance: Instance, device: str | None = None) -> np.ndarray:
     tasks[np.ix_(able, some)] = fractions.T * alone
     return tasks
 
+
+# PS-DSF: one function a method, and the same certificate whatever made the allocation.
 
 #: Simulated seconds after which the distributed method gives up, in periods.
 MOST_PERIODS = 5000

@@ -35,8 +35,6 @@ from .cluster import (
 )
 from .sources import END, is_json, members
 
-# Slurm's accounts: a tree with shares and limits, from ``sacctmgr`` or ``sshare``, as text or as JSON.
-
 # The small languages of Slurm: TRES and GRES, lists of hosts, lists of array tasks, numbers that may not be set.
 
 #: Hosts of one list, and tasks of one array, at most.
@@ -177,6 +175,8 @@ def array_tasks(text: str) -> int:
         raise Odd(f"{shown(text)} has more than {_MOST} tasks")
     return max(count, 1)
 
+
+# Slurm's accounts: a tree with shares and limits, from ``sacctmgr`` or ``sshare``, as text or as JSON.
 
 _ROOT: Final = "root"
 #: Columns by what they mean: those of sacctmgr, and of sshare.
