@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from ...errors import SolverError
-from ...tolerances import ROUNDING, SATURATED
+from ...tolerances import BLOCKED_PRICE, ROUNDING, SATURATED
 from ..instances.instance import Instance
 from ..instances.problem import tasks_alone
 from ..instances.queues import Queues
@@ -85,6 +85,12 @@ class RateSegment:
     def end(self) -> Number:
         """The t at which the first leaf has all its tasks, or rates change."""
         return min(self.ends.min(initial=np.inf), self.pace.end)
+
+    def next_rise(self, t: float) -> float:
+        """Return the first t after this one at which a leaf with more than it asks for begins to rise; else the end."""
+        begins = np.full(len(self.rate), self.end)
+        np.divide(self.has - self.base, self.rate, out=begins, where=self.active & (self.rate > 0))
+        return float(begins[begins > t].min(initial=self.end))
 
     def level(self, t: Number) -> float:
         """Return the root's own level."""
@@ -181,6 +187,25 @@ class Rows:
             if lower >= level:
                 return level
             level = lower
+
+    def and_row(self, use: np.ndarray, room: float) -> Rows:
+        """Return these rows and one more."""
+        return Rows(sparse.vstack([self.use, sparse.csr_array(use[None, :])], format="csr"), np.append(self.room, room))
+
+    def with_room(self, tasks: np.ndarray, kept: int) -> Rows:
+        """Return the first rows, so many, and of the others those that are not used up."""
+        some = (self.use @ tasks < self.room * (1 - SATURATED)) | (np.arange(len(self.room)) < kept)
+        return Rows(self.use[np.flatnonzero(some)], self.room[some])
+
+    def exceeded(self, tasks: np.ndarray) -> bool:
+        """Whether tasks take more than there is."""
+        return bool((self.use @ tasks > self.room * (1 + ROUNDING)).any())
+
+    def blocked(self, tasks: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Return who rises in a row that is used up, by a clear part of what all rise in it. Bool, shape (N,)."""
+        full = np.flatnonzero(self.use @ tasks >= self.room * (1 - SATURATED))
+        worth = (self.use[full] * rate).toarray()
+        return np.asarray(((worth > 0) & (worth >= BLOCKED_PRICE * worth.max(axis=1, initial=0.0)[:, None])).any(axis=0))
 
     def ended(self, tasks: np.ndarray) -> np.ndarray:
         """Return who needs of a row that is used up. Bool, shape (N,)."""

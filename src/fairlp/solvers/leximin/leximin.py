@@ -17,11 +17,12 @@ import numpy as np
 
 from ...models.instances.instance import Instance
 from ...models.instances.merging import Groups, components, identity, merge_servers, merge_users, select
+from ...models.instances.problem import effort
 from ...models.notation.compiler import numbers
 from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
-from ...models.trees.filling import History, RateSegment
+from ...models.trees.filling import History, RateSegment, Rows
 from ...tolerances import AGREEMENT
 from .rounds import LevelRounds, Members, Rounds, TreeRounds, tightest
 
@@ -158,14 +159,24 @@ def climb(
     if not first.active.any() and not first.has.any():
         return result
     small, servers = merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
+    small = small.derived(task_limits=np.where(small.task_limits > 0, np.inf, 0.0))  # segments end at limits
     chosen = tightest(solver, options)
-    piece = _Piece.solved(small, formulation, partial(TreeRounds, chosen, first=first))
+    piece = _Piece.solved(small, formulation, partial(TreeRounds, chosen, first=first, pool=_pool(instance)))
     result.rounds = piece.rounds.history
     result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, instance))
     result.tasks = _split(piece.tasks, piece.rounds.segment.has, identity(len(instance.users)), servers)
     result.prices = _prices([piece], small, servers)
     result.conclude([piece], begin)
     return result
+
+
+def _pool(instance: Instance) -> Rows:
+    """Return what the whole cluster and the caps of queues allow all users together, wherever they run."""
+    multiple = effort(instance)
+    lightest = 1.0 if multiple is None else np.where(multiple > 0, multiple, np.inf).min(axis=1)[:, None]
+    needs = np.where(instance.demands > 0, instance.demands * lightest, 0.0)
+    needs[~np.isfinite(needs)] = 0.0  # of users who can run nowhere
+    return Rows.of_pool(instance.pool, needs, instance.demands, instance.queues)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ What makes the rounds exact and quick:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Certificate
 from ...models.programs.program import Program
 from ...models.programs.solution import Backend, Capability, Options, Session, Solution, Termination
-from ...models.trees.filling import History, RateSegment
+from ...models.trees.filling import History, RateSegment, Rows
 from ...tolerances import (
     ACCEPTED,
     AGREEMENT,
@@ -167,6 +167,7 @@ class Rounds:
         self.floor, self.measure, self.relaxed = np.zeros(len(rows)), np.zeros(len(rows)), 0.0
         self.way = 0.0  # the part of themselves by which floors are lower
         self.same = AGREEMENT if self.has_duals else max(NOISE, 4 * ACCEPTED * len(rows))
+        self.enough = 1 - (SOLVER_TIGHTEST if self.has_duals else ACCEPTED)  # of what was aimed at
 
     def run(self) -> None:
         """Run rounds until nobody can be raised."""
@@ -395,27 +396,31 @@ class LevelRounds(Rounds):
 class TreeRounds(Rounds):
     """Rounds at rates that depend on who is active: ``segment.has`` is what everybody has at the end.
 
-    Rows say what an active leaf has at level t of the segment, and what the others have by now. A leaf that cannot be
-    raised leaves: its price says so, or a program that tries to raise those without a price. The rates of the others
-    are computed anew. Leaves that have all their tasks need no round of their own.
+    A leaf that cannot be raised leaves: a price says so, or a program that tries to raise those without a price. The
+    rates of the others are computed anew. Leaves that have all their tasks need no round of their own.
+
+    How far a round goes (:meth:`_farthest`): what leaves ask for is known beforehand, segment after segment. Rows on
+    all tasks together, at first those of the pool, say up to where that may be possible. A linear program shows whether
+    the servers allow it. Where they do not, its prices are another such row, which the point violates (a cut).
     """
 
-    def __init__(self, solver: Tightest, program: Program, rows: np.ndarray, t: int, first: RateSegment) -> None:
+    def __init__(
+        self, solver: Tightest, program: Program, rows: np.ndarray, t: int, first: RateSegment, pool: Rows
+    ) -> None:
         super().__init__(solver, program, rows, t)
         positions = program.leximin()[0].positions
         self.users = np.arange(len(rows)) if positions is None else positions
-        self.segment, self.alone = first, first.rate
+        self.segment, self.alone, self.cuts, self.pool_rows = first, first.rate, pool, len(pool.room)
         self.unit = -program.A[:, [t]].toarray()[rows, 0] / first.rate[self.users]  # of a row, for one task
 
     def run(self) -> None:
         """Run rounds until nobody rises any more."""
         while True:
             begun = self.segment
-            self._farthest()
+            t, solution = self._farthest()
             if not self.segment.active.any():
                 self.history = [one for one in self.history if one[1].size]
                 return
-            t, solution = self._highest(self.segment)
             stops = self.segment.full(t)
             self.priced = self.priced or (None if stops.any() else solution)
             stops |= self._blocked(solution, t)
@@ -432,72 +437,79 @@ class TreeRounds(Rounds):
                 self.require_progress(stops)
             self._pass(self.segment, t, stops)
             self.segment = self.segment.after(t, stops)
+            # a full cut has nothing more to say: those who rose in it are blocked, but for rounding
+            self.cuts = self.cuts.with_room(self.segment.has, kept=self.pool_rows)
 
     def _pass(self, segment: RateSegment, t: float, stops: np.ndarray) -> None:
         """Put down who stops where a segment ends."""
         self.history.append((segment.level(t), np.flatnonzero(stops)))
 
-    def _farthest(self) -> None:
-        """Pass whole segments that end with all tasks of somebody, or a kink: by doubling, and then by bisection."""
-        path, passed, step = [self.segment], 0, 1
-        while self._may_pass(path[-1]) and step:
-            while len(path) <= passed + step and self._may_pass(path[-1]):
-                end = path[-1].end
-                path.append(path[-1].after(end, path[-1].full(end)))
-            tried = min(passed + step, len(path) - 1)
-            if self._reaches(path[tried]):
-                passed, step = tried, 2 * step
-            else:
-                path, step = path[:tried], (tried - passed) // 2
-        for one in path[:passed]:
+    def _farthest(self) -> tuple[float, Solution | None]:
+        """Pass segments as far as everybody can go; return the t in the last one, and the program that has it."""
+        path, held, at = [self.segment], self.segment.has, 0.0
+        refused, reached, solution = held, False, None
+        while path[-1].active.any():
+            t, at = self._allowed(path, at)
+            aim = path[-1].asked(t)
+            if (aim == held).all():
+                begun, at = at, t
+                if self.has_duals or begun == t:
+                    break
+                continue
+            self._load(held, aim - held, np.inf)
+            x, found = self.solve()
+            part = float(x[self.t])
+            if part < self.enough and self.has_duals and (aim != refused).any():
+                self._cut(found, held + (aim - held) * part)
+                while len(path) > 1 and self.cuts.exceeded(path[-1].has):
+                    path.pop()
+                refused = aim
+            elif (more := part > 2 - self.enough) or not self.leaves_open(found):
+                self.last, reached = x, True
+                solution = None if more else found  # prices of more than was aimed at say nothing
+                if part < self.enough and not self.has_duals:
+                    at += (t - at) * part
+                    break
+                held, at = aim, t
+        if not reached and path[-1].active.any():
+            self._hold(held)
+            self.last, _ = self.solve()
+        for one in path[:-1]:
             self._pass(one, one.end, one.full(one.end))
-        self.segment = path[passed]
+        self.segment = path[-1]
+        return at, None if solution is None else self._per_level(solution)
 
-    @staticmethod
-    def _may_pass(segment: RateSegment) -> bool:
-        """Whether a segment may be passed without a look at who is stuck where it begins."""
-        return bool(np.isfinite(segment.end)) and not segment.pace.jumps
+    def _allowed(self, path: list[RateSegment], at: float) -> tuple[float, float]:
+        """Return how far the cuts allow to go in the last segment, and at which t of it that is known to be possible.
 
-    def _reaches(self, ahead: RateSegment) -> bool:
-        """Whether everybody can have what it has where a segment further on begins."""
-        now = self.segment.has
-        self._load(now, ahead.has - now, 1.0)
-        x, _ = self.solve()
-        reached = bool(x[self.t] >= 1 - (SOLVER_TIGHTEST if self.has_duals else ACCEPTED))
-        self.last = x if reached else self.last
-        return reached
-
-    def _highest(self, segment: RateSegment) -> tuple[float, Solution]:
-        """Return the highest level of a segment and the solution that has it; its end where it is not below that.
-
-        Somebody who has more than the level asks for does not rise. Whoever that is, it is more the lower the level:
-        with too few of them the level is too high, and Newton's method comes down to the right one. Where it goes up,
-        or nobody is left, what somebody has was more by rounding only: a segment ended within that of what there is.
+        Segments that the cuts allow to pass are added. Without duals there are no cuts: the next point is then the
+        next one at which the set of those who rise changes, so that all rise in proportion up to it.
         """
-        end, rising, before = segment.end, segment.active, segment.active
-        lowest, down = np.inf, True
         while True:
-            base = np.where(rising, segment.base, segment.has)
-            self._load(base, np.where(rising, segment.rate, 0.0), end)
-            x, solution = self.solve()
-            level = float(x[self.t])
-            level = end if level >= end * (1 - SOLVER_TIGHTEST) else level
-            if down and level > lowest:
-                rising, down = before, False
-                continue
-            with_more = rising & (segment.base + segment.rate * level < segment.has * (1 - ROUNDING))
-            if down and with_more.any():
-                down = bool((rising & ~with_more).any())
-                if down:
-                    rising, before, lowest = rising & ~with_more, rising, level
-                    continue
-            if self.leaves_open(solution):
-                continue
-            if not down:
-                self._hold(segment.asked(level))
-                x, _ = self.solve()
-            self.last = x
-            return level, solution
+            segment = path[-1]
+            t = self.cuts.reach(segment) if segment.active.any() else 0.0
+            if not self.has_duals:
+                t = min(t, segment.next_rise(at))
+            may_pass = np.isfinite(segment.end) and not segment.pace.jumps and (self.has_duals or at == t)
+            if t < segment.end or not may_pass:
+                return t, at
+            path.append(segment.after(segment.end, segment.full(segment.end)))
+            at = 0.0
+
+    def _cut(self, solution: Solution, has: np.ndarray) -> None:
+        """Keep what the prices of a program say: tasks are worth no more, all together, than where it ended."""
+        assert solution.row_duals is not None
+        worth = np.zeros(len(has))
+        worth[self.users] = abs(solution.row_duals[self.rows]) * self.unit
+        self.cuts = self.cuts.and_row(worth, float(worth @ has))
+
+    def _per_level(self, solution: Solution) -> Solution:
+        """Return the solution with duals by unit of the segment's t."""
+        if solution.row_duals is None:
+            return solution
+        rate = np.where(self.segment.active, self.segment.rate, 0.0)[self.users]
+        worth = float(abs(solution.row_duals[self.rows]) @ (self.unit * rate))
+        return replace(solution, row_duals=solution.row_duals / worth) if worth > 0 else solution
 
     def _load(self, base: np.ndarray, rate: np.ndarray, end: float) -> None:
         """Put rows Σ x >= base + rate·t into the program, with t at most ``end``."""
@@ -509,11 +521,12 @@ class TreeRounds(Rounds):
         """Put rows Σ x >= what everybody has into the program."""
         self._load(has, np.zeros(len(has)), 0.0)
 
-    def _blocked(self, solution: Solution, level: float) -> np.ndarray:
+    def _blocked(self, solution: Solution | None, level: float) -> np.ndarray:
         """Return who cannot be raised above this level while nobody falls below what it has. Bool, of all users."""
-        n, active = self.users, self.segment.active
-        blocked = np.zeros_like(active)
-        blocked[n] = self.with_price(solution, self.unit * self.segment.rate[n], active[n])
+        n, active, rate = self.users, self.segment.active, self.segment.rate
+        blocked = self.cuts.blocked(self.segment.asked(level), np.where(active, rate, 0.0))
+        if solution is not None:
+            blocked[n] |= self.with_price(solution, self.unit * rate[n], active[n])
         return np.asarray(blocked | self._stuck(level, active & ~blocked))
 
     def _stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:
