@@ -205,7 +205,9 @@ class Rows:
         """Return who rises in a row that is used up, by a clear part of what all rise in it. Bool, shape (N,)."""
         full = np.flatnonzero(self.use @ tasks >= self.room * (1 - SATURATED))
         worth = (self.use[full] * rate).toarray()
-        return np.asarray(((worth > 0) & (worth >= BLOCKED_PRICE * worth.max(axis=1, initial=0.0)[:, None])).any(axis=0))
+        return np.asarray(
+            ((worth > 0) & (worth >= BLOCKED_PRICE * worth.max(axis=1, initial=0.0)[:, None])).any(axis=0)
+        )
 
     def ended(self, tasks: np.ndarray) -> np.ndarray:
         """Return who needs of a row that is used up. Bool, shape (N,)."""

@@ -464,9 +464,8 @@ class TreeRounds(Rounds):
                 while len(path) > 1 and self.cuts.exceeded(path[-1].has):
                     path.pop()
                 refused = aim
-            elif (more := part > 2 - self.enough) or not self.leaves_open(found):
+            elif self._decides(solution := found if part <= 2 - self.enough else None, path[-1], t):
                 self.last, reached = x, True
-                solution = None if more else found  # prices of more than was aimed at say nothing
                 if part < self.enough and not self.has_duals:
                     at += (t - at) * part
                     break
@@ -478,6 +477,19 @@ class TreeRounds(Rounds):
             self._pass(one, one.end, one.full(one.end))
         self.segment = path[-1]
         return at, None if solution is None else self._per_level(solution)
+
+    def _decides(self, solution: Solution | None, segment: RateSegment, t: float) -> bool:
+        """Whether a program decides who goes on; one that leaves more than was aimed at (None) decides nothing."""
+        if solution is None:
+            return True
+        going_on = segment.active & ~segment.full(t) & ~self._priced(solution, segment)
+        return not going_on.any() or not self.leaves_open(solution)
+
+    def _priced(self, solution: Solution, segment: RateSegment) -> np.ndarray:
+        """Return the active leaves that have a price. Bool, of all users."""
+        n, priced = self.users, np.zeros_like(segment.active)
+        priced[n] = self.with_price(solution, self.unit * segment.rate[n], segment.active[n])
+        return priced
 
     def _allowed(self, path: list[RateSegment], at: float) -> tuple[float, float]:
         """Return how far the cuts allow to go in the last segment, and at which t of it that is known to be possible.
@@ -523,10 +535,10 @@ class TreeRounds(Rounds):
 
     def _blocked(self, solution: Solution | None, level: float) -> np.ndarray:
         """Return who cannot be raised above this level while nobody falls below what it has. Bool, of all users."""
-        n, active, rate = self.users, self.segment.active, self.segment.rate
-        blocked = self.cuts.blocked(self.segment.asked(level), np.where(active, rate, 0.0))
+        active = self.segment.active
+        blocked = self.cuts.blocked(self.segment.asked(level), np.where(active, self.segment.rate, 0.0))
         if solution is not None:
-            blocked[n] |= self.with_price(solution, self.unit * rate[n], active[n])
+            blocked |= self._priced(solution, self.segment)
         return np.asarray(blocked | self._stuck(level, active & ~blocked))
 
     def _stuck(self, level: float, candidates: np.ndarray) -> np.ndarray:
