@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 import brute_force
 import fairlp
+from fairlp import Instance
 from fairlp.errors import OversizedTaskWarning
-from fairlp.models.instances.merging import components, select
+from fairlp.models.instances.merging import components, fewer_pairs, select
+from fairlp.solvers.leximin import leximin as leximin_module
 from fairlp.tolerances import VERIFIED
 from instances import random_instance, seeds
 from profiles import many
@@ -216,3 +218,50 @@ def test_many_components_take_few_programs():
     found = fairlp.allocate(instance, "drfh", method="lp")
     np.testing.assert_allclose(found.tasks.to_numpy(), np.diag(np.arange(1, 31.0)))
     assert len(found.rounds) == 30
+
+
+def nearly_alike(rng, scarce):
+    """A cluster of two kinds of servers in three zones, and users who may also run on a few servers elsewhere."""
+    users, servers = 60, 160
+    zone, of = np.arange(servers) % 3, rng.integers(-1, 3, users)
+    eligible = (of[:, None] < 0) | (of[:, None] == zone)
+    eligible |= rng.random((users, servers)) < 0.03
+    capacities = np.array([[8.0, 16.0], [4.0, 32.0]])[np.arange(servers) % 2]
+    limits = rng.integers(1, 12, users) * (10.0 if scarce else 1.0)
+    queue = [f"q{k}" for k in rng.integers(0, 6, users)]
+    demands = rng.integers(1, 4, (users, 2)) * 1.0
+    return Instance.from_arrays(demands, capacities, eligible=eligible, task_limits=limits, queue=queue)
+
+
+@pytest.mark.parametrize("mechanism", ["drfh", "h-drf", "h-drf-counted", "tsf"])
+@pytest.mark.parametrize("scarce", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_are_left_out_only_where_no_price_asks_for_them(mechanism, scarce, seed, monkeypatch):
+    one = nearly_alike(np.random.default_rng(seed), scarce)
+    tried = []
+    of = leximin_module.LeftOut.of
+    monkeypatch.setattr(leximin_module.LeftOut, "of", lambda *given: tried.append(of(*given)) or tried[-1])
+    found = fairlp.allocate(one, mechanism, method="lp")
+    assert tried and len(tried[0].user) > 100
+    monkeypatch.setattr(leximin_module, "fewer_pairs", lambda instance: None)
+    whole = fairlp.allocate(one, mechanism, method="lp")
+    assert found.totals.to_numpy() == pytest.approx(whole.totals.to_numpy(), rel=1e-9)
+    assert (found.tasks.to_numpy()[~one.eligible] == 0).all()
+
+
+def test_pairs_that_were_left_out_are_taken_in_where_they_help():
+    """The small servers are full; each user may also run on one large server, where nobody else may."""
+    users, servers = 70, 140
+    eligible = np.zeros((users, servers), dtype=bool)
+    eligible[:, :70] = True
+    eligible[np.arange(users), 70 + np.arange(users)] = True
+    sizes = np.repeat([[1.0], [2.0]], 70, axis=0)
+    one = Instance.from_arrays(np.ones((users, 1)), sizes, eligible=eligible)
+    kept = fewer_pairs(one)
+    assert kept is not None and not kept[:, 70:].any()
+    assert fairlp.allocate(one, "drfh", method="lp").totals.to_numpy() == pytest.approx(np.full(users, 3.0), rel=1e-9)
+
+
+def test_windows_of_servers_leave_no_pairs_out():
+    windows = (np.arange(90)[None, :] - np.arange(60)[:, None]) % 90 < 30
+    assert fewer_pairs(Instance.from_arrays(np.ones((60, 1)), np.ones((90, 1)), eligible=windows)) is None

@@ -143,6 +143,54 @@ def merge_users(instance: Instance) -> tuple[Instance, Groups]:
     return merged.derived(weights=ones, task_limits=ones * np.inf, conditions=()), groups
 
 
+#: Users who may run on at most this part of the servers of one capacity may be left out there; servers of which another
+#: server's users are at least the second part count as those; it pays where this part of the kinds of servers is left.
+_RARE, _SUBSET, _FEWER = 0.05, 0.75, 0.25
+#: Fewer kinds of servers than these are quick as they are.
+_MANY_KINDS = 64
+
+
+def fewer_pairs(instance: Instance) -> np.ndarray | None:
+    """Return eligible pairs of which far more servers are identical, by leaving out some; None where there are none.
+
+    In a cluster most servers are of a few kinds, but for a few users who may run on some of them only. Shape (N, K).
+    """
+    if not instance.has_constraints or instance.rates is not None:
+        return None
+    small, servers = merge_servers(instance)
+    if len(servers) < _MANY_KINDS:
+        return None
+    runs, kept = small.runnable(), np.zeros(small.eligible.shape, dtype=bool)
+    of = _groups([small.capacities + 0.0]).of
+    for kind in range(int(of.max()) + 1):
+        some = np.flatnonzero(of == kind)
+        part = runs[:, some] @ small.counts[some] / small.counts[some].sum()
+        kept[:, some] = _subsets(runs[:, some] & (part > _RARE)[:, None], small.counts[some])
+    lost = runs.any(axis=1) & ~kept.any(axis=1)
+    kept[lost] = runs[lost]
+    kept = kept[:, servers.of]
+    return kept if pays_to_leave_out(instance, kept) else None
+
+
+def pays_to_leave_out(instance: Instance, kept: np.ndarray) -> bool:
+    """Whether far fewer kinds of servers are left where only these pairs are eligible."""
+    fewer = merge_servers(instance.derived(eligible=kept.copy()))[1]
+    return len(fewer) <= _FEWER * len(merge_servers(instance)[1])
+
+
+def _subsets(runs: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return for each column a frequent one that is nearly all of it and nothing else; itself where there is none."""
+    groups = _groups([np.packbits(runs.T, axis=1)])
+    each, size = np.bincount(groups.of, weights=counts), runs.sum(axis=0)
+    found, open_ = runs.copy(), np.ones(runs.shape[1], dtype=bool)
+    for group in np.argsort(-each, kind="stable")[: max(_MANY_KINDS, 1)]:
+        leader = runs[:, groups.first[group]]
+        inside = (runs[leader] if leader.any() else runs[:0]).all(axis=0)
+        same = open_ & inside & (leader.sum() >= _SUBSET * size)
+        found[:, same], open_[same] = leader[:, None], False
+    return found
+
+
 def equal_servers(instance: Instance, attributes: pd.DataFrame) -> np.ndarray:
     """Return the class of each row of servers: those of equal capacity and attributes, by first appearance."""
     keys = pd.concat([pd.DataFrame(instance.capacities), attributes.astype(str)], axis=1)

@@ -16,16 +16,27 @@ from typing import Any
 import numpy as np
 
 from ...models.instances.instance import Instance
-from ...models.instances.merging import Groups, components, identity, merge_servers, merge_users, select
+from ...models.instances.merging import (
+    Groups,
+    components,
+    fewer_pairs,
+    identity,
+    merge_servers,
+    merge_users,
+    pays_to_leave_out,
+    select,
+)
 from ...models.instances.problem import effort
 from ...models.notation.compiler import numbers
 from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
 from ...models.trees.filling import History, RateSegment, Rows
-from ...tolerances import AGREEMENT
-from .rounds import LevelRounds, Members, Rounds, TreeRounds, tightest
+from ...tolerances import AGREEMENT, SOLVER_TIGHTEST
+from .rounds import LevelRounds, Members, Rounds, Tightest, TreeRounds, tightest
 
+#: How often pairs that were left out are taken in again, before all are.
+_TRIES = 8
 Formulation = Callable[[Instance], Model]
 TasksAtLevel1 = Callable[[Instance], np.ndarray]
 
@@ -97,6 +108,19 @@ def leximin(
     options : dict, optional
         Options of the solver.
     """
+    share = partial(_leximin, formulation, tasks_at_level_1, tightest(solver, options), merge)
+    return _with_fewer_pairs(instance, share) if merge else share(instance)
+
+
+def _leximin(
+    formulation: Formulation,
+    tasks_at_level_1: TasksAtLevel1,
+    chosen: Tightest,
+    merge: bool,
+    instance: Instance,
+    left_out: LeftOut | None = None,
+) -> LeximinResult:
+    """Return the leximin of an instance, of which pairs may be left out."""
     begin = perf_counter()
     tasks_per_level = tasks_at_level_1(instance)
     result = LeximinResult.nothing(instance)
@@ -112,14 +136,15 @@ def leximin(
     apart = list(components(plain)) if merge else []
     if len(apart) < 2:
         apart = [(np.arange(len(small.users)), np.arange(len(small.servers)))]
-    chosen, pieces = tightest(solver, options), []
+    pieces = []
     level, grouped = np.zeros(len(who)), np.zeros((len(small.users), len(small.servers)))
     for some, where in apart:
         own = plain if len(apart) == 1 else select(plain, some, where)
         members = given.of_groups(some)
         own = own.derived(weights=np.bincount(members.of, weights=members.tasks_per_level) / tasks_at_level_1(own))
         rounds = partial(LevelRounds, chosen, members=members, weights=own.weights)
-        pieces.append(_Piece.solved(own, formulation, rounds, where))
+        missing = None if left_out is None else left_out.of_piece(who, users, some, servers, where)
+        pieces.append(_Piece.solved(own, formulation, rounds, where, missing))
         level[np.isin(users.of, some)] = pieces[-1].rounds.level
         grouped[np.ix_(some, where)] = pieces[-1].tasks
     result.levels[who] = level
@@ -154,17 +179,31 @@ def climb(
     solver, merge, options
         As for :func:`leximin`; only identical servers are merged.
     """
-    begin = perf_counter()
-    result = LeximinResult.nothing(instance)
     if not first.active.any() and not first.has.any():
-        return result
+        return LeximinResult.nothing(instance)
+    rounds = partial(TreeRounds, tightest(solver, options), first=first, pool=_pool(instance))
+    share = partial(_climb, formulation, rounds, merge)
+    return _with_fewer_pairs(instance, share) if merge else share(instance)
+
+
+def _climb(
+    formulation: Formulation,
+    rounds: Callable[..., Rounds],
+    merge: bool,
+    instance: Instance,
+    left_out: LeftOut | None = None,
+) -> LeximinResult:
+    """Return what leaves reach at the rates of a tree, where pairs may be left out."""
+    begin, result = perf_counter(), LeximinResult.nothing(instance)
     small, servers = merge_servers(instance) if merge else (instance, identity(len(instance.servers)))
     small = small.derived(task_limits=np.where(small.task_limits > 0, np.inf, 0.0))  # segments end at limits
-    chosen = tightest(solver, options)
-    piece = _Piece.solved(small, formulation, partial(TreeRounds, chosen, first=first, pool=_pool(instance)))
+    each = identity(len(instance.users))
+    where = np.arange(len(small.servers))
+    missing = None if left_out is None else left_out.of_piece(each.of, each, each.of, servers, where)
+    piece = _Piece.solved(small, formulation, rounds, where, missing)
     result.rounds = piece.rounds.history
     result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, instance))
-    result.tasks = _split(piece.tasks, piece.rounds.segment.has, identity(len(instance.users)), servers)
+    result.tasks = _split(piece.tasks, piece.rounds.segment.has, each, servers)
     result.prices = _prices([piece], small, servers)
     result.conclude([piece], begin)
     return result
@@ -177,6 +216,96 @@ def _pool(instance: Instance) -> Rows:
     needs = np.where(instance.demands > 0, instance.demands * lightest, 0.0)
     needs[~np.isfinite(needs)] = 0.0  # of users who can run nowhere
     return Rows.of_pool(instance.pool, needs, instance.demands, instance.queues)
+
+
+class PairsWantedError(Exception):
+    """Pairs that were left out may be worth more than they cost: these users on these servers."""
+
+    def __init__(self, users: np.ndarray, servers: np.ndarray) -> None:
+        super().__init__(f"{len(users)} pairs of user and server that were left out may be of use")
+        self.users, self.servers = users, servers
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Pairs of user and server that a leximin is computed without: exact as long as none is worth more than it costs.
+
+    Attributes
+    ----------
+    user, server : ndarray of int, shape (P,)
+        Positions in the instance.
+    row, at : ndarray of int, shape (P,)
+        Positions of the user and the server in a program; −1 for a server that it does not have.
+    """
+
+    user: np.ndarray
+    server: np.ndarray
+    row: np.ndarray
+    at: np.ndarray
+
+    @classmethod
+    def of(cls, instance: Instance, kept: np.ndarray) -> LeftOut:
+        """Return what is left out of an instance where these pairs are kept."""
+        pairs = np.nonzero(instance.runnable() & ~kept)
+        return cls(*pairs, *pairs)
+
+    def of_piece(self, who: np.ndarray, users: Groups, some: np.ndarray, servers: Groups, where: np.ndarray) -> LeftOut:
+        """Return what is left out for these groups of users, of ``who``, beside a program with these servers."""
+        group = np.full(int(self.user.max(initial=-1)) + 1, -1)
+        known = who < len(group)
+        group[who[known]] = users.of[known]
+        mine = np.isin(group[self.user], some)
+        at = np.full(len(servers), -1)
+        at[where] = np.arange(len(where))
+        row = np.searchsorted(some, group[self.user[mine]])
+        return LeftOut(self.user[mine], self.server[mine], row, at[servers.of[self.server[mine]]])
+
+    def require_dear(self, solution: Solution) -> None:
+        """Raise where the pairs could raise the objective: a program's dual solution is to be that of all pairs.
+
+        If a user is worth so much more than its pairs cost, prices that make up for it are a dual solution of all
+        pairs; the objective cannot be larger by more than that, times all tasks that the user could run.
+        """
+        if not len(self.user):
+            return
+        if solution.row_duals is None:
+            raise PairsWantedError(self.user, self.server)
+        program, duals = solution.program, solution.row_duals
+        capacity = program.row_block("capacity")
+        block = next(block for block in program.columns if len(block.axes) == 2)
+        positions = np.arange(len(block)) if block.positions is None else block.positions
+        rows, first = np.unique(positions // block.shape[1], return_index=True)
+        columns = program.A[:, block.start + first].tocoo()
+        inside = (columns.row >= capacity.start) & (columns.row < capacity.stop)
+        needs = np.zeros((block.shape[0], capacity.shape[-1]))
+        needs[rows[columns.col[inside]], (columns.row[inside] - capacity.start) % capacity.shape[-1]] = columns.data[
+            inside
+        ]
+        worth = np.zeros(block.shape[0])
+        worth[rows] = program.c[block.start + first]
+        np.subtract.at(worth, rows[columns.col[~inside]], columns.data[~inside] * duals[columns.row[~inside]])
+        prices = np.maximum(duals[capacity.slice], 0.0).reshape(-1, capacity.shape[-1])
+        pool = program.row_upper[capacity.slice].reshape(prices.shape).sum(axis=0)
+        most = np.divide(pool, needs, out=np.full(needs.shape, np.inf), where=needs > 0).min(axis=1)
+        cost = np.where(self.at >= 0, (needs[self.row] * prices[self.at]).sum(axis=1), 0.0)
+        gain = np.maximum(worth[self.row] - cost, 0.0) * most[self.row]
+        wanted = gain > SOLVER_TIGHTEST * abs(solution.objective) / max(len(rows), 1)
+        if wanted.any():
+            raise PairsWantedError(self.user[wanted], self.server[wanted])
+
+
+def _with_fewer_pairs(instance: Instance, share: Callable[..., LeximinResult]) -> LeximinResult:
+    """Return a leximin, computed without pairs that keep servers from being identical, where none of them is of use."""
+    kept = fewer_pairs(instance)
+    for _ in range(_TRIES):
+        if kept is None:
+            break
+        try:
+            return share(instance.derived(eligible=kept.copy()), LeftOut.of(instance, kept))
+        except PairsWantedError as wanted:
+            kept[wanted.users, wanted.servers] = True
+            kept = kept if pays_to_leave_out(instance, kept) else None
+    return share(instance)
 
 
 @dataclass(frozen=True)
@@ -196,7 +325,8 @@ class _Piece:
         small: Instance,
         formulation: Formulation,
         rounds_of: Callable[[Program, np.ndarray, int], Rounds],
-        servers: np.ndarray | None = None,
+        servers: np.ndarray,
+        left_out: LeftOut | None = None,
     ) -> _Piece:
         """Run the rounds of one program."""
         model = formulation(small)
@@ -204,10 +334,10 @@ class _Piece:
         begun = perf_counter()
         block, t = program.leximin()
         rounds = rounds_of(program, np.arange(block.start, block.stop), t)
+        rounds.examine = None if left_out is None else left_out.require_dear
         rounds.run()
         tasks = model.evaluate("tasks", rounds.last).reshape(len(small.users), -1)
-        where = np.arange(len(small.servers)) if servers is None else servers
-        return cls(rounds, model, where, tasks, begun, perf_counter())
+        return cls(rounds, model, servers, tasks, begun, perf_counter())
 
 
 def _history(pieces: list[_Piece], level: np.ndarray, full: np.ndarray) -> History:

@@ -23,6 +23,7 @@ What makes the rounds exact and quick:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -150,6 +151,8 @@ class Rounds:
     same : float
         Levels that differ by less than this part are one.
     errors : Propagation
+    examine : callable or None
+        Is told of every certified solution.
     """
 
     def __init__(self, solver: Tightest, program: Program, rows: np.ndarray, t: int, members: int = 0) -> None:
@@ -164,6 +167,7 @@ class Rounds:
         self.errors = Propagation(members)
         self.gap, self.programs, self.seconds = 0.0, 0, 0.0
         self.certificate: Certificate | None = None  # of the last program
+        self.examine: Callable[[Solution], None] | None = None
         self.floor, self.measure, self.relaxed = np.zeros(len(rows)), np.zeros(len(rows)), 0.0
         self.way = 0.0  # the part of themselves by which floors are lower
         self.same = AGREEMENT if self.has_duals else max(NOISE, 4 * ACCEPTED * len(rows))
@@ -205,6 +209,8 @@ class Rounds:
             self.relaxed = max(self.relaxed, way)
             solution = self._attempt()
         self.way = self.relaxed
+        if self.examine is not None:
+            self.examine(solution)
         return solution.require_point(), solution
 
     def _attempt(self) -> Solution | SolverError:
@@ -252,22 +258,32 @@ class Rounds:
         Each program maximises the sum of what the rows that are left have, over ``speed``; those that gain leave.
         """
         program = self.session.program
-        rows = program.A[self.rows].tocsr()
-        held = rows.copy()
-        held.data[held.indices == self.t] = 0.0
+        rows, held = program.A[self.rows].tocsr(), self._held()
         while waiting.size:
             weight = np.zeros(len(self.rows))
             weight[waiting] = 1.0 / speed[waiting]
             self.session.change(costs=held.T @ weight)
             x, _ = self.solve()
-            gain = rows @ x - self.session.program.row_lower[self.rows]
-            # a gain is told from rounding by what its own row is made of: others may be of any size
-            raised = (gain > self.same * (abs(rows) @ abs(x)))[waiting]
+            raised = self._gains(rows, x)[waiting]
             if not raised.any():
                 break
             waiting = waiting[~raised]
         self.session.change(costs=program.c)
         return waiting
+
+    def _held(self) -> Any:
+        """Return the rows without their terms of t: what everybody has."""
+        rows = self.session.program.A[self.rows].tocsr()
+        rows.data[rows.indices == self.t] = 0.0
+        return rows
+
+    def _gains(self, rows: Any, x: np.ndarray) -> np.ndarray:
+        """Return which rows a point raises above their floors. Bool.
+
+        A gain is told from rounding by what its own row is made of: others may be of any size.
+        """
+        gain = rows @ x - self.session.program.row_lower[self.rows]
+        return np.asarray(gain > self.same * (abs(rows) @ abs(x)))
 
     def require_progress(self, stopped: np.ndarray) -> None:
         """Raise where a round stopped nobody."""
@@ -545,8 +561,33 @@ class TreeRounds(Rounds):
         """Return the candidates that cannot be raised above a level while nobody falls below it."""
         stuck = np.zeros_like(candidates)
         if candidates.any():
-            self._hold(self.segment.asked(level))
-            speed = np.where(self.segment.rate > 0, self.segment.rate, self.alone)[self.users]
-            waiting = self.not_raised(np.flatnonzero(candidates[self.users]), self.unit * speed)
+            speed = np.where(self.segment.rate > 0, self.segment.rate, self.alone)
+            waiting = np.flatnonzero(candidates[self.users])
+            if self.has_duals:
+                waiting = self._not_raised_together(self.segment.asked(level), waiting, speed)
+            else:
+                self._hold(self.segment.asked(level))
+                waiting = self.not_raised(waiting, self.unit * speed[self.users])
             stuck[self.users[waiting]] = True
         return stuck
+
+    def _not_raised_together(self, has: np.ndarray, waiting: np.ndarray, speed: np.ndarray) -> np.ndarray:
+        """Return the positions of rows, of those ``waiting``, that cannot be raised above what everybody has.
+
+        Each program raises all that are left together. Those that gain leave; where none does, those with a price are
+        stuck. So one program is enough where nobody is.
+        """
+        stuck = [waiting[:0]]
+        while waiting.size:
+            rate = np.zeros(len(has))
+            rate[self.users[waiting]] = speed[self.users[waiting]]
+            self._load(has, rate, np.inf)
+            x, solution = self.solve()
+            raised = self._gains(self._held(), x)[waiting]
+            if not raised.any():
+                slope = self.unit * rate[self.users]
+                priced = self.with_price(solution, slope, slope > 0)[waiting]
+                stuck.append(waiting[priced] if priced.any() else waiting)
+                raised = priced | ~priced.any()
+            waiting = waiting[~raised]
+        return np.concatenate(stuck)
