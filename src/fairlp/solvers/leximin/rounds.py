@@ -14,8 +14,8 @@ What makes the rounds exact and quick:
 * **Task limits.** With constant rates, Newton's method: what is asked for at level t, Σ min(rate·t, limit), is concave,
   so guessing the set of users at their limits from below and solving for t converges monotonically in a few programs.
   A level that is certainly reached is enough for a guess: where the back end has one before it has the largest, few
-  programs are solved to the end. Along a tree, everybody's way to the next limits is known beforehand, and the last
-  point of it that is feasible is found by bisection.
+  programs are solved to the end. Along a tree, everybody's way to all limits is known beforehand, and the last point
+  of it that is feasible is found by cutting planes.
 * **Groups.** A row may stand for several users with proportional demands, who ask for Σ_m min(rate_m·t, limit_m).
 * **What is done when a program's certificate does not hold** (:meth:`Rounds.solve`): begin afresh, another method, and
   floors that give way a little. Mechanisms go on from there, with rationals.
@@ -475,17 +475,18 @@ class TreeRounds(Rounds):
             self._load(held, aim - held, np.inf)
             x, found = self.solve()
             part = float(x[self.t])
-            if part < self.enough and self.has_duals and (aim != refused).any():
+            # where all rise in proportion up to the point aimed at, the program has found the last one that is feasible
+            straight = not self.has_duals or (len(path) == 1 and path[0].next_rise(at) >= t)
+            end = at + (t - at) * part if straight and part < self.enough else t
+            if part < self.enough and not straight and (aim != refused).any():
                 self._cut(found, held + (aim - held) * part)
                 while len(path) > 1 and self.cuts.exceeded(path[-1].has):
                     path.pop()
                 refused = aim
-            elif self._decides(solution := found if part <= 2 - self.enough else None, path[-1], t):
-                self.last, reached = x, True
-                if part < self.enough and not self.has_duals:
-                    at += (t - at) * part
+            elif self._decides(solution := found if part <= 2 - self.enough else None, path[-1], end):
+                self.last, reached, held, at = x, True, path[-1].asked(end), end
+                if end < t:
                     break
-                held, at = aim, t
         if not reached and path[-1].active.any():
             self._hold(held)
             self.last, _ = self.solve()
