@@ -25,7 +25,8 @@ SOURCE = ROOT / "src" / "fairlp"
 FILES = sorted(SOURCE.rglob("*.py"))
 #: Rooms by floor, the lowest first: a room imports only from lower floors. docs/architecture.md draws it.
 FLOORS = [
-    {"_version", "errors", "tolerances", "progress", "callable_module"},
+    {"_version", "errors", "tolerances", "progress"},
+    {"registry"},
     {"_lazy", "models.programs"},
     {"models.notation"},
     {"models.instances"},
@@ -168,7 +169,7 @@ def test_the_table_has_one_string_a_family():
 
 
 #: What was reached: it only falls, but where a feature is worth its weight.
-CEILINGS = {"syntax nodes of src": 282_540, "files of src": 233}
+CEILINGS = {"syntax nodes of src": 282_492, "files of src": 233}
 
 
 def test_files_are_of_one_reading():

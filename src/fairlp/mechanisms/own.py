@@ -23,7 +23,6 @@ from ..errors import (
     UnknownNameError,
     UnsupportedError,
     nearest,
-    require_own_name,
 )
 from ..formulations import normalisers
 from ..models.notation.labels import aligned
@@ -33,7 +32,7 @@ from ..solvers.leximin.of_model import LeximinSolution, leximin
 from ..tolerances import AGREEMENT
 from .allocation import Allocation, overuse, within_capacity
 from .mechanism import Domain, Mechanism, Method, MethodCall, Tasks
-from .table import FAMILIES, OWN, find
+from .table import OWN, TABLE, find
 from .validation import Check, agreement, differences
 
 if TYPE_CHECKING:
@@ -379,7 +378,7 @@ def mechanism(
     def declare(function: Callable[[Instance], Any]) -> OwnMechanism:
         if not callable(function):
             raise UnknownNameError(f"mechanism {name!r} is to be a function of an Instance, not {function!r}")
-        require_own_name(name, FAMILIES, "mechanism")
+        TABLE.require_own_name(name)
         row = OwnMechanism(
             name,
             title or inspect.getdoc(function) or name,
@@ -577,10 +576,13 @@ def load_function(reference: str, kind: str) -> Any:
         When the file, module or function is not there.
     """
     home, wanted, module = module_of(reference, kind)
-    if not callable(getattr(module, wanted, None)):
+    found: Any = module
+    for part in wanted.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
         there = [name for name, value in vars(module).items() if inspect.isfunction(value)]
         raise UnknownNameError(f"{home!r} has no function {wanted!r}; {_there(wanted, there)}")
-    return getattr(module, wanted)
+    return found
 
 
 def _there(name: str, there: Collection[str]) -> str:

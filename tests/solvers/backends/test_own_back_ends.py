@@ -21,8 +21,9 @@ INSTANCE = fairlp.examples.ghodsi()
 
 
 @pytest.fixture(autouse=True)
-def _nothing_stays_registered(monkeypatch):
-    monkeypatch.setattr(backends, "OWN", {})
+def _nothing_stays_registered():
+    yield
+    backends.OWN.clear()
 
 
 @pytest.fixture(params=["object", "class", "name"])

@@ -225,7 +225,7 @@ def test_a_third_party_back_end_is_found_by_entry_point(monkeypatch):
         def load():
             return Mine
 
-    monkeypatch.setattr(backends, "_entry_points", lambda: {"mine": Point})
+    monkeypatch.setitem(backends.SOLVERS.brought, "mine", Point)
     assert small().solve("mine").solver == "mine"
     assert "mine" in fairlp.solvers().index
     assert Capability.LP in backends.find_backend("mine").capabilities
