@@ -196,6 +196,11 @@ def functions(path):
             yield node, lines, count + bool(node.args.vararg) + bool(node.args.kwarg)
 
 
+def test_no_two_classes_have_one_name():
+    names = [node.name for path in FILES for node in tree_of(path).body if isinstance(node, ast.ClassDef)]
+    assert len(names) == len(set(names)), sorted({name for name in names if names.count(name) > 1})
+
+
 def test_functions_are_short():
     for path in FILES:
         for node, lines, count in functions(path):

@@ -36,7 +36,7 @@ from .operations.clusters.assembly import Snapshot
 from .operations.clusters.reading import snapshot
 from .operations.reports.charts import charts
 from .operations.reports.page import report
-from .operations.reports.standing import fair_shares
+from .operations.reports.share_comparison import fair_shares
 from .operations.reports.what_if import what_if
 from .registry import Listing
 from .research import library, simulation, study

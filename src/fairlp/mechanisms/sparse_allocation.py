@@ -202,14 +202,14 @@ def _tasks_per_level(instance: SparseInstance, mechanism: str) -> np.ndarray | N
     return row.tasks_per_level(instance)
 
 
-class _Priced(NamedTuple):
+class _PricedRound(NamedTuple):
     """What prices say: what a level costs each of a round's users, what each component's capacities are worth."""
 
     each: np.ndarray
     worth: np.ndarray
 
 
-def _priced(allocation: SparseAllocation, one: Round, known: _Known) -> _Priced | None:
+def _priced(allocation: SparseAllocation, one: Round, known: _Known) -> _PricedRound | None:
     """Return costs and worth by a round's prices, None where components are none: a server has users of two."""
     instance, tasks_per_level = allocation.instance, allocation.tasks_per_level
     price = np.zeros(instance.capacities.shape)
@@ -224,10 +224,10 @@ def _priced(allocation: SparseAllocation, one: Round, known: _Known) -> _Priced 
         return None
     rent = (price * instance.capacities).sum(axis=1) * instance.counts
     worth = np.bincount(component[component >= 0], weights=rent[component >= 0], minlength=len(one.lower))
-    return _Priced(lowest[one.users] * tasks_per_level[one.users], worth)
+    return _PricedRound(lowest[one.users] * tasks_per_level[one.users], worth)
 
 
-def _highest(one: Round, known: _Known, priced: _Priced) -> np.ndarray:
+def _highest(one: Round, known: _Known, priced: _PricedRound) -> np.ndarray:
     """Return the highest level of each component that prices allow: what all must have costs no more than there is."""
     each, worth = priced
     floor = np.minimum(one.rows.floor, known.levels[one.users])
@@ -243,7 +243,7 @@ def _highest(one: Round, known: _Known, priced: _Priced) -> np.ndarray:
     return found
 
 
-def _loose(one: Round, known: _Known, priced: _Priced, reached: np.ndarray, aim: float) -> int:
+def _loose(one: Round, known: _Known, priced: _PricedRound, reached: np.ndarray, aim: float) -> int:
     """Return how many of those who stopped short of their caps prices allow twice their level, given the others'."""
     level, cap, rising = known.levels[one.users], known.caps[one.users], one.rows.slope > 0
     must = np.minimum(level, np.where(rising, np.minimum(reached[one.group], cap), one.rows.floor))

@@ -60,7 +60,7 @@ def _rows(family: str) -> dict[str, Mechanism]:
     return {row.name: row for row in importlib.import_module(family).ROWS}
 
 
-class _Mechanisms(Registry["Mechanism"]):
+class _MechanismTable(Registry["Mechanism"]):
     """name → row; a family is imported when a row of it is asked for."""
 
     def __getitem__(self, name: str) -> Mechanism:
@@ -73,7 +73,7 @@ class _Mechanisms(Registry["Mechanism"]):
         return found
 
 
-TABLE = _Mechanisms("mechanism", __name__.rpartition(".")[0], FAMILIES, lambda name: _rows(FAMILIES[name])[name])
+TABLE = _MechanismTable("mechanism", __name__.rpartition(".")[0], FAMILIES, lambda name: _rows(FAMILIES[name])[name])
 #: Mechanisms of one's own, by name: what ``@fairlp.mechanism`` declared in this process.
 OWN = TABLE.own
 

@@ -358,7 +358,7 @@ def test_a_solver_of_cvxpy_that_is_not_known_is_asked_for_linear_programs(monkey
 
     monkeypatch.delitem(cvxpy_backend.KNOWN, "CLARABEL")
     found = find_backend("cvxpy:CLARABEL")._ask()
-    assert found == cvxpy_backend.Known("cvxpy", cvxpy_backend._LP, {})
+    assert found == cvxpy_backend.CvxpySolver("cvxpy", cvxpy_backend._LP, {})
 
 
 def test_variables_without_values_are_no_point():

@@ -53,7 +53,7 @@ def power_mean(values: np.ndarray, weights: np.ndarray, exponent: float) -> floa
 
 
 @dataclass(frozen=True)
-class Proof:
+class MeanLevelBound:
     """What prices prove of levels.
 
     Attributes
@@ -85,7 +85,7 @@ class Proof:
 
 def proof(
     instance: Instance, tasks: np.ndarray, prices: np.ndarray, alpha: float, of_caps: np.ndarray | None = None
-) -> Proof:
+) -> MeanLevelBound:
     """Return what prices of resources prove of tasks; O(NKR).
 
     Parameters
@@ -120,12 +120,12 @@ def proof(
             break
         held = held & ~dear
     if held.all():
-        return Proof(float("nan"), float("nan"), 0.0, prices * 0.0)
+        return MeanLevelBound(float("nan"), float("nan"), 0.0, prices * 0.0)
     off = 0.0
     if 0 < alpha < np.inf:
         with np.errstate(divide="ignore", invalid="ignore"):
             off = float(np.nan_to_num(abs(cost * found.unit / found.worth - 1.0), nan=0.0)[~held].max())
-    return Proof(found.mean, found.bound, off, prices * found.unit)
+    return MeanLevelBound(found.mean, found.bound, off, prices * found.unit)
 
 
 @dataclass(frozen=True)
@@ -404,7 +404,7 @@ def tolerance(solver: str) -> float:
     return ACCEPTED if solver == INTERIOR else VERIFIED
 
 
-def verdict(shown: Proof, accepted: float) -> Verdict:
+def verdict(shown: MeanLevelBound, accepted: float) -> Verdict:
     """Return whether prices prove the mean level."""
     if np.isnan(shown.mean):
         return Verdict(True, "optimal, proved (everybody has all its tasks)")
@@ -460,13 +460,13 @@ def mean_level_gap(allocation: Allocation, *, limit: Mechanism) -> float:
     return _shown(allocation, alpha, limit).gap
 
 
-def _shown(allocation: Allocation, alpha: float, limit: Mechanism) -> Proof:
+def _shown(allocation: Allocation, alpha: float, limit: Mechanism) -> MeanLevelBound:
     """Return what the prices of the linear program at these levels prove, or the allocation's own: any prices bound."""
     instance: Instance = allocation.instance
     if (runnable_users(instance) & (allocation.totals.to_numpy() <= 0)).any():
         instance = _with_a_chance(instance, limit)
     if not runnable_users(instance).any():
-        return Proof(float("nan"), float("nan"), 0.0, np.zeros(instance.capacities.shape))
+        return MeanLevelBound(float("nan"), float("nan"), 0.0, np.zeros(instance.capacities.shape))
     small, servers = merge_servers(instance)
     model = better(small, allocation.levels.to_numpy(), alpha)
     solution = model.solve().require_optimal()

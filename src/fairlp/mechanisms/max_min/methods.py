@@ -351,7 +351,9 @@ def share_by_pairs(
     able = np.flatnonzero(tasks_per_level[user[order]] > 0)
     user, server = user[order][able], server[order][able]
     capacities = instance.capacities * instance.counts[:, None]
-    sharing = matrix_free.Sharing(instance.demands, capacities, user, server, tasks_per_level, instance.task_limits)
+    sharing = matrix_free.SharingByPairs(
+        instance.demands, capacities, user, server, tasks_per_level, instance.task_limits
+    )
     ready = perf_counter()
     found = matrix_free.leximin(sharing, aim, time_limit=time_limit, rounds=rounds, client=client)
     return SparseAllocation(

@@ -21,7 +21,7 @@ from ...tolerances import AGREEMENT, FEASIBILITY
 from ..allocation import Allocation, tasks_of
 from ..mechanism import Division
 from .distributed import Tracking, track
-from .market import Market
+from .market import PerServerMarket
 
 # Is an allocation PS-DSF? Definition 5 of Khamse-Ashari et al., user by user and server by server.
 
@@ -77,7 +77,7 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
     InstanceError
         With weights per resource.
     """
-    market = Market.of(instance, division)
+    market = PerServerMarket.of(instance, division)
     totals = tasks.sum(axis=1)
     room = np.maximum(market.limits - totals, 0.0)
     infeasibility = _infeasibility(market, instance, tasks, totals)
@@ -116,7 +116,7 @@ def judge(allocation: Allocation, division: Division) -> FixedPoint:
 
 
 def _gains(
-    market: Market, server: int, who: np.ndarray, here: np.ndarray, totals: np.ndarray
+    market: PerServerMarket, server: int, who: np.ndarray, here: np.ndarray, totals: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how many tasks each user could add on the server, and its level there."""
     demands, capacity = market.demands[server], market.capacity[server]
@@ -131,7 +131,9 @@ def _gains(
     return ratio.min(axis=1), level
 
 
-def _givers(market: Market, tasks: np.ndarray, totals: np.ndarray, user: int, server: int, level: float) -> np.ndarray:
+def _givers(
+    market: PerServerMarket, tasks: np.ndarray, totals: np.ndarray, user: int, server: int, level: float
+) -> np.ndarray:
     """Return the positions of users of higher level who hold on that server what the user demands, highest first."""
     who = market.users[server]
     own = int(np.searchsorted(who, user))
@@ -141,7 +143,7 @@ def _givers(market: Market, tasks: np.ndarray, totals: np.ndarray, user: int, se
     return np.asarray(who[givers[np.argsort(-levels[givers], kind="stable")]])
 
 
-def _infeasibility(market: Market, instance: Instance, tasks: np.ndarray, totals: np.ndarray) -> float:
+def _infeasibility(market: PerServerMarket, instance: Instance, tasks: np.ndarray, totals: np.ndarray) -> float:
     """Return the largest violation of a capacity, limit, placement or sign, relative."""
     worst = 0.0
     for i, who in enumerate(market.users):

@@ -24,7 +24,7 @@ from .whole_files import home, write_text
 Entries = Sequence[tuple[int, Fraction]]
 
 
-class Line(NamedTuple):
+class ViprLine(NamedTuple):
     """A constraint, and the dual that it is multiplied by."""
 
     name: str
@@ -88,7 +88,7 @@ def _entries(program: Program) -> list[list[tuple[int, Fraction]]]:
     return [[pair for pair in pairs[a:b] if pair[1]] for a, b in pairwise(A.indptr.tolist())]
 
 
-def _constraints(program: Program, found: ProofRound) -> list[Line]:
+def _constraints(program: Program, found: ProofRound) -> list[ViprLine]:
     """Return the bounds of columns, with the exact reduced costs as duals, and the rows."""
     reduced, entries = [Fraction(cost) for cost in program.c.tolist()], _entries(program)
     for row, dual in zip(entries, found.row_duals, strict=True):
@@ -107,13 +107,13 @@ def _constraints(program: Program, found: ProofRound) -> list[Line]:
     return [line for part in parts for line in _sides(*part, program.sense)]
 
 
-def _sides(name: str, low: float, high: float, entries: Entries, dual: Fraction, sense: str) -> list[Line]:
+def _sides(name: str, low: float, high: float, entries: Entries, dual: Fraction, sense: str) -> list[ViprLine]:
     """Return the sides of a row or column that are there; the dual goes to the one that its sign is of."""
     if low == high:
-        return [Line(name, "E", Fraction(low), entries, dual)]
+        return [ViprLine(name, "E", Fraction(low), entries, dual)]
     used, zero = "G" if (dual > 0) == (sense == "min") else "L", Fraction(0)
     return [
-        Line(f"{name}#{word}", kind, Fraction(side), entries, dual if kind == used else zero)
+        ViprLine(f"{name}#{word}", kind, Fraction(side), entries, dual if kind == used else zero)
         for word, kind, side in (("least", "G", low), ("most", "L", high))
         if np.isfinite(side)
     ]
