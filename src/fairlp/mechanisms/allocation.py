@@ -20,7 +20,7 @@ from ..models.files.whole_files import write_text
 from ..models.instances.instance import Instance
 from ..models.instances.problem import effort
 from ..models.notation.labels import aligned, floats
-from ..models.programs.certificate import NO_PROOF, Verdict
+from ..models.programs.certificate import NO_PROOF, Proof
 from ..tolerances import ROUNDING, VERIFIED
 
 # What allocations use of capacities: how far over they are, and scaled down where rounding brought them over.
@@ -182,7 +182,7 @@ class Allocation(Answer):
         What the method said of its answer where that is not a linear program's optimum (PS-DSF: that nobody could gain
         on a server). :meth:`certify` does not rely on it.
     prove : callable or None
-        The mechanism's own proof, (Allocation, exact) → Verdict; see :meth:`certify`.
+        The mechanism's own proof, (Allocation, exact) → Proof; see :meth:`certify`.
     notes : tuple of str
         What a careful reader should know (merged servers, tasks that fit nowhere).
     unproved : str
@@ -204,7 +204,7 @@ class Allocation(Answer):
     gap: float | None = None
     picks: pd.DataFrame | None = None
     certificate: Any = None
-    prove: Callable[[Allocation, bool], Verdict] | None = field(default=None, repr=False)
+    prove: Callable[[Allocation, bool], Proof] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     unproved: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -317,7 +317,7 @@ class Allocation(Answer):
 
         return plot_allocation(self, by=by, ax=ax)
 
-    def certify(self, exact: bool = False) -> Verdict:
+    def certify(self, exact: bool = False) -> Proof:
         """Return whether the allocation is what its mechanism says, proved without the method that made it.
 
         Max-min mechanisms: against the linear programs of the leximin, by gap and residuals, or (``exact=True``) in
@@ -333,7 +333,7 @@ class Allocation(Answer):
 
         Returns
         -------
-        Verdict
+        Proof
             True or False, with a ``message`` ("optimal, proved …", or what fails) and the exact levels. An exact one
             of a max-min mechanism without queues can ``write`` a proof that others check (docs/proofs.md).
 
@@ -345,7 +345,7 @@ class Allocation(Answer):
         if self.prove is None:
             raise no_certificate(self.mechanism, exact)
         if not self.residual <= VERIFIED:
-            return Verdict(False, f"infeasible: a capacity, limit or placement is violated by {self.residual:.3g}")
+            return Proof(False, f"infeasible: a capacity, limit or placement is violated by {self.residual:.3g}")
         return self.prove(self, exact)
 
     def summary(self) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ..errors import InstanceError, UnknownNameError
 from ..models.instances.sparse import SparseInstance
-from ..models.programs.certificate import Verdict
+from ..models.programs.certificate import Proof
 from ..solvers.matrix_free.rounds import Round, caps_of
 from ..tolerances import AGREEMENT, FEASIBILITY, MATRIX_FREE_FLOOR, ROUNDING
 from .allocation import Allocation, no_certificate
@@ -79,47 +79,47 @@ def attained(
     return found, np.maximum(gap, lacking)
 
 
-def certified(allocation: SparseAllocation) -> Verdict:
+def certified(allocation: SparseAllocation) -> Proof:
     """Return whether the allocation is feasible and each round's level within the aim of what prices allow."""
     wrong = _no_numbers(allocation)
     if wrong:
-        return Verdict(False, f"not all {wrong} are finite numbers")
+        return Proof(False, f"not all {wrong} are finite numbers")
     over = violation(allocation)
     if not over <= FEASIBILITY:
-        return Verdict(False, f"not feasible: a capacity, limit or sign is violated by {over:.1e}")
+        return Proof(False, f"not feasible: a capacity, limit or sign is violated by {over:.1e}")
     known = _known(allocation)
     wrong = _untold(allocation, known)
     if wrong:
-        return Verdict(False, wrong)
+        return Proof(False, wrong)
     gaps, loose = [], 0
     for number, one in enumerate(allocation.bounds, 1):
         fixed = one.rows.slope == 0
         missing = fixed & (known.levels[one.users] < one.rows.floor * (1 - FEASIBILITY))
         if missing.any():
             user = allocation.instance.users[int(one.users[missing.argmax()])]
-            return Verdict(False, f"user {user!r} has less than the floor that round {number} gave it")
+            return Proof(False, f"user {user!r} has less than the floor that round {number} gave it")
         priced = _priced(allocation, one, known)
         if priced is None:
-            return Verdict(False, f"round {number}: users of two components share a server")
+            return Proof(False, f"round {number}: users of two components share a server")
         highest = _highest(one, known, priced)
         reached, gap = attained(one, known.levels, highest, allocation.aim, known.caps[one.users])
         gaps.append(float(gap.max(initial=0.0)))
         loose += _loose(one, known, priced, reached, allocation.aim)
         if not (reached <= highest * (1 + AGREEMENT + MATRIX_FREE_FLOOR * allocation.aim)).all():
-            return Verdict(False, f"round {number}: a level is above what its prices allow")
+            return Proof(False, f"round {number}: a level is above what its prices allow")
     if not gaps:
-        return Verdict(True, "optimal: nobody can run anything")
+        return Proof(True, "optimal: nobody can run anything")
     text = f"the smallest level within {gaps[0]:.1e}, by prices"
     if len(gaps) > 1:
         text += f"; {len(gaps) - 1} later rounds within {max(gaps[1:]):.1e}, given the levels before"
     if not max(gaps) <= allocation.aim * (1 + ROUNDING) + ROUNDING:
-        return Verdict(False, f"{text}: more than the {allocation.aim:.1e} that was asked for", max(gaps))
+        return Proof(False, f"{text}: more than the {allocation.aim:.1e} that was asked for", max(gaps))
     if allocation.unsettled:
-        return Verdict(False, f"{text}; {allocation.unsettled} users could rise further", max(gaps))
+        return Proof(False, f"{text}; {allocation.unsettled} users could rise further", max(gaps))
     if loose:
         text += f"; that they stop there is not proved of {loose} users: prices alone would leave them twice as much"
-        return Verdict(False, f"not proved: {text}", max(gaps))
-    return Verdict(True, f"proved: {text}", max(gaps))
+        return Proof(False, f"not proved: {text}", max(gaps))
+    return Proof(True, f"proved: {text}", max(gaps))
 
 
 def misfit(allocation: SparseAllocation) -> str:
@@ -365,7 +365,7 @@ class SparseAllocation(Allocation):
         """Largest violation of a capacity, task limit or sign, relative to the capacity or limit."""
         return violation(self)
 
-    def certify(self, exact: bool = False) -> Verdict:
+    def certify(self, exact: bool = False) -> Proof:
         """Return whether every round's level is within ``aim`` of what any allocation can have, computed anew.
 
         From tasks, demands and capacities: that the allocation is feasible, and that prices bound the levels. Of what
@@ -379,7 +379,7 @@ class SparseAllocation(Allocation):
 
         Returns
         -------
-        Verdict
+        Proof
             True or False, with a ``message``.
         """
         if exact:

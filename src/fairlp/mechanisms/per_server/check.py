@@ -17,6 +17,7 @@ import pandas as pd
 from ...formulations import per_server
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
+from ...models.programs.certificate import Proof
 from ...tolerances import AGREEMENT, FEASIBILITY
 from ..allocation import Allocation, tasks_of
 from ..mechanism import Division
@@ -26,15 +27,12 @@ from .market import PerServerMarket
 # Is an allocation PS-DSF? Definition 5 of Khamse-Ashari et al., user by user and server by server.
 
 
-@dataclass(frozen=True)
-class FixedPoint:
-    """The verdict on an allocation, with what breaks it.
+@dataclass(frozen=True, kw_only=True)
+class FixedPoint(Proof):
+    """Whether an allocation is PS-DSF: feasible, and nobody could gain (``FEASIBILITY`` and ``AGREEMENT``, relative).
 
     Attributes
     ----------
-    division : {"rdm", "tdm"}
-    holds : bool
-        Feasible, and nobody could gain (tolerances ``FEASIBILITY`` and ``AGREEMENT``, relative).
     violation : float
         Largest gain as a fraction of what the user could run alone on that server.
     infeasibility : float
@@ -44,29 +42,9 @@ class FixedPoint:
         the users who would give way, highest level first. Empty when the allocation holds.
     """
 
-    division: str
-    holds: bool
     violation: float
     infeasibility: float
     gains: pd.DataFrame = field(repr=False)
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    def __str__(self) -> str:
-        kind = {"rdm": "resources are divided", "tdm": "time is divided"}[self.division]
-        if self.holds:
-            return f"PS-DSF ({kind}): yes; largest gain {self.violation:.1e} of what one could run alone on a server"
-        if self.infeasibility > FEASIBILITY or self.gains.empty:
-            what = "a capacity, limit or placement is violated"
-            return f"PS-DSF ({kind}): no, infeasible: {what} by {self.infeasibility:.3g}"
-        first = self.gains.iloc[0]
-        others = f", and {len(self.gains) - 1} more" if len(self.gains) > 1 else ""
-        taken = f" from {', '.join(repr(user) for user in first['from'])}" if first["from"] else " of what is free"
-        return (
-            f"PS-DSF ({kind}): no; user {first['user']!r} could run {first['gain']:.6g} more tasks on server "
-            f"{first['server']!r}{taken}{others}"
-        )
 
 
 def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm") -> FixedPoint:
@@ -106,8 +84,26 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
         for fraction, n, i, gain, level in found
     ]
     frame = pd.DataFrame(rows, columns=["user", "server", "gain", "fraction", "level", "from"])
-    holds = not found and infeasibility <= FEASIBILITY
-    return FixedPoint(division, holds, violation, infeasibility, frame)
+    kind = {"rdm": "resources are divided", "tdm": "time is divided"}[division]
+    if not infeasibility <= FEASIBILITY:
+        words = f"no, infeasible: a capacity, limit or placement is violated by {infeasibility:.3g}"
+    elif found:
+        first = rows[0]
+        others = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
+        taken = f" from {', '.join(repr(user) for user in first['from'])}" if first["from"] else " of what is free"
+        words = (
+            f"no; user {first['user']!r} could run {first['gain']:.6g} more tasks on server "
+            f"{first['server']!r}{taken}{others}"
+        )
+    else:
+        words = f"yes; largest gain {violation:.1e} of what one could run alone on a server"
+    return FixedPoint(
+        not found and infeasibility <= FEASIBILITY,
+        f"PS-DSF ({kind}): {words}",
+        violation=violation,
+        infeasibility=infeasibility,
+        gains=frame,
+    )
 
 
 def judge(allocation: Allocation, division: Division) -> FixedPoint:

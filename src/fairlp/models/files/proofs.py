@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import FileFormatError, NoSolutionError, UnsupportedError
-from ..programs.certificate import Proof, ProofRound, Verdict
+from ..programs.certificate import ExactProof, Proof, ProofRound
 from ..programs.exact_certificate import BASIC, UPPER
 from ..programs.program import Program
 from .model_text import file_names
@@ -34,7 +34,7 @@ class ViprLine(NamedTuple):
     dual: Fraction
 
 
-def vipr(proof: Proof) -> str:
+def vipr(proof: ExactProof) -> str:
     """Return a proof as text.
 
     Raises
@@ -122,15 +122,15 @@ def _sides(name: str, low: float, high: float, entries: Entries, dual: Fraction,
 FORMAT, VERSION = "fairlp proof", 1
 
 
-def write_proof(verdict: Verdict, path: str | Path) -> Path:
-    """Write the proof of a verdict to ``.json`` or ``.vipr``; see :meth:`.Verdict.write`."""
+def write_proof(verdict: Proof, path: str | Path) -> Path:
+    """Write the proof of a verdict to ``.json`` or ``.vipr``; see :meth:`.Proof.write`."""
     target = home(path)
     kind = target.suffix.lower()
     if kind not in (".json", ".vipr"):
         raise FileFormatError(f"cannot tell the format of {target.name!r}; expected .json or .vipr")
-    if not verdict.proved:
+    if not verdict.holds:
         raise NoSolutionError(f"there is no proof to write: {verdict.message}")
-    proof = verdict.proof
+    proof = verdict.exact
     if isinstance(proof, str):
         raise UnsupportedError(f"this proof cannot be written: {proof}")
     if not proof.rounds:
@@ -140,7 +140,7 @@ def write_proof(verdict: Verdict, path: str | Path) -> Path:
     return write_text(target, _laid_out(plain(proof, verdict.message)))
 
 
-def plain(proof: Proof, title: str = "") -> dict[str, Any]:
+def plain(proof: ExactProof, title: str = "") -> dict[str, Any]:
     """Return a proof as plain data, rationals as text."""
     program, columns, rows = proof.program, proof.program.column_names, proof.program.row_names
     levels = [

@@ -248,8 +248,8 @@ def write_page(ledger: Ledger, target: Path) -> Path:
 def file_of(row: ItemRow) -> str:
     """Return the name of an item's figure.
 
-    >>> from fairlp.research.ledger.verdicts import Answer, Verdict
-    >>> file_of(Row("001", "Theorem 2, worst case", "", Answer(Verdict.EQUAL, "")))
+    >>> from fairlp.research.ledger.verdicts import Agreement, ItemAnswer
+    >>> file_of(ItemRow("001", "Theorem 2, worst case", "", ItemAnswer(Agreement.EQUAL, "")))
     '001-theorem-2-worst-case.svg'
     """
     return re.sub(r"[^a-z0-9]+", "-", f"{row.paper} {row.item}".lower()).strip("-") + ".svg"
