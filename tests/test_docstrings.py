@@ -130,8 +130,13 @@ def test_it_names_every_parameter_and_no_other():
 
 def test_a_class_names_what_it_is_made_of():
     def judge(value):
-        _, found = sections(value)
-        said = {name for section in ("Parameters", "Attributes") for name in entries(found.get(section, ""))}
+        described = [sections(base)[1] for base in ours(value)]  # what a base says of its own need not be said again
+        said = {
+            name
+            for found in described
+            for part in ("Parameters", "Attributes")
+            for name in entries(found.get(part, ""))
+        }
         assert {name for name in parameters(value) if not name.startswith("_")} <= said
 
     check([path for path, value in PUBLIC.items() if made_by_hand(value)], judge)

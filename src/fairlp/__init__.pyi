@@ -11,7 +11,6 @@ from .api import allocate, allocate_all, compare, formulate
 from .auditing import audit
 from .auditing.basics import blockers
 from .auditing.promises import counterexample, promises, properties
-from .callable_module import Listing
 from .errors import FairlpError, FairlpWarning
 from .mechanisms.allocation import Allocation
 from .mechanisms.arrivals.online import Arrivals
@@ -37,8 +36,9 @@ from .operations.clusters.assembly import Snapshot
 from .operations.clusters.reading import snapshot
 from .operations.reports.charts import charts
 from .operations.reports.page import report
-from .operations.reports.standing import fair_shares
+from .operations.reports.share_comparison import fair_shares
 from .operations.reports.what_if import what_if
+from .registry import Listing
 from .research import library, simulation, study
 from .research.frontier import Frontier, frontier
 from .research.ledger.reproducing import reproduce

@@ -6,7 +6,7 @@ import inspect
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -36,17 +36,17 @@ Oversized = Literal["divide", "drop", "error"]
 
 
 @overload
-def allocate(instance: Instance, mechanism: str | Mechanism, *, method: str = ..., **options: Any) -> Allocation: ...
-
-
-@overload
 def allocate(
     instance: SparseInstance, mechanism: str | Mechanism, *, method: str = ..., **options: Any
 ) -> SparseAllocation: ...
 
 
+@overload
+def allocate(instance: Instance, mechanism: str | Mechanism, *, method: str = ..., **options: Any) -> Allocation: ...
+
+
 def allocate(
-    instance: Instance | SparseInstance,
+    instance: Instance,
     mechanism: str | Mechanism,
     *,
     method: str = "auto",
@@ -54,7 +54,7 @@ def allocate(
     merge: bool = True,
     oversized: Oversized = "divide",
     **options: Any,
-) -> Allocation | SparseAllocation:
+) -> Allocation:
     """Share the cluster by a mechanism.
 
     Parameters
@@ -133,7 +133,7 @@ def _by_pairs(
     for name in [*(name for name, default in given.items() if not default), *options]:
         if name not in known:
             raise UnknownNameError(f"an instance by pairs takes no option {name!r}; {nearest(name, known)}")
-    return share_by_pairs(instance, find_defined(row, cast(Instance, instance)), **options)
+    return share_by_pairs(instance, find_defined(row, instance), **options)
 
 
 def formulate(instance: Instance, mechanism: str | Mechanism, **options: Any) -> Model:

@@ -102,14 +102,6 @@ def named(name: object, known: Iterable[str], what: str, of: str = "") -> str:
     raise UnknownNameError(f"{wrong}; {nearest(name, names)}")
 
 
-def require_own_name(name: object, ours: Iterable[str], what: str) -> None:
-    """Raise unless a name may be that of a mechanism or solver (``what``) of one's own; ``ours`` are fairlp's."""
-    if not isinstance(name, str) or not name.strip() or set(name) & set(":,\n"):
-        raise UnknownNameError(f"a {what} cannot be called {name!r}; expected text without ':' and ','")
-    if name.casefold() in {other.casefold() for other in ours}:
-        raise UnknownNameError(f"{name!r} is one of fairlp's {what}s; call yours something else")
-
-
 def nearest(name: object, known: Iterable[object]) -> str:
     """Return the known names nearest to ``name``, as the end of an error message.
 

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 import fairlp
 from fairlp import Instance, examples
 from fairlp.auditing import PROPERTIES, arrivals, basics, fairness, promises, reports, search
-from fairlp.auditing.findings import Case
+from fairlp.auditing.findings import AuditCase
 from fairlp.auditing.search import Search
 from fairlp.errors import FileFormatError, InstanceError, NotDefinedError, SolverError, UnknownNameError
 from fairlp.models.files.tables import read_tasks
@@ -570,7 +570,7 @@ def test_a_simpler_instance_is_one_without_the_limits_of_queues():
 def test_lies_of_a_queue_that_the_mechanism_does_not_take_do_not_pay(monkeypatch):
     instance = two(queue=["q", "q"])
     found = fairlp.allocate(instance, "h-drf")
-    monkeypatch.setattr(Case, "again", fails)
+    monkeypatch.setattr(AuditCase, "again", fails)
     row = fairlp.audit(instance, found, "group strategy-proof", tries=3).iloc[0]
     assert row["holds"] is not True and "no lie that pays was found in 3 tries" in row["witness"]
 
@@ -593,7 +593,7 @@ def by_resource():
 
 
 def case(instance, tasks, **how):
-    return Case(instance, np.array(tasks, dtype=float), **how)
+    return AuditCase(instance, np.array(tasks, dtype=float), **how)
 
 
 @pytest.mark.parametrize(
@@ -627,7 +627,7 @@ def test_an_audit_whose_program_has_no_answer_is_no_answer(monkeypatch):
     def fails(*_, **__):
         raise SolverError("out of time")
 
-    monkeypatch.setattr(basics, "Market", type("Market", (), {"of": staticmethod(fails)}))
+    monkeypatch.setattr(basics, "PerServerMarket", type("PerServerMarket", (), {"of": staticmethod(fails)}))
     found = fairlp.audit(pool(), np.array([[1.0], [1.0]]), "non-wasteful")
     assert found.holds.iloc[0] is None and "it could not be judged: out of time" in found.witness.iloc[0]
 
@@ -636,7 +636,7 @@ def test_a_mechanism_that_is_not_defined_for_a_lie_proves_nothing_by_it(monkeypa
     def refuses(self, instance):
         raise NotDefinedError("not for this one")
 
-    monkeypatch.setattr(Case, "again", refuses)
+    monkeypatch.setattr(AuditCase, "again", refuses)
     one = case(pool(), [[2], [2]], mechanism="drf", tries=5)
     alone = reports.population_monotonic(one)
     assert alone.holds is None and "not defined for the others alone" in alone.witness

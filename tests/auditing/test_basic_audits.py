@@ -10,7 +10,7 @@ import pytest
 import fairlp
 from fairlp import Instance
 from fairlp.auditing import basics, fairness, reports, search
-from fairlp.auditing.findings import Case, Finding
+from fairlp.auditing.findings import AuditCase, Finding
 
 INF = np.inf
 OFF = (1e-6, 0.01, 1.0)
@@ -27,7 +27,7 @@ def pair(**more):
 
 
 def case(instance, tasks, **how):
-    return Case(instance, np.array(tasks, dtype=float), **how)
+    return AuditCase(instance, np.array(tasks, dtype=float), **how)
 
 
 @pytest.mark.parametrize("margin", [-1e-6, -1.0])
@@ -220,7 +220,7 @@ def test_what_blocks_is_what_is_scarcest_and_having_all():
 def again(answers):
     """A case whose mechanism answers so: number of users or liar's instance → tasks."""
 
-    class Planted(Case):
+    class Planted(AuditCase):
         def again(self, instance):
             return fairlp.auditing.basics.as_allocation(instance, answers(instance), "planted")
 

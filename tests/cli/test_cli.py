@@ -24,7 +24,7 @@ from fairlp.cli.output import json_text
 from fairlp.cli.parameters import load_instance
 from fairlp.mechanisms import validation
 from fairlp.mechanisms.literature import REFERENCES
-from fairlp.operations.reports.standing import ShareComparison
+from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import subject_of
 
 SMALL = [name for name in examples.names() if name != "google-cluster"]
@@ -407,7 +407,7 @@ def test_prices_that_are_all_zero_and_times_that_are_unknown_are_not_printed():
     assert "times" not in printed(commands.allocation_text(dataclasses.replace(found, times={})))
 
 
-def test_a_standing_without_queues_is_told_by_user():
+def test_a_comparison_without_queues_is_told_by_user():
     text = printed(clusters.shares_text(ShareComparison.of(subject_of(satisfied(), np.array([[2.0], [1.0]])), "drfh")))
     assert "By user" in text and "By queue" not in text
 

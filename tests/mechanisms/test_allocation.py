@@ -40,7 +40,7 @@ def test_the_residual_is_the_largest_violation(tasks, limits, residual, off):
     planted = tasks(off) if callable(tasks) else tasks
     found = allocation(planted, task_limits=limits)
     assert found.residual == pytest.approx(residual(off), rel=1e-6, abs=1e-15)
-    assert found.certify().proved is False or residual(off) == 0
+    assert found.certify().holds is False or residual(off) == 0
 
 
 def test_usage_is_of_what_tasks_need_at_given_rates():

@@ -12,7 +12,7 @@ import fairlp
 from fairlp import examples
 from fairlp.mechanisms import validation
 from fairlp.mechanisms.max_min import ladder
-from fairlp.models.programs.certificate import Verdict
+from fairlp.models.programs.certificate import Proof
 from instances import random_instance
 
 #: By linear programs, and in rationals.
@@ -31,13 +31,13 @@ def changed(allocation, factors):
 @pytest.mark.parametrize("off", [1e-8, 1e-6, 0.5, 1.0])
 def test_whoever_has_too_little_is_found_and_named(how, off):
     allocation = right()
-    assert allocation.certify(exact=how).proved
+    assert allocation.certify(exact=how).holds
     for n, user in enumerate(allocation.instance.users):
         factors = np.ones(len(allocation.instance.users))
         factors[n] -= off
         verdict = changed(allocation, factors).certify(exact=how)
-        assert not verdict.proved and f"user {user!r}" in verdict.message
-        assert verdict.difference == pytest.approx(off, rel=1e-3)
+        assert not verdict.holds and f"user {user!r}" in verdict.message
+        assert verdict.gap == pytest.approx(off, rel=1e-3)
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -46,8 +46,8 @@ def test_whoever_has_too_much_is_found_and_named(how):
     instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[10.0]], weights=[9, 1])
     allocation = fairlp.allocate(instance, "drf")
     verdict = changed(allocation, [1 - 0.1 / 9, 1.1]).certify(exact=how)
-    assert not verdict.proved and "user 'user2'" in verdict.message
-    assert verdict.difference == pytest.approx(0.1 / 1.1)
+    assert not verdict.holds and "user 'user2'" in verdict.message
+    assert verdict.gap == pytest.approx(0.1 / 1.1)
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -56,18 +56,18 @@ def test_right_levels_in_the_wrong_places_are_infeasible(how):
     wrong = dataclasses.replace(allocation, tasks_array=allocation.tasks_array[:, ::-1])
     assert wrong.totals.to_numpy() == pytest.approx(allocation.totals.to_numpy())
     verdict = wrong.certify(exact=how)
-    assert not verdict.proved and verdict.message.startswith("infeasible")
+    assert not verdict.holds and verdict.message.startswith("infeasible")
     verdict = changed(allocation, np.full(len(allocation.instance.users), 1 + 1e-6)).certify(exact=how)
-    assert not verdict.proved and verdict.message.startswith("infeasible")
+    assert not verdict.holds and verdict.message.startswith("infeasible")
 
 
 def test_a_proof_in_rationals_that_failed_proves_nothing(monkeypatch):
     allocation = right()
     levels = allocation.certify(exact=True).levels
     nothing = np.zeros((0, 0))
-    monkeypatch.setattr(ladder, "exact_leximin", lambda *_: (Verdict(False, "planted", levels=levels), nothing))
+    monkeypatch.setattr(ladder, "exact_leximin", lambda *_: (Proof(False, "planted", levels=levels), nothing))
     verdict = allocation.certify(exact=True)
-    assert not verdict.proved and verdict.message == "not proved: planted" and verdict.levels == levels
+    assert not verdict.holds and verdict.message == "not proved: planted" and verdict.levels == levels
 
 
 def test_a_reference_that_is_not_proved_proves_nothing(monkeypatch):
@@ -75,7 +75,7 @@ def test_a_reference_that_is_not_proved_proves_nothing(monkeypatch):
     unproved = dataclasses.replace(allocation, unproved="planted")
     monkeypatch.setattr(validation, "run", lambda *_, **__: unproved)
     verdict = allocation.certify()
-    assert not verdict.proved and verdict.message == "planted"
+    assert not verdict.holds and verdict.message == "planted"
 
 
 def test_proofs_take_demands_as_they_are_not_rounded_shares():
@@ -84,7 +84,7 @@ def test_proofs_take_demands_as_they_are_not_rounded_shares():
         [[0, 1, 4], [2, 0, 1], [3, 2, 0], [3, 2, 2]], [[31, 5, 15], [31, 5, 15], [7, 29, 27], [35, 36, 8]]
     )
     allocation = fairlp.allocate(instance, "drfh")
-    assert allocation.certify(exact=True).proved and allocation.certify().proved
+    assert allocation.certify(exact=True).holds and allocation.certify().holds
 
 
 def test_what_is_proved_by_programs_is_proved_in_rationals():
@@ -94,7 +94,7 @@ def test_what_is_proved_by_programs_is_proved_in_rationals():
             instance = random_instance(seed)
             for mechanism in ("drfh", "c-drfh", "tsf", "asset"):
                 allocation = fairlp.allocate(instance, mechanism)
-                assert allocation.certify(exact=True).proved, (seed, mechanism)
+                assert allocation.certify(exact=True).holds, (seed, mechanism)
 
 
 FORGED = {

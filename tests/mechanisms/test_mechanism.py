@@ -156,7 +156,7 @@ def test_without_python_flint_a_delicate_answer_is_not_called_proved(monkeypatch
     assert not fairlp.allocate(delicate, "drf").unproved
     asked = settling.MethodCall(delicate, find("drf"), find("drf").methods[0])
     verdict, tasks = settling._in_rationals(asked, lacking)
-    assert not verdict.proved and "python-flint" in str(verdict) and not tasks.size
+    assert not verdict.holds and "python-flint" in str(verdict) and not tasks.size
     assert "servers are shared one by one" in str(settling._in_rationals(asked, None)[0])
 
 

@@ -183,16 +183,16 @@ def test_prices_are_those_of_capacity_if_the_rows_are_its():
 @pytest.mark.parametrize("exact", [False, True])
 def test_wrong_allocations_are_not_proved(exact):
     right = fairlp.allocate(ONE, memory_first)
-    assert right.certify(exact=exact).proved
+    assert right.certify(exact=exact).holds
     more = dataclasses.replace(right, tasks_array=right.tasks_array * (1 + 1e-5))
     verdict = more.certify(exact=exact)
-    assert not verdict.proved and verdict.message.startswith("infeasible: a capacity, limit or placement is violated")
+    assert not verdict.holds and verdict.message.startswith("infeasible: a capacity, limit or placement is violated")
     for factors, off in (([1 - 1e-5, 1], 1e-5), ([1, 0.5], 0.5)):
         less = dataclasses.replace(right, tasks_array=right.tasks_array * np.array(factors)[:, None])
         verdict = less.certify(exact=exact)
         user = "ann" if off < 0.1 else "bob"
-        assert not verdict.proved and f"user {user!r} has" in verdict.message and "as good" not in verdict.message
-        assert verdict.difference == pytest.approx(off, rel=1e-3)
+        assert not verdict.holds and f"user {user!r} has" in verdict.message and "as good" not in verdict.message
+        assert verdict.gap == pytest.approx(off, rel=1e-3)
 
 
 def test_other_totals_of_a_program_that_is_solved_once_may_be_as_good():
@@ -201,15 +201,15 @@ def test_other_totals_of_a_program_that_is_solved_once_may_be_as_good():
 
     instance = fairlp.Instance.from_arrays([[1], [1]], [[4]])
     found = fairlp.allocate(instance, by_model(most))
-    assert found.certify().proved and found.certify(exact=True).proved
+    assert found.certify().holds and found.certify(exact=True).holds
     other = dataclasses.replace(found, tasks_array=found.tasks_array[::-1])
     verdict = other.certify()
-    assert not verdict.proved and verdict.message.endswith("; other totals may be as good")
+    assert not verdict.holds and verdict.message.endswith("; other totals may be as good")
 
 
 def test_a_model_that_is_not_proved_proves_nothing():
     verdict = fairlp.allocate(ONE, most_tasks).certify()
-    assert not verdict.proved and "bound 5 by the solver's word" in verdict.message
+    assert not verdict.holds and "bound 5 by the solver's word" in verdict.message
     with pytest.raises(NotDefinedError, match="'own-part' is a procedure: nothing says what it ought to be"):
         own.prove(fairlp.allocate(ONE, own_part))
 

@@ -56,7 +56,7 @@ def test_several_servers_weights_limits_and_placement(row):
     assert fairlp.audit(SEVERAL, found, ["feasible"])["holds"].all() and found.totals.iloc[1] <= 1.5
     assert (found.tasks.to_numpy()[~SEVERAL.eligible] == 0).all() and (found.totals > 0).all()
     if row is memory_first:
-        assert found.method == "lp" and found.certify(exact=True).proved
+        assert found.method == "lp" and found.certify(exact=True).holds
         assert found.rounds["satisfied"].sum() == [SEVERAL.users[1]]
 
 
@@ -122,7 +122,7 @@ def test_the_fast_method_is_the_model():
 def test_what_is_proved_and_what_cannot_be():
     for row in (memory_first, half_guaranteed):
         found = fairlp.allocate(INSTANCE, row, method="lp")
-        assert found.certify().proved and found.certify(exact=True).proved and found.gap <= 1e-12
+        assert found.certify().holds and found.certify(exact=True).holds and found.gap <= 1e-12
         assert found.prices.to_numpy().sum() > 0
         worse = fairlp.allocate(INSTANCE, row).tasks * 0.9
         held = fairlp.audit(INSTANCE, worse, ["Pareto-optimal"])

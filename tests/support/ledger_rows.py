@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from fairlp.research.ledger import Ledger, Row
+from fairlp.research.ledger import ItemRow, Ledger
 from fairlp.research.ledger.registry import ENTRIES, Run
 from paths import ROOT
 
@@ -15,7 +15,7 @@ PAGE = ROOT / "docs" / "ledger.md"
 @cache
 def row(key, seed=0):
     entry = ENTRIES[key]
-    return Row(entry.paper.number, entry.item, entry.says, entry.compute(Run(seed=seed)))
+    return ItemRow(entry.paper.number, entry.item, entry.says, entry.compute(Run(seed=seed)))
 
 
 def ledger(*keys):

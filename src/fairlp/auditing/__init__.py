@@ -14,7 +14,7 @@ from ..mechanisms.arrivals.result import DynamicAllocation
 from ..mechanisms.table import TABLE
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
-from .findings import AuditTable, Case, Finding
+from .findings import AuditCase, AuditTable, Finding
 from .properties import DYNAMIC, PROPERTIES, find, known, table
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def audit(
         options = last.parameters if isinstance(last, Allocation) else {}
     if whole_tasks is None:
         whole_tasks = mechanism is not None and mechanism.whole_tasks
-    case = Case(
+    case = AuditCase(
         instance,
         tasks_of(instance, last),
         mechanism.name if mechanism else "",

@@ -11,13 +11,13 @@ import pandas as pd
 from ..formulations.audits import pareto
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.mechanism import Division
-from ..mechanisms.per_server.market import Market
+from ..mechanisms.per_server.market import PerServerMarket
 from ..mechanisms.table import TABLE
 from ..models.instances.instance import Instance
 from ..models.instances.problem import beyond, exact_room, integers, quotients, tasks_alone, usable, whole_table
 from ..models.notation.model import Model
 from ..tolerances import AUDIT, FEASIBILITY
-from .findings import Case, Finding, amount
+from .findings import AuditCase, Finding, amount
 
 
 def plain(instance: Instance) -> Instance:
@@ -25,9 +25,9 @@ def plain(instance: Instance) -> Instance:
     return instance if instance.weights.ndim == 1 else instance.derived(weights=np.ones(len(instance.users)))
 
 
-def feasible(case: Case) -> Finding:
+def feasible(case: AuditCase) -> Finding:
     """No server is over capacity (or time), nobody over its limit or where it may not run. Margin: −(violation)."""
-    instance, market = case.instance, Market.of(plain(case.instance), case.division)
+    instance, market = case.instance, PerServerMarket.of(plain(case.instance), case.division)
     found = [(0.0, "")]
     what = list(instance.resources) if case.division == "rdm" else ["time"]
     for i, who in enumerate(market.users):
@@ -54,7 +54,7 @@ def feasible(case: Case) -> Finding:
     return Finding.of_margin(-worst, witness, "everything fits")
 
 
-def _beyond_region(case: Case) -> float:
+def _beyond_region(case: AuditCase) -> float:
     """Return the part by which all tasks must shrink to be in the mechanism's own region, 0 without one."""
     region = _region(case)
     if region is None:
@@ -69,18 +69,18 @@ def _beyond_region(case: Case) -> float:
     return 1.0 - float(model.solve().require_optimal().objective or 0.0)
 
 
-def _region(case: Case) -> Any:
+def _region(case: AuditCase) -> Any:
     """Return what adds the rows of the mechanism's own feasible region to a model, None where it has none."""
     return TABLE[case.mechanism].region if case.mechanism else None
 
 
-def non_wasteful(case: Case) -> Finding:
+def non_wasteful(case: AuditCase) -> Finding:
     """Nobody could run more with what is free. Margin: −(largest gain / tasks that the user could run alone)."""
     if case.added_up:
         return Finding.undefined(NOT_TOLD_APART)
     if _region(case) is not None:
         return _wasted_in_region(case)
-    market = Market.of(plain(case.instance), case.division)
+    market = PerServerMarket.of(plain(case.instance), case.division)
     limits = np.floor(market.limits) if case.whole else market.limits
     room = np.maximum(limits - case.totals, 0.0)
     found = [(0.0, "")]
@@ -103,7 +103,7 @@ def non_wasteful(case: Case) -> Finding:
     return Finding.of_margin(-worst, witness, "nothing that is free is of use to anyone")
 
 
-def _wasted_in_region(case: Case) -> Finding:
+def _wasted_in_region(case: AuditCase) -> Finding:
     """Return what users could run more while all keep their tasks where they are, within the mechanism's own region."""
     model = pareto(case.instance, case.totals, case.division, case.whole)
     y, n, i = model["y"], case.instance.users, case.instance.servers
@@ -118,7 +118,7 @@ def _wasted_in_region(case: Case) -> Finding:
     return Finding.of_margin(-relative[best], witness, "nothing that is free is of use to anyone")
 
 
-def _whole_gain(case: Case, i: int, who: np.ndarray, gain: np.ndarray) -> np.ndarray:
+def _whole_gain(case: AuditCase, i: int, who: np.ndarray, gain: np.ndarray) -> np.ndarray:
     """Return how many whole tasks more users run on a server: where rounding tells, what really fits."""
     instance, whole = case.instance, np.asarray(np.floor(gain * (1 + AUDIT)))
     close = np.flatnonzero(whole > np.floor(gain))
@@ -129,7 +129,7 @@ def _whole_gain(case: Case, i: int, who: np.ndarray, gain: np.ndarray) -> np.nda
     return whole
 
 
-def pareto_optimal(case: Case) -> Finding:
+def pareto_optimal(case: AuditCase) -> Finding:
     """Nobody can gain without another's loss. Margin: −(largest sum of gains, each over Γ[n] = Σ_i γ[n,i])."""
     if case.added_up:
         return Finding.undefined(NOT_TOLD_APART)
@@ -154,7 +154,7 @@ def pareto_optimal(case: Case) -> Finding:
     return Finding.of_margin(-worst, witness, "nobody can gain without another's loss", better=better)
 
 
-def _most_gained(instance: Instance, totals: np.ndarray, case: Case, held: np.ndarray | None) -> np.ndarray | None:
+def _most_gained(instance: Instance, totals: np.ndarray, case: AuditCase, held: np.ndarray | None) -> np.ndarray | None:
     """Return the tasks of the largest gain while nobody loses; None where only a solver's tolerance tells which fit.
 
     Whole tasks are held to what they can use of each resource where those found need more than there is, and then to
@@ -181,7 +181,7 @@ def _most_gained(instance: Instance, totals: np.ndarray, case: Case, held: np.nd
         room, part = room.derived(capacities=most), 10 * part if part else FEASIBILITY
 
 
-def envy_free(case: Case) -> Finding:
+def envy_free(case: AuditCase) -> Finding:
     """Nobody would rather have what another has, per weight. Margin: min over pairs of (x[n] − U_n(m))/Γ[n].
 
     U_n(m) is what n could run with φ[n]/φ[m] times what m has, server by server, on servers where n may run, and no
@@ -198,7 +198,7 @@ def envy_free(case: Case) -> Finding:
     return Finding.of_margin(slack, witness, "nobody would rather have another's bundle")
 
 
-def up_to_one_own_task(case: Case) -> Finding:
+def up_to_one_own_task(case: AuditCase) -> Finding:
     """With another's bundle nobody could run more than *one of its own* tasks more: U_n(A_m) ≤ x[n] + 1.
 
     Margin: min over pairs of (x[n] + 1 − U_n(A_m))/Γ[n].
@@ -206,7 +206,7 @@ def up_to_one_own_task(case: Case) -> Finding:
     return _up_to_one(case, own=1, others=0)
 
 
-def up_to_one_task_of_the_other(case: Case) -> Finding:
+def up_to_one_task_of_the_other(case: AuditCase) -> Finding:
     """With another's bundle less *one of the other's* tasks nobody could run more: U_n(A_m − d_m) ≤ x[n].
 
     Margin: min over pairs of (x[n] − U_n(A_m − d_m))/Γ[n].
@@ -214,7 +214,7 @@ def up_to_one_task_of_the_other(case: Case) -> Finding:
     return _up_to_one(case, own=0, others=1)
 
 
-def _up_to_one(case: Case, own: int, others: int) -> Finding:
+def _up_to_one(case: AuditCase, own: int, others: int) -> Finding:
     if not case.whole:
         return Finding.undefined("tasks may be divided here, and this is about whole ones")
     if reason := _incomparable(case):
@@ -230,7 +230,7 @@ def _up_to_one(case: Case, own: int, others: int) -> Finding:
     return Finding.of_margin(slack, witness, "nobody envies another by more than one task")
 
 
-def _incomparable(case: Case) -> Finding | None:
+def _incomparable(case: AuditCase) -> Finding | None:
     """Return why bundles of users cannot be compared, None where they can."""
     if case.instance.weights.ndim == 2:
         return Finding.undefined("weights are given per resource; envy compares users by one weight each")
@@ -242,7 +242,7 @@ def _incomparable(case: Case) -> Finding | None:
 
 
 def most_envious(
-    case: Case, among: np.ndarray | None = None, *, own: int = 0, others: int = 0
+    case: AuditCase, among: np.ndarray | None = None, *, own: int = 0, others: int = 0
 ) -> tuple[float, int, int, float]:
     """Return the least (x[n] + own − U_n(m))/Γ[n], its n and m, and its U_n(m).
 
@@ -255,7 +255,7 @@ def most_envious(
     return slack[n, m], n, m, worth[n, m]
 
 
-def sharing_incentive(case: Case) -> Finding:
+def sharing_incentive(case: AuditCase) -> Finding:
     """Everyone runs as much as with φ[n]/Σφ of every server. Margin: min_n of (x[n] − that)/Γ[n]."""
     weights = case.instance.weights
     if weights.ndim == 2:
@@ -284,7 +284,7 @@ NOT_TOLD_APART = (
 _BY_ROUNDING = "whole tasks that would be a gain need more than there is by rounding only; scale the data"
 
 
-def _worth_of_bundles(case: Case, tasks: np.ndarray) -> np.ndarray:
+def _worth_of_bundles(case: AuditCase, tasks: np.ndarray) -> np.ndarray:
     """Return how many of its tasks n could run with φ[n]/φ[m] times what ``tasks`` of m take, for all n, m; (N, N).
 
     Whole tasks are counted on each server by itself.
@@ -298,7 +298,7 @@ def _worth_of_bundles(case: Case, tasks: np.ndarray) -> np.ndarray:
     return np.asarray(np.minimum(worth, np.floor(case.instance.task_limits)[:, None]))
 
 
-def _exchanged(case: Case, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _exchanged(case: AuditCase, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return three factors: on server i, what m has is worth [n,i]·[m,i]·[n,m] tasks of n."""
     instance, gamma, weights = case.instance, case.instance.gamma(), case.instance.user_weights
     ratio = weights[:, None] / weights[None, :]
@@ -363,7 +363,7 @@ def blockers(
     ['A', 'cpu', {'B': 6.0, 'A': 3.0}]
     """
     tasks = tasks_of(instance, allocation)
-    market = Market.of(plain(instance), division)
+    market = PerServerMarket.of(plain(instance), division)
     prices = allocation.prices_array if isinstance(allocation, Allocation) else None
     tdm = division == "tdm"
     names = ["time"] if tdm else list(instance.resources)

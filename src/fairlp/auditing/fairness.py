@@ -19,10 +19,10 @@ from ..models.trees.rates import constant
 from ..solvers.leximin.leximin import climb, leximin
 from ..tolerances import AUDIT, QUOTIENT_ROUNDING
 from .basics import as_allocation, plain
-from .findings import Case, Finding, amount
+from .findings import AuditCase, Finding, amount
 
 
-def bottleneck(case: Case) -> Finding:
+def bottleneck(case: AuditCase) -> Finding:
     """If one resource is dominant for every user on every server where it can run, it is shared max-min fairly.
 
     The definition of Khamse-Ashari et al.; that of Wang, Li and Liang is :func:`global_bottleneck`. On one server both
@@ -36,7 +36,7 @@ def bottleneck(case: Case) -> Finding:
     )
 
 
-def global_bottleneck(case: Case) -> Finding:
+def global_bottleneck(case: AuditCase) -> Finding:
     """If one resource is everyone's dominant one of the whole pool, it is shared max-min fairly (Wang, Li and Liang).
 
     Another premise than that of :func:`bottleneck`, where servers differ: a resource may be everyone's dominant one on
@@ -46,7 +46,7 @@ def global_bottleneck(case: Case) -> Finding:
     return _max_min_of_resource(case, resource, "no resource is everyone's dominant one of the pool")
 
 
-def single_resource(case: Case) -> Finding:
+def single_resource(case: AuditCase) -> Finding:
     """With one resource, it is shared max-min fairly. Margin as for the bottleneck."""
     if len(case.instance.resources) > 1:
         return Finding.vacuous(f"there are {len(case.instance.resources)} resources")
@@ -78,7 +78,7 @@ def _everyones_largest(share: np.ndarray, who: np.ndarray) -> int | None:
     return int(common[0]) if who.any() and common.size else None
 
 
-def leximin_of(mechanism: str, case: Case) -> Finding:
+def leximin_of(mechanism: str, case: AuditCase) -> Finding:
     """The totals are the leximin of the mechanism's Γ. Margin: −(largest difference of tasks, over Γ[n])."""
     row = find(mechanism)
     reason = row.undefined(case.instance) or (_WHOLE if case.whole else None)
@@ -87,7 +87,7 @@ def leximin_of(mechanism: str, case: Case) -> Finding:
     return _against(case, run(row, case.instance), row.gamma(case.instance), mechanism)
 
 
-def no_justified_complaints(case: Case) -> Finding:
+def no_justified_complaints(case: AuditCase) -> Finding:
     """No user may complain: everyone has all it asks for, or what it is entitled to of a saturated resource."""
     reason = find("njc").undefined(case.instance)
     if reason:
@@ -96,7 +96,7 @@ def no_justified_complaints(case: Case) -> Finding:
     return Finding.of_margin(found.margin, str(found), "nobody has a justified complaint")
 
 
-def per_server(case: Case, division: Division) -> Finding:
+def per_server(case: AuditCase, division: Division) -> Finding:
     """Nobody could gain on a server from users of higher level there (PS-DSF). Margin: −(gain / γ[n,i])."""
     if reason := _not_divisible(case):
         return Finding.undefined(reason)
@@ -108,13 +108,13 @@ def per_server(case: Case, division: Division) -> Finding:
 _WHOLE = "tasks are whole here, and this compares divisible ones"
 
 
-def _not_divisible(case: Case) -> str | None:
+def _not_divisible(case: AuditCase) -> str | None:
     if case.instance.weights.ndim == 2:
         return "weights are given per resource; this takes one weight a user"
     return _WHOLE if case.whole else None
 
 
-def _max_min_of_resource(case: Case, resource: int | None, none: str = "") -> Finding:
+def _max_min_of_resource(case: AuditCase, resource: int | None, none: str = "") -> Finding:
     """Compare with max-min fair shares of a resource; ``none`` says of which there is none."""
     if reason := _not_divisible(case):
         return Finding.undefined(reason)
@@ -134,7 +134,7 @@ def _max_min_of_resource(case: Case, resource: int | None, none: str = "") -> Fi
     return _against(case, best, normaliser(instance), f"max-min fairness of {label!r}")
 
 
-def _against(case: Case, best: Allocation, gamma: np.ndarray, name: str) -> Finding:
+def _against(case: AuditCase, best: Allocation, gamma: np.ndarray, name: str) -> Finding:
     """Compare totals with the leximin's, which are unique."""
     alone = case.scale
     gap = case.totals - best.totals.to_numpy()

@@ -121,7 +121,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Case:
+class AuditCase:
     """An allocation under audit.
 
     Attributes

@@ -11,7 +11,7 @@ from ..errors import UnknownNameError, named
 from . import basics, fairness, queues, reports
 from .arrivals import DYNAMIC as DYNAMIC
 from .arrivals import StepProperty
-from .findings import Case, Finding
+from .findings import AuditCase, Finding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ class Property:
     name: str
     asks: str
     source: str
-    audit: Callable[[Case], Finding]
+    audit: Callable[[AuditCase], Finding]
     reruns: bool = False
     fewest_users: int = 2
     one_resource: bool = False

@@ -16,17 +16,17 @@ from ..models.instances.queues import Queues
 from ..models.trees.filling import floors
 from ..tolerances import AUDIT
 from .basics import NOT_TOLD_APART, most_envious
-from .findings import Case, Finding, amount
+from .findings import AuditCase, Finding, amount
 from .reports import NEEDS_MECHANISM, changed, in_words, may_claim, nearby, none_found, own_tasks, strategy_proof
 
 #: Most users of one queue who lie together.
 COALITION = 3
 
 
-def _on_tree(audit: Callable[[Case, Queues], Finding]) -> Callable[[Case], Finding]:
+def _on_tree(audit: Callable[[AuditCase, Queues], Finding]) -> Callable[[AuditCase], Finding]:
     """Return the audit of instances with queues and one weight a user; of others there is nothing to check."""
 
-    def judged(case: Case) -> Finding:
+    def judged(case: AuditCase) -> Finding:
         if case.instance.queues is None:
             return Finding.vacuous("the instance has no queues")
         if case.instance.weights.ndim == 2:
@@ -37,13 +37,13 @@ def _on_tree(audit: Callable[[Case, Queues], Finding]) -> Callable[[Case], Findi
     return judged
 
 
-def _lacking(case: Case, able: np.ndarray) -> np.ndarray:
+def _lacking(case: AuditCase, able: np.ndarray) -> np.ndarray:
     """Return who of those who can run has not all its tasks. Bool, shape (N,)."""
     return np.asarray(able & (case.totals < case.instance.task_limits * (1 - AUDIT)))
 
 
 @_on_tree
-def caps_kept(case: Case, queues: Queues) -> Finding:
+def caps_kept(case: AuditCase, queues: Queues) -> Finding:
     """No queue has more of a resource than its cap. Margin: −(largest excess / cap)."""
     if not queues.capped.any():
         return Finding.vacuous("no queue has a cap")
@@ -55,7 +55,7 @@ def caps_kept(case: Case, queues: Queues) -> Finding:
 
 
 @_on_tree
-def guarantees_kept(case: Case, queues: Queues) -> Finding:
+def guarantees_kept(case: AuditCase, queues: Queues) -> Finding:
     """Each queue has as large a part of its guarantee as its users can have. Margin: min over queues of the difference.
 
     The part is the largest over resources of what its users have, over the guarantee; what they can have is what the
@@ -81,7 +81,7 @@ def guarantees_kept(case: Case, queues: Queues) -> Finding:
 
 
 @_on_tree
-def leaf_shares(case: Case, queues: Queues) -> Finding:
+def leaf_shares(case: AuditCase, queues: Queues) -> Finding:
     """Each user has the dominant share that the weights on its way up promise. Margin: min of share − part.
 
     A part is the weight over the weights of all siblings who can run anything. Users with all their tasks lack nothing.
@@ -104,7 +104,7 @@ def leaf_shares(case: Case, queues: Queues) -> Finding:
 
 
 @_on_tree
-def queue_shares(case: Case, queues: Queues) -> Finding:
+def queue_shares(case: AuditCase, queues: Queues) -> Finding:
     """Each queue has its part of the pool in dominant share, together. Margin: min of share − part; see leaf_shares."""
     able = runnable_users(case.instance)
     parts, _ = parts_of_queues(queues, case.instance.user_weights, able)
@@ -122,7 +122,7 @@ def queue_shares(case: Case, queues: Queues) -> Finding:
 
 
 @_on_tree
-def envy_free_within(case: Case, queues: Queues) -> Finding:
+def envy_free_within(case: AuditCase, queues: Queues) -> Finding:
     """Nobody would rather have what another user of its queue has, per weight. Margin as for envy-free."""
     same = queues.of[:, None] == queues.of[None, :]
     np.fill_diagonal(same, False)
@@ -140,7 +140,7 @@ def envy_free_within(case: Case, queues: Queues) -> Finding:
 
 
 @_on_tree
-def group_strategy_proof(case: Case, queues: Queues) -> Finding:
+def group_strategy_proof(case: AuditCase, queues: Queues) -> Finding:
     """No lie that users of one queue tell together pays each of them (a search); one user is a group, too.
 
     Margin: −(smallest gain / Γ[n]).

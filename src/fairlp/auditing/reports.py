@@ -12,7 +12,7 @@ from ..errors import FairlpError
 from ..models.instances.instance import Instance
 from ..models.instances.problem import quotients, tasks_alone
 from ..tolerances import AUDIT
-from .findings import Case, Finding, amount
+from .findings import AuditCase, Finding, amount
 
 # What searches for lies that pay have in common: which lies are tried, and how one is told of.
 
@@ -47,7 +47,7 @@ def own_use(true: np.ndarray, claimed: np.ndarray) -> float:
     return float((claimed[some] / true[some]).min())
 
 
-def own_tasks(case: Case, user: int, claimed: np.ndarray, given: np.ndarray) -> float:
+def own_tasks(case: AuditCase, user: int, claimed: np.ndarray, given: np.ndarray) -> float:
     """Return how many of its own tasks a liar runs with what ``given`` claimed tasks (by server, shape (K,)) are given.
 
     A claimed task takes the claimed amounts; where rates are given, so many times these that the user, alone on the
@@ -89,7 +89,7 @@ def none_found(tries: int, instance: Instance) -> Finding:
 NEEDS_MECHANISM = "it takes the mechanism that made the allocation, to run it again; none is known"
 
 
-def population_monotonic(case: Case) -> Finding:
+def population_monotonic(case: AuditCase) -> Finding:
     """When a user leaves, nobody is worse off. Margin: min of (tasks without it − tasks with it)/Γ[n]."""
     if not case.mechanism:
         return Finding.undefined(NEEDS_MECHANISM)
@@ -117,7 +117,7 @@ def population_monotonic(case: Case) -> Finding:
     return Finding.of_margin(worst, witness, "nobody is worse off when another leaves")
 
 
-def strategy_proof(case: Case) -> Finding:
+def strategy_proof(case: AuditCase) -> Finding:
     """No lie about demands, eligibility or the number of tasks pays. A search: never "holds", only "none found".
 
     Lies about given rates are not tried: a rate is what a user can do, whatever it claims (see ``own_tasks``).
@@ -173,7 +173,7 @@ def _lying(instance: Instance, user: int, demand: np.ndarray, eligible: np.ndarr
     return instance.derived(**changes)
 
 
-def _gain(case: Case, user: int, demand: np.ndarray, eligible: np.ndarray) -> float:
+def _gain(case: AuditCase, user: int, demand: np.ndarray, eligible: np.ndarray) -> float:
     """Return what the lie wins the user in tasks of its own, over Γ[n]; −∞ when the mechanism fails on the lie."""
     if case.alone[user] <= 0 or not may_claim(case.instance, user, demand):
         return -np.inf

@@ -27,7 +27,7 @@ from .parameters import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..operations.reports.standing import ShareComparison
+    from ..operations.reports.share_comparison import ShareComparison
     from ..operations.reports.subject import Subject
 
 
@@ -87,32 +87,37 @@ def audit(
     if allocation is not None and method != MethodOptions():
         raise typer.BadParameter("--allocation FILE is there already; --method, --solver and such compute one")
     from ..operations.reports.facts import left_out_of
-    from ..operations.reports.standing import ShareComparison
+    from ..operations.reports.share_comparison import ShareComparison
 
-    standing = ShareComparison.of(subject, mechanism, **arguments) if subject.scheduler else None
+    comparison = ShareComparison.of(subject, mechanism, **arguments) if subject.scheduler else None
     found = chosen = _findings(subject, name, tasks, question, arguments)
     broken = [str(name) for name in found.index[found["holds"].map(lambda held: held is False)]]
     text = [*_findings_text(found, name, broken)]
-    if standing is not None and shares:
-        chosen = standing.queues if table == "queues" else owed_first(standing)
+    if comparison is not None and shares:
+        chosen = comparison.queues if table == "queues" else owed_first(comparison)
         text = [TitledTable(f"{name}: {table}", for_people(chosen, subject.instance.units))]
-    elif standing is not None:
-        text = [*(shares_text(standing) if table is None else ()), *text]
+    elif comparison is not None:
+        text = [*(shares_text(comparison) if table is None else ()), *text]
         if question.properties is None and (names := left_out_of(subject.instance)):
             text.append(f"not asked at this size, unless by --property: {', '.join(names)}")
 
-    whole = standing if table is None else None
+    whole = comparison if table is None else None
     report.deliver(text, lambda: for_csv(chosen), lambda: _audit_data(whole, chosen))
     if broken and question.properties:
         raise typer.Exit(ExitCode.NO)
 
 
-def _audit_data(standing: ShareComparison | None, chosen: pd.DataFrame) -> Any:
+def _audit_data(comparison: ShareComparison | None, chosen: pd.DataFrame) -> Any:
     """Return the rows of a table for programs; of a dump that is told whole, what is audited, by queue and user."""
-    if standing is None:
+    if comparison is None:
         return records(chosen)
-    tree = {} if standing.instance.queues is None else {"queues": records(standing.queues)}
-    return {"fair": standing.fair.mechanism, "properties": records(chosen), "users": records(standing.users), **tree}
+    tree = {} if comparison.instance.queues is None else {"queues": records(comparison.queues)}
+    return {
+        "fair": comparison.fair.mechanism,
+        "properties": records(chosen),
+        "users": records(comparison.users),
+        **tree,
+    }
 
 
 def _audited(subject: Subject, path: str, allocation: Path | None, mechanism: str | None) -> tuple[str, Any]:

@@ -28,7 +28,7 @@ from .parameters import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..operations.reports.standing import ShareComparison
+    from ..operations.reports.share_comparison import ShareComparison
 
 #: What may be said of a queue, and whether it is by resource.
 _OF_A_QUEUE = {"weight": False, "tasks": False, "like": False, "guarantee": True, "cap": True, "demand": True}
@@ -182,18 +182,18 @@ def _queue(text: str) -> tuple[str, dict[str, Any]]:
 # Who has what beside what is fair, by queue and user.
 
 
-def shares_text(standing: ShareComparison) -> Text:
+def shares_text(comparison: ShareComparison) -> Text:
     """Give the tables of queues and users; those who are owed most come first."""
-    fair, subject, units = standing.fair, standing.subject, standing.instance.units
+    fair, subject, units = comparison.fair, comparison.subject, comparison.instance.units
     name = subject.name or subject.scheduler
     whose = f"{name}: " if name else ""
     yield f"{whose}what runs now, beside what is fair by {fair.mechanism}"
     yield ("shares are dominant shares of the whole cluster, in percent\n")
     hint = "--table prints all of a table, --csv and --json too"
-    if standing.instance.queues is not None:
-        queues = standing.queues.rename(index={"": "(root)"}).drop(columns=["weight"])
+    if comparison.instance.queues is not None:
+        queues = comparison.queues.rename(index={"": "(root)"}).drop(columns=["weight"])
         yield TitledTable("By queue", for_people(queues, units), SHOWN, hint)
-    yield TitledTable("By user, those first who are owed most", for_people(owed_first(standing), units), SHOWN, hint)
+    yield TitledTable("By user, those first who are owed most", for_people(owed_first(comparison), units), SHOWN, hint)
     lost, odd = subject.homeless, len(subject.not_understood)
     if len(lost):
         yield f"{int(lost['tasks'].sum())} more tasks wait of {len(lost)} users whom no server may take"
@@ -202,10 +202,10 @@ def shares_text(standing: ShareComparison) -> Text:
     yield ""
 
 
-def owed_first(standing: ShareComparison) -> pd.DataFrame:
+def owed_first(comparison: ShareComparison) -> pd.DataFrame:
     """Return the table of users, those first who are owed the largest share."""
-    order = (-standing.owed * standing.share_of_a_task).argsort(kind="stable")
-    users: pd.DataFrame = standing.users.iloc[order]
+    order = (-comparison.owed * comparison.share_of_a_task).argsort(kind="stable")
+    users: pd.DataFrame = comparison.users.iloc[order]
     return users
 
 

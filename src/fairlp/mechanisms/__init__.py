@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from ..callable_module import make_callable
+from ..registry import make_callable
 from .table import TABLE, find, table
 
 __all__ = ["TABLE", "find", "table"]

@@ -18,9 +18,9 @@ from ..errors import InstanceError, NotDefinedError
 from ..models.files.tables import csv_text
 from ..models.files.whole_files import write_text
 from ..models.instances.instance import Instance
-from ..models.instances.problem import AllocationProblem, effort
+from ..models.instances.problem import effort
 from ..models.notation.labels import aligned, floats
-from ..models.programs.certificate import NO_PROOF, Verdict
+from ..models.programs.certificate import NO_PROOF, Proof
 from ..tolerances import ROUNDING, VERIFIED
 
 # What allocations use of capacities: how far over they are, and scaled down where rounding brought them over.
@@ -150,53 +150,8 @@ class Answer(ABC):
         return f"<p>{escape(repr(self))}</p>{table}{notes}"
 
 
-class Shared(Answer):
-    """An answer that gives users tasks on servers, and compares them by shares and levels."""
-
-    instance: AllocationProblem
-    gamma: np.ndarray
-    tasks_per_level: np.ndarray
-
-    @property
-    @abstractmethod
-    def totals(self) -> pd.Series[float]:
-        """Tasks by user."""
-
-    @property
-    @abstractmethod
-    def usage(self) -> pd.DataFrame:
-        """Amount of each resource in use, servers × resources (rows of identical servers: of all together)."""
-
-    @cached_property
-    def shares(self) -> pd.Series[float]:
-        """Share by user, tasks/Γ (for DRF and DRFH: the dominant share, a fraction of the pool), weights left out."""
-        return pd.Series(_ratio(self.totals.to_numpy(), self.gamma), index=self._users, name="share")
-
-    @cached_property
-    def levels(self) -> pd.Series[float]:
-        """Share divided by weight: what the mechanism equalises."""
-        return pd.Series(_ratio(self.totals.to_numpy(), self.tasks_per_level), index=self._users, name="level")
-
-    @cached_property
-    def pool_utilization(self) -> pd.Series[float]:
-        """Fraction of the whole cluster's capacity in use, by resource."""
-        return pd.Series(self.usage.to_numpy().sum(axis=0) / self.instance.pool, index=self._resources, name="used")
-
-    @property
-    def _users(self) -> pd.Index[Any]:
-        return self.instance.users.labels.rename("user")
-
-    @property
-    def _servers(self) -> pd.Index[Any]:
-        return self.instance.servers.labels.rename("server")
-
-    @property
-    def _resources(self) -> pd.Index[Any]:
-        return self.instance.resources.labels.rename("resource")
-
-
 @dataclass(frozen=True, eq=False)
-class Allocation(Shared):
+class Allocation(Answer):
     """The answer of a mechanism, labelled.
 
     Attributes
@@ -227,7 +182,7 @@ class Allocation(Shared):
         What the method said of its answer where that is not a linear program's optimum (PS-DSF: that nobody could gain
         on a server). :meth:`certify` does not rely on it.
     prove : callable or None
-        The mechanism's own proof, (Allocation, exact) → Verdict; see :meth:`certify`.
+        The mechanism's own proof, (Allocation, exact) → Proof; see :meth:`certify`.
     notes : tuple of str
         What a careful reader should know (merged servers, tasks that fit nowhere).
     unproved : str
@@ -249,10 +204,15 @@ class Allocation(Shared):
     gap: float | None = None
     picks: pd.DataFrame | None = None
     certificate: Any = None
-    prove: Callable[[Allocation, bool], Verdict] | None = field(default=None, repr=False)
+    prove: Callable[[Allocation, bool], Proof] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
     unproved: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def matrix(self) -> Any:
+        """Tasks, users × servers: an array, or by pair a sparse matrix."""
+        return self.tasks_array
 
     @cached_property
     def tasks(self) -> pd.DataFrame:
@@ -262,7 +222,34 @@ class Allocation(Shared):
     @cached_property
     def totals(self) -> pd.Series[float]:
         """Tasks by user."""
-        return pd.Series(self.tasks_array.sum(axis=1), index=self._users, name="tasks")
+        return pd.Series(np.asarray(self.matrix.sum(axis=1)), index=self._users, name="tasks")
+
+    @cached_property
+    def shares(self) -> pd.Series[float]:
+        """Share by user, tasks/Γ (for DRF and DRFH: the dominant share, a fraction of the pool), weights left out."""
+        return pd.Series(_ratio(self.totals.to_numpy(), self.gamma), index=self._users, name="share")
+
+    @cached_property
+    def levels(self) -> pd.Series[float]:
+        """Share divided by weight: what the mechanism equalises."""
+        return pd.Series(_ratio(self.totals.to_numpy(), self.tasks_per_level), index=self._users, name="level")
+
+    @cached_property
+    def pool_utilization(self) -> pd.Series[float]:
+        """Fraction of the whole cluster's capacity in use, by resource."""
+        return pd.Series(self.usage.to_numpy().sum(axis=0) / self.instance.pool, index=self._resources, name="used")
+
+    @property
+    def _users(self) -> pd.Index[Any]:
+        return self.instance.users.labels.rename("user")
+
+    @property
+    def _servers(self) -> pd.Index[Any]:
+        return self.instance.servers.labels.rename("server")
+
+    @property
+    def _resources(self) -> pd.Index[Any]:
+        return self.instance.resources.labels.rename("resource")
 
     @cached_property
     def effort(self) -> np.ndarray | None:
@@ -272,7 +259,7 @@ class Allocation(Shared):
     @cached_property
     def usage(self) -> pd.DataFrame:
         """Amount of each resource in use, servers × resources (rows of identical servers: of all together)."""
-        tasks = self.tasks_array if self.effort is None else self.tasks_array * self.effort
+        tasks = self.matrix if self.effort is None else self.matrix * self.effort
         used = tasks.T @ self.instance.demands
         return pd.DataFrame(used, index=self._servers, columns=self._resources)
 
@@ -330,7 +317,7 @@ class Allocation(Shared):
 
         return plot_allocation(self, by=by, ax=ax)
 
-    def certify(self, exact: bool = False) -> Verdict:
+    def certify(self, exact: bool = False) -> Proof:
         """Return whether the allocation is what its mechanism says, proved without the method that made it.
 
         Max-min mechanisms: against the linear programs of the leximin, by gap and residuals, or (``exact=True``) in
@@ -346,7 +333,7 @@ class Allocation(Shared):
 
         Returns
         -------
-        Verdict
+        Proof
             True or False, with a ``message`` ("optimal, proved …", or what fails) and the exact levels. An exact one
             of a max-min mechanism without queues can ``write`` a proof that others check (docs/proofs.md).
 
@@ -358,7 +345,7 @@ class Allocation(Shared):
         if self.prove is None:
             raise no_certificate(self.mechanism, exact)
         if not self.residual <= VERIFIED:
-            return Verdict(False, f"infeasible: a capacity, limit or placement is violated by {self.residual:.3g}")
+            return Proof(False, f"infeasible: a capacity, limit or placement is violated by {self.residual:.3g}")
         return self.prove(self, exact)
 
     def summary(self) -> pd.DataFrame:
@@ -369,7 +356,7 @@ class Allocation(Shared):
         DataFrame
             Indexed by user: ``tasks``, ``share``, ``level`` and ``server_rows``.
         """
-        used = (self.tasks_array > 0).sum(axis=1)
+        used = np.asarray((self.matrix > 0).sum(axis=1))
         return pd.DataFrame({"tasks": self.totals, "share": self.shares, "level": self.levels, "server_rows": used})
 
     def by_queue(self, level: int | None = None) -> pd.DataFrame:
@@ -409,7 +396,9 @@ class Allocation(Shared):
         dict
             Mappings and lists of text and numbers.
         """
-        users, servers = np.nonzero(self.tasks_array)
+        from scipy.sparse import coo_array
+
+        pairs = coo_array(self.matrix)
         inst = self.instance
         return {
             "mechanism": self.mechanism,
@@ -420,8 +409,9 @@ class Allocation(Shared):
                 for user, total, share, level in zip(inst.users, self.totals, self.shares, self.levels, strict=True)
             ],
             "tasks": [
-                {"user": inst.users[n], "server": inst.servers[i], "tasks": float(self.tasks_array[n, i])}
-                for n, i in zip(users.tolist(), servers.tolist(), strict=True)
+                {"user": inst.users[n], "server": inst.servers[i], "tasks": tasks}
+                for n, i, tasks in zip(*(part.tolist() for part in (*pairs.coords, pairs.data)), strict=True)
+                if tasks
             ],
             "utilization": {str(r): float(u) for r, u in self.pool_utilization.items()},
             "residual": self.residual,
@@ -436,7 +426,7 @@ class Allocation(Shared):
     def __repr__(self) -> str:
         how = f"{self.method}, {self.solver}" if self.solver else self.method
         least = f"smallest level {self.levels.min():.6g}" if len(self.levels) else ""
-        return f"<Allocation by {self.mechanism} ({how}): {len(self.instance.users)} users, {least}>"
+        return f"<{type(self).__name__} by {self.mechanism} ({how}): {len(self.instance.users)} users, {least}>"
 
 
 def no_certificate(mechanism: str, exact: bool) -> NotDefinedError:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..models.instances.instance import Instance
     from ..models.notation.model import Model
     from ..models.programs.backends import AnySolver
-    from ..models.programs.certificate import Verdict
+    from ..models.programs.certificate import Proof
     from .validation import Check
 
 # What an instance must be for a mechanism to be defined: one small check each, named in the table.
@@ -174,7 +174,7 @@ class Mechanism:
     validate : callable or None
         Check → rows of ``validate``, in place of comparing the methods with the LP.
     prove : callable or None
-        (Allocation, exact) → Verdict: whether it is what the mechanism says, proved without the method that made it.
+        (Allocation, exact) → Proof: whether it is what the mechanism says, proved without the method that made it.
     at_level_1 : callable or None
         Instance → tasks of each user at level 1 (None: φΓ).
     along_tree : bool
@@ -206,7 +206,7 @@ class Mechanism:
     domain: tuple[Domain, ...] = ()
     options: tuple[str, ...] = ()
     validate: Callable[[Check], pd.DataFrame] | None = None
-    prove: Callable[[Allocation, bool], Verdict] | None = None
+    prove: Callable[[Allocation, bool], Proof] | None = None
     at_level_1: Callable[[Instance], np.ndarray] | None = None
     along_tree: bool = False
     compared: bool = True

@@ -23,17 +23,16 @@ from ..errors import (
     UnknownNameError,
     UnsupportedError,
     nearest,
-    require_own_name,
 )
 from ..formulations import normalisers
 from ..models.notation.labels import aligned
 from ..models.programs.backends import register_solver, spelt
-from ..models.programs.certificate import NO_PROOF, Certificate, Verdict
+from ..models.programs.certificate import Proof
 from ..solvers.leximin.of_model import LeximinSolution, leximin
 from ..tolerances import AGREEMENT
 from .allocation import Allocation, overuse, within_capacity
 from .mechanism import Domain, Mechanism, Method, MethodCall, Tasks
-from .table import FAMILIES, OWN, find
+from .table import OWN, TABLE, find
 from .validation import Check, agreement, differences
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
 _SECOND = {"highs": "scipy"}
 
 
-def prove(allocation: Allocation, exact: bool = False) -> Verdict:
+def prove(allocation: Allocation, exact: bool = False) -> Proof:
     """Return whether an allocation is what its formulation says: levels proved one by one, or in rationals.
 
     A formulation that is solved once is proved by its certificate (exactly, from its basis), and the totals compared;
@@ -64,13 +63,11 @@ def prove(allocation: Allocation, exact: bool = False) -> Verdict:
         x = answer.x
     else:
         solution = model.solve().require_optimal()
-        certificate = solution.certify(exact=exact)
-        proved = certificate.is_optimal if isinstance(certificate, Certificate) else certificate.proved
-        known = certificate.proof if isinstance(certificate, Verdict) else NO_PROOF
-        verdict = Verdict(proved, str(certificate), proof=known)
+        found = solution.certify(exact=exact)
+        verdict = Proof(found.holds, str(found), exact=found.exact)
         assert solution.x is not None
         x = solution.x
-    if not verdict.proved:
+    if not verdict.holds:
         return verdict
     ours, expected = allocation.totals.to_numpy(), tasks_at(model, x, instance).sum(axis=1)
     difference = differences(ours, expected)
@@ -78,9 +75,9 @@ def prove(allocation: Allocation, exact: bool = False) -> Verdict:
     if difference[worst] > AGREEMENT:
         wrong = f"user {instance.users[worst]!r} has {ours[worst]:.12g} tasks, and an optimum {expected[worst]:.12g}"
         more = "" if model.levels is not None else "; other totals may be as good"
-        return Verdict(False, f"{wrong} ({verdict.message}){more}", float(difference[worst]), verdict.levels)
+        return Proof(False, f"{wrong} ({verdict.message}){more}", float(difference[worst]), verdict.levels)
     message = f"optimal, proved: {verdict.message}"
-    return Verdict(True, message, float(difference[worst]), verdict.levels, proof=verdict.proof)
+    return Proof(True, message, float(difference[worst]), verdict.levels, exact=verdict.exact)
 
 
 def compare_methods(check: Check) -> pd.DataFrame:
@@ -364,7 +361,7 @@ def mechanism(
     >>> instance = fairlp.Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
     >>> fairlp.allocate(instance, memory_first).totals.round(6).to_dict()
     {'A': 0.692308, 'B': 2.769231}
-    >>> fairlp.allocate(instance, "memory-first").certify(exact=True).proved
+    >>> fairlp.allocate(instance, "memory-first").certify(exact=True).holds
     True
     """
     if callable(name):  # the decorator without its parentheses
@@ -379,7 +376,7 @@ def mechanism(
     def declare(function: Callable[[Instance], Any]) -> OwnMechanism:
         if not callable(function):
             raise UnknownNameError(f"mechanism {name!r} is to be a function of an Instance, not {function!r}")
-        require_own_name(name, FAMILIES, "mechanism")
+        TABLE.require_own_name(name)
         row = OwnMechanism(
             name,
             title or inspect.getdoc(function) or name,
@@ -577,10 +574,13 @@ def load_function(reference: str, kind: str) -> Any:
         When the file, module or function is not there.
     """
     home, wanted, module = module_of(reference, kind)
-    if not callable(getattr(module, wanted, None)):
+    found: Any = module
+    for part in wanted.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
         there = [name for name, value in vars(module).items() if inspect.isfunction(value)]
         raise UnknownNameError(f"{home!r} has no function {wanted!r}; {_there(wanted, there)}")
-    return getattr(module, wanted)
+    return found
 
 
 def _there(name: str, there: Collection[str]) -> str:

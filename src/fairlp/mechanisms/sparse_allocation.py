@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from ..errors import InstanceError, UnknownNameError
-from ..models.instances.instance import Instance
 from ..models.instances.sparse import SparseInstance
-from ..models.programs.certificate import Verdict
+from ..models.programs.certificate import Proof
 from ..solvers.matrix_free.rounds import Round, caps_of
 from ..tolerances import AGREEMENT, FEASIBILITY, MATRIX_FREE_FLOOR, ROUNDING
-from .allocation import Shared
+from .allocation import Allocation, no_certificate
 
 # What proves an allocation by pairs: sums over its pairs, and prices, with no help from the method that made it.
 
@@ -81,47 +79,47 @@ def attained(
     return found, np.maximum(gap, lacking)
 
 
-def certified(allocation: SparseAllocation) -> Verdict:
+def certified(allocation: SparseAllocation) -> Proof:
     """Return whether the allocation is feasible and each round's level within the aim of what prices allow."""
     wrong = _no_numbers(allocation)
     if wrong:
-        return Verdict(False, f"not all {wrong} are finite numbers")
+        return Proof(False, f"not all {wrong} are finite numbers")
     over = violation(allocation)
     if not over <= FEASIBILITY:
-        return Verdict(False, f"not feasible: a capacity, limit or sign is violated by {over:.1e}")
+        return Proof(False, f"not feasible: a capacity, limit or sign is violated by {over:.1e}")
     known = _known(allocation)
     wrong = _untold(allocation, known)
     if wrong:
-        return Verdict(False, wrong)
+        return Proof(False, wrong)
     gaps, loose = [], 0
     for number, one in enumerate(allocation.bounds, 1):
         fixed = one.rows.slope == 0
         missing = fixed & (known.levels[one.users] < one.rows.floor * (1 - FEASIBILITY))
         if missing.any():
             user = allocation.instance.users[int(one.users[missing.argmax()])]
-            return Verdict(False, f"user {user!r} has less than the floor that round {number} gave it")
+            return Proof(False, f"user {user!r} has less than the floor that round {number} gave it")
         priced = _priced(allocation, one, known)
         if priced is None:
-            return Verdict(False, f"round {number}: users of two components share a server")
+            return Proof(False, f"round {number}: users of two components share a server")
         highest = _highest(one, known, priced)
         reached, gap = attained(one, known.levels, highest, allocation.aim, known.caps[one.users])
         gaps.append(float(gap.max(initial=0.0)))
         loose += _loose(one, known, priced, reached, allocation.aim)
         if not (reached <= highest * (1 + AGREEMENT + MATRIX_FREE_FLOOR * allocation.aim)).all():
-            return Verdict(False, f"round {number}: a level is above what its prices allow")
+            return Proof(False, f"round {number}: a level is above what its prices allow")
     if not gaps:
-        return Verdict(True, "optimal: nobody can run anything")
+        return Proof(True, "optimal: nobody can run anything")
     text = f"the smallest level within {gaps[0]:.1e}, by prices"
     if len(gaps) > 1:
         text += f"; {len(gaps) - 1} later rounds within {max(gaps[1:]):.1e}, given the levels before"
     if not max(gaps) <= allocation.aim * (1 + ROUNDING) + ROUNDING:
-        return Verdict(False, f"{text}: more than the {allocation.aim:.1e} that was asked for", max(gaps))
+        return Proof(False, f"{text}: more than the {allocation.aim:.1e} that was asked for", max(gaps))
     if allocation.unsettled:
-        return Verdict(False, f"{text}; {allocation.unsettled} users could rise further", max(gaps))
+        return Proof(False, f"{text}; {allocation.unsettled} users could rise further", max(gaps))
     if loose:
         text += f"; that they stop there is not proved of {loose} users: prices alone would leave them twice as much"
-        return Verdict(False, f"not proved: {text}", max(gaps))
-    return Verdict(True, f"proved: {text}", max(gaps))
+        return Proof(False, f"not proved: {text}", max(gaps))
+    return Proof(True, f"proved: {text}", max(gaps))
 
 
 def misfit(allocation: SparseAllocation) -> str:
@@ -201,19 +199,17 @@ def _tasks_per_level(instance: SparseInstance, mechanism: str) -> np.ndarray | N
         row = find(mechanism)
     except UnknownNameError:
         return None
-    return np.asarray(
-        row.tasks_per_level(cast(Instance, instance))
-    )  # a mechanism that is by_pairs asks for nothing else
+    return row.tasks_per_level(instance)
 
 
-class _Priced(NamedTuple):
+class _PricedRound(NamedTuple):
     """What prices say: what a level costs each of a round's users, what each component's capacities are worth."""
 
     each: np.ndarray
     worth: np.ndarray
 
 
-def _priced(allocation: SparseAllocation, one: Round, known: _Known) -> _Priced | None:
+def _priced(allocation: SparseAllocation, one: Round, known: _Known) -> _PricedRound | None:
     """Return costs and worth by a round's prices, None where components are none: a server has users of two."""
     instance, tasks_per_level = allocation.instance, allocation.tasks_per_level
     price = np.zeros(instance.capacities.shape)
@@ -228,10 +224,10 @@ def _priced(allocation: SparseAllocation, one: Round, known: _Known) -> _Priced 
         return None
     rent = (price * instance.capacities).sum(axis=1) * instance.counts
     worth = np.bincount(component[component >= 0], weights=rent[component >= 0], minlength=len(one.lower))
-    return _Priced(lowest[one.users] * tasks_per_level[one.users], worth)
+    return _PricedRound(lowest[one.users] * tasks_per_level[one.users], worth)
 
 
-def _highest(one: Round, known: _Known, priced: _Priced) -> np.ndarray:
+def _highest(one: Round, known: _Known, priced: _PricedRound) -> np.ndarray:
     """Return the highest level of each component that prices allow: what all must have costs no more than there is."""
     each, worth = priced
     floor = np.minimum(one.rows.floor, known.levels[one.users])
@@ -247,7 +243,7 @@ def _highest(one: Round, known: _Known, priced: _Priced) -> np.ndarray:
     return found
 
 
-def _loose(one: Round, known: _Known, priced: _Priced, reached: np.ndarray, aim: float) -> int:
+def _loose(one: Round, known: _Known, priced: _PricedRound, reached: np.ndarray, aim: float) -> int:
     """Return how many of those who stopped short of their caps prices allow twice their level, given the others'."""
     level, cap, rising = known.levels[one.users], known.caps[one.users], one.rows.slope > 0
     must = np.minimum(level, np.where(rising, np.minimum(reached[one.group], cap), one.rows.floor))
@@ -275,133 +271,73 @@ def _level(left: float, each: np.ndarray, cap: np.ndarray) -> float:
     return float(cap[-1])
 
 
-@dataclass(frozen=True, eq=False)
-class SparseAllocation(Shared):
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseAllocation(Allocation):
     """Who runs how many tasks where, by pair, and how far levels are from what any allocation can have, at most.
 
     Attributes
     ----------
     instance : SparseInstance
-    mechanism, method : str
-    user, server : ndarray of int, shape (E,)
-        Positions of the pairs that can run, sorted by server.
     tasks_array : ndarray, shape (E,)
         Tasks of each pair (on the servers of a row: of all of them together).
-    gamma, tasks_per_level : ndarray, shape (N,)
-        Γ[n], and the tasks at level 1, φ[n]·Γ[n].
+    user, server : ndarray of int, shape (E,)
+        Positions of the pairs that can run, sorted by server.
     aim : float
         The relative gap that was asked for.
     bounds : tuple of Round
         Every round's floors and prices: what proves the levels.
     iterations, steps, passes : int
         Interior-point iterations, conjugate-gradient steps, passes over the pairs.
-    times : mapping
-        Seconds by phase.
+    rounds : DataFrame
+        Rounds by connected component: the level, what no allocation exceeds, the gap, and who stopped there. The bound
+        of a later round holds given the levels of those who stopped before.
+    gap : float
+        Relative gap of the smallest level: no allocation raises it by more (the largest over components).
     notes : tuple of str
-        What is proved, and what is not.
+        What is proved, and what is not. The rest is as of an :class:`~fairlp.Allocation`.
     """
 
     instance: SparseInstance
-    mechanism: str
-    method: str
-    user: np.ndarray
-    server: np.ndarray
-    tasks_array: np.ndarray
-    gamma: np.ndarray
-    tasks_per_level: np.ndarray
-    aim: float
-    bounds: tuple[Round, ...]
+    user: np.ndarray = field(kw_only=True)
+    server: np.ndarray = field(kw_only=True)
+    aim: float = field(kw_only=True)
+    bounds: tuple[Round, ...] = field(kw_only=True)
     iterations: int = 0
     steps: int = 0
     passes: int = 0
-    times: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         wrong = misfit(self)
         if wrong:
             raise InstanceError(f"no allocation of this instance: {wrong}")
-        object.__setattr__(self, "notes", self._said())
+        rounds = _rounds(self)
+        first = rounds["gap"][rounds["round"] == 1]
+        object.__setattr__(self, "rounds", rounds)
+        object.__setattr__(self, "gap", float(first.max()) if len(first) else 0.0)
+        object.__setattr__(self, "notes", self._said(rounds))
 
     @cached_property
-    def tasks(self) -> pd.Series[float]:
-        """Tasks of each pair that runs some, by user and server."""
-        order = np.lexsort((self.server, self.user))
-        some = order[self.tasks_array[order] > 0]
-        index = pd.MultiIndex(
-            levels=[list(self.instance.users), list(self.instance.servers)],
-            codes=[self.user[some].tolist(), self.server[some].tolist()],
-            names=["user", "server"],
-            verify_integrity=False,
-        )
-        return pd.Series(self.tasks_array[some], index=index, name="tasks")
-
-    def to_sparse(self) -> sparse.csr_array:
-        """Return tasks as a sparse matrix, users × servers.
-
-        Returns
-        -------
-        csr_array, shape (N, K)
-        """
+    def matrix(self) -> sparse.csr_array:
+        """Tasks as a sparse matrix, users × servers."""
         shape = len(self.instance.users), len(self.instance.servers)
         return sparse.csr_array((self.tasks_array, (self.user, self.server)), shape=shape)
 
     @cached_property
-    def totals(self) -> pd.Series[float]:
-        """Tasks by user."""
-        found = np.bincount(self.user, weights=self.tasks_array, minlength=len(self.instance.users))
-        return pd.Series(found, index=self._users, name="tasks")
+    def tasks(self) -> pd.Series[float]:  # type: ignore[override]
+        """Tasks of each pair that runs some, by user and server."""
+        pairs = self.matrix.tocoo()
+        some = pairs.data > 0
+        index = pd.MultiIndex(
+            levels=[list(self.instance.users), list(self.instance.servers)],
+            codes=[positions[some].tolist() for positions in pairs.coords],
+            names=["user", "server"],
+            verify_integrity=False,
+        )
+        return pd.Series(pairs.data[some], index=index, name="tasks")
 
-    @cached_property
-    def usage(self) -> pd.DataFrame:
-        """Amount of each resource in use, servers × resources."""
-        size = len(self.instance.servers)
-        demands = self.instance.demands
-        used = [np.bincount(self.server, self.tasks_array * row[self.user], minlength=size) for row in demands.T]
-        return pd.DataFrame(np.stack(used, axis=1), index=self._servers, columns=self._resources)
-
-    @cached_property
-    def rounds(self) -> pd.DataFrame:
-        """Rounds by connected component: the level, what no allocation exceeds, the gap, and who stopped there.
-
-        The bound of a later round holds given the levels of those who stopped before.
-        """
-        tables = []
-        for number, one in enumerate(self.bounds, 1):
-            level, gap = attained(one, self.levels.to_numpy(), one.upper, self.aim)
-            stopped = np.bincount(one.group, weights=one.stopped, minlength=len(level)).astype(int)
-            table = pd.DataFrame({"level": level, "bound": one.upper, "gap": gap, "frozen": stopped})
-            table.insert(0, "round", number)
-            tables.append(table.rename_axis("component").reset_index())
-        columns = ["round", "component", "level", "bound", "gap", "frozen"]
-        return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
-
-    def reached(self, one: Round) -> np.ndarray:
-        """Return the level that all who rose in a round have at least, or all of their tasks (but for the aim).
-
-        By component.
-
-        Parameters
-        ----------
-        one : Round
-            One of the rounds that made this allocation.
-
-        Returns
-        -------
-        ndarray
-            One level for each component of the round.
-        """
-        return attained(one, self.levels.to_numpy(), one.upper, self.aim)[0]
-
-    @cached_property
-    def gap(self) -> float:
-        """Relative gap of the smallest level: no allocation raises it by more (the largest over components)."""
-        first = self.rounds[self.rounds["round"] == 1]
-        return float(first["gap"].max()) if len(first) else 0.0
-
-    def _said(self) -> tuple[str, ...]:
+    def _said(self, rounds: pd.DataFrame) -> tuple[str, ...]:
         """Return what is proved, in words."""
-        later = self.rounds[self.rounds["round"] > 1].groupby("round")["gap"].max()
+        later = rounds[rounds["round"] > 1].groupby("round")["gap"].max()
         found = [f"the smallest level is within {self.gap:.1e} of the largest that there is, proved by prices"]
         if len(later):
             found.append(
@@ -429,58 +365,42 @@ class SparseAllocation(Shared):
         """Largest violation of a capacity, task limit or sign, relative to the capacity or limit."""
         return violation(self)
 
-    def certify(self) -> Verdict:
+    def certify(self, exact: bool = False) -> Proof:
         """Return whether every round's level is within ``aim`` of what any allocation can have, computed anew.
 
         From tasks, demands and capacities: that the allocation is feasible, and that prices bound the levels. Of what
         the method computed it takes prices, of which any would do, and who stopped in which round. The allocation is
         not proved where prices alone would leave users who stopped twice as much; the message says how many.
 
+        Parameters
+        ----------
+        exact : bool
+            Not by pairs: it raises.
+
         Returns
         -------
-        Verdict
+        Proof
             True or False, with a ``message``.
         """
+        if exact:
+            raise no_certificate(self.mechanism, exact)
         return certified(self)
-
-    def summary(self) -> pd.DataFrame:
-        """Return one row for each user: tasks, share, weight-adjusted level, servers used.
-
-        Returns
-        -------
-        DataFrame
-            Indexed by user: ``tasks``, ``share``, ``level`` and ``server_rows``.
-        """
-        used = np.bincount(self.user[self.tasks_array > 0], minlength=len(self.instance.users))
-        return pd.DataFrame({"tasks": self.totals, "share": self.shares, "level": self.levels, "server_rows": used})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data: method, users, the nonzero tasks, gap, notes.
-
-        Returns
-        -------
-        dict
-            Mappings and lists of text and numbers.
-        """
-        users = self.summary().reset_index()
-        return {
-            "mechanism": self.mechanism,
-            "method": self.method,
-            "users": users.drop(columns="server_rows").to_dict("records"),
-            "tasks": self.tasks.reset_index().to_dict("records"),
-            "utilization": {str(r): float(u) for r, u in self.pool_utilization.items()},
-            "residual": self.residual,
-            "gap": self.gap,
-            "times": dict(self.times),
-            "notes": list(self.notes),
-        }
 
     def _csv(self) -> pd.DataFrame:
         return self.tasks.to_frame()
 
     def __repr__(self) -> str:
-        least = f"smallest level {self.levels.min():.6g}" if len(self.levels) else ""
-        return (
-            f"<SparseAllocation by {self.mechanism} ({self.method}): {len(self.instance.users)} users, {least}, "
-            f"gap {self.gap:.1e}>"
-        )
+        return f"{super().__repr__()[:-1]}, gap {self.gap:.1e}>"
+
+
+def _rounds(allocation: SparseAllocation) -> pd.DataFrame:
+    """Return the rounds by connected component."""
+    tables = []
+    for number, one in enumerate(allocation.bounds, 1):
+        level, gap = attained(one, allocation.levels.to_numpy(), one.upper, allocation.aim)
+        stopped = np.bincount(one.group, weights=one.stopped, minlength=len(level)).astype(int)
+        table = pd.DataFrame({"level": level, "bound": one.upper, "gap": gap, "frozen": stopped})
+        table.insert(0, "round", number)
+        tables.append(table.rename_axis("component").reset_index())
+    columns = ["round", "component", "level", "bound", "gap", "frozen"]
+    return pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)

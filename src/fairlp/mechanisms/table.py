@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, overload
 
-from ..errors import FairlpWarning, NotDefinedError, UnknownNameError, named
+from ..errors import NotDefinedError, UnknownNameError
+from ..registry import Registry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,72 +54,28 @@ FAMILIES: dict[str, str] = {
 }
 
 
-#: Mechanisms of one's own, by name: what ``@fairlp.mechanism`` declared in this process.
-OWN: dict[str, Mechanism] = {}
-#: Packages that bring mechanisms name them in the group of entry points that is called like this room.
-ENTRY_POINT_GROUP = __name__.rpartition(".")[0]
-
-
-class _Table(Mapping[str, "Mechanism"]):
-    """name → row; a family is imported when a row of it is asked for. Ours first, then what others brought.
-
-    What a package brings and cannot be loaded is left out, with a warning; asked for by name, it is an error.
-    """
-
-    def __getitem__(self, name: str) -> Mechanism:
-        if name in FAMILIES:
-            return _rows(FAMILIES[name])[name]
-        if name not in OWN and name in _entry_points():
-            try:
-                brought = _entry_points()[name].load()
-            except Exception as error:  # somebody else's package
-                raise UnknownNameError(
-                    f"mechanism {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
-                ) from error
-            if getattr(brought, "name", None) != name:
-                raise UnknownNameError(
-                    f"the package's entry point {name!r} leads to {brought!r}, which is no mechanism of that name; "
-                    "decorate the function with @fairlp.mechanism"
-                )
-            OWN[name] = brought
-        return OWN[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name in _names() if name in FAMILIES or name in OWN or _loads(name))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-TABLE: Mapping[str, Mechanism] = _Table()
-
-
 @cache
 def _rows(family: str) -> dict[str, Mechanism]:
     """Return the rows of a family by name."""
     return {row.name: row for row in importlib.import_module(family).ROWS}
 
 
-def _names() -> list[str]:
-    """Return all names, without loading what others brought."""
-    return list(dict.fromkeys((*FAMILIES, *OWN, *_entry_points())))
+class _MechanismTable(Registry["Mechanism"]):
+    """name → row; a family is imported when a row of it is asked for."""
+
+    def __getitem__(self, name: str) -> Mechanism:
+        found = super().__getitem__(name)
+        if getattr(found, "name", None) != name:
+            raise UnknownNameError(
+                f"the package's entry point {name!r} leads to {found!r}, which is no mechanism of that name; "
+                "decorate the function with @fairlp.mechanism"
+            )
+        return found
 
 
-@cache
-def _loads(name: str) -> bool:
-    """Whether what a package brought can be loaded; a warning says why not, once."""
-    try:
-        return TABLE[name] is not None
-    except UnknownNameError as error:
-        warnings.warn(f"left out: {error}", FairlpWarning, stacklevel=4)
-        return False
-
-
-@cache
-def _entry_points() -> dict[str, Any]:
-    from importlib.metadata import entry_points
-
-    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP) if point.name not in FAMILIES}
+TABLE = _MechanismTable("mechanism", __name__.rpartition(".")[0], FAMILIES, lambda name: _rows(FAMILIES[name])[name])
+#: Mechanisms of one's own, by name: what ``@fairlp.mechanism`` declared in this process.
+OWN = TABLE.own
 
 
 def find(name: str | Mechanism) -> Mechanism:
@@ -149,7 +105,7 @@ def find(name: str | Mechanism) -> Mechanism:
             f"{getattr(name, '__name__', name)!r} is a function, not a mechanism; decorate it with "
             "@fairlp.mechanism('its-name')"
         )
-    return TABLE[named(name, _names(), "mechanism")]
+    return TABLE[TABLE.spelt(name)]
 
 
 def find_defined(name: str | Mechanism, instance: Instance) -> Mechanism:

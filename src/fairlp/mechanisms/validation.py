@@ -12,7 +12,7 @@ import pandas as pd
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
 from ..models.programs.backends import AnySolver, spelt
-from ..models.programs.certificate import Proof, Verdict
+from ..models.programs.certificate import ExactProof, Proof
 from ..tolerances import AGREEMENT, ROUNDING
 from .allocation import Allocation, no_certificate
 from .mechanism import Mechanism, run
@@ -105,35 +105,34 @@ __all__ = ["Check", "agreement", "differences", "validate"]
 # Is an allocation what its mechanism says? Proved without the method that made it.
 
 #: (mechanism, instance, count) → the verdict with the exact levels, and tasks (N×K) of a point that has them.
-Rationals = Callable[[Mechanism, Instance, str], tuple[Verdict, np.ndarray]]
+Rationals = Callable[[Mechanism, Instance, str], tuple[Proof, np.ndarray]]
 
 
-def by_rounds(allocation: Allocation, exact: bool = False, *, rationals: Rationals) -> Verdict:
+def by_rounds(allocation: Allocation, exact: bool = False, *, rationals: Rationals) -> Proof:
     """Return whether a max-min allocation has the levels of the leximin, by linear programs or in rationals."""
     mechanism = find(allocation.mechanism)
     allocation = replace(allocation, tasks_per_level=mechanism.tasks_per_level(allocation.instance))
     if exact:
         found, _ = rationals(mechanism, allocation.instance, str(allocation.parameters.get("count") or "total"))
-        if not found.proved:
-            return Verdict(False, f"not proved: {found.message}", levels=found.levels)
+        if not found.holds:
+            return Proof(False, f"not proved: {found.message}", levels=found.levels)
         expected = np.array([0.0 if level is None else float(level) for level in found.levels])
-        return _agreement(allocation, expected, replace(found, proof=_claimed(found.proof, allocation)))
+        return _agreement(allocation, expected, replace(found, exact=_claimed(found.exact, allocation)))
     reference = run(mechanism, allocation.instance, method="lp", **allocation.parameters)
     if reference.unproved:
-        return Verdict(False, reference.unproved)
-    how = Verdict(True, f"by linear programs, gap {reference.gap or 0:.1e}")
+        return Proof(False, reference.unproved)
+    how = Proof(True, f"by linear programs, gap {reference.gap or 0:.1e}")
     return _agreement(allocation, reference.levels.to_numpy(), how)
 
 
-def in_floats(allocation: Allocation, exact: bool = False, *, judge: Callable[[Allocation], object]) -> Verdict:
+def in_floats(allocation: Allocation, exact: bool = False, *, judge: Callable[[Allocation], Proof]) -> Proof:
     """Return what is proved of an allocation by a mechanism that has no proof in rationals."""
     if exact:
         raise no_certificate(allocation.mechanism, exact)
-    found = judge(allocation)
-    return Verdict(bool(found), str(found))
+    return judge(allocation)
 
 
-def _claimed(proof: Proof | str, allocation: Allocation) -> Proof | str:
+def _claimed(proof: ExactProof | str, allocation: Allocation) -> ExactProof | str:
     """Return a proof of the levels of this allocation."""
     if isinstance(proof, str):
         return proof
@@ -141,7 +140,7 @@ def _claimed(proof: Proof | str, allocation: Allocation) -> Proof | str:
     return replace(proof, levels=tuple(replace(one, claimed=has) for one, has in zip(proof.levels, own, strict=True)))
 
 
-def _agreement(allocation: Allocation, expected: np.ndarray, how: Verdict) -> Verdict:
+def _agreement(allocation: Allocation, expected: np.ndarray, how: Proof) -> Proof:
     """Return the verdict on levels that ought to be the expected ones, which ``how`` proves."""
     own = allocation.levels.to_numpy()
     difference = differences(own, expected)
@@ -149,11 +148,5 @@ def _agreement(allocation: Allocation, expected: np.ndarray, how: Verdict) -> Ve
     if queues is not None and queues.guarantees.any():  # what they come to is rounded to a float
         apart = abs(own - expected) * allocation.tasks_per_level
         difference[apart <= ROUNDING * allocation.instance.gamma().sum(axis=1)] = 0.0
-    worst = int(difference.argmax())
-    most = float(difference[worst])
-    if most > AGREEMENT:
-        user = allocation.instance.users[worst]
-        wrong = f"user {user!r} has the level {own[worst]:.12g}, and {expected[worst]:.12g} is right"
-        return Verdict(False, f"not optimal: {wrong} ({how.message})", most, how.levels)
-    message = f"optimal, proved ({how.message}); levels agree to {most:.1e}"
-    return Verdict(True, message, most, how.levels, proof=how.proof)
+    names = [f"user {user!r}" for user in allocation.instance.users]
+    return how.compared("optimal", names, own, expected, difference)

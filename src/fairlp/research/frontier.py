@@ -261,7 +261,7 @@ def _gap(found: Allocation) -> float:
     if found.gap is not None:
         return found.gap
     verdict = found.certify()
-    return verdict.difference if verdict.proved else float("inf")
+    return verdict.gap if verdict.holds else float("inf")
 
 
 def _smallest(levels: np.ndarray) -> float:

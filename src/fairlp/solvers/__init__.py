@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ..callable_module import make_callable
+from ..registry import make_callable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -365,9 +365,9 @@ def planted(mechanism, step, factor):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_wrong_level_of_any_step_is_found(mechanism, step, off, sign):
     right, wrong = planted(mechanism, step, 1 + sign * off)
-    assert right.certify().proved
+    assert right.certify().holds
     verdict = wrong.certify()
-    assert not verdict.proved and verdict.message.startswith(("not optimal: the level of step", "infeasible"))
+    assert not verdict.holds and verdict.message.startswith(("not optimal: the level of step", "infeasible"))
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -383,7 +383,7 @@ def test_what_is_too_high_within_what_may_be_given_out_is_found():
     rising = Instance.from_arrays([[1.0, 0.1], [0.1, 1.0]], [[1, 1]])
     right = fairlp.allocate(rising, "cautious-lp", horizon=3)
     high = dataclasses.replace(right, level_array=right.level_array * [1, 1.0001])
-    assert right.certify().proved and high.residual == 0 and "is too high" in high.certify().message
+    assert right.certify().holds and high.residual == 0 and "is too high" in high.certify().message
     _, low = planted("dynamic-drf", 3, 0.99)
     assert "could be raised" in low.certify().message
 

@@ -17,7 +17,7 @@ from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError
 from fairlp.formulations.alpha_fair import alpha_fair, checked, reference
 from fairlp.formulations.normalisers import dominant
 from fairlp.mechanisms.complaints import alpha_fairness
-from fairlp.mechanisms.complaints.alpha_fairness import Proof, power_mean, proof
+from fairlp.mechanisms.complaints.alpha_fairness import MeanLevelBound, power_mean, proof
 from fairlp.models.programs.solution import Solution, Termination
 from fairlp.research.study.generators import log_normal
 from fairlp.solvers.interior_point import backend
@@ -423,7 +423,7 @@ def test_an_answer_that_is_not_optimal_says_so(monkeypatch, alpha, part):
 
 
 def test_a_bound_that_is_no_number_proves_nothing():
-    assert Proof(1.0, float("nan"), 0.0, np.zeros((1, 1))).gap == float("inf")
+    assert MeanLevelBound(1.0, float("nan"), 0.0, np.zeros((1, 1))).gap == float("inf")
 
 
 @pytest.mark.parametrize("part", [1.0, 0.45])

@@ -36,7 +36,7 @@ def test_one_dominant_resource_does_not_make_the_two_rules_one():
     assert not any(oracle.complains(REQUESTS, ENTITLED, GRANTED))
     instance = as_instance(REQUESTS, [1 / 3] * 3)
     fair = (np.array(GRANTED, dtype=float) * instance.task_limits)[:, None]
-    assert fairlp.complaints.check(instance, fair).is_fair
+    assert fairlp.complaints.check(instance, fair).holds
     static = fairlp.allocate(instance, "drf").totals.to_numpy() / instance.task_limits
     assert static == pytest.approx([0.45, 0.45, 1])  # each the same of what user 3 leaves
     # so the first two are not alike, and the first one envies the second

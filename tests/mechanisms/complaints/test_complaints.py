@@ -41,7 +41,7 @@ def right():
 def test_the_fair_allocation_is_fair():
     asked, x, _ = right()
     found = check_complaints(asked, asked.to_tasks(x))
-    assert found.is_fair and found.complaint == 0 and found.bottlenecks == ("resource1", "resource2")
+    assert found.holds and found.complaint == 0 and found.bottlenecks == ("resource1", "resource2")
 
 
 @pytest.mark.parametrize("off", [1e-8, 1e-6, 0.3])
@@ -92,7 +92,12 @@ def test_wrong_prices_prove_nothing(off, resource, sign):
     wrong = p.copy()
     wrong[resource] *= 1 + sign * off
     found = certify_fair(asked, x, wrong)
-    assert found.is_fair and not found and found.conditions > off / 20 and found.gap > 0
+    assert (
+        max(found.overuse, found.complaint) <= found.tolerance
+        and not found
+        and found.conditions > off / 20
+        and found.gap > 0
+    )
 
 
 def test_negative_prices_prove_nothing():
@@ -122,11 +127,12 @@ def test_somebody_who_does_not_pay_for_what_it_could_have_has_an_infinite_gap():
     assert not certify_fair(asked, np.ones(2), np.array([np.nan, 0.0]))
 
 
-@pytest.mark.parametrize("part", ["overuse", "complaint", "conditions"])
-@pytest.mark.parametrize("off", [1e-6, 1.0])
+@pytest.mark.parametrize("part", ["overuse", "complaint"])
+@pytest.mark.parametrize("off", [1e-6, 0.5])
 def test_one_wrong_number_is_enough(part, off):
     asked, x, p = right()
-    assert not dataclasses.replace(certify_fair(asked, x, p), **{part: off})
+    found = certify_fair(asked, x * (1 + off if part == "overuse" else 1 - off), p)
+    assert not found and getattr(found, part) > off / 20
 
 
 def lying(mechanism, lies, instance=None, **options):
@@ -165,7 +171,7 @@ def test_validation_finds_a_feasible_fair_point_that_is_not_optimal(monkeypatch)
     from fairlp.mechanisms.complaints import rows as validation
 
     class Fair:
-        is_fair, complaint = True, 0.0
+        holds, complaint = True, 0.0
 
     monkeypatch.setattr(validation, "check_complaints", lambda *_: Fair())
     assert not lying("njc", {"eg": moved})["eg"]

@@ -318,7 +318,7 @@ def test_validate_compares_the_methods(name):
 def test_an_allocation_carries_its_proof():
     found = fairlp.allocate(examples.load("dolev-section-4"), "njc")
     assert found.certificate.bottlenecks == ("resource1", "resource4")
-    assert found.certificate.is_fair and found.gap == found.certificate.gap
+    assert found.certificate.holds and found.gap == found.certificate.gap
     assert found.levels.tolist() == pytest.approx([2, 1])  # of what would end a complaint
     assert found.prices.loc["pool"].tolist() == pytest.approx([1, 0, 0, 0])
     with_units = fairlp.allocate(examples.load("ghodsi"), "njc")

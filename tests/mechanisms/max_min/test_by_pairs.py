@@ -19,7 +19,7 @@ def found():
 
 def test_the_tables_agree_with_each_other(found):
     instance = found.instance
-    matrix = found.to_sparse()
+    matrix = found.matrix
     np.testing.assert_allclose(found.totals, np.asarray(matrix.sum(axis=1)))
     np.testing.assert_allclose(found.usage, matrix.T @ instance.demands)
     assert (found.tasks > 0).all()
@@ -157,7 +157,7 @@ def test_a_bound_is_not_below_the_optimum_where_a_limit_is_nearly_reached():
 def test_what_somebody_lacks_of_all_its_tasks_is_part_of_the_gap():
     answer = fairlp.allocate(pairs([[1], [1]], [[9]], task_limits=[2, 3]), "drfh", aim=0.5)
     less = dataclasses.replace(answer, tasks_array=np.array([2.0, 1.8]))
-    assert less.gap == pytest.approx(0.4) and less.certify().difference == pytest.approx(0.4)
+    assert less.gap == pytest.approx(0.4) and less.certify().gap == pytest.approx(0.4)
     assert less.rounds["level"][0] == pytest.approx(2 / 9)
 
 
@@ -182,7 +182,7 @@ def test_dear_users_at_their_limits_leave_the_others_all_digits():
 
 def changed(small, name, values):
     """The same allocation with another array, of its own or of its first round."""
-    if hasattr(small, name):
+    if name != "prices" and hasattr(small, name):
         return dataclasses.replace(small, **{name: values})
     first, *later = small.bounds
     if hasattr(first, name):
@@ -197,7 +197,7 @@ ARRAYS = ["tasks_array", "tasks_per_level", "prices", "floor"]
 @pytest.mark.parametrize("name", ARRAYS)
 def test_nothing_is_proved_of_what_is_no_number(small, name):
     first = small.bounds[0]
-    values = next(getattr(part, name) for part in (small, first, first.rows) if hasattr(part, name)).copy()
+    values = next(getattr(part, name) for part in (first, first.rows, small) if hasattr(part, name)).copy()
     values.flat[0] = np.nan
     assert not changed(small, name, values).certify()
 

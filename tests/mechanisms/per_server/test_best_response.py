@@ -45,10 +45,10 @@ def second(real):
 
 
 FAULTS = {
-    "no system": lambda patch: patch.setattr(best_response._System, "of", never),
-    "no solution": lambda patch: patch.setattr(best_response._System, "solve", never),
+    "no system": lambda patch: patch.setattr(best_response._ForestSystem, "of", never),
+    "no solution": lambda patch: patch.setattr(best_response._ForestSystem, "solve", never),
     "no second solution": lambda patch: patch.setattr(
-        best_response._System, "solve", second(best_response._System.solve)
+        best_response._ForestSystem, "solve", second(best_response._ForestSystem.solve)
     ),
     "one pivot": lambda patch: patch.setattr(best_response, "MOST_PIVOTS", 1),
 }
@@ -77,7 +77,7 @@ def taking_nothing(system, tasks):
 def test_an_edge_that_cannot_enter_ends_the_pivots(monkeypatch, answer):
     instance, real, settle, asked, pivots = (
         tangle(16),
-        best_response._System.solve,
+        best_response._ForestSystem.solve,
         best_response.Support.settle,
         [],
         [],
@@ -89,7 +89,7 @@ def test_an_edge_that_cannot_enter_ends_the_pivots(monkeypatch, answer):
         asked.append(enters)
         return answer(system, tasks) if enters else real(system, tasks)
 
-    monkeypatch.setattr(best_response._System, "solve", solve)
+    monkeypatch.setattr(best_response._ForestSystem, "solve", solve)
     monkeypatch.setattr(best_response.Support, "settle", lambda self: pivots.append(settle(self)) or pivots[-1])
     assert totals(instance) == pytest.approx(wanted, rel=1e-6)
     assert any(asked) and max(pivots) < 10
@@ -108,7 +108,7 @@ def test_numbers_that_are_not_finite_are_no_solution():
         def solve(self, right):
             return np.full(len(right), np.nan)
 
-    of, seen = best_response._System.of.__func__, []
+    of, seen = best_response._ForestSystem.of.__func__, []
 
     def broken(cls, *given):
         system = of(cls, *given)
@@ -120,13 +120,13 @@ def test_numbers_that_are_not_finite_are_no_solution():
     instance = tangle(1)
     wanted = totals(instance)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(best_response._System, "of", classmethod(broken))
+        patch.setattr(best_response._ForestSystem, "of", classmethod(broken))
         assert totals(instance) == pytest.approx(wanted, rel=1e-6)
     assert seen and all(one is None for one in seen)
 
 
 def test_a_sweep_that_took_nothing_is_not_gone_on_with():
-    one = rows.Market.of(tangle(), "tdm")
+    one = rows.PerServerMarket.of(tangle(), "tdm")
     tasks = np.ones(one.shape)
     best_response._drift(one, tasks, np.full(one.shape, 0.5))
     assert (tasks == 1).all()

@@ -11,7 +11,7 @@ from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotConvergedError, UnknownNameError, UnsupportedError
 from fairlp.mechanisms.per_server.algorithm_1 import separate_start, server_procedure
 from fairlp.mechanisms.per_server.distributed import Clocks, Network
-from fairlp.mechanisms.per_server.market import Market
+from fairlp.mechanisms.per_server.market import PerServerMarket
 from instances import random_instance
 from profiles import by_day, many
 
@@ -29,7 +29,7 @@ def test_algorithm_1_starts_with_drf_on_each_server():
     for seed in range(many(24)):
         instance = random_instance(seed)
         expected = fairlp.allocate(instance, "naive-drf", merge=False).tasks_array
-        assert separate_start(Market.of(instance, "rdm")) == pytest.approx(expected, rel=1e-9, abs=1e-12), seed
+        assert separate_start(PerServerMarket.of(instance, "rdm")) == pytest.approx(expected, rel=1e-9, abs=1e-12), seed
 
 
 def test_the_server_procedure_keeps_capacities_and_raises_the_lowest_level():
@@ -38,7 +38,7 @@ def test_the_server_procedure_keeps_capacities_and_raises_the_lowest_level():
     for seed in range(many(80)):
         rng = np.random.default_rng(seed)
         instance = random_instance(seed, integers=False)
-        market = Market.of(instance, "rdm")
+        market = PerServerMarket.of(instance, "rdm")
         start = separate_start(market) * rng.uniform(0, 1, (len(instance.users), 1))
         for i, who in enumerate(market.users):
             if not who.size:
@@ -69,7 +69,7 @@ def test_algorithm_1_converged_on_every_random_instance():
 def test_one_user_that_holds_two_saturated_resources():
     """The erratum: user b is n_r of cpu and of memory. Releasing it twice would give out more than there is."""
     instance = Instance.from_arrays([[1, 1], [2, 2]], [[4, 4], [4, 4]], eligible=[[1, 0], [1, 1]])
-    market = Market.of(instance, "rdm")
+    market = PerServerMarket.of(instance, "rdm")
     here, totals = np.array([0.0, 2.0]), np.array([0.0, 4.0])
     now = server_procedure(market, 0, here, totals)
     assert now.tasks.tolist() == pytest.approx([4, 0]) and now.updates == 1
@@ -107,7 +107,7 @@ def test_distributed_is_reproducible_and_traced():
 
 def test_servers_never_exceed_their_capacity_on_the_way():
     instance = random_instance(3, integers=False)
-    network = Network(Market.of(instance, "rdm"), Clocks(delay=3.0, seed=5))
+    network = Network(PerServerMarket.of(instance, "rdm"), Clocks(delay=3.0, seed=5))
     for _ in network.run(40.0):
         used = network.tasks.T @ instance.demands
         assert (used <= instance.capacities * instance.counts[:, None] * (1 + 1e-12)).all()
@@ -127,7 +127,9 @@ def test_late_messages_oscillate_without_damping(division):
 
 def test_a_message_that_is_overtaken_says_nothing_new():
     instance = Instance.from_arrays([[1, 2], [2, 1]], [[3, 3], [3, 3]])
-    network = Network(Market.of(instance, "rdm"), Clocks(period=0.1, jitter=0.5, delay=1.0, damping=0.3, seed=0))
+    network = Network(
+        PerServerMarket.of(instance, "rdm"), Clocks(period=0.1, jitter=0.5, delay=1.0, damping=0.3, seed=0)
+    )
     for _ in network.run(60.0):
         pass
     assert network.settled and network.distance() < 1e-9

@@ -14,7 +14,7 @@ import fairlp
 import per_server_oracle as oracle
 from fairlp import Instance, examples
 from fairlp.mechanisms.per_server.best_response import best_response
-from fairlp.mechanisms.per_server.market import Market
+from fairlp.mechanisms.per_server.market import PerServerMarket
 from fairlp.tolerances import AGREEMENT
 from instances import random_instance
 from profiles import many
@@ -54,7 +54,7 @@ def test_fixed_points_from_anywhere_in_any_order(division, seed):
     total = start.sum(axis=1)
     many_tasks = total > shuffled.task_limits
     start[many_tasks] *= (shuffled.task_limits[many_tasks] / total[many_tasks])[:, None]
-    settled = best_response(Market.of(shuffled, division), start=start)
+    settled = best_response(PerServerMarket.of(shuffled, division), start=start)
     assume(settled.converged)
     assert oracle.feasible(shuffled, settled.tasks.tolist(), division)
     assert fairlp.per_server.check(shuffled, settled.tasks, division).holds

@@ -275,7 +275,7 @@ def test_a_bulk_that_does_not_fit_after_all_is_not_given(monkeypatch):
     tree = many_users(queue=["a", "a", "b"]).derived(capacities=np.array([[90.0, 70.0]]))
     wanted = on_tree.loop(tree)
     asked = []
-    monkeypatch.setattr(on_tree.Room, "all_fit", lambda self, more: asked.append(more))
+    monkeypatch.setattr(on_tree.FreeCapacity, "all_fit", lambda self, more: asked.append(more))
     assert on_tree.fast(tree).tolist() == wanted.tolist() and asked
 
 

@@ -17,7 +17,7 @@ import fairlp_check
 from cli_runner import python, run
 from fairlp import examples
 from fairlp.errors import FileFormatError, NoSolutionError, NotDefinedError, UnsupportedError
-from fairlp.models.programs.certificate import Verdict
+from fairlp.models.programs.certificate import Proof
 from fairlp.solvers.leximin.exact import ExactRounds
 from instances import random_instance
 from own_mechanisms import memory_first
@@ -153,7 +153,7 @@ def test_only_what_is_proved_and_rests_on_programs_is_written(tmp_path):
     idle = fairlp.Instance.from_arrays([[1.0]], [[1.0]], task_limits=[0])
     with pytest.raises(UnsupportedError, match="nobody can have anything"):
         fairlp.allocate(idle, "drfh").certify(exact=True).write(path)
-    assert verdict.proved and not path.exists() and isinstance(Verdict(True, "").proof, str)
+    assert verdict.holds and not path.exists() and isinstance(Proof(True, "").exact, str)
 
 
 def test_whoever_is_blocked_too_early_is_refused(proof):
@@ -329,7 +329,7 @@ def test_another_statement_is_accepted_only_when_it_is_true(three_rounds):
         except AssertionError:  # by a tiny step no float any more: as far off as nothing
             continue
         found = ExactRounds(program, [one[1] for one in rows], statement["level_column"]).run()
-        assert found.proved and [str(level) for level in found.levels] == [one[2] for one in rows], path
+        assert found.holds and [str(level) for level in found.levels] == [one[2] for one in rows], path
         solved += 1
     assert solved > 5
 

@@ -10,7 +10,7 @@ import pytest
 
 import fairlp
 from fairlp import Index, Model, log
-from fairlp.models.programs.certificate import Verdict
+from fairlp.models.programs.certificate import Proof
 
 N, I = Index("n", ["ann", "<b>"], "user"), Index("i", ["s1", "s2", "s3"], "server")  # noqa: E741
 MASK = np.array([[True, True, False], [False, True, True]])
@@ -92,8 +92,8 @@ def test_an_instance_a_verdict_and_an_audit_as_html():
     shown = instance._repr_html_()
     assert "&lt;i&gt;ann" in shown and "<i>" not in shown and "&lt;x&gt;" in shown and "task limit" in shown
     assert "inf" not in shown and "count" not in shown
-    assert Verdict(False, "1 < 2")._repr_html_() == "<p><b>not proved</b>: 1 &lt; 2</p>"
-    assert Verdict(True, "optimal")._repr_html_() == "<p><b>proved</b>: optimal</p>"
+    assert Proof(False, "1 < 2")._repr_html_() == "<p><b>not proved</b>: 1 &lt; 2</p>"
+    assert Proof(True, "optimal")._repr_html_() == "<p><b>proved</b>: optimal</p>"
     audit = fairlp.audit(instance, np.array([[0.5], [0.25]]))
     assert isinstance(audit, pd.DataFrame) and audit["witness"].str.len().max() > 60
     for part in (audit, audit.iloc[:3], audit[["holds", "witness"]]):

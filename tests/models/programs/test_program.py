@@ -86,4 +86,4 @@ def test_no_basis_proves_nothing():
     pytest.importorskip("flint")
     one = program()
     verdict, pivots = optimal_from(one, [0] * one.n_columns, [0] * one.n_rows)
-    assert not verdict.proved and pivots == 0
+    assert not verdict.holds and pivots == 0

@@ -10,7 +10,7 @@ import pytest
 
 import fairlp
 from fairlp.errors import InstanceError, UnknownNameError
-from fairlp.operations.reports.standing import ShareComparison
+from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import Classes, Subject, chosen, subject_of
 from kubernetes_dumps import flavors, kueue, node, pod, written
 
@@ -185,22 +185,22 @@ def test_of_many_users_each_row_is_what_blockers_says():
         instance = fairlp.Instance.from_arrays(demands, rng.integers(4, 9, (3, 2)).astype(float))
         allocation = fairlp.allocate(instance, "drfh")
         blocked = fairlp.blockers(instance, allocation)
-        standing = ShareComparison.of(subject_of(instance), "drfh")
+        comparison = ShareComparison.of(subject_of(instance), "drfh")
         for n, user in enumerate(instance.users):
             rows = blocked[blocked["user"] == user]
-            assert rows["blocked"].all() == (standing.stops[n].why == "resource")
-            if standing.stops[n].why == "resource":
-                used = allocation.utilization.to_numpy()[standing.stops[n].servers, standing.stops[n].resource]
-                assert used == pytest.approx(1) and demands[n, standing.stops[n].resource] > 0
+            assert rows["blocked"].all() == (comparison.stops[n].why == "resource")
+            if comparison.stops[n].why == "resource":
+                used = allocation.utilization.to_numpy()[comparison.stops[n].servers, comparison.stops[n].resource]
+                assert used == pytest.approx(1) and demands[n, comparison.stops[n].resource] > 0
 
 
 def test_who_does_not_wait_is_owed_nothing():
     """Where a dump does not tell how many tasks there are, a fair share may be more than anybody asks for."""
     instance = fairlp.Instance.from_arrays([[1.0], [1.0]], [[8.0]], users=["idle", "waits"])
-    standing = ShareComparison.of(Subject(instance, np.array([[1.0], [2.0]]), np.array([0.0, 1.0])), "drf")
-    assert standing.users["fair_tasks"].tolist() == pytest.approx([4, 4])
-    assert standing.users["owed"].tolist() == [0, 1]
-    assert standing.users["blocked_by"].tolist() == ["", "nothing: it fits"]
+    comparison = ShareComparison.of(Subject(instance, np.array([[1.0], [2.0]]), np.array([0.0, 1.0])), "drf")
+    assert comparison.users["fair_tasks"].tolist() == pytest.approx([4, 4])
+    assert comparison.users["owed"].tolist() == [0, 1]
+    assert comparison.users["blocked_by"].tolist() == ["", "nothing: it fits"]
 
 
 def test_only_who_holds_it_where_one_may_run_holds_it():

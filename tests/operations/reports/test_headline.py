@@ -9,7 +9,7 @@ import pytest
 from fairlp import Instance
 from fairlp.errors import OversizedTaskWarning
 from fairlp.operations.reports.headline import headline
-from fairlp.operations.reports.standing import ShareComparison
+from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import Subject, quantity
 
 UNITS = {"cpu": "1/1000 core", "memory": "MiB"}

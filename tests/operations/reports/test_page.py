@@ -18,7 +18,7 @@ from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNa
 from fairlp.operations.reports import charts, sections, subject
 from fairlp.operations.reports import facts as prices
 from fairlp.operations.reports.facts import Facts, answer, asked_of, is_large, left_out_of
-from fairlp.operations.reports.standing import ShareComparison
+from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import is_dump, subject_of
 from fairlp.operations.reports.what_if import edited
 from report_instances import HOSTILE, hostile, queued
@@ -300,9 +300,9 @@ def facts(**more):
 
 
 def test_nothing_is_worth_buying_where_everybody_has_all_its_tasks():
-    standing = facts().standing
-    fair = dataclasses.replace(standing.fair, prices_array=np.zeros((1, 1)))
-    found = sections._prices(Facts(dataclasses.replace(standing, fair=fair)))
+    comparison = facts().share_comparison
+    fair = dataclasses.replace(comparison.fair, prices_array=np.zeros((1, 1)))
+    found = sections._prices(Facts(dataclasses.replace(comparison, fair=fair)))
     assert found.paragraphs == [sections._NO_PRICE] and not found.tables
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from fairlp import examples
 from fairlp.errors import NotConvergedError
-from fairlp.research.ledger import Ledger, Row, dolev, khamse_ashari, li, metin, registry, wang
+from fairlp.research.ledger import ItemRow, Ledger, dolev, khamse_ashari, li, metin, registry, wang
 from fairlp.research.ledger.registry import ENTRIES, PAPERS, Run, Scale, over
 from fairlp.research.ledger.result import FIGURES, drawn, file_of, markdown, write_page
-from fairlp.research.ledger.verdicts import Answer, Verdict, holds, in_words
+from fairlp.research.ledger.verdicts import Agreement, ItemAnswer, holds, in_words
 from ledger_rows import PAGE, row, verdicts_of_the_page
 from profiles import PROFILE
 
@@ -77,17 +77,17 @@ CHARTS = ["001 Theorem 2, worst case", "002 Figure 4", "003 Figure 6", "004 Figu
 def test_an_item_runs_and_has_the_verdict_of_the_page(key):
     found = row(key)
     answer = found.answer
-    assert isinstance(answer.verdict, Verdict) and found.says
+    assert isinstance(answer.verdict, Agreement) and found.says
     assert verdicts_of_the_page()[key.replace("|", "\\|")] == found.judgement
-    assert answer.ours or answer.verdict is Verdict.NOT_CHECKABLE
-    assert answer.why or answer.verdict not in (Verdict.NOT_CHECKABLE, Verdict.NOT_REPRODUCED, Verdict.DIFFERS)
+    assert answer.ours or answer.verdict is Agreement.NOT_CHECKABLE
+    assert answer.why or answer.verdict not in (Agreement.NOT_CHECKABLE, Agreement.NOT_REPRODUCED, Agreement.DIFFERS)
     for number in answer.numbers:
         assert isinstance(number.ours, bool) or math.isfinite(number.ours), number
     wrong = any(number.agrees is False for number in answer.numbers)
-    assert not wrong or answer.verdict is Verdict.DIFFERS
-    if answer.verdict in (Verdict.EQUAL, Verdict.NOISE):
+    assert not wrong or answer.verdict is Agreement.DIFFERS
+    if answer.verdict in (Agreement.EQUAL, Agreement.NOISE):
         assert answer.numbers and all(number.agrees for number in answer.numbers)
-    if answer.verdict in (Verdict.HOLDS, Verdict.REFUTED):
+    if answer.verdict in (Agreement.HOLDS, Agreement.REFUTED):
         assert answer.count >= 1
     assert (answer.chart is not None) == (FOLDER / file_of(found)).exists() == (key in CHARTS)
 
@@ -129,8 +129,8 @@ def test_the_page_is_what_is_generated():
     """Head, headings and figures; the rows are compared one by one above, and their numbers are the machine's."""
     rows = []
     for key, one in ENTRIES.items():
-        answer = Answer(Verdict.EQUAL, "", chart=row(key).answer.chart if key in CHARTS else None)
-        rows.append(Row(one.paper.number, one.item, one.says, answer))
+        answer = ItemAnswer(Agreement.EQUAL, "", chart=row(key).answer.chart if key in CHARTS else None)
+        rows.append(ItemRow(one.paper.number, one.item, one.says, answer))
 
     def words(text):
         return [line for line in text.splitlines() if line and not line.startswith(("| ", "* ", "  "))]
@@ -159,13 +159,13 @@ def numbers(witness):
 def test_fair_sets_whose_ends_are_not_known_prove_nothing(monkeypatch, vertices):
     fewer(monkeypatch, 2)
     monkeypatch.setattr(dolev.check, "solutions", lambda instance: [SimpleNamespace(vertices=vertices)])
-    assert computed("004 §3, Pareto optimality").verdict is Verdict.NOT_CHECKABLE
+    assert computed("004 §3, Pareto optimality").verdict is Agreement.NOT_CHECKABLE
 
 
 def test_an_allocation_without_bottlenecks_has_no_linear_program(monkeypatch):
     fewer(monkeypatch, 2)
     monkeypatch.setattr(dolev, "allocate", lambda instance, _: np.zeros(len(instance.users)))
-    assert computed("004 §5.2, known bottlenecks").verdict is Verdict.NOT_CHECKABLE
+    assert computed("004 §5.2, known bottlenecks").verdict is Agreement.NOT_CHECKABLE
 
 
 def test_newton_steps_end_where_they_end_when_no_step_is_small_enough(monkeypatch):
@@ -182,7 +182,7 @@ def test_a_lie_that_pays_under_cdrf_is_the_answer(monkeypatch):
     monkeypatch.setattr(khamse_ashari, "kept", lambda *_, **__: lie)
     assert computed("003 §II-B, CDRF") is lie
     monkeypatch.setattr(khamse_ashari, "kept", lambda *_, **__: holds(5))
-    assert computed("003 §II-B, CDRF").verdict is Verdict.HOLDS
+    assert computed("003 §II-B, CDRF").verdict is Agreement.HOLDS
 
 
 def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeypatch):
@@ -195,7 +195,7 @@ def test_a_saturated_resource_that_is_no_bottleneck_breaks_the_corollary(monkeyp
 
     monkeypatch.setattr(khamse_ashari, "_bottlenecks", nobodys)
     answer = computed("003 Corollary 1", seed=2)
-    assert answer.verdict is Verdict.REFUTED and answer.ours == "broken on 3 of 3 random instances"
+    assert answer.verdict is Agreement.REFUTED and answer.ours == "broken on 3 of 3 random instances"
     instance, tasks = seen[answer.witness.partition("; ")[2]]
     n, i, r = numbers(answer.witness)
     assert len({n, i, r}) == 3  # of this seed: no two can stand for each other
@@ -213,13 +213,13 @@ def test_users_who_would_gain_by_an_exchange_break_the_lemma(monkeypatch):
 
     monkeypatch.setattr(khamse_ashari, "allocate", everywhere)
     answer = computed("003 Lemma 2")
-    assert answer.verdict is Verdict.REFUTED
+    assert answer.verdict is Agreement.REFUTED
     alone = seen[answer.witness.partition("; ")[2]]
     n, m, i, j = numbers(answer.witness)
     assert n != m and i != j and alone[m, i] / alone[n, i] > alone[m, j] / alone[n, j] > 0
 
 
-@pytest.mark.parametrize(("lowest", "verdict"), [(True, Verdict.HOLDS), (False, Verdict.DIFFERS)])
+@pytest.mark.parametrize(("lowest", "verdict"), [(True, Agreement.HOLDS), (False, Agreement.DIFFERS)])
 def test_instances_where_nobody_has_too_many_are_left_out(monkeypatch, lowest, verdict):
     asked = []
 
@@ -239,9 +239,9 @@ def test_instances_where_nobody_has_too_many_are_left_out(monkeypatch, lowest, v
 def test_a_page_without_figures_has_no_folder_of_them(tmp_path):
     (paper, *_) = PAPERS
     rows = (
-        Row(paper.number, "bare", "so", Answer(Verdict.REFUTED, "not so", count=1)),
-        Row(paper.number, "reasoned", "so", Answer(Verdict.DIFFERS, "less", "rounding")),
-        Row(paper.number, "shown", "so", Answer(Verdict.REFUTED, "never", count=1, witness="demands 1")),
+        ItemRow(paper.number, "bare", "so", ItemAnswer(Agreement.REFUTED, "not so", count=1)),
+        ItemRow(paper.number, "reasoned", "so", ItemAnswer(Agreement.DIFFERS, "less", "rounding")),
+        ItemRow(paper.number, "shown", "so", ItemAnswer(Agreement.REFUTED, "never", count=1, witness="demands 1")),
     )
     ledger = Ledger(rows, "reduced", 0)
     page = write_page(ledger, tmp_path / "ledger.md")
@@ -262,7 +262,7 @@ def test_a_page_without_figures_has_no_folder_of_them(tmp_path):
 
 def refuted(key):
     answer = ENTRIES[key].compute(Run())
-    return answer.verdict is Verdict.REFUTED and bool(answer.witness)
+    return answer.verdict is Agreement.REFUTED and bool(answer.witness)
 
 
 def test_half_of_everything_is_not_pareto_optimal(monkeypatch):
@@ -321,7 +321,7 @@ def test_an_algorithm_that_does_not_settle_is_told(monkeypatch):
 
     monkeypatch.setattr(khamse_ashari, "allocate", fails)
     answer = ENTRIES["003 Algorithm I"].compute(Run())
-    assert answer.verdict is Verdict.REFUTED and answer.witness.startswith("it goes round in circles; ")
+    assert answer.verdict is Agreement.REFUTED and answer.witness.startswith("it goes round in circles; ")
 
 
 def test_a_lie_that_costs_only_others_breaks_the_lemma(monkeypatch):
@@ -335,4 +335,4 @@ def test_a_lie_that_costs_only_others_breaks_the_lemma(monkeypatch):
 
     monkeypatch.setattr(khamse_ashari, "allocate", harmful)
     answer = ENTRIES["003 Lemma 1"].compute(Run())
-    assert answer.verdict is Verdict.REFUTED and "another has 0.1 of what it had" in answer.witness
+    assert answer.verdict is Agreement.REFUTED and "another has 0.1 of what it had" in answer.witness

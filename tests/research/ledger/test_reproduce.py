@@ -12,7 +12,7 @@ from cli_runner import error_line, fairlp_in_a_shell, run
 from fairlp.errors import FileFormatError, StudyError, UnknownNameError
 from fairlp.research.ledger import Ledger, papers
 from fairlp.research.ledger.registry import ENTRIES, PAPERS, Run, Scale, entry, find
-from fairlp.research.ledger.verdicts import Verdict
+from fairlp.research.ledger.verdicts import Agreement
 from ledger_rows import ledger, row
 
 
@@ -165,7 +165,7 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path):
     assert "no .md file" in run("reproduce", "--write", tmp_path / "page.html", code=2).output
     assert "all papers" in run("reproduce", "002", "--write", tmp_path / "page.md", code=2).output
     assert run("reproduce", "--write", tmp_path / "no" / "page.md", code=3).exit_code == 3
-    assert row("002 Figure 3").verdict is Verdict.EQUAL
+    assert row("002 Figure 3").verdict is Agreement.EQUAL
 
 
 def test_the_page_is_written_by_the_command(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 import fairlp
 from fairlp.research.ledger import metin
 from fairlp.research.ledger.registry import ENTRIES, Run, over
-from fairlp.research.ledger.verdicts import Verdict, agrees, compare, holds, in_words, named, pairs, shown
+from fairlp.research.ledger.verdicts import Agreement, agrees, compare, holds, in_words, named, pairs, shown
 from ledger_rows import row
 
 
@@ -35,16 +35,16 @@ def test_numbers_agree_to_the_printed_digits(paper, ours, expected):
 def test_one_number_that_differs_makes_the_item_differ_and_is_told_first():
     numbers = pairs(named("x", [1, 2]) | {"kept": "yes"}, [1, 2.5, True])
     answer = compare(numbers, "well", otherwise="because")
-    assert answer.verdict is Verdict.DIFFERS and answer.why == "because"
+    assert answer.verdict is Agreement.DIFFERS and answer.why == "because"
     assert answer.ours == "x 2 2.5 (paper: 2), x 1 1, kept yes"
     assert compare(numbers[:1], "well").why == "well"
 
 
 def test_a_statement_is_refuted_by_what_breaks_it():
-    assert holds(9).verdict is Verdict.HOLDS
+    assert holds(9).verdict is Agreement.HOLDS
     broken = holds(9, ["this", "that"])
-    assert broken.verdict is Verdict.REFUTED and broken.witness == "this" and "2 of 9" in broken.ours
-    assert holds(0).verdict is Verdict.NOT_CHECKABLE
+    assert broken.verdict is Agreement.REFUTED and broken.witness == "this" and "2 of 9" in broken.ours
+    assert holds(0).verdict is Agreement.NOT_CHECKABLE
 
 
 def test_instances_with_nothing_to_check_do_not_count():
@@ -52,9 +52,9 @@ def test_instances_with_nothing_to_check_do_not_count():
         return None if number % 2 == 0 else "odd"
 
     answer = over(Run(key="x"), lambda rng: int(rng.integers(10)), odd, few=5)
-    assert answer.count == 5 and answer.verdict is Verdict.REFUTED
+    assert answer.count == 5 and answer.verdict is Agreement.REFUTED
     nothing = over(Run(key="x"), lambda rng: 0, odd, few=5)
-    assert nothing.verdict is Verdict.NOT_CHECKABLE
+    assert nothing.verdict is Agreement.NOT_CHECKABLE
 
 
 def test_noise_is_told_from_a_difference():
@@ -93,9 +93,9 @@ def off(factor=1.001):
     ],
 )
 def test_a_mechanism_off_by_a_thousandth_differs(module, key, monkeypatch):
-    assert row(key).verdict is not Verdict.DIFFERS
+    assert row(key).verdict is not Agreement.DIFFERS
     monkeypatch.setattr(importlib.import_module(f"fairlp.research.ledger.{module}"), "allocate", off())
-    assert ENTRIES[key].compute(Run()).verdict is Verdict.DIFFERS
+    assert ENTRIES[key].compute(Run()).verdict is Agreement.DIFFERS
 
 
 @pytest.mark.parametrize("key", ["000 §3.4, formula", "002 Proposition 4", "003 Theorem 1", "004 Theorem 1"])
@@ -111,7 +111,7 @@ def test_a_mechanism_off_by_a_thousandth_is_refuted(key, monkeypatch):
         theorems = importlib.import_module(module)
         monkeypatch.setattr(theorems, "_theorem_1", lambda instance, tasks: False)
     answer = ENTRIES[key].compute(Run())
-    assert answer.verdict is Verdict.REFUTED and answer.witness
+    assert answer.verdict is Agreement.REFUTED and answer.witness
 
 
 def test_audits_find_a_planted_fault(monkeypatch):
@@ -119,16 +119,16 @@ def test_audits_find_a_planted_fault(monkeypatch):
 
     monkeypatch.setattr(promises, "allocate", off(0.999))
     answer = ENTRIES["002 Proposition 2"].compute(Run())
-    assert answer.verdict is Verdict.REFUTED and "Pareto-optimal" in answer.witness
+    assert answer.verdict is Agreement.REFUTED and "Pareto-optimal" in answer.witness
 
 
 def test_an_erratum_ends_with_its_counterexample(monkeypatch):
     """If nothing broke the paper's sentence any more, it would not be called refuted."""
     from fairlp.research.ledger import dolev
 
-    assert row("004 §4, one dominant resource").verdict is Verdict.REFUTED
+    assert row("004 §4, one dominant resource").verdict is Agreement.REFUTED
     monkeypatch.setattr(dolev.check, "check", lambda *given: False)
-    assert ENTRIES["004 §4, one dominant resource"].compute(Run()).verdict is Verdict.HOLDS
+    assert ENTRIES["004 §4, one dominant resource"].compute(Run()).verdict is Agreement.HOLDS
 
 
 def test_instances_are_told_in_words():

@@ -14,7 +14,7 @@ import fairlp
 from fairlp.errors import SolverNotAvailableError
 from fairlp.research.library import processes, running, worker
 from fairlp.research.library.entry import recomputed
-from fairlp.research.library.running import Result, Results, judged
+from fairlp.research.library.running import Results, SolverResult, judged
 from fairlp.research.library.worker import solved
 from fairlp.solvers.leximin import exact
 from own_back_ends import LIES, Dual, Whole, liar
@@ -194,10 +194,10 @@ def test_after_a_large_program_a_process_is_ended(monkeypatch):
 def results():
     """Results by hand: two solvers, a linear program that both solve and an integer one that one solves."""
     rows = (
-        Result("ties", "LP", "a", True, "certified", "optimal", 1.0, 0.5),
-        Result("ties", "LP", "b", True, "certified", "optimal", 3.0, 0.5),
-        Result("whole-pool", "MILP", "a", False, "not feasible", "optimal"),
-        Result("whole-pool", "MILP", "b", True, "known optimum", "optimal", 2.0, 0.25),
+        SolverResult("ties", "LP", "a", True, "certified", "optimal", 1.0, 0.5),
+        SolverResult("ties", "LP", "b", True, "certified", "optimal", 3.0, 0.5),
+        SolverResult("whole-pool", "MILP", "a", False, "not feasible", "optimal"),
+        SolverResult("whole-pool", "MILP", "b", True, "known optimum", "optimal", 2.0, 0.25),
     )
     return Results(rows, ("a", "b"), {"pai-2020": "no data"}, {"size": "small"})
 
@@ -323,7 +323,7 @@ def test_half_of_the_memory_is_had_where_the_system_tells(monkeypatch):
 
 
 def test_numbers_of_numpy_are_written_as_those_of_python():
-    row = Result(
+    row = SolverResult(
         "ties", "LP", "a", np.True_, "certified", "optimal", np.float64(1.5), np.float32(0.5), np.float64("nan")
     )
     (found,) = json.loads(json.dumps(Results((row,), ("a",), {}, {}).to_dict()))["results"]

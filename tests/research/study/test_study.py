@@ -151,7 +151,7 @@ def test_a_function_of_a_notebook_runs_but_is_not_written(tmp_path):
         ({"generator": "uniform-integer"}, UnknownNameError, "did you mean 'uniform-integers'"),
         ({"generator": "study_functions:note"}, UnknownNameError, "did you mean 'noted'"),
         ({"generator": "no_such_module:x"}, UnknownNameError, "cannot import 'no_such_module'"),
-        ({"generator": "study_functions:__name__"}, StudyError, "is not a function but str"),
+        ({"generator": "study_functions:__name__"}, UnknownNameError, "has no function '__name__'"),
         ({"generator": 3}, StudyError, "not int"),
         ({"mechanisms": ["drff"]}, UnknownNameError, "did you mean 'drf'"),
         ({"mechanisms": {"a": {"mechanism": "drf", "method": "round"}}}, UnknownNameError, "did you mean 'rounds'"),

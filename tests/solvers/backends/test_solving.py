@@ -225,7 +225,7 @@ def test_a_third_party_back_end_is_found_by_entry_point(monkeypatch):
         def load():
             return Mine
 
-    monkeypatch.setattr(backends, "_entry_points", lambda: {"mine": Point})
+    monkeypatch.setitem(backends.SOLVERS.brought, "mine", Point)
     assert small().solve("mine").solver == "mine"
     assert "mine" in fairlp.solvers().index
     assert Capability.LP in backends.find_backend("mine").capabilities
@@ -358,7 +358,7 @@ def test_a_solver_of_cvxpy_that_is_not_known_is_asked_for_linear_programs(monkey
 
     monkeypatch.delitem(cvxpy_backend.KNOWN, "CLARABEL")
     found = find_backend("cvxpy:CLARABEL")._ask()
-    assert found == cvxpy_backend.Known("cvxpy", cvxpy_backend._LP, {})
+    assert found == cvxpy_backend.CvxpySolver("cvxpy", cvxpy_backend._LP, {})
 
 
 def test_variables_without_values_are_no_point():

@@ -12,7 +12,7 @@ import fairlp
 from fairlp import Index, Model, examples
 from fairlp.errors import SolverError
 from fairlp.formulations import max_min
-from fairlp.models.programs.exact_certificate import BASIC, ExactCertificate, _Basis, optimal_from
+from fairlp.models.programs.exact_certificate import BASIC, BasisProof, _Basis, optimal_from
 from fairlp.models.programs.program import Program
 from fairlp.solvers.leximin import exact
 from fairlp.solvers.leximin.exact import exact_leximin
@@ -32,7 +32,7 @@ def thirds(nobody_first=False):
 
 def test_levels_are_fractions_and_are_carried_on_as_they_are():
     verdict = exact_leximin(thirds(), max_min.drf)[0]
-    assert verdict.proved and verdict.message == "in rationals, 2 rounds"
+    assert verdict.holds and verdict.message == "in rationals, 2 rounds"
     assert verdict.levels == (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3), Fraction(1, 2))
 
 
@@ -45,7 +45,7 @@ def test_tasks_have_the_levels_on_servers_that_were_merged():
     instance = fairlp.Instance.from_arrays([[1, 2], [2, 1]], [[4, 4], [4, 4], [8, 2]], counts=[2, 1, 1])
     verdict, tasks = exact_leximin(instance, max_min.tsf)
     due = instance.gamma(ignore_placement=True).sum(axis=1)
-    assert verdict.proved and tasks.shape == (2, 3)
+    assert verdict.holds and tasks.shape == (2, 3)
     assert (tasks.sum(axis=1) >= due * [float(level) for level in verdict.levels] * (1 - 1e-12)).all()
     assert (tasks.T @ instance.demands <= instance.capacities * instance.counts[:, None] * (1 + 1e-12)).all()
 
@@ -64,27 +64,25 @@ def lie(monkeypatch, verdict, after=0):
 
 def test_a_round_that_is_not_proved_ends_it_and_leaves_no_point(monkeypatch):
     x = [Fraction(1)] * 5
-    planted = ExactCertificate(False, "planted", objective=Fraction(1), x=x, row_duals=[Fraction(-1)] * 6)
+    planted = BasisProof(False, "planted", objective=Fraction(1), x=x, row_duals=[Fraction(-1)] * 6)
     asked = lie(monkeypatch, planted)
     verdict, tasks = exact_leximin(thirds(), max_min.drf)
-    assert not verdict.proved and verdict.message == "round 1: planted" and verdict.levels == (None,) * 4
+    assert not verdict.holds and verdict.message == "round 1: planted" and verdict.levels == (None,) * 4
     assert (tasks == 0).all() and len(asked) == 2  # from the solver's basis, and from none
 
 
 def test_a_later_round_that_is_not_proved_keeps_the_levels_before(monkeypatch):
-    lie(monkeypatch, ExactCertificate(False, "planted", objective=Fraction(1)), after=1)
+    lie(monkeypatch, BasisProof(False, "planted", objective=Fraction(1)), after=1)
     verdict, tasks = exact_leximin(thirds(), max_min.drf)
     assert (tasks == 0).all()
-    assert not verdict.proved and verdict.message == "round 2: planted"
+    assert not verdict.holds and verdict.message == "round 2: planted"
     assert verdict.levels == (Fraction(1, 3),) * 3 + (None,)
 
 
 def test_a_round_that_blocks_nobody_ends_it(monkeypatch):
-    lie(
-        monkeypatch, ExactCertificate(True, "", objective=Fraction(1), x=[Fraction(1)] * 5, row_duals=[Fraction(0)] * 6)
-    )
+    lie(monkeypatch, BasisProof(True, "", objective=Fraction(1), x=[Fraction(1)] * 5, row_duals=[Fraction(0)] * 6))
     verdict = exact_leximin(thirds(), max_min.drf)[0]
-    assert not verdict.proved and verdict.message == "round 1: nobody is blocked"
+    assert not verdict.holds and verdict.message == "round 1: nobody is blocked"
 
 
 def test_without_a_solver_the_rounds_begin_with_no_basis_and_go_on_from_the_last(monkeypatch):
@@ -102,7 +100,7 @@ def test_without_a_solver_the_rounds_begin_with_no_basis_and_go_on_from_the_last
 
     monkeypatch.setattr(exact, "optimal_from", recorded)
     verdict = exact_leximin(thirds(), max_min.drf)[0]
-    assert verdict.proved and verdict.levels[3] == Fraction(1, 2)
+    assert verdict.holds and verdict.levels[3] == Fraction(1, 2)
     assert asked[0] == ([0] * 5, [1] * 6) and asked[1] == found[0]
     assert 1 in asked[1][0] and asked[1] != asked[0]
 
@@ -126,7 +124,7 @@ def test_a_round_that_is_not_proved_proves_nothing(monkeypatch, failing):
     def planted(self, cost):
         calls.append(cost)
         proof = right(self, cost)
-        return replace(proof, proved=False, message="planted") if len(calls) == failing else proof
+        return replace(proof, holds=False, message="planted") if len(calls) == failing else proof
 
     monkeypatch.setattr(exact.ExactRounds, "solve", planted)
     verdict = allocation.certify(exact=True)
@@ -166,11 +164,11 @@ def test_pivots_that_meet_a_singular_basis_leave_the_verdict(monkeypatch):
     program = model.compile()
     start = [0] * program.n_columns, [1] * program.n_rows  # everything at its bound, the row basic
     proof, pivots = optimal_from(program, *start)
-    assert proof.proved and proof.objective == 4 and pivots
+    assert proof.holds and proof.objective == 4 and pivots
 
     def singular(self):
         raise ZeroDivisionError
 
     monkeypatch.setattr(_Basis, "primal_step", singular)
     proof, _ = optimal_from(program, *start)
-    assert not proof.proved
+    assert not proof.holds

@@ -12,7 +12,7 @@ import fairlp
 from any_leximin import by_enumeration, by_one_lp_a_level, random_model
 from fairlp import Index, Model
 from fairlp.errors import ModelError, NoSolutionError, UnknownNameError, UnsupportedError
-from fairlp.mechanisms.validation import Verdict
+from fairlp.models.programs.certificate import Proof
 from fairlp.solvers.leximin import of_model
 from fairlp.tolerances import AGREEMENT
 from profiles import many
@@ -308,6 +308,6 @@ def test_a_leximin_of_integers_has_no_prices():
 
 def test_a_proof_in_rationals_that_fails_says_why(monkeypatch):
     assert shared().certify(exact=True)
-    monkeypatch.setattr(of_model.ExactRounds, "run", lambda self: Verdict(False, "round 2: a basis leads nowhere"))
+    monkeypatch.setattr(of_model.ExactRounds, "run", lambda self: Proof(False, "round 2: a basis leads nowhere"))
     found = shared().certify(exact=True)
     assert not found and "round 2: a basis leads nowhere" in str(found)

@@ -92,7 +92,7 @@ def test_a_published_case_with_every_way_to_bound_a_variable(attributes):
     assert answer["share"].shape == x.value.shape == (2, 4)
     np.testing.assert_allclose(answer["share"].to_numpy()[:, :3], [[1, 1, 0], [0, 0, 1]], atol=AGREEMENT)
     np.testing.assert_array_equal(answer["share"], x.value)
-    assert answer.certify().proved != ("boolean" in attributes)
+    assert answer.certify().holds != ("boolean" in attributes)
 
 
 def test_labels_and_the_order_of_matrices():

@@ -14,7 +14,7 @@ import pandas as pd
 from ...errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError, nearest
 from ...formulations.normalisers import dominant, normalised_demands, weighted
 from ...models.instances.instance import Instance
-from ...models.programs.certificate import Verdict
+from ...models.programs.certificate import Proof
 from ...tolerances import AGREEMENT
 from ..allocation import Allocation, Answer
 
@@ -150,7 +150,7 @@ PROPERTIES = {
 }
 
 
-def certify(result: DynamicAllocation) -> Verdict:
+def certify(result: DynamicAllocation) -> Proof:
     """Return whether the level of every step is the largest that its program allows; O(N·R·log N).
 
     Shares are max(φ[n]·M, what n had) (Lemma 1 of Li et al., 2019), so that raising M raises what the users at the
@@ -169,11 +169,11 @@ def certify(result: DynamicAllocation) -> Verdict:
         more = np.where(growth > 0, slack / growth, np.inf).min(axis=1) / result.level_array
     worst = int(abs(more).argmax())
     if not result.residual <= AGREEMENT:
-        return Verdict(False, f"infeasible: a step gives out too much, or somebody loses, by {result.residual:.3g}")
+        return Proof(False, f"infeasible: a step gives out too much, or somebody loses, by {result.residual:.3g}")
     if not abs(more[worst]) <= AGREEMENT:
         way = "could be raised" if more[worst] > 0 else "is too high"
-        return Verdict(False, f"not optimal: the level of step {worst + 1} {way} by {abs(more[worst]):.3g} of itself")
-    return Verdict(True, f"optimal at every step, proved; levels are right to {abs(more[worst]):.1e}")
+        return Proof(False, f"not optimal: the level of step {worst + 1} {way} by {abs(more[worst]):.3g} of itself")
+    return Proof(True, f"optimal at every step, proved; levels are right to {abs(more[worst]):.1e}")
 
 
 def competitive(result: DynamicAllocation) -> pd.DataFrame:
@@ -606,14 +606,14 @@ class DynamicAllocation(Answer):
         """Largest violation at any step, relative: of what the step may give out, or of "nobody loses"."""
         return residual(self)
 
-    def certify(self) -> Verdict:
+    def certify(self) -> Proof:
         """Return whether every step is the optimum of its program, proved without its method; O(N·R·log N).
 
         See :func:`fairlp.mechanisms.arrivals.result.certify`.
 
         Returns
         -------
-        Verdict
+        Proof
         """
         return certify(self)
 

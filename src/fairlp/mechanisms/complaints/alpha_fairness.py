@@ -17,7 +17,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
 from ...models.notation.model import Model
-from ...models.programs.certificate import Verdict
+from ...models.programs.certificate import Proof
 from ...models.programs.solution import Termination
 from ...models.trees.filling import floors
 from ...solvers.interior_point import INTERIOR
@@ -53,7 +53,7 @@ def power_mean(values: np.ndarray, weights: np.ndarray, exponent: float) -> floa
 
 
 @dataclass(frozen=True)
-class Proof:
+class MeanLevelBound:
     """What prices prove of levels.
 
     Attributes
@@ -85,7 +85,7 @@ class Proof:
 
 def proof(
     instance: Instance, tasks: np.ndarray, prices: np.ndarray, alpha: float, of_caps: np.ndarray | None = None
-) -> Proof:
+) -> MeanLevelBound:
     """Return what prices of resources prove of tasks; O(NKR).
 
     Parameters
@@ -120,12 +120,12 @@ def proof(
             break
         held = held & ~dear
     if held.all():
-        return Proof(float("nan"), float("nan"), 0.0, prices * 0.0)
+        return MeanLevelBound(float("nan"), float("nan"), 0.0, prices * 0.0)
     off = 0.0
     if 0 < alpha < np.inf:
         with np.errstate(divide="ignore", invalid="ignore"):
             off = float(np.nan_to_num(abs(cost * found.unit / found.worth - 1.0), nan=0.0)[~held].max())
-    return Proof(found.mean, found.bound, off, prices * found.unit)
+    return MeanLevelBound(found.mean, found.bound, off, prices * found.unit)
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ def _largest_mean(call: MethodCall, alpha: float, limit: Mechanism) -> Tasks:
     instance = call.instance
     if not runnable_users(instance).any():
         nothing = np.zeros((len(instance.users), len(instance.servers)))
-        return Tasks(nothing, gap=0.0, certificate=Verdict(True, "nobody can run anything"))
+        return Tasks(nothing, gap=0.0, certificate=Proof(True, "nobody can run anything"))
     if alpha == 1 and not have_limits(instance):
         return _certified(call, _proportional(call), alpha)
     error: SolverError | None = None
@@ -404,26 +404,26 @@ def tolerance(solver: str) -> float:
     return ACCEPTED if solver == INTERIOR else VERIFIED
 
 
-def verdict(shown: Proof, accepted: float) -> Verdict:
+def verdict(shown: MeanLevelBound, accepted: float) -> Proof:
     """Return whether prices prove the mean level."""
     if np.isnan(shown.mean):
-        return Verdict(True, "optimal, proved (everybody has all its tasks)")
+        return Proof(True, "optimal, proved (everybody has all its tasks)")
     words = (
         f"mean level {shown.mean:.9g}, at most {shown.bound:.9g} by prices: gap {shown.gap:.1e}, optimality "
         f"conditions {shown.conditions:.1e}"
     )
     good = shown.gap <= accepted
-    return Verdict(good, f"optimal, proved ({words})" if good else f"not proved: {words}")
+    return Proof(good, f"optimal, proved ({words})" if good else f"not proved: {words}")
 
 
-def prove(allocation: Allocation, exact: bool = False, *, limit: Mechanism) -> Verdict:
+def prove(allocation: Allocation, exact: bool = False, *, limit: Mechanism) -> Proof:
     """Return whether an allocation is α-fair, by prices of a linear program of its own; at ∞ as ``limit`` proves it."""
     if exact:
         raise NotDefinedError("alpha-fair levels are not rational, so there is no exact certificate of them")
     missing = floors(allocation.instance) * (1 - VERIFIED) - allocation.totals.to_numpy()
     if (missing > 0).any():
         user = allocation.instance.users[int(missing.argmax())]
-        return Verdict(False, f"infeasible: user {user!r} has less than its queues guarantee it")
+        return Proof(False, f"infeasible: user {user!r} has less than its queues guarantee it")
     alpha = asked_alpha(allocation.parameters)
     if alpha == np.inf:
         assert limit.prove is not None
@@ -431,7 +431,7 @@ def prove(allocation: Allocation, exact: bool = False, *, limit: Mechanism) -> V
     return verdict(_shown(allocation, alpha, limit), VERIFIED)
 
 
-def judge_proportional(allocation: Allocation, *, limit: Mechanism) -> Verdict:
+def judge_proportional(allocation: Allocation, *, limit: Mechanism) -> Proof:
     """Return whether tasks are α-fair at α = 1, users' weights being their entitlements.
 
     Then those of users entitled to nothing, by their weights, of what the others leave.
@@ -449,24 +449,24 @@ def judge_proportional(allocation: Allocation, *, limit: Mechanism) -> Verdict:
         one = replace(allocation, instance=own, tasks_array=tasks[who], tasks_per_level=tasks_per_level)
         found.append(verdict(_shown(one, DEFAULT, limit), VERIFIED))
     words = proportional.elsewhere(instance, tasks, rest)[1] if rest.size else ""
-    return next((one for one in (*found, Verdict(not words, words)) if not one), found[0])
+    return next((one for one in (*found, Proof(not words, words)) if not one), found[0])
 
 
 def mean_level_gap(allocation: Allocation, *, limit: Mechanism) -> float:
     """Return how far the mean level of an α-fair allocation is from its maximum at most, by a linear program."""
     alpha = asked_alpha(allocation.parameters)
     if alpha == np.inf:
-        return 0.0 if allocation.certify().proved else float("inf")
+        return 0.0 if allocation.certify().holds else float("inf")
     return _shown(allocation, alpha, limit).gap
 
 
-def _shown(allocation: Allocation, alpha: float, limit: Mechanism) -> Proof:
+def _shown(allocation: Allocation, alpha: float, limit: Mechanism) -> MeanLevelBound:
     """Return what the prices of the linear program at these levels prove, or the allocation's own: any prices bound."""
     instance: Instance = allocation.instance
     if (runnable_users(instance) & (allocation.totals.to_numpy() <= 0)).any():
         instance = _with_a_chance(instance, limit)
     if not runnable_users(instance).any():
-        return Proof(float("nan"), float("nan"), 0.0, np.zeros(instance.capacities.shape))
+        return MeanLevelBound(float("nan"), float("nan"), 0.0, np.zeros(instance.capacities.shape))
     small, servers = merge_servers(instance)
     model = better(small, allocation.levels.to_numpy(), alpha)
     solution = model.solve().require_optimal()

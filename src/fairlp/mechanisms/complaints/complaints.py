@@ -6,7 +6,7 @@ uses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from ...errors import InstanceError, SolverError, TooLargeError
 from ...formulations.complaints import UTILIZATION, Criterion, candidate
 from ...models.instances.requests import Requests
 from ...models.programs.backends import backend as find_backend
+from ...models.programs.certificate import Proof, figure
 from ...models.programs.solution import Options, Solution, Termination
 from ...tolerances import AGREEMENT, SATURATED
 
@@ -181,9 +182,9 @@ class Candidates:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class ComplaintCheck:
-    """Who may justifiably complain about an allocation, and what they are owed.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ComplaintCheck(Proof):
+    """Who may justifiably complain about an allocation, and what they are owed; holds where nobody may.
 
     Attributes
     ----------
@@ -212,29 +213,9 @@ class ComplaintCheck:
     tolerance: float
 
     @property
-    def is_fair(self) -> bool:
-        """Whether it is feasible and nobody may justifiably complain."""
-        return not self.violations and not bool(self.table["complains"].any())
-
-    @property
     def complaining(self) -> tuple[Any, ...]:
         """Users who may justifiably complain."""
         return tuple(self.table.index[self.table["complains"]])
-
-    def __bool__(self) -> bool:
-        return self.is_fair
-
-    def __str__(self) -> str:
-        saturated = ", ".join(map(str, self.bottlenecks)) or "none"
-        if self.violations:
-            words = f"not feasible: {'; '.join(self.violations)}"
-        elif self.is_fair:
-            words = "no justified complaints"
-        else:
-            some = self.table[self.table["complains"]]
-            words = "; ".join(f"{user!r} is owed {row.owed:.6g} tasks" for user, row in some.head(5).iterrows())
-            words += f"; and {len(some) - 5} more users" if len(some) > 5 else ""
-        return f"{words} (bottlenecks: {saturated})"
 
     def __repr__(self) -> str:
         return f"<ComplaintCheck: {self}>"
@@ -283,10 +264,13 @@ def check_complaints(requests: Requests, tasks: np.ndarray, tolerance: float = A
     violations += [
         f"{requests.users[n]!r} has {tasks[n]:g} tasks and asked for {requests.tasks[n]:g}" for n in beyond[:5]
     ]
+    bottlenecks = tuple(names[saturated])
     complaint = float((short / np.where(needed > 0, needed, 1.0)).max(initial=0.0))
     return ComplaintCheck(
+        not violations and not bool(complains.any()),
+        f"{_in_words(violations, table[complains])} (bottlenecks: {', '.join(map(str, bottlenecks)) or 'none'})",
         table=table,
-        bottlenecks=tuple(names[saturated]),
+        bottlenecks=bottlenecks,
         violations=tuple(violations),
         complaint=complaint,
         margin=-max(complaint, float((usage - 1).max()), float((x - 1)[requests.limited].max(initial=0.0)), 0.0),
@@ -294,9 +278,21 @@ def check_complaints(requests: Requests, tasks: np.ndarray, tolerance: float = A
     )
 
 
-@dataclass(frozen=True, eq=False)
-class FairCertificate:
+def _in_words(violations: Sequence[str], complaining: pd.DataFrame) -> str:
+    """Return what is wrong with an allocation, and who is owed how much."""
+    if violations:
+        return f"not feasible: {'; '.join(violations)}"
+    if complaining.empty:
+        return "no justified complaints"
+    words = "; ".join(f"{user!r} is owed {row.owed:.6g} tasks" for user, row in complaining.head(5).iterrows())
+    return words + (f"; and {len(complaining) - 5} more users" if len(complaining) > 5 else "")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FairCertificate(Proof):
     """What proves an allocation of ``njc``, or of ``ceei`` on one server, from the instance and the answer alone.
+
+    It holds where the allocation is fair and, where prices are there to prove it, the Eisenberg–Gale optimum.
 
     Attributes
     ----------
@@ -312,8 +308,8 @@ class FairCertificate:
     conditions : float or None
         Largest violation of the optimality conditions of Σ e[n]·log x[n], with Σ e[n] = 1: overuse, what a user spends
         against its entitlement, relative, and the value of what is left; None without prices.
-    gap : float or None
-        Duality gap of Σ e[n]·log x[n], which bounds how far it is from the optimum; None without prices.
+    gap : float
+        Duality gap of Σ e[n]·log x[n], which bounds how far it is from the optimum; NaN without prices.
     tolerance : float
         Relative: of the complaint.
     """
@@ -323,27 +319,7 @@ class FairCertificate:
     overuse: float
     complaint: float
     conditions: float | None
-    gap: float | None
     tolerance: float
-
-    @property
-    def is_fair(self) -> bool:
-        """Whether there is no justified complaint and no overuse beyond the tolerance."""
-        return self.overuse <= self.tolerance and self.complaint <= self.tolerance
-
-    def __bool__(self) -> bool:
-        """Whether it is fair and, where prices are there to prove it, the Eisenberg–Gale optimum."""
-        return self.is_fair and (self.conditions is None or self.conditions <= self.tolerance)
-
-    def __str__(self) -> str:
-        def show(value: float | None) -> str:
-            return "—" if value is None else f"{value:.1e}"
-
-        saturated = ", ".join(map(str, self.bottlenecks)) or "none"
-        return (
-            f"bottlenecks {saturated}; overuse {show(self.overuse)}, complaint {show(self.complaint)}, "
-            f"optimality {show(self.conditions)}, gap {show(self.gap)}"
-        )
 
 
 def certify_fair(
@@ -353,7 +329,8 @@ def certify_fair(
     check = check_complaints(requests, requests.to_tasks(x), tolerance)
     usage = x @ requests.fractions
     overuse = max(float((usage - 1).max()), float((x - 1)[requests.limited].max(initial=0.0)), 0.0)
-    conditions = gap = None
+    conditions, gap = None, None
+    holds = overuse <= tolerance and check.complaint <= tolerance
     if prices is not None:
         # who is entitled to nothing pays nothing, and takes what has no price
         who = requests.asking & (requests.entitlements > 0)
@@ -363,16 +340,20 @@ def certify_fair(
         idle = float(prices @ abs(1 - usage))
         off = [overuse, more.max(initial=0.0), unspent.max(initial=0.0), idle, -prices.min()]
         conditions = float(np.max(off))  # of what is no number, no number
+        holds = holds and conditions <= tolerance
         gap = _gap(requests, x, prices, who)
     index = requests.resources.labels.rename("resource")
     named = None if prices is None else pd.Series(prices, index=index, name="price")
     return FairCertificate(
+        holds,
+        f"bottlenecks {', '.join(map(str, check.bottlenecks)) or 'none'}; overuse {overuse:.1e}, complaint "
+        f"{check.complaint:.1e}, optimality {figure(conditions)}, gap {figure(gap)}",
+        float("nan") if gap is None else gap,
         bottlenecks=check.bottlenecks,
         prices=named,
         overuse=overuse,
         complaint=check.complaint,
         conditions=conditions,
-        gap=gap,
         tolerance=tolerance,
     )
 

@@ -155,7 +155,7 @@ def _certified(
         requests.to_tasks(x)[:, None],
         tasks_per_level=requests.thresholds(saturated) * requests.tasks,
         prices=None if prices is None else (prices / call.instance.pool)[None, :],
-        gap=certificate.gap,
+        gap=None if prices is None else certificate.gap,
         certificate=certificate,
         notes=notes,
     )

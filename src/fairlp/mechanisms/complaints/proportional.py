@@ -13,7 +13,7 @@ from ...formulations.region import runnable_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
-from ...models.programs.certificate import Verdict
+from ...models.programs.certificate import Proof
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import AGREEMENT, CONVEX_POINT, VERIFIED
 from ..allocation import within_capacity
@@ -64,7 +64,7 @@ def convex(call: MethodCall) -> Tasks:
 
 def _with_rest(
     instance: Instance, tasks: np.ndarray, rest: np.ndarray, call: MethodCall
-) -> tuple[np.ndarray, Verdict, str]:
+) -> tuple[np.ndarray, Proof, str]:
     """Return tasks with those of users entitled to nothing, whether they are proved, and what is not.
 
     What the others leave depends on where their tasks are: they are placed anew while that leaves more to somebody.
@@ -79,7 +79,7 @@ def _with_rest(
             kept = np.divide(totals, better.sum(axis=1), out=np.zeros_like(totals), where=totals > 0)
             tasks = within_capacity(instance, better * kept[:, None])
             tasks[rest] = 0.0
-    return tasks, Verdict(False, words), words
+    return tasks, Proof(False, words), words
 
 
 def elsewhere(instance: Instance, tasks: np.ndarray, rest: np.ndarray) -> tuple[np.ndarray, str]:
@@ -104,7 +104,7 @@ def left_by(instance: Instance, tasks: np.ndarray, others: np.ndarray, accepted:
     return np.asarray(np.where(left <= accepted * capacity, 0.0, left) / instance.counts[:, None])
 
 
-def _of_left(instance: Instance, tasks: np.ndarray, rest: np.ndarray, call: MethodCall) -> tuple[np.ndarray, Verdict]:
+def _of_left(instance: Instance, tasks: np.ndarray, rest: np.ndarray, call: MethodCall) -> tuple[np.ndarray, Proof]:
     """Return the tasks of users entitled to nothing, by their weights, of what the others leave where they are."""
     others = np.delete(np.arange(len(tasks)), rest)
     left = left_by(instance, tasks, others, accepted(call.solver))
@@ -118,7 +118,7 @@ def accepted(solver: str) -> float:
     return AGREEMENT if solver == INTERIOR else CONVEX_POINT
 
 
-def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray | None, Verdict, float | None]:
+def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray | None, Proof, float | None]:
     """Return tasks, prices by server and resource, whether the model's arrays prove them, and the duality gap.
 
     The gap bounds how far Σ e[n]·log(tasks) is from its maximum.
@@ -126,7 +126,7 @@ def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray
     able = runnable_users(instance)
     tasks = np.zeros((len(instance.users), len(instance.servers)))
     if not able.any():
-        return tasks, np.zeros(instance.capacities.shape), Verdict(True, "nobody can run anything"), 0.0
+        return tasks, np.zeros(instance.capacities.shape), Proof(True, "nobody can run anything"), 0.0
     model = ceei(instance)
     solution = model.solve(solver=call.solver, **call.options).require_optimal()
     assert solution.x is not None
@@ -140,7 +140,7 @@ def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray
     conditions = unknown if proof.dual_residual is None else proof.dual_residual
     gap = unknown if proof.gap is None else proof.gap
     words = f"overuse {proof.primal_residual:.1e}, optimality {conditions:.1e}, gap {gap:.1e}"
-    return tasks, prices, Verdict(max(proof.primal_residual, conditions, gap) <= accepted(call.solver), words), gap
+    return tasks, prices, Proof(max(proof.primal_residual, conditions, gap) <= accepted(call.solver), words), gap
 
 
 def _tasks_at_level_1(instance: Instance) -> np.ndarray:

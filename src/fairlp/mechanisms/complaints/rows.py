@@ -110,7 +110,7 @@ def _fair_row(
     """Return agreement with the Eisenberg–Gale optimum, and the largest complaint."""
     row = agreement(check.instance, found, reference)
     fair = check_complaints(requests, found.totals.to_numpy(), found.certificate.tolerance)
-    good = row["difference"] <= tolerance and fair.is_fair
+    good = row["difference"] <= tolerance and fair.holds
     return {**row, "agrees": bool(good), "reference": name, "complaint": fair.complaint}
 
 
@@ -125,7 +125,7 @@ def _best_row(
     close = short <= AGREEMENT if name == "at least eg" else abs(short) <= AGREEMENT
     return {
         **agreement(check.instance, found, reference),
-        "agrees": bool(close and fair.is_fair),
+        "agrees": bool(close and fair.holds),
         "difference": abs(short) if name == "candidates" else max(0.0, short),
         "reference": f"{name}, {criterion if isinstance(criterion, str | int) else 'criterion'}",
         "complaint": fair.complaint,

@@ -20,7 +20,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.problem import effort
 from ...models.notation.model import Model
-from ...models.programs.certificate import Verdict
+from ...models.programs.certificate import Proof
 from ...models.trees.rates import constant, rational, rational_rates
 from ...solvers.leximin.exact import exact_leximin
 from ...tolerances import ACCEPTED, AGREEMENT, NOISE
@@ -29,7 +29,7 @@ from ..validation import Rationals, differences
 from .methods import count_of, rounds_table
 
 
-def of_leximin(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Verdict, np.ndarray]:
+def of_leximin(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Proof, np.ndarray]:
     """Return the leximin of tasks over what is due at level 1, in rationals."""
     tasks_per_level = mechanism.tasks_per_level(instance)
     normaliser = (
@@ -39,7 +39,7 @@ def of_leximin(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Ve
     return exact_leximin(instance, in_tasks(normaliser, count), rates, count)
 
 
-def of_tree(mechanism: Mechanism, instance: Instance, count: str, counted: bool = False) -> tuple[Verdict, np.ndarray]:
+def of_tree(mechanism: Mechanism, instance: Instance, count: str, counted: bool = False) -> tuple[Proof, np.ndarray]:
     """Return the rounds along the tree, with rates in rationals."""
 
     def formulation(small: Instance) -> Model:
@@ -91,35 +91,35 @@ def settled(
             if max(spread, as_given) <= 1 / NOISE:
                 raise
             verdict, tasks = _in_rationals(call, rationals)
-            if not verdict.proved:
+            if not verdict.holds:
                 raise
             return _of_rationals(instance, None, tasks_per_level, verdict, tasks)
         if spread <= 1 / NOISE and outcome.uncertain <= ACCEPTED:
             return outcome
         verdict, tasks = _in_rationals(call, rationals)
-        if verdict.proved:
+        if verdict.holds:
             return _of_rationals(instance, outcome, tasks_per_level, verdict, tasks)
         return replace(outcome, unproved=_unproved(spread, outcome.uncertain, verdict))
 
     return settle
 
 
-def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Verdict, np.ndarray]:
+def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Proof, np.ndarray]:
     """Return the exact levels and tasks, or why there are none."""
     if rationals is None:
-        return Verdict(False, "servers are shared one by one"), np.zeros((0, 0))
+        return Proof(False, "servers are shared one by one"), np.zeros((0, 0))
     instance, none = call.instance, np.zeros((0, 0))
     pairs = int(merge_servers(instance)[0].runnable().sum())
     if pairs > MOST_EXACT:
-        return Verdict(False, f"too large to be solved in rationals, {pairs} pairs of user and server"), none
+        return Proof(False, f"too large to be solved in rationals, {pairs} pairs of user and server"), none
     try:
         return rationals(call.mechanism, instance, count_of(call.parameters))
     except SolverNotAvailableError as error:
-        return Verdict(False, str(error)), none
+        return Proof(False, str(error)), none
 
 
 def _of_rationals(
-    instance: Instance, outcome: Tasks | None, tasks_per_level: np.ndarray, verdict: Verdict, tasks: np.ndarray
+    instance: Instance, outcome: Tasks | None, tasks_per_level: np.ndarray, verdict: Proof, tasks: np.ndarray
 ) -> Tasks:
     """Return the exact levels and their tasks; of the outcome what agrees with them, its rounds and prices."""
     levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])
@@ -138,7 +138,7 @@ def _of_rationals(
     return Tasks(tasks, rounds=rounds_table(instance, history, tasks), gap=0.0, notes=(note,))
 
 
-def _unproved(spread: float, uncertain: float, verdict: Verdict) -> str:
+def _unproved(spread: float, uncertain: float, verdict: Proof) -> str:
     if uncertain > ACCEPTED:
         why = f"errors of rounding grow from round to round, and levels may be off by {uncertain:.0e} of themselves"
     else:

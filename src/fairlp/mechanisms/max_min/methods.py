@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from numbers import Integral, Real
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -347,27 +347,28 @@ def share_by_pairs(
     begin = perf_counter()
     user, server = instance.pairs
     order = np.lexsort((user, server))
-    known = cast(Instance, instance)  # a mechanism that is by_pairs asks for nothing else
-    tasks_per_level = mechanism.tasks_per_level(known)
+    tasks_per_level = mechanism.tasks_per_level(instance)
     able = np.flatnonzero(tasks_per_level[user[order]] > 0)
     user, server = user[order][able], server[order][able]
     capacities = instance.capacities * instance.counts[:, None]
-    sharing = matrix_free.Sharing(instance.demands, capacities, user, server, tasks_per_level, instance.task_limits)
+    sharing = matrix_free.SharingByPairs(
+        instance.demands, capacities, user, server, tasks_per_level, instance.task_limits
+    )
     ready = perf_counter()
     found = matrix_free.leximin(sharing, aim, time_limit=time_limit, rounds=rounds, client=client)
     return SparseAllocation(
         instance,
         mechanism.name,
         MATRIX_FREE,
-        user,
-        server,
         found.tasks,
-        mechanism.gamma(known),
+        mechanism.gamma(instance),
         tasks_per_level,
-        aim,
-        tuple(found.rounds),
-        found.iterations,
-        found.steps,
-        found.passes,
-        {"prepare": ready - begin, "solve": perf_counter() - ready},
+        user=user,
+        server=server,
+        aim=aim,
+        bounds=tuple(found.rounds),
+        iterations=found.iterations,
+        steps=found.steps,
+        passes=found.passes,
+        times={"prepare": ready - begin, "solve": perf_counter() - ready},
     )

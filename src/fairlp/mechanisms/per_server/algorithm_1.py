@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...tolerances import ROUNDING, SATURATED, SETTLED
-from .best_response import MOST_SWEEPS, Settled
-from .market import Market, fill_server
+from .best_response import MOST_SWEEPS, SettledSweeps
+from .market import PerServerMarket, fill_server
 
 #: Updates of one server at one visit; the levels then wait for the next sweep.
 MOST_UPDATES = 1000
@@ -39,7 +39,7 @@ class Procedure:
     updates: int
 
 
-def separate_start(market: Market) -> np.ndarray:
+def separate_start(market: PerServerMarket) -> np.ndarray:
     """Return DRF on each server by itself (the paper's start), a task limit divided in proportion to γ; N×K."""
     alone = market.gamma.sum(axis=1, keepdims=True)
     part = np.divide(market.gamma, alone, out=np.zeros_like(market.gamma), where=alone > 0)
@@ -55,7 +55,7 @@ def separate_start(market: Market) -> np.ndarray:
     return tasks
 
 
-def server_procedure(market: Market, server: int, here: np.ndarray, totals: np.ndarray) -> Procedure:
+def server_procedure(market: PerServerMarket, server: int, here: np.ndarray, totals: np.ndarray) -> Procedure:
     """Run the inner loop of Algorithm I on one server, given its tasks and everyone's totals as it knows them."""
     demands, capacity, rate = market.demands[server], market.capacity[server], market.rate[server]
     limits = market.limits[market.users[server]]
@@ -99,12 +99,14 @@ def server_procedure(market: Market, server: int, here: np.ndarray, totals: np.n
     return Procedure(here, updates)
 
 
-def algorithm_1(market: Market, *, start: np.ndarray | None = None, most_sweeps: int = MOST_SWEEPS) -> Settled:
+def algorithm_1(
+    market: PerServerMarket, *, start: np.ndarray | None = None, most_sweeps: int = MOST_SWEEPS
+) -> SettledSweeps:
     """Return a PS-DSF allocation by Algorithm I: the server procedure on every server in order, until none updates.
 
     Parameters
     ----------
-    market : Market
+    market : PerServerMarket
     start : ndarray, shape (N, K), optional
         Tasks to start from; by default DRF on each server.
     most_sweeps : int
@@ -129,5 +131,5 @@ def algorithm_1(market: Market, *, start: np.ndarray | None = None, most_sweeps:
             updates += now.updates
         sweeps.append((change, updates))
         if change <= SETTLED:
-            return Settled(tasks, sweeps)
-    return Settled(tasks, sweeps, converged=False)
+            return SettledSweeps(tasks, sweeps)
+    return SettledSweeps(tasks, sweeps, converged=False)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...models.instances.merging import connected
 from ...tolerances import SETTLED
-from .market import NO_GROUP, Filled, Market
+from .market import NO_GROUP, Filled, PerServerMarket
 
 # The support of a PS-DSF allocation as a linear system, solved between the sweeps of best responses.
 
@@ -56,7 +56,7 @@ class Support:
     limits: np.ndarray
 
     @classmethod
-    def of(cls, market: Market, tasks: np.ndarray, filled: list[Filled | None]) -> Support:
+    def of(cls, market: PerServerMarket, tasks: np.ndarray, filled: list[Filled | None]) -> Support:
         """Return the edges and groups after a sweep."""
         users, servers, groups, amounts, rates = [], [], [], [], []
         rows, columns, needs, capacity = [], [], [], []
@@ -112,7 +112,7 @@ class Support:
 
     def _pivot(self) -> bool:
         """Make one step; False when there is nothing (more) to do."""
-        tries = (_System.of(self, ties, out) for ties, out in self._ties())
+        tries = (_ForestSystem.of(self, ties, out) for ties, out in self._ties())
         system = next((found for found in tries if found is not None), None)
         if system is None:
             return False
@@ -210,7 +210,7 @@ class Support:
 
 
 @dataclass
-class _System:
+class _ForestSystem:
     """The equations of a spanning forest, factorised: tasks of its edges, totals of users, levels of groups."""
 
     support: Support
@@ -226,7 +226,7 @@ class _System:
     groups: np.ndarray
 
     @classmethod
-    def of(cls, support: Support, ties: np.ndarray, out: np.ndarray) -> _System | None:
+    def of(cls, support: Support, ties: np.ndarray, out: np.ndarray) -> _ForestSystem | None:
         """Return the system of the heaviest spanning forest, or None when it is singular."""
         import scipy.sparse as sp
         from scipy.sparse.linalg import splu
@@ -318,7 +318,7 @@ AFTER_DRIFT = 4
 
 
 @dataclass
-class Settled:
+class SettledSweeps:
     """Where the sweeps ended: tasks by user and server, and for each sweep its change and the pivots after it.
 
     ``converged`` tells whether the last sweep moved nothing.
@@ -330,13 +330,13 @@ class Settled:
 
 
 def best_response(
-    market: Market, *, start: np.ndarray | None = None, pivoting: bool = True, most_sweeps: int = MOST_SWEEPS
-) -> Settled:
+    market: PerServerMarket, *, start: np.ndarray | None = None, pivoting: bool = True, most_sweeps: int = MOST_SWEEPS
+) -> SettledSweeps:
     """Return a PS-DSF allocation: a point at which no server's best response moves anything.
 
     Parameters
     ----------
-    market : Market
+    market : PerServerMarket
     start : ndarray, shape (N, K), optional
         Tasks to start from; by default none.
     pivoting : bool
@@ -358,7 +358,7 @@ def best_response(
         change, filled = market.sweep(tasks, range(n_servers) if forward else range(n_servers - 1, -1, -1))
         sweeps.append((change, 0))
         if change <= SETTLED:
-            return Settled(tasks, sweeps)
+            return SettledSweeps(tasks, sweeps)
         if not pivoting or number < due:
             continue
         if change < 0.9 * best:
@@ -376,10 +376,10 @@ def best_response(
         tasks[:] = 0.0
         tasks[support.user, support.server] = support.tasks
         sweeps[-1] = (change, pivots)
-    return Settled(tasks, sweeps, converged=False)
+    return SettledSweeps(tasks, sweeps, converged=False)
 
 
-def _drift(market: Market, tasks: np.ndarray, step: np.ndarray) -> None:
+def _drift(market: PerServerMarket, tasks: np.ndarray, step: np.ndarray) -> None:
     """Go on, in place, as the last sweep went, until an edge that takes part is empty.
 
     Where a user's tasks move from server to server a little in each sweep, this does hundreds of them at once.

@@ -17,24 +17,22 @@ import pandas as pd
 from ...formulations import per_server
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
+from ...models.programs.certificate import Proof
 from ...tolerances import AGREEMENT, FEASIBILITY
 from ..allocation import Allocation, tasks_of
 from ..mechanism import Division
 from .distributed import Tracking, track
-from .market import Market
+from .market import PerServerMarket
 
 # Is an allocation PS-DSF? Definition 5 of Khamse-Ashari et al., user by user and server by server.
 
 
-@dataclass(frozen=True)
-class FixedPoint:
-    """The verdict on an allocation, with what breaks it.
+@dataclass(frozen=True, kw_only=True)
+class FixedPoint(Proof):
+    """Whether an allocation is PS-DSF: feasible, and nobody could gain (``FEASIBILITY`` and ``AGREEMENT``, relative).
 
     Attributes
     ----------
-    division : {"rdm", "tdm"}
-    holds : bool
-        Feasible, and nobody could gain (tolerances ``FEASIBILITY`` and ``AGREEMENT``, relative).
     violation : float
         Largest gain as a fraction of what the user could run alone on that server.
     infeasibility : float
@@ -44,29 +42,9 @@ class FixedPoint:
         the users who would give way, highest level first. Empty when the allocation holds.
     """
 
-    division: str
-    holds: bool
     violation: float
     infeasibility: float
     gains: pd.DataFrame = field(repr=False)
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    def __str__(self) -> str:
-        kind = {"rdm": "resources are divided", "tdm": "time is divided"}[self.division]
-        if self.holds:
-            return f"PS-DSF ({kind}): yes; largest gain {self.violation:.1e} of what one could run alone on a server"
-        if self.infeasibility > FEASIBILITY or self.gains.empty:
-            what = "a capacity, limit or placement is violated"
-            return f"PS-DSF ({kind}): no, infeasible: {what} by {self.infeasibility:.3g}"
-        first = self.gains.iloc[0]
-        others = f", and {len(self.gains) - 1} more" if len(self.gains) > 1 else ""
-        taken = f" from {', '.join(repr(user) for user in first['from'])}" if first["from"] else " of what is free"
-        return (
-            f"PS-DSF ({kind}): no; user {first['user']!r} could run {first['gain']:.6g} more tasks on server "
-            f"{first['server']!r}{taken}{others}"
-        )
 
 
 def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm") -> FixedPoint:
@@ -77,7 +55,7 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
     InstanceError
         With weights per resource.
     """
-    market = Market.of(instance, division)
+    market = PerServerMarket.of(instance, division)
     totals = tasks.sum(axis=1)
     room = np.maximum(market.limits - totals, 0.0)
     infeasibility = _infeasibility(market, instance, tasks, totals)
@@ -106,8 +84,26 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
         for fraction, n, i, gain, level in found
     ]
     frame = pd.DataFrame(rows, columns=["user", "server", "gain", "fraction", "level", "from"])
-    holds = not found and infeasibility <= FEASIBILITY
-    return FixedPoint(division, holds, violation, infeasibility, frame)
+    kind = {"rdm": "resources are divided", "tdm": "time is divided"}[division]
+    if not infeasibility <= FEASIBILITY:
+        words = f"no, infeasible: a capacity, limit or placement is violated by {infeasibility:.3g}"
+    elif found:
+        first = rows[0]
+        others = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
+        taken = f" from {', '.join(repr(user) for user in first['from'])}" if first["from"] else " of what is free"
+        words = (
+            f"no; user {first['user']!r} could run {first['gain']:.6g} more tasks on server "
+            f"{first['server']!r}{taken}{others}"
+        )
+    else:
+        words = f"yes; largest gain {violation:.1e} of what one could run alone on a server"
+    return FixedPoint(
+        not found and infeasibility <= FEASIBILITY,
+        f"PS-DSF ({kind}): {words}",
+        violation=violation,
+        infeasibility=infeasibility,
+        gains=frame,
+    )
 
 
 def judge(allocation: Allocation, division: Division) -> FixedPoint:
@@ -116,7 +112,7 @@ def judge(allocation: Allocation, division: Division) -> FixedPoint:
 
 
 def _gains(
-    market: Market, server: int, who: np.ndarray, here: np.ndarray, totals: np.ndarray
+    market: PerServerMarket, server: int, who: np.ndarray, here: np.ndarray, totals: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how many tasks each user could add on the server, and its level there."""
     demands, capacity = market.demands[server], market.capacity[server]
@@ -131,7 +127,9 @@ def _gains(
     return ratio.min(axis=1), level
 
 
-def _givers(market: Market, tasks: np.ndarray, totals: np.ndarray, user: int, server: int, level: float) -> np.ndarray:
+def _givers(
+    market: PerServerMarket, tasks: np.ndarray, totals: np.ndarray, user: int, server: int, level: float
+) -> np.ndarray:
     """Return the positions of users of higher level who hold on that server what the user demands, highest first."""
     who = market.users[server]
     own = int(np.searchsorted(who, user))
@@ -141,7 +139,7 @@ def _givers(market: Market, tasks: np.ndarray, totals: np.ndarray, user: int, se
     return np.asarray(who[givers[np.argsort(-levels[givers], kind="stable")]])
 
 
-def _infeasibility(market: Market, instance: Instance, tasks: np.ndarray, totals: np.ndarray) -> float:
+def _infeasibility(market: PerServerMarket, instance: Instance, tasks: np.ndarray, totals: np.ndarray) -> float:
     """Return the largest violation of a capacity, limit, placement or sign, relative."""
     worst = 0.0
     for i, who in enumerate(market.users):

@@ -24,7 +24,7 @@ from ...tolerances import SETTLED
 from ..mechanism import Division, Mechanism, run
 from ..table import find_defined
 from .algorithm_1 import separate_start, server_procedure
-from .market import Market
+from .market import PerServerMarket
 
 # When servers act on their own, and how long their messages take: the options of distributed PS-DSF.
 
@@ -131,7 +131,7 @@ class Network:
         When a server last changed anything, or a user came or left.
     """
 
-    def __init__(self, market: Market, clocks: Clocks, start: np.ndarray | None = None) -> None:
+    def __init__(self, market: PerServerMarket, clocks: Clocks, start: np.ndarray | None = None) -> None:
         self.market = replace(market, limits=market.limits.copy())
         self.clocks = clocks
         self.tasks = np.zeros(market.shape) if start is None else start.copy()
@@ -376,11 +376,11 @@ def track(
     events = _events(instance, away or {}, until)
     own = find_defined(f"psdsf-{division}", instance)
     others = [find_defined(one, instance) for one in beside]
-    market = Market.of(instance, division)
+    market = PerServerMarket.of(instance, division)
     there = np.ones(len(instance.users), dtype=bool)
     there[[user for time, user, enters in events if time == 0 and not enters]] = False
     present = instance.derived(task_limits=np.where(there, market.limits, 0.0))
-    network = Network(market, clocks_of(clocks), separate_start(Market.of(present, division)))
+    network = Network(market, clocks_of(clocks), separate_start(PerServerMarket.of(present, division)))
     for absent in np.flatnonzero(~there).tolist():
         network.leave(absent)
     moments = (np.arange(int(until / step) + 1) * step).tolist()

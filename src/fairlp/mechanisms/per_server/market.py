@@ -135,7 +135,7 @@ def _saturation(
 
 
 @dataclass
-class Market:
+class PerServerMarket:
     """Users and servers as the fillings see them.
 
     Attributes
@@ -161,7 +161,7 @@ class Market:
     rate: list[np.ndarray] = field(repr=False)
 
     @classmethod
-    def of(cls, instance: Instance, division: Division) -> Market:
+    def of(cls, instance: Instance, division: Division) -> PerServerMarket:
         """Return the market of an instance; O(N·K·R).
 
         Where rates γ are given, amounts are scaled so that running alone gives exactly γ tasks: a coprocessor makes a

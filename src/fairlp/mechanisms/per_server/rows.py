@@ -22,10 +22,10 @@ from ..max_min.methods import by_interior_points
 from ..mechanism import NO_QUEUE_LIMITS, ONE_WEIGHT, Division, Mechanism, Method, MethodCall, Outcome, Tasks
 from ..validation import Check, agreement, in_floats
 from .algorithm_1 import algorithm_1
-from .best_response import MOST_SWEEPS, Settled, best_response
+from .best_response import MOST_SWEEPS, SettledSweeps, best_response
 from .check import fixed_point, judge
 from .distributed import CLOCK_OPTIONS, Action, Network, clocks_of, positive
-from .market import Market, merged
+from .market import PerServerMarket, merged
 
 # Markets of time: every server sells its time, and a user's tasks per second differ from server to server.
 
@@ -79,11 +79,11 @@ MOST_PERIODS = 5000
 SAMPLED = 1.02
 
 
-def sweeps(call: MethodCall, *, settle: Callable[..., Settled], counted: str) -> Outcome:
+def sweeps(call: MethodCall, *, settle: Callable[..., SettledSweeps], counted: str) -> Outcome:
     """Sweep over the servers until nothing moves: best responses with or without pivots, or Algorithm I."""
 
     def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame]:
-        settled = settle(Market.of(small, call.mechanism.division), most_sweeps=_most_sweeps(call))
+        settled = settle(PerServerMarket.of(small, call.mechanism.division), most_sweeps=_most_sweeps(call))
         frame = pd.DataFrame(settled.sweeps, columns=["change", counted])
         frame.index = pd.RangeIndex(1, len(frame) + 1, name="sweep")
         return _converged(call, small, settled), frame
@@ -103,7 +103,7 @@ def distributed(call: MethodCall) -> Outcome:
     division = call.mechanism.division
 
     def run(small: Instance) -> tuple[np.ndarray, pd.DataFrame]:
-        network = Network(Market.of(small, division), clocks)
+        network = Network(PerServerMarket.of(small, division), clocks)
         actions, samples = simulate(network, small, seconds)
         if not network.settled:
             verdict = fixed_point(small, network.tasks, division)
@@ -198,7 +198,7 @@ def _point(call: MethodCall, instance: Instance, model: Model, **options: Any) -
 
 def _ended(call: MethodCall, instance: Instance, start: np.ndarray) -> tuple[np.ndarray, None]:
     """Return where best responses end that begin at these tasks."""
-    market = Market.of(instance, call.mechanism.division)
+    market = PerServerMarket.of(instance, call.mechanism.division)
     return _converged(call, instance, best_response(market, start=start, most_sweeps=_most_sweeps(call))), None
 
 
@@ -230,7 +230,7 @@ def _most_sweeps(call: MethodCall) -> int:
     return int(positive("most_sweeps", call.parameters.get("most_sweeps", MOST_SWEEPS)))
 
 
-def _converged(call: MethodCall, instance: Instance, settled: Settled) -> np.ndarray:
+def _converged(call: MethodCall, instance: Instance, settled: SettledSweeps) -> np.ndarray:
     """Return the tasks of sweeps that ended, or go on about the last digits; raise when they were cut short."""
     if settled.converged:
         return settled.tasks

@@ -62,7 +62,7 @@ def discrete_leximin(instance: Instance, *, solver: str = "highs", options: dict
     shares = [Fraction(top, bottom) for top, bottom in zip(tops, bottoms, strict=True)]
     settled: list[Settled] = []
     staying = 0
-    room = Room(instance, pool)
+    room = IntegerCapacity(instance, pool)
 
     def solve(levels: list[Settled], goal: str) -> list[Fraction]:
         begin = perf_counter()
@@ -96,7 +96,7 @@ def discrete_leximin(instance: Instance, *, solver: str = "highs", options: dict
     return result
 
 
-class Room:
+class IntegerCapacity:
     """The capacity that integer programs are given, where a solver's tolerance lets whole tasks take more."""
 
     def __init__(self, instance: Instance, pool: Pool) -> None:

@@ -21,7 +21,7 @@ from ..mechanism import MethodCall, Tasks
 from . import precomputed
 from .filling import RULES, TIES, Filling, Pool
 from .leximin import discrete_leximin
-from .on_tree import Room, never
+from .on_tree import FreeCapacity, never
 from .placement import SLOTS, SYSTEM, UNITS, Pick, note_on_slots, pick_by_pick, place
 
 # A naive tree of shares, to compare hierarchical DRF with: from the root down to the child of the lowest share.
@@ -32,7 +32,7 @@ class NaiveTree:
 
     def __init__(self, instance: Instance) -> None:
         queues = instance.queues
-        self.room, self.limits = Room(instance), np.floor(instance.task_limits).tolist()
+        self.room, self.limits = FreeCapacity(instance), np.floor(instance.task_limits).tolist()
         self.shares = exact_shares(instance, decimal)
         self.tasks = [0] * len(self.limits)
         self.weights = [decimal(w) for w in instance.user_weights.tolist()]

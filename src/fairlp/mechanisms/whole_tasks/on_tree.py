@@ -27,7 +27,7 @@ Pick = tuple[Fraction, Fraction, int]
 _HALVINGS = 40
 
 
-class Room:
+class FreeCapacity:
     """What is left of the pool and of caps, exactly."""
 
     def __init__(self, instance: Instance) -> None:
@@ -134,7 +134,7 @@ def fast(instance: Instance, ties: str = "larger") -> np.ndarray:
     return np.array(tasks, dtype=float)
 
 
-def _in_bulk(room: Room, rate: dict[int, Fraction], limits: list[float], tasks: list[int]) -> None:
+def _in_bulk(room: FreeCapacity, rate: dict[int, Fraction], limits: list[float], tasks: list[int]) -> None:
     """Give everybody the tasks below a level where all fit and nobody has all of its; bisection in floats finds it."""
     users = list(rate)
     speed = np.array([float(rate[n]) for n in users])
@@ -160,13 +160,13 @@ def _in_bulk(room: Room, rate: dict[int, Fraction], limits: list[float], tasks: 
             tasks[n] += count
 
 
-def _begin(instance: Instance) -> tuple[Room, ExactRates, list[float], set[int]]:
-    room, limits = Room(instance), np.floor(instance.task_limits).tolist()
+def _begin(instance: Instance) -> tuple[FreeCapacity, ExactRates, list[float], set[int]]:
+    room, limits = FreeCapacity(instance), np.floor(instance.task_limits).tolist()
     active = {n for n, limit in enumerate(limits) if limit > 0 and room.fits(n)}
     return room, exact_hierarchical(instance, decimal), limits, active
 
 
 def never(instance: Instance) -> Set[int]:
     """Return who could not run one whole task even alone."""
-    room = Room(instance)
+    room = FreeCapacity(instance)
     return {n for n, limit in enumerate(instance.task_limits.tolist()) if limit >= 1 and not room.fits(n)}

@@ -71,7 +71,7 @@ _NO_NAMES: Final = ("inf", "infinity", "nan")
 
 def parse_lp(source: Source) -> Parsed:
     """Return what an LP file says."""
-    return _Reader(source).parse()
+    return _LpReader(source).parse()
 
 
 class _Tokens:
@@ -190,7 +190,7 @@ class _Row(NamedTuple):
     line: int
 
 
-class _Reader:
+class _LpReader:
     """One pass over a file."""
 
     def __init__(self, source: Source) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import FileFormatError, NoSolutionError, UnsupportedError
-from ..programs.certificate import Proof, ProofRound, Verdict
+from ..programs.certificate import ExactProof, Proof, ProofRound
 from ..programs.exact_certificate import BASIC, UPPER
 from ..programs.program import Program
 from .model_text import file_names
@@ -24,7 +24,7 @@ from .whole_files import home, write_text
 Entries = Sequence[tuple[int, Fraction]]
 
 
-class Line(NamedTuple):
+class ViprLine(NamedTuple):
     """A constraint, and the dual that it is multiplied by."""
 
     name: str
@@ -34,7 +34,7 @@ class Line(NamedTuple):
     dual: Fraction
 
 
-def vipr(proof: Proof) -> str:
+def vipr(proof: ExactProof) -> str:
     """Return a proof as text.
 
     Raises
@@ -88,7 +88,7 @@ def _entries(program: Program) -> list[list[tuple[int, Fraction]]]:
     return [[pair for pair in pairs[a:b] if pair[1]] for a, b in pairwise(A.indptr.tolist())]
 
 
-def _constraints(program: Program, found: ProofRound) -> list[Line]:
+def _constraints(program: Program, found: ProofRound) -> list[ViprLine]:
     """Return the bounds of columns, with the exact reduced costs as duals, and the rows."""
     reduced, entries = [Fraction(cost) for cost in program.c.tolist()], _entries(program)
     for row, dual in zip(entries, found.row_duals, strict=True):
@@ -107,13 +107,13 @@ def _constraints(program: Program, found: ProofRound) -> list[Line]:
     return [line for part in parts for line in _sides(*part, program.sense)]
 
 
-def _sides(name: str, low: float, high: float, entries: Entries, dual: Fraction, sense: str) -> list[Line]:
+def _sides(name: str, low: float, high: float, entries: Entries, dual: Fraction, sense: str) -> list[ViprLine]:
     """Return the sides of a row or column that are there; the dual goes to the one that its sign is of."""
     if low == high:
-        return [Line(name, "E", Fraction(low), entries, dual)]
+        return [ViprLine(name, "E", Fraction(low), entries, dual)]
     used, zero = "G" if (dual > 0) == (sense == "min") else "L", Fraction(0)
     return [
-        Line(f"{name}#{word}", kind, Fraction(side), entries, dual if kind == used else zero)
+        ViprLine(f"{name}#{word}", kind, Fraction(side), entries, dual if kind == used else zero)
         for word, kind, side in (("least", "G", low), ("most", "L", high))
         if np.isfinite(side)
     ]
@@ -122,15 +122,15 @@ def _sides(name: str, low: float, high: float, entries: Entries, dual: Fraction,
 FORMAT, VERSION = "fairlp proof", 1
 
 
-def write_proof(verdict: Verdict, path: str | Path) -> Path:
-    """Write the proof of a verdict to ``.json`` or ``.vipr``; see :meth:`.Verdict.write`."""
+def write_proof(verdict: Proof, path: str | Path) -> Path:
+    """Write the proof of a verdict to ``.json`` or ``.vipr``; see :meth:`.Proof.write`."""
     target = home(path)
     kind = target.suffix.lower()
     if kind not in (".json", ".vipr"):
         raise FileFormatError(f"cannot tell the format of {target.name!r}; expected .json or .vipr")
-    if not verdict.proved:
+    if not verdict.holds:
         raise NoSolutionError(f"there is no proof to write: {verdict.message}")
-    proof = verdict.proof
+    proof = verdict.exact
     if isinstance(proof, str):
         raise UnsupportedError(f"this proof cannot be written: {proof}")
     if not proof.rounds:
@@ -140,7 +140,7 @@ def write_proof(verdict: Verdict, path: str | Path) -> Path:
     return write_text(target, _laid_out(plain(proof, verdict.message)))
 
 
-def plain(proof: Proof, title: str = "") -> dict[str, Any]:
+def plain(proof: ExactProof, title: str = "") -> dict[str, Any]:
     """Return a proof as plain data, rationals as text."""
     program, columns, rows = proof.program, proof.program.column_names, proof.program.row_names
     levels = [

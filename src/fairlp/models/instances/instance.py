@@ -18,7 +18,7 @@ from ..notation.expressions import Index
 from ..notation.labels import aligned, arranged, carries_labels, is_default, labels_on
 from ..programs.solution import table
 from . import checks
-from .problem import AllocationProblem, able, tasks_alone_there
+from .problem import able, tasks_alone_there
 
 if TYPE_CHECKING:
     from .queues import Queues
@@ -96,7 +96,7 @@ _ARRAYS = ("demands", "capacities", "counts", "weights", "task_limits", "eligibl
 
 
 @dataclass(frozen=True, eq=False)
-class Instance(AllocationProblem):
+class Instance:
     """An allocation problem: who demands what, and what there is.
 
     Make one with :meth:`from_arrays`, :meth:`from_frames`, :func:`fairlp.read` or :mod:`fairlp.examples`.
@@ -155,12 +155,12 @@ class Instance(AllocationProblem):
         cls,
         demands: Any,
         capacities: Any,
+        eligible: Any = None,
         *,
         users: Any = None,
         servers: Any = None,
         resources: Any = None,
         weights: Any = None,
-        eligible: Any = None,
         task_limits: Any = None,
         counts: Any = None,
         rates: Any = None,
@@ -225,14 +225,13 @@ class Instance(AllocationProblem):
         >>> instance
         <Instance: 2 users, 1 server, resources cpu, memory>
         """
-        from .conditions import resolve
         from .queues import resolve as tree_of
 
         n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
         given_rates = checks.rates(rates, n, i)
         checks.rates_fit(given_rates, d, c, (n, i, r))
         described = checks.attributes(server_attributes, i)
-        allowed, conditions = resolve(eligible, n, i, c, r, described)
+        allowed, conditions = cls._resolved(eligible, n, i, c, r, described)
         return cls(
             users=n,
             servers=i,
@@ -244,7 +243,7 @@ class Instance(AllocationProblem):
             counts=checks.counts(counts, i, c, r),
             weights=checks.weights(weights, d, n, r),
             task_limits=checks.task_limits(task_limits, n),
-            eligible=EVERYWHERE if allowed is None else allowed,
+            eligible=allowed,
             entitlements=checks.entitlements(entitlements, n),
             queues=tree_of(queue, queues, n, r),
             server_attributes=described,
@@ -252,6 +251,14 @@ class Instance(AllocationProblem):
             conditions=conditions,
             name=name,
         )._frozen()
+
+    @classmethod
+    def _resolved(cls, eligible: Any, *known: Any) -> tuple[Any, tuple[str | None, ...]]:
+        """Return where each user may run, and the conditions that said so."""
+        from .conditions import resolve
+
+        allowed, conditions = resolve(eligible, *known)
+        return EVERYWHERE if allowed is None else allowed, conditions
 
     @classmethod
     def from_frames(cls, users: pd.DataFrame, servers: pd.DataFrame, **options: Any) -> Instance:
@@ -280,7 +287,7 @@ class Instance(AllocationProblem):
         """
         from ..files.frames import to_frames
 
-        return to_frames(self)
+        return to_frames(self.dense())
 
     def write(self, path: str | Path) -> list[Path]:
         """Write as ``.json``, ``.yaml`` or a folder of CSVs; :func:`fairlp.read` gives the same instance back.
@@ -302,7 +309,24 @@ class Instance(AllocationProblem):
         """
         from ..files.instances import write
 
-        return write(self, path)
+        return write(self.dense(), path)
+
+    @property
+    def n_servers(self) -> int:
+        """Number of servers, identical ones counted."""
+        return int(self.counts.sum())
+
+    @property
+    def pool(self) -> np.ndarray:
+        """Capacity of the whole cluster by resource (C[r] = Σ_i c[i,r])."""
+        return np.asarray(self.counts @ self.capacities, dtype=float)
+
+    @property
+    def user_weights(self) -> np.ndarray:
+        """Weights φ[n]; an error when they are given per resource."""
+        if self.weights.ndim == 2:
+            raise InstanceError("weights are given per resource here; this needs one weight for each user")
+        return self.weights
 
     @cached_property
     def has_constraints(self) -> bool:
@@ -343,7 +367,16 @@ class Instance(AllocationProblem):
         -------
         ndarray of bool, shape (N, K)
         """
-        return able(self)
+        return able(self.dense())
+
+    def dense(self) -> Instance:
+        """Return the same, of users × servers.
+
+        Returns
+        -------
+        Instance
+        """
+        return self
 
     def oversized(self) -> pd.DataFrame:
         """Return the users whose task fits no single eligible server, with the best server and what it lacks.
@@ -355,7 +388,7 @@ class Instance(AllocationProblem):
         """
         from .merging import merge_servers
 
-        merged, groups = merge_servers(self)
+        merged, groups = merge_servers(self.dense())
         alone = merged.gamma() / merged.counts
         where, best = alone.argmax(axis=1).tolist(), alone.max(axis=1)
         rows = []
@@ -472,7 +505,7 @@ class Instance(AllocationProblem):
                 raise UnknownNameError(f"an instance has no {name!r} to replace; {nearest(name, given)}")
         if changes.get("queues", 0) is None:
             given["queue"] = None  # no tree, nowhere to stand
-        made = Instance.from_arrays(**(given | _attributes_of(self, changes) | changes))
+        made = type(self).from_arrays(**(given | _attributes_of(self, changes) | changes))
         kept = "eligible" not in changes and len(made.users) == len(self.users)
         return made.derived(conditions=self.conditions) if kept else made
 
@@ -523,7 +556,7 @@ class Instance(AllocationProblem):
     def _frozen(self) -> Instance:
         for name in _ARRAYS:
             array = getattr(self, name)
-            if array is not None:
+            if isinstance(array, np.ndarray):
                 array.setflags(write=False)
         return self
 

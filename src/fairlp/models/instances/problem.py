@@ -1,4 +1,4 @@
-"""What dense and sparse instances have in common: numbers that follow from counts, capacities and weights."""
+"""Numbers that follow from an instance: tasks alone, and its data as whole numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from ...errors import InstanceError, TooLargeError
-from ..notation.expressions import Index
 
 if TYPE_CHECKING:
     from .instance import Instance
@@ -66,34 +65,6 @@ def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
             else:
                 alone[users] = np.minimum(alone[users], capacities[:, r] / demands[users, r, None])
     return alone
-
-
-class AllocationProblem:
-    """Users, servers and resources, however it is said who may run where."""
-
-    users: Index
-    servers: Index
-    resources: Index
-    capacities: np.ndarray
-    counts: np.ndarray
-    weights: np.ndarray
-
-    @property
-    def n_servers(self) -> int:
-        """Number of servers, identical ones counted."""
-        return int(self.counts.sum())
-
-    @property
-    def pool(self) -> np.ndarray:
-        """Capacity of the whole cluster by resource (C[r] = Σ_i c[i,r])."""
-        return np.asarray(self.counts @ self.capacities, dtype=float)
-
-    @property
-    def user_weights(self) -> np.ndarray:
-        """Weights φ[n]; an error when they are given per resource."""
-        if self.weights.ndim == 2:
-            raise InstanceError("weights are given per resource here; this needs one weight for each user")
-        return self.weights
 
 
 # Numbers as they were meant: whole-number copies of data, in which shares are compared without rounding.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,8 @@ from ...errors import InstanceError, TooLargeError, nearest
 from ..notation.expressions import Index
 from ..notation.labels import aligned, is_default, is_table
 from . import checks
-from .instance import Instance, indices_and_tables
-from .problem import AllocationProblem, tasks_alone
+from .instance import EVERYWHERE, Instance
+from .problem import tasks_alone
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -131,108 +131,55 @@ def _of_labels(lists: list[Any], users: Index, servers: Index) -> tuple[np.ndarr
 
 #: Users × servers of a dense instance, at most: its tables of floats are 2 GiB then.
 MOST_DENSE = 2**28
-#: What dense and sparse instances both have.
-_SHARED = ("users", "servers", "resources", "demands", "capacities", "counts", "weights", "task_limits", "name")
 #: Users whose rates on all servers are computed at a time.
 _CHUNK = 256
 
 
-@dataclass(frozen=True, eq=False)
-class SparseInstance(AllocationProblem):
-    """An allocation problem whose users may each run on a few servers: everything is stored by pair.
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseInstance(Instance):
+    """An instance whose users may each run on a few servers: what is eligible is stored by pair.
 
-    Make one with :meth:`from_arrays` or :meth:`of`; :func:`fairlp.allocate` shares it by the max-min mechanisms.
+    Make one with :meth:`from_arrays`, where ``eligible`` is a SciPy sparse matrix, users × servers, true where a user
+    may run; an array of pairs of positions (user, server), of shape (E, 2); a table of True and False, users ×
+    servers; or, for each user, a list of servers by label (also as a mapping from users). Or with :meth:`of`.
+    :func:`fairlp.allocate` shares it by the max-min mechanisms. It has no given rates and no queues.
 
     Attributes
     ----------
-    users, servers, resources : Index
-    demands, capacities, counts, weights, task_limits : ndarray
-        As of an :class:`~fairlp.Instance`.
     eligible : scipy.sparse.csr_array of bool, shape (N, K)
-        Where a user may run; each user somewhere.
-    name : str
+        Where a user may run; each user somewhere. The rest is as of an :class:`~fairlp.Instance`.
+
+    Examples
+    --------
+    >>> import fairlp
+    >>> fairlp.SparseInstance.from_arrays([[1, 2], [2, 1]], [[4, 4], [6, 6]], [(0, 0), (0, 1), (1, 1)])
+    <SparseInstance: 2 users, 2 servers, 3 pairs, resources resource1, resource2>
     """
 
-    users: Index
-    servers: Index
-    resources: Index
-    demands: np.ndarray
-    capacities: np.ndarray
-    counts: np.ndarray
-    weights: np.ndarray
-    task_limits: np.ndarray
     eligible: sparse.csr_array
-    name: str = ""
-    #: What a sparse instance has none of.
-    rates = None
-    queues = None
-    entitlements = None
 
-    @classmethod
-    def from_arrays(
-        cls,
-        demands: Any,
-        capacities: Any,
-        eligible: Any,
-        *,
-        users: Any = None,
-        servers: Any = None,
-        resources: Any = None,
-        weights: Any = None,
-        task_limits: Any = None,
-        counts: Any = None,
-        name: str = "",
-    ) -> SparseInstance:
-        """Return an instance from arrays (or what has labels) and the pairs that are eligible.
-
-        Parameters
-        ----------
-        demands, capacities, users, servers, resources, weights, task_limits, counts, name
-            As for :meth:`fairlp.Instance.from_arrays`.
-        eligible : sparse matrix, array or list
-            A SciPy sparse matrix, users × servers, true where a user may run; an array of pairs of positions (user,
-            server), of shape (E, 2); a table of True and False, users × servers; or, for each user, a list of servers
-            by label (also as a mapping from users).
-
-        Returns
-        -------
-        SparseInstance
-
-        Raises
-        ------
-        InstanceError
-            When something is missing, negative, infinite, of a wrong shape or contradictory.
-
-        Examples
-        --------
-        >>> import fairlp
-        >>> instance = fairlp.SparseInstance.from_arrays([[1, 2], [2, 1]], [[4, 4], [6, 6]], [(0, 0), (0, 1), (1, 1)])
-        >>> instance
-        <SparseInstance: 2 users, 2 servers, 3 pairs, resources resource1, resource2>
-        """
+    def __post_init__(self) -> None:
         from scipy import sparse
 
-        n, i, r, d, c = indices_and_tables(demands, capacities, users, servers, resources)
-        user, server = positions(eligible, n, i)
-        there = sparse.csr_array((np.ones(len(user), dtype=bool), (user, server)), shape=(len(n), len(i)))
+        if self.eligible is EVERYWHERE:
+            everywhere = np.ones((len(self.users), len(self.servers)), dtype=bool)
+            object.__setattr__(self, "eligible", sparse.csr_array(everywhere))
+        for what, found in (("given rates", self.rates), ("queues", self.queues)):
+            if found is not None:
+                raise InstanceError(f"a SparseInstance has no {what}; leave them out, or stay with the dense instance")
+
+    @classmethod
+    def _resolved(cls, eligible: Any, *known: Any) -> tuple[sparse.csr_array, tuple[()]]:
+        """Return where each user may run, by pair; there are no conditions."""
+        from scipy import sparse
+
+        users, servers = known[:2]
+        pairs = positions(eligible, users, servers)
+        there = sparse.csr_array((np.ones(len(pairs[0]), dtype=bool), pairs), shape=(len(users), len(servers)))
         there.sum_duplicates()
         there.data[:] = True
-        checks.eligible_somewhere(np.diff(there.indptr)[:, None] > 0, n)
-        made = cls(
-            users=n,
-            servers=i,
-            resources=r,
-            demands=d,
-            capacities=c,
-            counts=checks.counts(counts, i, c, r),
-            weights=checks.weights(weights, d, n, r),
-            task_limits=checks.task_limits(task_limits, n),
-            eligible=there,
-            name=name,
-        )
-        for array in (d, c, made.counts, made.weights, made.task_limits):
-            array.setflags(write=False)
-        return made
+        checks.eligible_somewhere(np.diff(there.indptr)[:, None] > 0, users)
+        return there, ()
 
     @classmethod
     def of(cls, instance: Instance) -> SparseInstance:
@@ -262,10 +209,8 @@ class SparseInstance(AllocationProblem):
         from scipy import sparse
 
         checks.require_instance(instance)
-        for what, found in (("given rates", instance.rates), ("queues", instance.queues)):
-            if found is not None:
-                raise InstanceError(f"a SparseInstance has no {what}; leave them out, or stay with the dense instance")
-        return cls(**{name: getattr(instance, name) for name in _SHARED}, eligible=sparse.csr_array(instance.eligible))
+        kept = {one.name: getattr(instance, one.name) for one in fields(instance)}
+        return cls(**kept | {"eligible": sparse.csr_array(instance.eligible), "conditions": ()})
 
     def dense(self) -> Instance:
         """Return the same as an :class:`~fairlp.Instance`, of users × servers.
@@ -285,9 +230,11 @@ class SparseInstance(AllocationProblem):
                 f"{len(self.users)} users × {len(self.servers)} servers make tables of {size / 2**27:.1f} GiB each; "
                 "stay with the sparse instance"
             )
-        return Instance.from_arrays(**{name: getattr(self, name) for name in _SHARED}, eligible=self.eligible.toarray())
+        kept = {one.name: getattr(self, one.name) for one in fields(self)}
+        eligible = self.eligible.toarray() if self.has_constraints else EVERYWHERE
+        return Instance(**kept | {"eligible": eligible})._frozen()
 
-    @property
+    @cached_property
     def has_constraints(self) -> bool:
         """Whether some user may not run on some server."""
         return len(self) < len(self.users) * len(self.servers)
@@ -305,8 +252,13 @@ class SparseInstance(AllocationProblem):
             able &= (self.demands[user, r] == 0) | (self.capacities[server, r] > 0)
         return user[able], server[able]
 
-    def gamma(self) -> sparse.csr_array:
+    def gamma(self, *, ignore_placement: bool = False) -> sparse.csr_array:
         """Return γ[n,i], the tasks that n could run alone on the servers of row i, by pair.
+
+        Parameters
+        ----------
+        ignore_placement : bool
+            As if everyone were eligible everywhere: of users × servers then, where that is not too large.
 
         Returns
         -------
@@ -315,6 +267,8 @@ class SparseInstance(AllocationProblem):
         """
         from scipy import sparse
 
+        if ignore_placement:
+            return sparse.csr_array(self.dense().gamma(ignore_placement=True))
         user, server = self.pairs
         alone = np.full(len(user), np.inf)
         for r in range(len(self.resources)):
@@ -337,6 +291,19 @@ class SparseInstance(AllocationProblem):
             some = slice(first, first + _CHUNK)
             found[some] = tasks_alone(self.demands[some], self.capacities) @ self.counts
         return found
+
+    def equals(self, other: object) -> bool:
+        """Whether two instances are the same, pair by pair.
+
+        Parameters
+        ----------
+        other : object
+
+        Returns
+        -------
+        bool
+        """
+        return isinstance(other, SparseInstance) and self.dense().equals(other.dense())
 
     def __len__(self) -> int:
         """Return the number of eligible pairs."""

@@ -6,7 +6,6 @@ running process with :func:`register_solver`. Wherever a name is taken, an objec
 
 from __future__ import annotations
 
-import functools
 import importlib
 from collections.abc import Callable
 from time import perf_counter
@@ -19,8 +18,8 @@ from ...errors import (
     UnsupportedError,
     named,
     nearest,
-    require_own_name,
 )
+from ...registry import Registry
 from .program import Program
 from .solution import HOPELESS, Backend, Capability, Lowering, Options, Solution, Termination
 
@@ -67,13 +66,8 @@ LOWERINGS: dict[str, str] = {
 #: top module of an object's type → name in ``LOWERINGS``
 _TOOLS = {"highspy": "highs", "pyomo": "pyomo", "cvxpy": "cvxpy"}
 
-ENTRY_POINT_GROUP = "fairlp.solvers"
-
 #: What is taken as ``solver=``: a registered name, an object, or a class that needs no arguments.
 AnySolver = str | Backend | type[Backend]
-
-#: Back ends of one's own, by name: what `register_solver` was given in this process.
-OWN: dict[str, Any] = {}
 
 #: What is called of any back end, so that one that was not made from ours must have it.
 _METHODS = ("available", "version", "solve", "session")
@@ -92,6 +86,19 @@ class SolverName(str):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SolverName, (str(self), self.source)
+
+
+def _ours(name: str) -> Backend:
+    """Return one of fairlp's back ends."""
+    target, keywords = BACKENDS[name]
+    found: Backend = _load(target)(name=name, **keywords)
+    return found
+
+
+#: name → back end, or a class or function that makes one
+SOLVERS: Registry[Any] = Registry("solver", "fairlp.solvers", BACKENDS, _ours, SolverNotAvailableError)
+#: Back ends of one's own, by name: what `register_solver` was given in this process.
+OWN = SOLVERS.own
 
 
 def register_solver(name: str, backend: Any) -> None:
@@ -122,7 +129,7 @@ def register_solver(name: str, backend: Any) -> None:
     >>> fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve("mine").solver
     'mine'
     """
-    require_own_name(name, (*BACKENDS, *FAMILIES), "solver")
+    SOLVERS.require_own_name(name, reserved=FAMILIES)
     _made(backend, name)  # what it lacks is told here, not at its first use
     OWN[name] = backend
 
@@ -131,7 +138,7 @@ def is_reference(name: str) -> bool:
     """Whether a name is ``module:Class`` or ``file.py:Class``, and not one whose prefix is ours (``cvxpy:…``)."""
     home, colon, _ = name.rpartition(":")
     ours = {other.partition(":")[0].casefold() for other in (*BACKENDS, *FAMILIES)}
-    return bool(colon) and home.casefold() not in ours and name not in _entry_points()
+    return bool(colon) and home.casefold() not in ours and name not in SOLVERS.brought
 
 
 def is_default(name: str) -> bool:
@@ -148,7 +155,7 @@ def carried(name: str) -> str:
 def backend_names() -> list[str]:
     """Return the names of all registered back ends, built in first."""
     behind = [f"{prefix}:{name}" for prefix, family in FAMILIES.items() for name in _load(family).members]
-    return [*BACKENDS, *behind, *sorted({*_entry_points(), *OWN} - set(BACKENDS))]
+    return [*BACKENDS, *behind, *sorted({*SOLVERS.brought, *OWN})]
 
 
 def find_backend(solver: AnySolver) -> Backend:
@@ -156,27 +163,14 @@ def find_backend(solver: AnySolver) -> Backend:
     name = spelt(solver)
     if isinstance(name, SolverName):
         return _made(name.source, str(name))
-    if name in BACKENDS:
-        target, keywords = BACKENDS[name]
-        found: Backend = _load(target)(name=name, **keywords)
-        return found
     prefix, _, behind = name.partition(":")
     if prefix in FAMILIES and behind:
         member: Backend = _load(FAMILIES[prefix])(name)
         return member
-    if name in OWN:
-        return _made(OWN[name], name)
-    entry_points = _entry_points()
-    if name not in entry_points and name.upper() in _load(FAMILIES["cvxpy"]).members:
+    if name not in SOLVERS.names and name.upper() in _load(FAMILIES["cvxpy"]).members:
         return find_backend(f"cvxpy:{name.upper()}")  # clarabel, scs, gurobi, …
-    name = named(name, [*backend_names()], "solver")
-    try:
-        brought = entry_points[name].load()
-    except Exception as error:  # somebody else's package
-        raise SolverNotAvailableError(
-            f"solver {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
-        ) from error
-    return _made(brought, name)
+    found = SOLVERS[named(name, backend_names(), "solver")]
+    return found if name in BACKENDS else _made(found, name)
 
 
 def available_backends() -> list[str]:
@@ -202,11 +196,9 @@ def spelt(solver: object) -> str:
         return solver
     if not isinstance(solver, str):
         return _name_of(solver)
-    registered = [*BACKENDS, *OWN, *_entry_points()]
-    if solver in registered:
-        return solver
-    if sum(other.casefold() == solver.casefold() for other in registered):
-        return named(solver, registered, "solver")
+    registered = SOLVERS.names
+    if solver in registered or any(other.casefold() == solver.casefold() for other in registered):
+        return SOLVERS.spelt(solver)
     prefix, colon, behind = solver.partition(":")
     return f"{prefix.lower()}{colon}{behind}" if prefix.lower() in FAMILIES else solver
 
@@ -342,10 +334,3 @@ def _says_what_it_can_do(found: Any) -> bool:
 def _load(target: str) -> Any:
     module, _, attribute = target.partition(":")
     return getattr(importlib.import_module(module), attribute)
-
-
-@functools.cache
-def _entry_points() -> dict[str, Any]:
-    from importlib.metadata import entry_points
-
-    return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}

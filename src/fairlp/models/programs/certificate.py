@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...tolerances import ACCEPTED, NEGLIGIBLE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
+from ...tolerances import ACCEPTED, AGREEMENT, NEGLIGIBLE, ROUNDING, SOLVER_TIGHTEST, VERIFIED
 from .program import Program
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class ProvedLevel:
 
 
 @dataclass(frozen=True)
-class Proof:
+class ExactProof:
     """A proof that others can check: the rounds of a leximin, or the optimum of one program (no levels, one round).
 
     Attributes
@@ -88,27 +88,52 @@ NO_PROOF = (
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Yes or no, with words: whether something was proved, and what says so or what fails.
+class Proof:
+    """What ``certify()`` returns: whether something holds, proved, and what says so or what fails.
 
     Attributes
     ----------
-    proved : bool
+    holds : bool
+        Whether it is proved.
     message : str
         "optimal, proved …", or what fails.
-    difference : float
-        Largest difference of a user's level from the proved one, relative, where levels were compared.
+    gap : float
+        Largest difference from what is proved right, relative: of a user's level, or the duality gap of a program; NaN
+        where nothing was measured.
     levels : tuple of (Fraction or None)
         Exact levels by user, where they were computed; None for a user who can run nothing.
-    proof : Proof or str
+    exact : ExactProof or str
         What :meth:`write` writes, or why there is nothing to write.
     """
 
-    proved: bool
+    holds: bool
     message: str
-    difference: float = float("nan")
+    gap: float = float("nan")
     levels: tuple[Fraction | None, ...] = field(default=(), repr=False)
-    proof: Proof | str = field(default=NO_PROOF, repr=False, compare=False, kw_only=True)
+    exact: ExactProof | str = field(default=NO_PROOF, repr=False, compare=False, kw_only=True)
+
+    def compared(self, claim: str, names: Sequence[str], ours: np.ndarray, right: np.ndarray, off: np.ndarray) -> Proof:
+        """Return the proof that some levels are the right ones, which self proves.
+
+        Parameters
+        ----------
+        claim : str
+            What is claimed: "optimal".
+        names : sequence of str
+            Of those who have the levels.
+        ours, right, off : ndarray
+            The levels, those that are right, and how far they are apart, relatively.
+
+        Returns
+        -------
+        Proof
+        """
+        worst = int(off.argmax())
+        most = float(off[worst])
+        if most <= AGREEMENT:
+            return replace(self, message=f"{claim}, proved ({self.message}); levels agree to {most:.1e}", gap=most)
+        wrong = f"{names[worst]} has the level {ours[worst]:.12g}, and {right[worst]:.12g} is right"
+        return Proof(False, f"not {claim}: {wrong} ({self.message})", most, self.levels)
 
     def write(self, path: str | Path) -> Path:
         """Write the proof to a file that others can check, and return its path.
@@ -119,19 +144,23 @@ class Verdict:
             ``.json``: for ``python -m fairlp_check``, which shares no code with fairlp (docs/proofs.md). ``.vipr``: of
             a single linear program, for VIPR's ``viprchk``.
 
+        Returns
+        -------
+        Path
+
         Raises
         ------
         NoSolutionError
             Nothing is proved; the message says what is missing.
         UnsupportedError
-            A verdict of another kind; the message says which can be written.
+            A proof of another kind; the message says which can be written.
         """
         from ..files.proofs import write_proof
 
         return write_proof(self, path)
 
     def __bool__(self) -> bool:
-        return self.proved
+        return self.holds
 
     def __str__(self) -> str:
         return self.message
@@ -139,7 +168,12 @@ class Verdict:
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<p><b>{'proved' if self.proved else 'not proved'}</b>: {escape(self.message)}</p>"
+        return f"<p><b>{'proved' if self.holds else 'not proved'}</b>: {escape(self.message)}</p>"
+
+
+def figure(value: float | None) -> str:
+    """Return a residual in words."""
+    return "—" if value is None else f"{value:.1e}"
 
 
 @dataclass(frozen=True)
@@ -205,13 +239,10 @@ class Certificate:
         return self.is_feasible and self.dual_residual <= tolerance and self.gap <= tolerance
 
     def __str__(self) -> str:
-        def show(value: float | None) -> str:
-            return "—" if value is None else f"{value:.1e}"
-
-        words = f"primal residual {show(self.primal_residual)}, dual residual {show(self.dual_residual)}"
+        words = f"primal residual {figure(self.primal_residual)}, dual residual {figure(self.dual_residual)}"
         if self.bound is not None:
             words += f", bound {self.bound:.10g} by the solver's word"
-        return f"{words}, gap {show(self.gap)}"
+        return f"{words}, gap {figure(self.gap)}"
 
 
 def certify(

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import SolverNotAvailableError, UnsupportedError
 from ...tolerances import NEGLIGIBLE, VERIFIED
-from .certificate import NO_PROOF, Basis, Proof, ProofRound, Verdict, certify
+from .certificate import NO_PROOF, Basis, ExactProof, Proof, ProofRound, certify
 from .program import Program
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST_PIVOTS = 200
 
 
-def prove(solution: Solution) -> ExactCertificate:
+def prove(solution: Solution) -> BasisProof:
     """Return whether a solution is optimal for its program: its basis proved, or one a few pivots away.
 
     Floats that are within rounding of an optimum often come with a basis that is not quite one. The optimum that the
@@ -48,15 +48,15 @@ def prove(solution: Solution) -> ExactCertificate:
             f"{solution.solver} kept no basis of {program.name!r}; solve with solver='highs', method='simplex'"
         )
     proof, pivots = optimal_from(program, [int(s) for s in basis.col_status], [int(s) for s in basis.row_status])
-    if not proof.proved:
+    if not proof.holds:
         return proof
     problem = _problem(solution, proof)
     if problem:
-        return replace(proof, proved=False, message=problem, proof=NO_PROOF)
+        return replace(proof, holds=False, message=problem, exact=NO_PROOF)
     return replace(proof, message=f"optimal, proved {pivots} pivots from the solver's basis") if pivots else proof
 
 
-def _problem(solution: Solution, proof: ExactCertificate) -> str:
+def _problem(solution: Solution, proof: BasisProof) -> str:
     """Return why a solution's own point is not the optimum that is proved, to within rounding; empty where it is."""
     program, x, optimum = solution.program, solution.require_point(), float(proof.objective or 0)
     with_exact_duals = certify(program, x, np.array(proof.row_duals, dtype=float))
@@ -77,7 +77,7 @@ def optimal_from(
     rows: Sequence[int],
     lower: Sequence[Fraction | None] | None = None,
     entries: Entries | None = None,
-) -> tuple[ExactCertificate, int]:
+) -> tuple[BasisProof, int]:
     """Return the certificate of an exactly optimal basis reached from this one, and the pivots that it took.
 
     Parameters
@@ -86,7 +86,7 @@ def optimal_from(
         As for :func:`~fairlp.models.programs.exact_certificate.prove_basis`.
     """
     verdict = prove_basis(program, columns, rows, lower, entries)
-    if verdict.proved or verdict.objective is None:
+    if verdict.holds or verdict.objective is None:
         return verdict, 0
     basis = _Basis(Vertex(Exact(program, lower, entries), columns, rows))
     pivots = 0
@@ -242,7 +242,7 @@ LOWER, BASIC, UPPER, FREE = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
-class ExactCertificate(Verdict):
+class BasisProof(Proof):
     """The verdict on a basis: whether its vertex is feasible and the duals prove it optimal, without any tolerance.
 
     Attributes
@@ -270,7 +270,7 @@ def prove_basis(
     rows: Sequence[int],
     lower: Sequence[Fraction | None] | None = None,
     entries: Entries | None = None,
-) -> ExactCertificate:
+) -> BasisProof:
     """Return whether a basis is exactly optimal; O(k³) for k basic columns, less where they are sparse.
 
     Parameters
@@ -287,27 +287,27 @@ def prove_basis(
     exact = Exact(program, lower, entries)
     basic, active = columns.count(BASIC), len(rows) - rows.count(BASIC)
     if basic != active:
-        return ExactCertificate(False, f"no basis: {basic} basic columns for {active} active rows")
+        return BasisProof(False, f"no basis: {basic} basic columns for {active} active rows")
     if any(status != BASIC and exact.row_at(i, status) is None for i, status in enumerate(rows)):
-        return ExactCertificate(False, "no basis: a row is said to be at a bound that it does not have")
+        return BasisProof(False, "no basis: a row is said to be at a bound that it does not have")
     try:
         vertex = Vertex(exact, columns, rows)
     except ZeroDivisionError:
-        return ExactCertificate(False, "the basis is singular")
+        return BasisProof(False, "the basis is singular")
     problem = vertex.primal_problem() or vertex.dual_problem()
     value = exact.offset + exact.sign * sum((exact.cost(j) * v for j, v in enumerate(vertex.x)), exact.zero)
     x = [_fraction(v) for v in vertex.x]
     duals = [_fraction(exact.sign * vertex.reduced.get(("row", i), exact.zero)) for i in range(program.n_rows)]
     basis = (list(columns), list(rows))
     as_it_stands = lower is None and entries is None
-    return ExactCertificate(
+    return BasisProof(
         not problem,
         problem or "optimal, proved",
         objective=_fraction(value),
         x=x,
         row_duals=duals,
         basis=basis,
-        proof=Proof(program, (ProofRound(basis, x, duals),)) if as_it_stands else NO_PROOF,
+        exact=ExactProof(program, (ProofRound(basis, x, duals),)) if as_it_stands else NO_PROOF,
     )
 
 

@@ -17,8 +17,7 @@ from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
 from .program import BlockView, Program
 
 if TYPE_CHECKING:
-    from .certificate import Certificate
-    from .exact_certificate import ExactCertificate
+    from .certificate import Certificate, Proof
     from .program import Block
 
 # Answers for notebooks and other libraries: as HTML, with all text escaped, and as an xarray Dataset.
@@ -429,7 +428,7 @@ class Solution:
 
         return certify(self.program, self.require_point(), self.row_duals, bound=self.bound)
 
-    def certify(self, exact: bool = False) -> Certificate | ExactCertificate:
+    def certify(self, exact: bool = False) -> Proof:
         """Return whether the answer is optimal: by residuals and gap, or in rationals from the basis.
 
         Parameters
@@ -439,15 +438,18 @@ class Solution:
 
         Returns
         -------
-        Certificate or ExactCertificate
+        Proof
 
         Raises
         ------
         UnsupportedError
             Exact, and there is no basis, or the program is not linear.
         """
+        from .certificate import Proof
+
         if not exact:
-            return self.verify()
+            found = self.verify()
+            return Proof(found.is_optimal, str(found), float("nan") if found.gap is None else found.gap)
         from .exact_certificate import prove
 
         return prove(self)

@@ -80,7 +80,7 @@ def objects(file: Path) -> Iterator[Record]:
             rest[key] = value
 
 
-class Reader:
+class KubernetesReader:
     """Gathers objects, and then puts pods where queues and nodes are known."""
 
     def __init__(self) -> None:

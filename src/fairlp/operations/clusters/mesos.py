@@ -66,7 +66,7 @@ def path_of(role: str) -> str:
     return "/".join(name_in_path(step) for step in role.split("/"))
 
 
-class Reader:
+class MesosReader:
     """Gathers agents, frameworks and roles, and then puts tasks where agents are known."""
 
     def __init__(self) -> None:

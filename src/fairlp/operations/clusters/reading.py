@@ -84,4 +84,9 @@ def _readers() -> dict[str, Callable[[], Any]]:
     """Return the reader of each scheduler: it reads file after file, and then has a cluster and who may run where."""
     from . import kubernetes, mesos, slurm, yarn
 
-    return {"kubernetes": kubernetes.Reader, "slurm": slurm.Reader, "yarn": yarn.Reader, "mesos": mesos.Reader}
+    return {
+        "kubernetes": kubernetes.KubernetesReader,
+        "slurm": slurm.SlurmReader,
+        "yarn": yarn.YarnReader,
+        "mesos": mesos.MesosReader,
+    }

@@ -339,7 +339,7 @@ Wanted = frozenset[frozenset[str]]
 _MOST_TERMS = 1000
 
 
-class Place(NamedTuple):
+class NodeRequest(NamedTuple):
     """Partitions (none: any), what it wants of features (None: nothing), and nodes that it must not use."""
 
     partitions: tuple[str, ...]
@@ -355,7 +355,7 @@ class Features:
 
     def allowed(self, place: Hashable) -> np.ndarray | None:
         """Return where jobs of a place may be: bool by node."""
-        assert isinstance(place, Place)
+        assert isinstance(place, NodeRequest)
         found = np.ones(len(self._nodes), dtype=bool)
         partitions, excluded = set(place.partitions), set(place.excluded)
         for k, (name, own, features) in enumerate(self._nodes):
@@ -435,7 +435,7 @@ class _Job(NamedTuple):
 
     account: str
     user: str
-    place: Place
+    place: NodeRequest
     parts: list[tuple[str, Amounts]]
     waiting: int
     since: str | None
@@ -444,7 +444,7 @@ class _Job(NamedTuple):
     array: str
 
 
-class Reader:
+class SlurmReader:
     """Gathers nodes, jobs and accounts, and then puts jobs where accounts and nodes are known."""
 
     def __init__(self) -> None:
@@ -580,7 +580,7 @@ class Reader:
                         own[resource] = amount / len(names)
         return found
 
-    def _place(self, given: Record, where: Where) -> Place:
+    def _place(self, given: Record, where: Where) -> NodeRequest:
         features = None
         try:
             features = wanted(text_at(given, "features"))
@@ -589,7 +589,7 @@ class Reader:
         excluded = hosts(text_at(given, "excluded_nodes"))
         if part(given, "required_nodes", kind=str):
             self.note(*where, "it names nodes that it needs (required_nodes)", "left out")
-        return Place(tuple(_words(given, "partition")), features, tuple(excluded))
+        return NodeRequest(tuple(_words(given, "partition")), features, tuple(excluded))
 
     def _throttle(self) -> None:
         """Hold the tasks of arrays beyond the number that may run at once (``1-10%2``)."""

@@ -210,7 +210,7 @@ def partition_name(label: str) -> str:
     return f"nodes of {label!r}" if label else "nodes"
 
 
-class Reader:
+class YarnReader:
     """Gathers nodes and applications, and then puts applications where queues are known."""
 
     def __init__(self) -> None:

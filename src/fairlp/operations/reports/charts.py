@@ -11,7 +11,7 @@ import pandas as pd
 from ...errors import FairlpError
 from ...mechanisms.mechanism import Mechanism
 from .facts import OBSERVED, Facts
-from .standing import ShareComparison
+from .share_comparison import ShareComparison
 from .subject import Given, subject_of
 
 # The packages that pages and charts need beyond fairlp's own, imported when they are used.
@@ -73,10 +73,10 @@ def charts(
 def drawn(facts: Facts) -> dict[str, Any]:
     """Return the charts of what is known."""
     found = {}
-    if facts.standing.instance.queues is not None:
+    if facts.share_comparison.instance.queues is not None:
         found["who"] = who_has_what(facts)
-        found["queues"] = shares(facts.standing.queues.iloc[1:], "queue", facts)
-    found["users"] = shares(facts.standing.users, "user", facts)
+        found["queues"] = shares(facts.share_comparison.queues.iloc[1:], "queue", facts)
+    found["users"] = shares(facts.share_comparison.users, "user", facts)
     found["servers"] = heat(facts.in_use)
     found["mechanisms"] = compared(facts.comparison)
     return found
@@ -91,7 +91,9 @@ def shares(table: pd.DataFrame, what: str, facts: Facts) -> Any:
         kept = kept[np.argsort(-largest[kept], kind="stable")]
     part = table.iloc[kept]
     kinds = (
-        {"has": "share", "fair": "fair_share"} if facts.standing.subject.tasks is not None else {"fair": "fair_share"}
+        {"has": "share", "fair": "fair_share"}
+        if facts.share_comparison.subject.tasks is not None
+        else {"fair": "fair_share"}
     )
     columns: dict[str, Any] = {"name": [str(label) for label in part.index]}
     rows = pd.concat([pd.DataFrame(columns | {"kind": k, "share": part[c].to_numpy()}) for k, c in kinds.items()])
@@ -128,13 +130,13 @@ def shares(table: pd.DataFrame, what: str, facts: Facts) -> Any:
 def who_has_what(facts: Facts) -> Any:
     """Draw which queues have which part of each resource: stacked bars, at the first level that has several queues."""
     alt = need("altair")
-    standing = facts.standing
-    tree, instance = standing.instance.queues, standing.instance
+    comparison = facts.share_comparison
+    tree, instance = comparison.instance.queues, comparison.instance
     assert tree is not None
     levels = range(1, int(tree.depths.max()) + 1)
     level = next((depth for depth in levels if len(np.unique(tree.at_depth(depth))) > 1), 1)
     at = tree.at_depth(level)
-    amounts = standing.has[:, None] * instance.demands / instance.pool
+    amounts = comparison.has[:, None] * instance.demands / instance.pool
     parts = np.column_stack([np.bincount(at, weights=column, minlength=len(tree)) for column in amounts.T])
     order = [int(v) for v in np.argsort(-parts.max(axis=1), kind="stable") if parts[v].any()]
     named = order if len(order) <= _COLOURED else order[: _COLOURED - 1]

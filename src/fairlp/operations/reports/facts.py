@@ -18,7 +18,7 @@ from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import TABLE
 from ...mechanisms.validation import by_rounds
 from ...models.instances.instance import Instance
-from .standing import ShareComparison
+from .share_comparison import ShareComparison
 from .subject import Classes
 
 # What to buy next: what one more unit of a capacity is worth, by class of servers.
@@ -84,28 +84,28 @@ OBSERVED = "observed"
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What there is to say of a standing.
+    """What there is to say of a comparison of shares.
 
     Attributes
     ----------
-    standing : Standing
+    share_comparison : ShareComparison
     mechanisms : sequence of str or Mechanism, or None
         Those to compare; None for those that go without saying.
     """
 
-    standing: ShareComparison
+    share_comparison: ShareComparison
     mechanisms: Any = None
 
     @cached_property
     def classes(self) -> Classes:
         """Servers by class."""
-        return Classes.among(self.standing.instance)
+        return Classes.among(self.share_comparison.instance)
 
     @cached_property
     def in_use(self) -> pd.DataFrame:
         """Fraction in use, classes × resources; NaN where there is no capacity."""
-        instance, classes = self.standing.instance, self.classes
-        usage = self.standing.allocation.usage.to_numpy()
+        instance, classes = self.share_comparison.instance, self.classes
+        usage = self.share_comparison.allocation.usage.to_numpy()
         used = np.column_stack([np.bincount(classes.of, weights=u, minlength=len(classes.names)) for u in usage.T])
         there = classes.capacities > 0
         fraction = np.divide(used, classes.capacities, out=np.full(used.shape, np.nan), where=there)
@@ -114,43 +114,43 @@ class Facts:
     @cached_property
     def compared(self) -> dict[str, Allocation | None]:
         """What runs now, where that is known, what is fair, and what other mechanisms give, by name."""
-        standing = self.standing
+        comparison = self.share_comparison
         names: list[str | Mechanism] = list(self.mechanisms or ())
         if not names:
-            rows = [row for row in TABLE.values() if row.compared and row.undefined(standing.instance) is None]
+            rows = [row for row in TABLE.values() if row.compared and row.undefined(comparison.instance) is None]
             names = [
                 row.name
                 for row in rows
-                if not is_large(standing.instance) or getattr(row.prove, "func", None) is by_rounds
+                if not is_large(comparison.instance) or getattr(row.prove, "func", None) is by_rounds
             ]
-        others = [name for name in names if getattr(name, "name", name) != standing.fair.mechanism]
-        now = {} if standing.subject.observed is None else {OBSERVED: standing.subject.observed}
-        found = {name: getattr(one, "last", one) for name, one in allocate_all(standing.instance, others).items()}
-        return {**now, standing.fair.mechanism: standing.fair, **found}
+        others = [name for name in names if getattr(name, "name", name) != comparison.fair.mechanism]
+        now = {} if comparison.subject.observed is None else {OBSERVED: comparison.subject.observed}
+        found = {name: getattr(one, "last", one) for name, one in allocate_all(comparison.instance, others).items()}
+        return {**now, comparison.fair.mechanism: comparison.fair, **found}
 
     @cached_property
     def comparison(self) -> pd.DataFrame:
         """Figures of the mechanisms: total tasks, shares, use of each resource."""
-        return comparison_table(self.standing.instance, self.compared, "summary").drop(columns="seconds")
+        return comparison_table(self.share_comparison.instance, self.compared, "summary").drop(columns="seconds")
 
     @cached_property
     def prices(self) -> pd.DataFrame | None:
         """What to buy next; None where the mechanism has no prices."""
-        return next_to_buy(self.standing.fair, self.classes)
+        return next_to_buy(self.share_comparison.fair, self.classes)
 
     @cached_property
     def findings(self) -> pd.DataFrame:
         """What the audit says of what runs now (of what is fair, where nothing is known to run)."""
-        standing = self.standing
-        given = standing.subject.tasks if standing.subject.tasks is not None else standing.fair
-        return audit(standing.instance, given, asked_of(standing.instance))
+        comparison = self.share_comparison
+        given = comparison.subject.tasks if comparison.subject.tasks is not None else comparison.fair
+        return audit(comparison.instance, given, asked_of(comparison.instance))
 
     @cached_property
     def model(self) -> str:
         """The model of what is fair, as mathematics in text; empty for a procedure."""
         try:
-            fair = self.standing.fair
-            return str(formulate(self.standing.instance, fair.mechanism, **fair.parameters))
+            fair = self.share_comparison.fair
+            return str(formulate(self.share_comparison.instance, fair.mechanism, **fair.parameters))
         except NotDefinedError:
             return ""
 

@@ -18,7 +18,7 @@ from ...models.files.whole_files import home, write_text
 from .charts import drawn, need
 from .facts import Facts
 from .sections import raw, sections, short, shown
-from .standing import ShareComparison
+from .share_comparison import ShareComparison
 from .subject import Given, subject_of
 
 #: Suffixes of other formats, which a page would be taken for.
@@ -75,7 +75,7 @@ def page(facts: Facts) -> str:
     jinja = need("jinja2")
     environment = jinja.Environment(autoescape=True, trim_blocks=True, undefined=jinja.StrictUndefined)
     environment.filters |= {"shown": shown, "raw": raw, "short": short}
-    subject = facts.standing.subject
+    subject = facts.share_comparison.subject
     return str(
         environment.from_string(template).render(
             title=f"Fair shares of {subject.name or 'a cluster'}",
@@ -93,10 +93,10 @@ def page(facts: Facts) -> str:
 
 
 def _lead(facts: Facts) -> str:
-    standing = facts.standing
-    source = f"A dump of {standing.subject.scheduler}. " if standing.subject.scheduler else ""
-    fair = standing.fair.mechanism
-    if standing.subject.tasks is None:
+    comparison = facts.share_comparison
+    source = f"A dump of {comparison.subject.scheduler}. " if comparison.subject.scheduler else ""
+    fair = comparison.fair.mechanism
+    if comparison.subject.tasks is None:
         return f"{source}What {fair} gives to everyone; what runs now is not known."
     return f"{source}What runs now, beside what is fair by {fair}."
 

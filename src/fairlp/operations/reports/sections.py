@@ -13,7 +13,7 @@ from ...models.files.tables import csv_text
 from ...tolerances import AUDIT
 from .facts import OBSERVED, Facts, answer, is_large, left_out_of
 from .headline import headline
-from .standing import ROOM
+from .share_comparison import ROOM
 from .subject import scaled
 
 # What a template is given: sections, tables with columns, the tree of queues; plain data, bounded in size.
@@ -32,7 +32,7 @@ MOST_OPEN: Final = 60
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column: its name, what it holds, and what it is.
 
     It holds a ``label``, ``text``, ``words`` (longer text), ``number``, ``percent`` or an ``answer``.
@@ -49,7 +49,7 @@ class Table:
 
     id: str
     caption: str
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     rows: Sequence[Sequence[Any]]
     left_out: str = ""
     csv: str = ""
@@ -121,7 +121,7 @@ def amounts(held: dict[Any, float], unit: str = "") -> str:
 
 
 def limited(
-    frame: pd.DataFrame, identity: str, caption: str, columns: Sequence[Column], rows: Any, whole: pd.DataFrame
+    frame: pd.DataFrame, identity: str, caption: str, columns: Sequence[TableColumn], rows: Any, whole: pd.DataFrame
 ) -> Table:
     """Return a table of the first rows, and how many more there are; the whole of it as text, where that is short."""
     left = len(frame) - MOST_ROWS
@@ -199,42 +199,42 @@ _SHARE = "largest part of any resource of the cluster"
 def sections(facts: Facts) -> list[Section]:
     """Return the sections of the page, in order."""
     found = [_glance(facts)]
-    if facts.standing.instance.queues is not None:
+    if facts.share_comparison.instance.queues is not None:
         found.append(_queues(facts))
     found += [_users(facts), _servers(facts)]
-    if facts.standing.subject.tasks is not None:
+    if facts.share_comparison.subject.tasks is not None:
         found.append(_owed(facts))
     found += [_mechanisms(facts), _prices(facts), _audit(facts), _model(facts)]
-    subject = facts.standing.subject
+    subject = facts.share_comparison.subject
     if len(subject.not_understood) or len(subject.homeless) or len(subject.held):
         found.append(_reading(facts))
     return found
 
 
 def _unit(facts: Facts, resource: str) -> str:
-    return facts.standing.instance.units.get(resource, "")
+    return facts.share_comparison.instance.units.get(resource, "")
 
 
 def _observed(facts: Facts) -> bool:
-    return facts.standing.subject.tasks is not None
+    return facts.share_comparison.subject.tasks is not None
 
 
 def _glance(facts: Facts) -> Section:
-    standing, instance = facts.standing, facts.standing.instance
-    waiting = standing.waiting[np.isfinite(standing.waiting)].sum()
-    below = int((standing.owed > 0).sum())
+    comparison, instance = facts.share_comparison, facts.share_comparison.instance
+    waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
+    below = int((comparison.owed > 0).sum())
     cards = [("servers", f"{instance.n_servers:,}", f"{len(facts.classes.names):,} classes")]
     if instance.queues is not None:
         cards.append(("queues", f"{len(instance.queues) - 1:,}", f"{int(instance.queues.depths.max())} levels"))
     cards.append(("users", f"{len(instance.users):,}", ""))
     if _observed(facts):
         cards += [
-            ("tasks that run", shown(standing.has.sum()), ""),
-            ("tasks that wait", shown(waiting), f"of {int((standing.waiting > 0).sum()):,} users"),
+            ("tasks that run", shown(comparison.has.sum()), ""),
+            ("tasks that wait", shown(waiting), f"of {int((comparison.waiting > 0).sum()):,} users"),
             ("below fair", f"{below:,}", "users"),
         ]
-    cards.append(("fair means", standing.fair.mechanism, standing.fair.method))
-    allocation = standing.allocation
+    cards.append(("fair means", comparison.fair.mechanism, comparison.fair.method))
+    allocation = comparison.allocation
     rows = [
         (resource, times * used, times * pool, part, fair, unit)
         for resource, used, pool, part, fair in zip(
@@ -242,48 +242,48 @@ def _glance(facts: Facts) -> Section:
             allocation.usage.to_numpy().sum(axis=0).tolist(),
             instance.pool.tolist(),
             allocation.pool_utilization.tolist(),
-            standing.fair.pool_utilization.tolist(),
+            comparison.fair.pool_utilization.tolist(),
             strict=True,
         )
         for times, unit in [scaled(_unit(facts, resource))]
     ]
     columns = (
-        Column("resource", "label"),
-        Column("in use"),
-        Column("capacity"),
-        Column("% in use", "percent"),
-        Column("% under fair shares", "percent"),
-        Column("unit", "text"),
+        TableColumn("resource", "label"),
+        TableColumn("in use"),
+        TableColumn("capacity"),
+        TableColumn("% in use", "percent"),
+        TableColumn("% under fair shares", "percent"),
+        TableColumn("unit", "text"),
     )
     table = Table("resources", "The whole cluster, by resource", columns, rows)
     return Section(
         "glance",
         "At a glance",
         "The cluster at a glance",
-        headline(standing),
+        headline(comparison),
         cards=cards,
         tables=[table],
-        notes=standing.fair.notes,
+        notes=comparison.fair.notes,
     )
 
 
 def _queues(facts: Facts) -> Section:
-    standing = facts.standing
-    queues, waits = standing.queues, _observed(facts)
+    comparison = facts.share_comparison
+    queues, waits = comparison.queues, _observed(facts)
     columns = [
-        Column("queue", "label"),
-        Column("level", about="1: below the root"),
-        Column("users"),
-        Column("weight", about="among its siblings"),
-        Column("tasks"),
-        Column("fair tasks"),
-        Column("has", "percent", _SHARE),
-        Column("fair", "percent", _SHARE),
-        Column("guarantee", "percent", _SHARE),
-        Column("borrowed", "percent", "beyond the guarantee"),
-        Column("waiting", about="tasks"),
-        Column("blocked by", "text"),
-        Column("held by", "words", "other queues that hold most of it there"),
+        TableColumn("queue", "label"),
+        TableColumn("level", about="1: below the root"),
+        TableColumn("users"),
+        TableColumn("weight", about="among its siblings"),
+        TableColumn("tasks"),
+        TableColumn("fair tasks"),
+        TableColumn("has", "percent", _SHARE),
+        TableColumn("fair", "percent", _SHARE),
+        TableColumn("guarantee", "percent", _SHARE),
+        TableColumn("borrowed", "percent", "beyond the guarantee"),
+        TableColumn("waiting", about="tasks"),
+        TableColumn("blocked by", "text"),
+        TableColumn("held by", "words", "other queues that hold most of it there"),
     ]
 
     def rows(part: pd.DataFrame) -> list[list[Any]]:
@@ -322,18 +322,18 @@ def _held(facts: Facts, row: Any, held: Any) -> str:
 
 
 def _users(facts: Facts) -> Section:
-    users = facts.standing.users
+    users = facts.share_comparison.users
     order = np.argsort(-users[["share", "fair_share"]].max(axis=1).to_numpy(), kind="stable")
     columns = [
-        Column("user", "label"),
-        Column("queue", "text"),
-        Column("tasks"),
-        Column("fair tasks"),
-        Column("has", "percent", _SHARE),
-        Column("fair", "percent", _SHARE),
-        Column("guarantee", "percent", "its part of the guarantees of its queues"),
-        Column("borrowed", "percent", "beyond that"),
-        Column("waiting", about="tasks"),
+        TableColumn("user", "label"),
+        TableColumn("queue", "text"),
+        TableColumn("tasks"),
+        TableColumn("fair tasks"),
+        TableColumn("has", "percent", _SHARE),
+        TableColumn("fair", "percent", _SHARE),
+        TableColumn("guarantee", "percent", "its part of the guarantees of its queues"),
+        TableColumn("borrowed", "percent", "beyond that"),
+        TableColumn("waiting", about="tasks"),
     ]
     names = ("queue", "tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting")
 
@@ -349,12 +349,12 @@ def _users(facts: Facts) -> Section:
 def _servers(facts: Facts) -> Section:
     classes, in_use = facts.classes, facts.in_use
     frame = in_use.assign(servers=classes.servers)
-    columns = [Column("class of servers", "label"), Column("servers")]
+    columns = [TableColumn("class of servers", "label"), TableColumn("servers")]
     for resource in in_use.columns:
         unit = scaled(_unit(facts, resource))[1]
         columns += [
-            Column(f"{resource}{f' [{unit}]' if unit else ''}", about="capacity"),
-            Column(f"{resource} in use", "percent"),
+            TableColumn(f"{resource}{f' [{unit}]' if unit else ''}", about="capacity"),
+            TableColumn(f"{resource} in use", "percent"),
         ]
 
     factors = np.array([scaled(_unit(facts, resource))[0] for resource in in_use.columns])
@@ -372,26 +372,26 @@ def _servers(facts: Facts) -> Section:
 
 
 def _owed(facts: Facts) -> Section:
-    standing = facts.standing
-    users = standing.users.assign(owed_share=standing.owed * standing.share_of_a_task)
+    comparison = facts.share_comparison
+    users = comparison.users.assign(owed_share=comparison.owed * comparison.share_of_a_task)
     below = users[users["owed"] > 0].sort_values("owed_share", ascending=False, kind="stable")
     if below.empty:
         return Section(
             "owed", "Below fair", "Who is below its fair share", ["Nobody who waits is below its fair share."]
         )
     columns = [
-        Column("user", "label"),
-        Column("queue", "text"),
-        Column("has", about="tasks"),
-        Column("fair", about="tasks"),
-        Column("owed", about="tasks of the fair share that it lacks"),
-        Column("owed, share", "percent", _SHARE),
-        Column("waiting", about="tasks"),
-        Column("blocked by", "text", "the resource that is short, or the cap of a queue"),
-        Column("on servers", about="where that is what is short"),
-        Column("least on", "text", "the server where least is lacking, or the queue whose cap it is"),
-        Column("held by", "words", "those who hold most of it there"),
-        Column("beyond fair", "words", "what those hold of it who have more than is fair"),
+        TableColumn("user", "label"),
+        TableColumn("queue", "text"),
+        TableColumn("has", about="tasks"),
+        TableColumn("fair", about="tasks"),
+        TableColumn("owed", about="tasks of the fair share that it lacks"),
+        TableColumn("owed, share", "percent", _SHARE),
+        TableColumn("waiting", about="tasks"),
+        TableColumn("blocked by", "text", "the resource that is short, or the cap of a queue"),
+        TableColumn("on servers", about="where that is what is short"),
+        TableColumn("least on", "text", "the server where least is lacking, or the queue whose cap it is"),
+        TableColumn("held by", "words", "those who hold most of it there"),
+        TableColumn("beyond fair", "words", "what those hold of it who have more than is fair"),
     ]
 
     def rows(part: pd.DataFrame) -> list[list[Any]]:
@@ -415,12 +415,16 @@ def _owed(facts: Facts) -> Section:
 
 def _mechanisms(facts: Facts) -> Section:
     figures = facts.comparison
-    columns = [Column("mechanism", "label"), Column("total tasks")]
-    columns += [Column(str(name), "percent") for name in figures.columns[1:]]
+    columns = [TableColumn("mechanism", "label"), TableColumn("total tasks")]
+    columns += [TableColumn(str(name), "percent") for name in figures.columns[1:]]
     rows = [[str(name), *values] for name, *values in figures.itertuples(name=None)]
     caption = "Shares are dominant shares of the cluster, the same yardstick for all"
     said = ["What runs now is called observed."] if OBSERVED in figures.index else []
-    notes = ["Only mechanisms that are quick at this size are compared."] if is_large(facts.standing.instance) else []
+    notes = (
+        ["Only mechanisms that are quick at this size are compared."]
+        if is_large(facts.share_comparison.instance)
+        else []
+    )
     table = Table("mechanism-table", caption, columns, rows)
     title = "Mechanisms side by side"
     return Section("mechanisms", "Mechanisms", title, said, charts=["mechanisms"], tables=[table], notes=notes)
@@ -429,16 +433,16 @@ def _mechanisms(facts: Facts) -> Section:
 def _prices(facts: Facts) -> Section:
     prices, title = facts.prices, "Prices: which resource to buy next"
     if prices is None:
-        return Section("prices", "Prices", title, [f"{facts.standing.fair.mechanism} has no prices."])
+        return Section("prices", "Prices", title, [f"{facts.share_comparison.fair.mechanism} has no prices."])
     if prices.empty:
         return Section("prices", "Prices", title, [_NO_PRICE])
     columns = [
-        Column("class of servers", "label"),
-        Column("resource", "text"),
-        Column("worth", "percent", "of all that has a price, the part that this amount is worth"),
-        Column("one server more", "percent", "what one server more of the class is worth, of the same"),
-        Column("price of a unit"),
-        Column("unit", "text"),
+        TableColumn("class of servers", "label"),
+        TableColumn("resource", "text"),
+        TableColumn("worth", "percent", "of all that has a price, the part that this amount is worth"),
+        TableColumn("one server more", "percent", "what one server more of the class is worth, of the same"),
+        TableColumn("price of a unit"),
+        TableColumn("unit", "text"),
     ]
 
     def rows(part: pd.DataFrame) -> list[list[Any]]:
@@ -459,26 +463,26 @@ def _prices(facts: Facts) -> Section:
 def _audit(facts: Facts) -> Section:
     found = facts.findings
     columns = [
-        Column("property", "label"),
-        Column("holds", "answer"),
-        Column("margin", about="how far from breaking, relative; negative when broken"),
-        Column("who shows it", "words"),
+        TableColumn("property", "label"),
+        TableColumn("holds", "answer"),
+        TableColumn("margin", about="how far from breaking, relative; negative when broken"),
+        TableColumn("who shows it", "words"),
     ]
     rows = [
         [name, answer(name, holds, witness), 0.0 if abs(margin) <= AUDIT else margin, witness.removeprefix("vacuous: ")]
         for name, holds, margin, witness in found[["holds", "margin", "witness"]].itertuples(name=None)
     ]
-    what = "what runs now" if _observed(facts) else f"what {facts.standing.fair.mechanism} gives"
+    what = "what runs now" if _observed(facts) else f"what {facts.share_comparison.fair.mechanism} gives"
     broken = sum(row[1] == "no" for row in rows)
     said = f"Of {what}: {broken} of {len(rows)} properties are broken. Nothing here knows how it was made."
-    left_out = left_out_of(facts.standing.instance)
+    left_out = left_out_of(facts.share_comparison.instance)
     notes = [f"Left out at this size: {', '.join(left_out)}."] if left_out else []
     table = Table("audit-table", "Properties, with who shows that they are broken", columns, rows)
     return Section("audit", "Audit", "The audit, with witnesses in words", [said], tables=[table], notes=notes)
 
 
 def _model(facts: Facts) -> Section:
-    name = facts.standing.fair.mechanism
+    name = facts.share_comparison.fair.mechanism
     said = (
         f"The first round of {name}, as fairlp solves it." if facts.model else f"{name} is a procedure without a model."
     )
@@ -486,20 +490,25 @@ def _model(facts: Facts) -> Section:
 
 
 def _reading(facts: Facts) -> Section:
-    subject = facts.standing.subject
+    subject = facts.share_comparison.subject
     tables = []
     if len(subject.homeless):
-        columns = [Column("user", "label"), Column("queue", "text"), Column("tasks")]
+        columns = [TableColumn("user", "label"), TableColumn("queue", "text"), TableColumn("tasks")]
         rows = [list(row) for row in subject.homeless.itertuples(index=False, name=None)]
         tables.append(Table("homeless-table", "They wait, and no server may take them", columns, rows))
     if len(subject.held):
-        columns = [Column("user", "label"), Column("queue", "text"), Column("tasks"), Column("reason", "text")]
+        columns = [
+            TableColumn("user", "label"),
+            TableColumn("queue", "text"),
+            TableColumn("tasks"),
+            TableColumn("reason", "text"),
+        ]
         caption = "They may not run yet, by the scheduler's own reason"
         tables.append(
             limited(subject.held, "held-table", caption, columns, lambda p: p.to_numpy().tolist(), subject.held)
         )
     odd = subject.not_understood
     if len(odd):
-        names = [Column("file", "label"), *(Column(name, "text") for name in ("where", "what", "done"))]
+        names = [TableColumn("file", "label"), *(TableColumn(name, "text") for name in ("where", "what", "done"))]
         tables.append(limited(odd, "odd-table", "Lines of the dump", names, lambda part: part.to_numpy().tolist(), odd))
     return Section("reading", "Reading", "What was left out or not understood", tables=tables)

@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 from .reproducing import papers, reproduce
-from .result import Ledger, Row
-from .verdicts import Verdict
+from .result import ItemRow, Ledger
+from .verdicts import Agreement
 
-__all__ = ["Ledger", "Row", "Verdict", "papers", "reproduce"]
+__all__ = ["Agreement", "ItemRow", "Ledger", "papers", "reproduce"]
 
 
 def __dir__() -> list[str]:

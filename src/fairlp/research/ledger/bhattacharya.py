@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...api import allocate
 from ...models.instances.instance import Instance
 from .registry import Run, audited, entry, shipped
-from .verdicts import Answer, beside, named
+from .verdicts import ItemAnswer, beside, named
 
 PAPER, H_DRF = "005", "h-drf"
 _CPU, _GPU = [1, 0], [0, 1]
@@ -16,14 +16,14 @@ _LIES = (
 
 
 @entry(PAPER, "example, starvation", "n1 needs GPUs, n2 has a (CPUs) and b (GPUs): ½, 1 and ½")
-def starvation(run: Run) -> Answer:
+def starvation(run: Run) -> ItemAnswer:
     """The tree on which a naive one starves b."""
     instance = Instance.from_arrays([_GPU, _CPU, _GPU], [[1, 1]], queue=["", "n2", "n2"])
     return beside(named("share of", ["1/2", "1", "1/2"]), allocate(instance, H_DRF).shares)
 
 
 @entry(PAPER, "example, blocked leaves", "n1, n2 (CPUs), n3 with both, n4 (GPUs): ⅓, ⅓, n3 ⅓ and ½, n4 ½")
-def blocked_leaves(run: Run) -> Answer:
+def blocked_leaves(run: Run) -> ItemAnswer:
     """What a blocked leaf leaves goes to its siblings."""
     queue = ["", "", "n3", "n3", ""]
     instance = Instance.from_arrays([_CPU, _CPU, _CPU, _GPU, _GPU], [[1, 1]], queue=queue)

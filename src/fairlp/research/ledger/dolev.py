@@ -14,7 +14,7 @@ from ...mechanisms.complaints import check
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT, AUDIT, NOISE, VERIFIED
 from .registry import Run, Told, entry, over, shipped, statement, uncheckable
-from .verdicts import Answer, Chart, Line, Verdict, beside, in_words, named, on_instance, picture, shown
+from .verdicts import Agreement, Chart, ItemAnswer, Line, beside, in_words, named, on_instance, picture, shown
 
 #: The mechanism of the paper.
 NJC = "njc"
@@ -40,7 +40,7 @@ def with_dummies(instance: Instance) -> np.ndarray:
 
 
 @entry("004", "Figure 1", "A request profile cut back to 50 % of resource 4 shrinks on all resources alike")
-def figure_1(run: Run) -> Answer:
+def figure_1(run: Run) -> ItemAnswer:
     """A user whose share of one resource is halved."""
     instance = examples.requests([[0.3, 0.5, 0.2, 1.0]], [1.0])
     used = 0.5 * instance.demands[0]
@@ -49,7 +49,7 @@ def figure_1(run: Run) -> Answer:
 
 
 @entry("004", "§3, greedy", "(1, ⅔, 0): user 2 has a justified complaint; (¾, 1, 0): neither user 1 nor user 2 has")
-def greedy(run: Run) -> Answer:
+def greedy(run: Run) -> ItemAnswer:
     """Who of the first two may complain."""
     instance = examples.dolev_section_3()
     first = check.check(instance, np.array([1, 2 / 3, 0])).table["complains"]
@@ -64,7 +64,7 @@ def greedy(run: Run) -> Answer:
 
 
 @entry("004", "§3, existence in the example", "Three users can be satisfied at once")
-def three(run: Run) -> Answer:
+def three(run: Run) -> ItemAnswer:
     """The Eisenberg–Gale optimum of the example."""
     instance = examples.dolev_section_3()
     found = granted(instance)
@@ -114,7 +114,7 @@ shipped(
 
 
 @entry("004", "§4, envy-freeness", "No user prefers another user's allocation")
-def envy(run: Run) -> Answer:
+def envy(run: Run) -> ItemAnswer:
     """A fair allocation of one resource with envy."""
     instance = _one_resource()
     found = audit(instance, _tasks(instance, np.array([1 / 3, 17 / 30, 1])), ["no justified complaints", "envy-free"])
@@ -141,7 +141,7 @@ def no_envy(instance: Instance) -> Told:
     "§4, three ways to count",
     "20 %, 7 % and 37 % of three resources count as 64/300, 37/100, or 20/100 if the first is the bottleneck",
 )
-def counting(run: Run) -> Answer:
+def counting(run: Run) -> ItemAnswer:
     """Asset fairness, dominant resource fairness and the only bottleneck."""
     used = np.array([0.20, 0.07, 0.37])
     instance = Instance.from_arrays([used], [np.ones(3)], task_limits=[1])
@@ -154,7 +154,7 @@ def counting(run: Run) -> Answer:
 
 
 @entry("004", "Figure 2", "Entitled alike: (1/3, 2/30) twice and (1/3, 2/3); DRF (0.4, 0.08) twice and (0.2, 0.4)")
-def figure_2(run: Run) -> Answer:
+def figure_2(run: Run) -> ItemAnswer:
     """Both rules."""
     instance = examples.dolev_figure_2()
     fair = granted(instance)[:, None] * instance.demands
@@ -180,7 +180,7 @@ def drf_bottleneck(instance: Instance) -> Told:
     "§4, one dominant resource",
     "If all users have the same dominant resource, DRF and this definition are equivalent",
 )
-def one_dominant(run: Run) -> Answer:
+def one_dominant(run: Run) -> ItemAnswer:
     """One resource: a fair allocation that is not DRF's."""
     instance = _one_resource()
     other = np.array([1 / 3, 17 / 30, 1])
@@ -191,7 +191,7 @@ def one_dominant(run: Run) -> Answer:
 
 
 @entry("004", "§4, utilisation", "(½, 0, 0, 1) and (1, 1, 1, 0): fair 1 and ½, DRF ⅔ each, which uses more")
-def utilisation(run: Run) -> Answer:
+def utilisation(run: Run) -> ItemAnswer:
     """Both rules, and what is used of the middle resources."""
     found = check.against_drf(examples.dolev_section_4())
     printed = named("fair, user", ["1", "1/2"]) | named("DRF, user", ["2/3", "2/3"])
@@ -201,7 +201,7 @@ def utilisation(run: Run) -> Answer:
 
 
 @entry("004", "Figure 3", "r = (¼, ⅔, 1), (1, ⅔, 0): the point (⅔, 11/12) would need 13/12 of resource 1")
-def figure_3(run: Run) -> Answer:
+def figure_3(run: Run) -> ItemAnswer:
     """What the point uses."""
     instance = _figure_3()
     point = np.array([2 / 3, 11 / 12])
@@ -211,7 +211,7 @@ def figure_3(run: Run) -> Answer:
 
 
 @entry("004", "Figure 4", "Smooth curves inside the region that come ever closer to its boundary")
-def figure_4(run: Run) -> Answer:
+def figure_4(run: Run) -> ItemAnswer:
     """Points of level f = t in random directions, for growing t."""
     instance = _figure_3()
     angles = np.linspace(0.05, np.pi / 2 - 0.05, 40)
@@ -239,7 +239,7 @@ def figure_4(run: Run) -> Answer:
     "Figure 5",
     "Both ask for ⅔: entitlements 0.4 and 0.6 give (0.6, 0.9); where e2/e1 > 2 user 2 has all it asks for",
 )
-def figure_5(run: Run) -> Answer:
+def figure_5(run: Run) -> ItemAnswer:
     """Points for several entitlements."""
     x = {e: granted(examples.requests([[2 / 3], [2 / 3]], [e, 1 - e])) for e in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)}
     printed = named("0.4 and 0.6: user", ["0.6", "0.9"]) | {"0.3 and 0.7: user 2": 1, "0.7 and 0.3: user 1": 1}
@@ -257,7 +257,7 @@ def figure_5(run: Run) -> Answer:
 
 
 @entry("004", "Figure 6", "Level sets of f from 0 to ∞")
-def figure_6(run: Run) -> Answer:
+def figure_6(run: Run) -> ItemAnswer:
     """F along the paper's curve."""
     path = check.trajectory(_figure_3(), points=60)
     level = path.level.to_numpy()
@@ -385,7 +385,7 @@ def lemma_4(instance: Instance) -> Told:
 
 
 @entry("004", "§5.4, derivative of (11)", "Σ_k dx_k/dt·r_kj / (1 − Σ_k x_k·r_kj) = 1 for each j")
-def derivative(run: Run) -> Answer:
+def derivative(run: Run) -> ItemAnswer:
     """Differences along the curve, for each resource and summed."""
     instance = examples.dolev_section_3()
     path = check.trajectory(instance, points=400, until=1e3)
@@ -402,7 +402,7 @@ def derivative(run: Run) -> Answer:
 @entry(
     "004", "§5.4, last display", "The matrix of Σ_j b_ij·δ_ik + Σ_j x_i·b_ij·b_kj is symmetric and positive-definite"
 )
-def last_display(run: Run) -> Answer:
+def last_display(run: Run) -> ItemAnswer:
     """The matrix at a point of the curve, as printed and with its rows divided by x."""
     instance = examples.dolev_section_3()
     rows = with_dummies(instance)
@@ -475,7 +475,7 @@ uncheckable(
 
 
 @entry("004", "§5.5, a family of solutions", "(z, 1 − z, 1 − z) is fair for 0.5 ≤ z ≤ 0.7, both resources bottlenecks")
-def family(run: Run) -> Answer:
+def family(run: Run) -> ItemAnswer:
     """All fair allocations."""
     instance = examples.dolev_section_5()
     fair = check.solutions(instance)
@@ -490,7 +490,7 @@ def family(run: Run) -> Answer:
     "§5.5, weighting factors",
     "Other weighting factors in f could lead to other trajectories and other solutions",
 )
-def weighting(run: Run) -> Answer:
+def weighting(run: Run) -> ItemAnswer:
     """Ends of curves of differently weighted terms, by Newton's method on the barrier."""
     instance = examples.dolev_section_5()
     rng = run.rng
@@ -498,9 +498,9 @@ def weighting(run: Run) -> Answer:
     ends = [_weighted_end(instance, one) for one in weights]
     apart = np.ptp(ends, axis=0).max()
     ours = f"{len(ends)} weightings all end at {shown(ends[0])}, within {apart:.1g}"
-    verdict = Verdict.REFUTED if apart < 1 / 1000 else Verdict.HOLDS
+    verdict = Agreement.REFUTED if apart < 1 / 1000 else Agreement.HOLDS
     why = "other trajectories, but not other solutions: all end at the Eisenberg–Gale optimum (results.md)"
-    return Answer(verdict, ours, why, count=len(ends), witness=in_words(instance))
+    return ItemAnswer(verdict, ours, why, count=len(ends), witness=in_words(instance))
 
 
 def _weighted_end(instance: Instance, weights: np.ndarray) -> np.ndarray:
@@ -521,7 +521,7 @@ def _weighted_end(instance: Instance, weights: np.ndarray) -> np.ndarray:
 
 
 @entry("004", "§5.5, circle of four, symmetric", "x = ⅓ each, all four resources bottlenecks")
-def symmetric(run: Run) -> Answer:
+def symmetric(run: Run) -> ItemAnswer:
     """The Eisenberg–Gale optimum."""
     instance = examples.dolev_circle()
     found = check.check(instance, allocate(instance, NJC))
@@ -530,7 +530,7 @@ def symmetric(run: Run) -> Answer:
 
 
 @entry("004", "§5.5, circle of four", "There are 6 additional solutions: two users 0.25, two 0.375")
-def circle(run: Run) -> Answer:
+def circle(run: Run) -> ItemAnswer:
     """All fair allocations of the circle, and whether the six are among them."""
     instance = examples.dolev_circle()
     fair = check.solutions(instance)
@@ -548,7 +548,7 @@ def circle(run: Run) -> Answer:
     "§5.5, selection",
     "Largest utilisation prefers the symmetric solution of the circle, all of whose resources are used up",
 )
-def selection(run: Run) -> Answer:
+def selection(run: Run) -> ItemAnswer:
     """The best fair allocation by utilisation, and what one of the six uses."""
     instance = examples.dolev_circle()
     best = allocate(instance, NJC, criterion="utilization")
@@ -559,7 +559,7 @@ def selection(run: Run) -> Answer:
 
 
 @entry("004", "§6, polynomial time", "Whether a polynomial method exists is an open question")
-def polynomial(run: Run) -> Answer:
+def polynomial(run: Run) -> ItemAnswer:
     """The Eisenberg–Gale optimum is fair, and a convex program."""
 
     def fair(instance: Instance) -> Told:

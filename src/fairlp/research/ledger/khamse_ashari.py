@@ -36,11 +36,11 @@ from .registry import (
     uncheckable,
 )
 from .verdicts import (
-    Answer,
+    Agreement,
     Chart,
+    ItemAnswer,
     Line,
     Number,
-    Verdict,
     beside,
     compare,
     in_words,
@@ -64,7 +64,7 @@ LETTERS = {
 
 
 @entry("003", "Figure 1", "PS-DSF 3, 3, 6 tasks; C-DRFH 2.609, 3.130, 6.261; TSF 2, 2, 8")
-def figure_1(run: Run) -> Answer:
+def figure_1(run: Run) -> ItemAnswer:
     """Three mechanisms on the servers of the figure."""
     instance = examples.khamse_ashari_figure_1()
     printed: dict[str, list[Any]] = {RDM: [3, 3, 6], "c-drfh": ["≈2.609", "≈3.130", "≈6.261"], "tsf": [2, 2, 8]}
@@ -77,7 +77,7 @@ def figure_1(run: Run) -> Answer:
 @entry(
     "003", "Figure 1, tasks alone", "γ = 6, 6 and 12 tasks on the whole cluster; all of user 3's 6 tasks on server 2"
 )
-def figure_1_alone(run: Run) -> Answer:
+def figure_1_alone(run: Run) -> ItemAnswer:
     """Tasks alone without placement constraints, and where user 3 runs."""
     instance = examples.khamse_ashari_figure_1()
     alone = allocate(instance, "tsf").gamma
@@ -86,7 +86,7 @@ def figure_1_alone(run: Run) -> Answer:
 
 
 @entry("003", "§III-A, example", "PS-DSF 3.6, 3.6, 8, 8; users 3 and 4 only on server 2")
-def section_3a(run: Run) -> Answer:
+def section_3a(run: Run) -> ItemAnswer:
     """Figs. 2 and 3."""
     found = allocate(examples.khamse_ashari_section_3a(), RDM)
     printed = named("user", ["3.6", "3.6", 8, 8]) | named("on server 1, user", ["3.6", "3.6", 0, 0])
@@ -96,7 +96,7 @@ def section_3a(run: Run) -> Answer:
 @entry(
     "003", "§III-A, shares", "Virtual dominant shares 0.6, 0.6, 8/12 and 12/12 on server 1; 8/12 and 8/12 on server 2"
 )
-def shares_3a(run: Run) -> Answer:
+def shares_3a(run: Run) -> ItemAnswer:
     """Levels x/γ of the allocation."""
     instance = examples.khamse_ashari_section_3a()
     totals, alone = allocate(instance, RDM).totals.to_numpy(), instance.gamma()
@@ -106,7 +106,7 @@ def shares_3a(run: Run) -> Answer:
     return beside(printed, [*level[:, 0], *level[2:, 1]], otherwise=why, witness=in_words(instance))
 
 
-def _marks(run: Run, mechanism: str, promised: str, missing: str, differently: str = "") -> Answer:
+def _marks(run: Run, mechanism: str, promised: str, missing: str, differently: str = "") -> ItemAnswer:
     """Return one column of Table I: promised properties on random instances, missing ones by counterexamples."""
     instances, lies = run.of(FEW, MANY), run.of(FEW_LIES, MANY_LIES)
     numbers: list[Number] = []
@@ -129,8 +129,8 @@ def _marks(run: Run, mechanism: str, promised: str, missing: str, differently: s
         (wrong if known is None else said).append(f"{letters} {'not broken' if known is None else by_one}")
     if not wrong:
         differently = "each promise kept on random instances, each missing one broken by an instance that ships"
-    return Answer(
-        Verdict.DIFFERS if wrong else Verdict.EQUAL,
+    return ItemAnswer(
+        Agreement.DIFFERS if wrong else Agreement.EQUAL,
         "; ".join([*wrong, *said]),
         differently,
         tuple(numbers),
@@ -151,32 +151,32 @@ def _breaking(mechanism: str, name: str) -> Instance | None:
 
 
 @entry("003", "Table I, C-DRFH", "EF, SP and PO; not SI, not BF")
-def table_1_drfh(run: Run) -> Answer:
+def table_1_drfh(run: Run) -> ItemAnswer:
     """The column of C-DRFH."""
     return _marks(run, "c-drfh", "EF SP PO", "SI BF")
 
 
 @entry("003", "Table I, TSF", "SI, EF, SP and PO; not BF")
-def table_1_tsf(run: Run) -> Answer:
+def table_1_tsf(run: Run) -> ItemAnswer:
     """The column of TSF."""
     why = "by §III-B's definition, an equal part of every server, eligible or not, TSF lacks the sharing incentive"
     return _marks(run, "tsf", "SI EF SP PO", "BF", why)
 
 
 @entry("003", "Table I, PS-DSF", "SI, EF and BF; SP and PO with a star: where time is divided")
-def table_1_psdsf(run: Run) -> Answer:
+def table_1_psdsf(run: Run) -> ItemAnswer:
     """The column of PS-DSF where resources are divided: the starred marks are missing ones."""
     return _marks(run, RDM, "SI EF BF", "SP PO")
 
 
 @entry("003", "Table I, PS-DSF with time division", "All of SI, EF, SP, PO and BF")
-def table_1_time(run: Run) -> Answer:
+def table_1_time(run: Run) -> ItemAnswer:
     """The starred marks."""
     return _marks(run, TDM, "SI EF SP PO BF", "")
 
 
 @entry("003", "Figure 2", "Two servers and four users, for §III-A")
-def figure_2(run: Run) -> Answer:
+def figure_2(run: Run) -> ItemAnswer:
     """Users 1 and 2 need the network, which server 2 has not."""
     alone = examples.khamse_ashari_section_3a().gamma()
     checks = {"users 1 and 2 run on server 1 only": (alone[:2, 1] == 0).all() and (alone[:, 0] > 0).all()}
@@ -184,7 +184,7 @@ def figure_2(run: Run) -> Answer:
 
 
 @entry("003", "Figure 3", "The PS-DSF allocation of Fig. 2: server 2 is used up by users 3 and 4")
-def figure_3(run: Run) -> Answer:
+def figure_3(run: Run) -> ItemAnswer:
     """Memory of server 1, and CPUs and memory of server 2 are used up."""
     used = allocate(examples.khamse_ashari_section_3a(), RDM).utilization
     checks = {
@@ -198,17 +198,17 @@ uncheckable("003", "Table II", "Algorithm I", "the text of an algorithm; see the
 
 
 @entry("003", "Figure 4", "Two users, three channels: 1.5 and 1 Mb/s; the second channel is shared equally")
-def figure_4(run: Run) -> Answer:
+def figure_4(run: Run) -> ItemAnswer:
     """The rates stand in the figure only; those that ship agree with the text."""
     found = allocate(examples.khamse_ashari_figure_4(), TDM)
     time = found.tasks_array / examples.khamse_ashari_figure_4().gamma()
     printed = named("rate of user", [1500, 1000]) | named("part of channel 2, user", ["1/2", "1/2"])
     printed |= {"channel 1 to user 1": 1, "channel 3 to user 2": 1}
     answer = beside(printed, [*found.totals, *time[:, 1], time[0, 0], time[1, 2]])
-    if answer.verdict is Verdict.DIFFERS:
+    if answer.verdict is Agreement.DIFFERS:
         return answer
     why = "the rates are printed in the picture only; ours were chosen to give what the text says, so it is no test"
-    return Answer(Verdict.PICTURE, answer.ours, why, answer.numbers)
+    return ItemAnswer(Agreement.PICTURE, answer.ours, why, answer.numbers)
 
 
 uncheckable(
@@ -220,7 +220,7 @@ uncheckable(
 
 
 @entry("003", "Figure 5", "Four classes of 120 servers, weights 2, 2, 1, 1, users 3 and 4 on classes C and D only")
-def figure_5(run: Run) -> Answer:
+def figure_5(run: Run) -> ItemAnswer:
     """What of the figure the text says in numbers."""
     instance = examples.khamse_ashari_table_3()
     printed = {"servers": 120, **named("weight", [2, 2, 1, 1])}
@@ -232,7 +232,7 @@ def figure_5(run: Run) -> Answer:
 
 
 @entry("003", "Table III", "Tasks alone: 80, 340, 82.5, 55; 40, 170, 41.25, 41.25; 0, 0, 82.5, 27.5; 0, 0, 27.5, 27.5")
-def table_3(run: Run) -> Answer:
+def table_3(run: Run) -> ItemAnswer:
     """The demands are not printed; those that ship give the table."""
     alone = examples.khamse_ashari_table_3().gamma()
     rows: list[list[Any]] = [
@@ -248,7 +248,7 @@ def table_3(run: Run) -> Answer:
 
 
 @entry("003", "Table IV, PS-DSF", "40, 170, 0, 0; 20, 85, 0, 0; 0, 0, 82.5, 0; 0, 0, 0, 27.5")
-def table_4(run: Run) -> Answer:
+def table_4(run: Run) -> ItemAnswer:
     """Tasks of PS-DSF by class."""
     found = allocate(examples.khamse_ashari_table_3(), RDM).tasks_array
     rows: list[list[Any]] = [[40, 170, 0, 0], [20, 85, 0, 0], [0, 0, "82.5", 0], [0, 0, 0, "27.5"]]
@@ -257,7 +257,7 @@ def table_4(run: Run) -> Answer:
 
 
 @entry("003", "Table IV, TSF", "Totals 35 + 170, 22.5 + 85, 58.33 and 8.05 + 27.5")
-def table_4_tsf(run: Run) -> Answer:
+def table_4_tsf(run: Run) -> ItemAnswer:
     """Totals of TSF; where tasks run is not unique."""
     totals = allocate(examples.khamse_ashari_table_3(), "tsf").totals
     largest = (totals / [205, 107.5, 58.33, 35.55] - 1).abs().max()
@@ -270,7 +270,7 @@ def table_4_tsf(run: Run) -> Answer:
     "§V, full resources",
     "The CPUs of classes A and B and the memory of all classes are fully utilised under all three mechanisms",
 )
-def fully_utilised(run: Run) -> Answer:
+def fully_utilised(run: Run) -> ItemAnswer:
     """The smallest utilisation of what is said to be full."""
     instance = examples.khamse_ashari_table_3()
     used = {name: allocate(instance, name).utilization for name in (RDM, "tsf", "c-drfh")}
@@ -288,7 +288,7 @@ def fully_utilised(run: Run) -> Answer:
     "Figure 6",
     "CPU of C and D: PS-DSF uses more than TSF and C-DRFH; it converges promptly when user 4 leaves and returns",
 )
-def figure_6(run: Run) -> Answer:
+def figure_6(run: Run) -> ItemAnswer:
     """The distributed procedure for 300 s, and what is in use while user 4 is there and while it is away."""
     tracked = experiments.leaving_user()
     windows = {"all four": tracked.average(10, 100), "without user 4": tracked.average(110, 250)}
@@ -365,7 +365,7 @@ def _theorem_2(instance: Instance, tasks: np.ndarray) -> bool:
     )
 
 
-def _equivalent(run: Run, division: Division) -> Answer:
+def _equivalent(run: Run, division: Division) -> ItemAnswer:
     """Return whether Definition 5 and the theorem's condition agree, on fixed points and on other allocations."""
     condition, name = (_theorem_1, RDM) if division == "rdm" else (_theorem_2, TDM)
 
@@ -385,13 +385,13 @@ def _equivalent(run: Run, division: Division) -> Answer:
 @entry(
     "003", "Theorem 1", "Resources divided: PS-DSF if and only if everybody has a bottleneck on every eligible server"
 )
-def theorem_1(run: Run) -> Answer:
+def theorem_1(run: Run) -> ItemAnswer:
     """Definition 6, in plain NumPy, beside the check by Definition 5."""
     return _equivalent(run, "rdm")
 
 
 @entry("003", "Theorem 2", "Time divided: PS-DSF if and only if all time is used, by users of the lowest level there")
-def theorem_2(run: Run) -> Answer:
+def theorem_2(run: Run) -> ItemAnswer:
     """Formula (13), in plain NumPy, beside the check by Definition 5."""
     return _equivalent(run, "tdm")
 
@@ -454,7 +454,7 @@ shipped(
 
 
 @entry("003", "§II-B, bottleneck fairness", "C-DRFH and TSF do not satisfy it")
-def not_bottleneck(run: Run) -> Answer:
+def not_bottleneck(run: Run) -> ItemAnswer:
     """Fig. 1, audited."""
     instance = examples.khamse_ashari_figure_1()
     found = [audit(instance, allocate(instance, name), "bottleneck").iloc[0] for name in ("c-drfh", "tsf")]
@@ -483,7 +483,7 @@ shipped(
 @entry(
     "003", "§II-B, CDRF", "Without constraints: Pareto-optimal, strategy-proof, envy-free, with the sharing incentive"
 )
-def cdrf(run: Run) -> Answer:
+def cdrf(run: Run) -> ItemAnswer:
     """Audited on random clusters without placement constraints, and a search for lies."""
     asked = ["Pareto-optimal", "envy-free", "sharing incentive"]
 
@@ -497,7 +497,7 @@ def cdrf(run: Run) -> Answer:
 
     found = over(run, draw, keeps, few=12)
     lies = kept(run, "cdrf", "strategy-proof", lies=True)
-    if lies.verdict is not Verdict.HOLDS:
+    if lies.verdict is not Agreement.HOLDS:
         return lies
     return replace(found, why=f"no lie on {lies.count} more pays")
 
@@ -580,7 +580,7 @@ def lemma_2(instance: Instance) -> Told:
     return True
 
 
-def _reached(run: Run, method: str, few: int, why: str) -> Answer:
+def _reached(run: Run, method: str, few: int, why: str) -> ItemAnswer:
     """Return whether a method ends at a fixed point."""
 
     def reached(instance: Instance) -> Told:
@@ -596,13 +596,13 @@ def _reached(run: Run, method: str, few: int, why: str) -> Answer:
 @entry(
     "003", "Algorithm I", "Begins with DRF on each server and ends at a PS-DSF allocation; convergence is future work"
 )
-def algorithm_1(run: Run) -> Answer:
+def algorithm_1(run: Run) -> ItemAnswer:
     """The paper's algorithm with the repairs that docs/per-server-fairness.md names."""
     return _reached(run, "algorithm-1", 30, "with the repairs that per-server-fairness.md names")
 
 
 @entry("003", "§III-D, distributed", "Servers that act on their own, asynchronously, may achieve PS-DSF")
-def distributed(run: Run) -> Answer:
+def distributed(run: Run) -> ItemAnswer:
     """Servers with clocks of their own."""
     return _reached(run, "distributed", 10, "each server has a clock of its own; settling is not proved")
 

@@ -16,11 +16,11 @@ from ...tolerances import AGREEMENT, AUDIT, VERIFIED
 from .registry import Run, Told, audited, entry, integers, shipped, statement
 from .verdicts import (
     ROUNDED,
-    Answer,
+    Agreement,
     Chart,
+    ItemAnswer,
     Line,
     Number,
-    Verdict,
     compare,
     in_words,
     on_instance,
@@ -145,7 +145,7 @@ def theorem_1(instance: Instance) -> Told:
 
 
 @entry("001", "Algorithm 1", "As printed, its line 6 tests Σ d̂[i,r]·x[i] ≤ k/n")
-def algorithm_1(run: Run) -> Answer:
+def algorithm_1(run: Run) -> ItemAnswer:
     """The smallest case: after the second step nobody may have less than before."""
     instance = Instance.from_arrays([[1, 0.1], [0.1, 1], [1, 0.1]], [[1, 1]])
     parts = [1, 2, 3]
@@ -185,7 +185,7 @@ def equation_2(instance: Instance) -> Told:
 @entry(
     "001", "§4, sum of shares", "m + 1 users: x → m/(m + 1) and 1/(m + 1), DRF → ½; Σx → (m² + 1)/(m + 1) > (m + 1)/2"
 )
-def sums(run: Run) -> Answer:
+def sums(run: Run) -> ItemAnswer:
     """The instance for several m."""
     numbers: list[Number] = []
     for m in (2, 3, 5):
@@ -230,7 +230,7 @@ def theorem_2(instance: Instance) -> Told:
     "Theorem 2, worst case",
     "m² + 1 users: the ratio at the last step → (m + 1)/(m² + 1); at step m² everybody has m/(m² + 1)",
 )
-def worst_case(run: Run) -> Answer:
+def worst_case(run: Run) -> ItemAnswer:
     """The instance for m = 2 … 8, drawn beside 1/m."""
     numbers: list[Number] = []
     ours: list[float] = []
@@ -255,7 +255,7 @@ def worst_case(run: Run) -> Answer:
 
 
 @entry("001", "Theorem 2, any mechanism", "No mechanism with dynamic Pareto optimality does better on that instance")
-def any_mechanism(run: Run) -> Answer:
+def any_mechanism(run: Run) -> ItemAnswer:
     """What the last user finds when the first m² have all that their step may give out."""
     numbers: list[Number] = []
     for m in (2, 3, 5):
@@ -293,7 +293,7 @@ shipped(
 
 
 @entry("001", "§5, cautious LP in the last steps", "Allocates too many resources at the last several steps")
-def cautious_late(run: Run) -> Answer:
+def cautious_late(run: Run) -> ItemAnswer:
     """How much of what is given out in all goes out in the last tenth of the steps."""
     demands = np.where(np.eye(4)[np.arange(40) % 4] > 0, 1.0, 0.01)
     instance = Instance.from_arrays(demands, [[40] * 4])
@@ -302,7 +302,7 @@ def cautious_late(run: Run) -> Answer:
         used = allocate(instance, name).utilization.max(axis=1).to_numpy()
         late[name] = 1 - used[-5] / used[-1]
     ours = f"the last 4 of 40 steps give out {late[CAUTIOUS]:.0%}, under dynamic DRF {late[DYNAMIC]:.0%}"
-    verdict = Verdict.HOLDS if late[CAUTIOUS] > 2 * late[DYNAMIC] else Verdict.DIFFERS
-    return Answer(
+    verdict = Agreement.HOLDS if late[CAUTIOUS] > 2 * late[DYNAMIC] else Agreement.DIFFERS
+    return ItemAnswer(
         verdict, ours, "by our reading of it", count=1, size="40 users, 4 resources", witness=shown(demands[:4])
     )

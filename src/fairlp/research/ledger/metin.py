@@ -18,7 +18,19 @@ from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT
 from ..study import Study, generators
 from .registry import Run, Told, entry, integers, statement, uncheckable
-from .verdicts import CONFIDENCE, Answer, Number, Verdict, beside, compare, in_words, named, on_instance, pairs, shown
+from .verdicts import (
+    CONFIDENCE,
+    Agreement,
+    ItemAnswer,
+    Number,
+    beside,
+    compare,
+    in_words,
+    named,
+    on_instance,
+    pairs,
+    shown,
+)
 
 
 @entry(
@@ -26,7 +38,7 @@ from .verdicts import CONFIDENCE, Answer, Number, Verdict, beside, compare, in_w
     "§3.1, example",
     "9 CPUs and 18 GB, tasks (1, 4) and (3, 1): served B A A B A, 3 and 2 tasks, shares ⅔, no CPU left",
 )
-def ghodsi(run: Run) -> Answer:
+def ghodsi(run: Run) -> ItemAnswer:
     """Progressive filling, pick by pick."""
     found = allocate(examples.ghodsi(), "drf-discrete", trace=True)
     assert found.picks is not None
@@ -39,7 +51,7 @@ def ghodsi(run: Run) -> Answer:
 
 
 @entry("000", "§3.1, program", "DRF is the optimum of the program with equal dominant shares: 3 and 2 tasks")
-def program(run: Run) -> Answer:
+def program(run: Run) -> ItemAnswer:
     """The same as a linear program, divisible."""
     found = allocate(examples.ghodsi(), "drf", method="lp")
     return beside({"tasks of A": 3, "tasks of B": 2}, found.totals)
@@ -73,7 +85,7 @@ def rounds(instance: Instance) -> Told:
     "§3.3, cycle of the example",
     "ds*/ds of A is 2/1; a cycle is 1 task of B and 2 of A; one more turn uses up the CPUs",
 )
-def cycle(run: Run) -> Answer:
+def cycle(run: Run) -> ItemAnswer:
     """The cycle of Ghodsi et al.'s example, in rationals."""
     instance = examples.ghodsi()
     table = cycles.summary(instance)
@@ -92,7 +104,7 @@ def cycle(run: Run) -> Answer:
     "§3.3, subcycles",
     "Ratio 1.25: an extra task in every 4th subcycle; ratio 1.4: after the first, in the 2nd and then the 3rd",
 )
-def subcycles(run: Run) -> Answer:
+def subcycles(run: Run) -> ItemAnswer:
     """Filling with two users, and between which subcycles the smaller one has an extra task."""
     numbers: list[Number] = []
     for name, (small, large), printed in (("1.25", (4, 5), [4, 4, 4, 4]), ("1.4", (5, 7), [2, 3, 2, 3])):
@@ -128,7 +140,7 @@ def algorithm_1(instance: Instance) -> Told:
 
 
 @entry("000", "§3.4, simplification", "Cancelling ds* leads to less accurate results")
-def simplification(run: Run) -> Answer:
+def simplification(run: Run) -> ItemAnswer:
     """How many floors are wrong either way, on instances where many quotients are whole."""
     rng, count = run.rng, run.of(500, 5000)
     wrong = np.zeros(2, dtype=int)
@@ -142,11 +154,11 @@ def simplification(run: Run) -> Answer:
     more = wrong[1] and binomtest(wrong[1], wrong.sum(), alternative="greater").pvalue < 1 - CONFIDENCE
     ours = f"wrong floors: {wrong[0]} as printed, {wrong[1]} simplified"
     why = "" if more else "not more than by chance; the simplified form rounds less often"
-    return Answer(Verdict.HOLDS if more else Verdict.DIFFERS, ours, why, count=count, size=f"{count} instances")
+    return ItemAnswer(Agreement.HOLDS if more else Agreement.DIFFERS, ours, why, count=count, size=f"{count} instances")
 
 
 @entry("000", "§5, number of picks", "The loop makes about min_r c[r]/mean demand of r allocations")
-def picks(run: Run) -> Answer:
+def picks(run: Run) -> ItemAnswer:
     """Tasks that filling hands out, over the formula."""
     rng, count = run.rng, run.of(5, 200)
     ratios = []
@@ -157,8 +169,12 @@ def picks(run: Run) -> Answer:
     low, high = min(ratios), max(ratios)
     ours = f"{low:.3g} to {high:.3g} times as many"
     why = "users of small tasks are served more often, so that the mean task served is smaller than the mean demand"
-    return Answer(
-        Verdict.HOLDS if low <= 1 <= high else Verdict.DIFFERS, ours, why, count=count, size="200 users, 4 resources"
+    return ItemAnswer(
+        Agreement.HOLDS if low <= 1 <= high else Agreement.DIFFERS,
+        ours,
+        why,
+        count=count,
+        size="200 users, 4 resources",
     )
 
 
@@ -180,7 +196,7 @@ def _nothing_fits(instance: Instance, tasks: np.ndarray) -> bool:
 
 
 @entry("000", "§6.1, example", "Demands 2, 4 and 10 of 35: a cycle takes 26, 9 are left; a secondary cycle takes 8")
-def higher_order(run: Run) -> Answer:
+def higher_order(run: Run) -> ItemAnswer:
     """The basic subcycle and what is left of it."""
     instance = examples.cycles()
     basic = cycles.summary(instance)["basic_subcycle"].to_numpy(dtype=float)
@@ -194,7 +210,7 @@ def higher_order(run: Run) -> Answer:
     "§6.2, example",
     "59 and 19, tasks (1, 4) and (3, 1): stopping gives 2 and 8, leaves (33, 3), enough for 3 more of B",
 )
-def stopping(run: Run) -> Answer:
+def stopping(run: Run) -> ItemAnswer:
     """Stopping where the chosen user's task does not fit, and going on without it."""
     instance = examples.ghodsi_59_19()
     stop, goes_on = (allocate(instance, "drf-discrete", rule=rule) for rule in ("stop", "exclude"))
@@ -236,7 +252,7 @@ def weights(instance: Instance) -> Told:
 
 
 @entry("000", "§3.1, remark", "DRF reduces to bottleneck-based fairness where all dominant resources are the same")
-def one_dominant(run: Run) -> Answer:
+def one_dominant(run: Run) -> ItemAnswer:
     """One resource, requests of 1, 1 and 0.1: an allocation without justified complaints that is not DRF's."""
     instance = examples.requests([[1], [1], [0.1]], [1 / 3] * 3)
     other = np.array([1 / 3, 17 / 30, 1])
@@ -302,7 +318,7 @@ def study_of(row: str, run: Run) -> Study:
     )
 
 
-def judged(row: str, run: Run) -> Answer:
+def judged(row: str, run: Run) -> ItemAnswer:
     """Return one row of the tables beside the paper's, by the rules of `same_mean` and `same_largest`."""
     path = (
         None if run.folder is None else run.folder / f"{row.replace(', demands', '').replace(' ', '-').lower()}.parquet"
@@ -325,7 +341,7 @@ def judged(row: str, run: Run) -> Answer:
     ours = ", ".join(str(one) for one in numbers if one.ours or one.agrees is False or one.name in ("under", "over"))
     size = f"{len(frame)} of {PAPER_RUNS} runs"
     why = CAUSES.get(row, "") if wrong else ""
-    return Answer(Verdict.DIFFERS if wrong else Verdict.NOISE, ours, why, tuple(numbers), size=size)
+    return ItemAnswer(Agreement.DIFFERS if wrong else Agreement.NOISE, ours, why, tuple(numbers), size=size)
 
 
 def same_mean(printed: float, values: np.ndarray, deviation: float) -> bool:
@@ -357,7 +373,7 @@ for name, (resources, _, means, spread) in ROWS.items():
 
 
 @entry("000", "§4, who has too many", "Too many tasks go to users of low dominant shares")
-def who(run: Run) -> Answer:
+def who(run: Run) -> ItemAnswer:
     """Mean share per task of those who have too many, over that of all."""
     rng, count = run.rng, run.of(10, 300)
     ratios = []
@@ -368,8 +384,8 @@ def who(run: Run) -> Answer:
         if more.any():
             ratios.append(share[more].mean() / share.mean())
     ours = f"their shares per task are {min(ratios):.2g} to {max(ratios):.2g} of the mean"
-    return Answer(
-        Verdict.HOLDS if max(ratios) < 1 else Verdict.DIFFERS,
+    return ItemAnswer(
+        Agreement.HOLDS if max(ratios) < 1 else Agreement.DIFFERS,
         ours,
         count=len(ratios),
         size="2 resources, demands 1–100",

@@ -19,7 +19,7 @@ from ...auditing.promises import count_broken, counterexample
 from ...errors import UnknownNameError, named, nearest
 from ...models.instances.instance import Instance
 from ...progress import progress_bar
-from .verdicts import Answer, holds, in_words, not_checkable, on_instance
+from .verdicts import ItemAnswer, holds, in_words, not_checkable, on_instance
 
 
 class Scale(StrEnum):
@@ -107,7 +107,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Entry:
+class Item:
     """One item of a paper.
 
     Attributes
@@ -118,29 +118,29 @@ class Entry:
     says : str
         What the paper says.
     function : callable
-        Computes it again: :class:`Run` → :class:`~fairlp.ledger.verdicts.Answer`.
+        Computes it again: :class:`Run` → :class:`~fairlp.ledger.verdicts.ItemAnswer`.
     """
 
     paper: Paper
     item: str
     says: str
-    function: Callable[[Run], Answer]
+    function: Callable[[Run], ItemAnswer]
 
     @property
     def key(self) -> str:
         """Paper and item in one."""
         return f"{self.paper.number} {self.item}"
 
-    def compute(self, run: Run) -> Answer:
+    def compute(self, run: Run) -> ItemAnswer:
         """Return what comes of it."""
         return self.function(replace(run, key=self.key))
 
 
 #: every item, in the order of the papers
-ENTRIES: dict[str, Entry] = {}
+ENTRIES: dict[str, Item] = {}
 
 
-def entry(paper: str, item: str, says: str) -> Callable[[Callable[[Run], Answer]], Callable[[Run], Answer]]:
+def entry(paper: str, item: str, says: str) -> Callable[[Callable[[Run], ItemAnswer]], Callable[[Run], ItemAnswer]]:
     """Return what makes an entry of a function.
 
     Parameters
@@ -154,8 +154,8 @@ def entry(paper: str, item: str, says: str) -> Callable[[Callable[[Run], Answer]
     """
     of = next(one for one in PAPERS if one.number == paper)
 
-    def made(function: Callable[[Run], Answer]) -> Callable[[Run], Answer]:
-        one = Entry(of, item, says, function)
+    def made(function: Callable[[Run], ItemAnswer]) -> Callable[[Run], ItemAnswer]:
+        one = Item(of, item, says, function)
         if one.key in ENTRIES:
             raise ValueError(f"{one.key!r} is there already")
         ENTRIES[one.key] = one
@@ -170,7 +170,7 @@ def find_paper(name: str) -> Paper:
     return known[named(name, known, "paper")]
 
 
-def find(paper: str | None = None, item: str | None = None) -> list[Entry]:
+def find(paper: str | None = None, item: str | None = None) -> list[Item]:
     """Return the entries of a paper, of an item, or all.
 
     An item is meant by its name or by the beginning of it (``Table 1`` has rows), in any case; so is
@@ -195,7 +195,7 @@ def find(paper: str | None = None, item: str | None = None) -> list[Entry]:
     return found
 
 
-def _missing(item: str, paper: str | None, own: Sequence[Entry]) -> str:
+def _missing(item: str, paper: str | None, own: Sequence[Item]) -> str:
     names = list(dict.fromkeys(one.item for one in own))
     if paper is None:
         return f"unknown item {item!r}; {nearest(item, names)}; name a paper to see all of its items"
@@ -229,7 +229,7 @@ Draw = Callable[[np.random.Generator], Any]
 
 def over(
     run: Run, draw: Draw, check: Callable[[Any], Told], *, few: int = FEW, many: int = MANY, why: str = ""
-) -> Answer:
+) -> ItemAnswer:
     """Return whether a statement holds on random instances; those with nothing to check are drawn again."""
     rng, count = run.rng, run.of(few, many)
     broken: list[str] = []
@@ -259,7 +259,7 @@ def statement(
     def made(check: Callable[[Any], Told]) -> Callable[[Any], Told]:
         @entry(paper, item, says)
         @wraps(check)
-        def checked(run: Run) -> Answer:
+        def checked(run: Run) -> ItemAnswer:
             return over(run, draw, check, **how)
 
         return check
@@ -282,7 +282,7 @@ def uncheckable(paper: str, item: str, says: str, why: str) -> None:
     entry(paper, item, says)(lambda run: not_checkable(why))
 
 
-def kept(run: Run, mechanism: str, *properties: str, lies: bool = False, why: str = "") -> Answer:
+def kept(run: Run, mechanism: str, *properties: str, lies: bool = False, why: str = "") -> ItemAnswer:
     """Return whether audits find a mechanism to keep properties on random instances that meet their conditions."""
     count = run.of(FEW_LIES, MANY_LIES) if lies else run.of(FEW, MANY)
     total, wrong = 0, []
@@ -294,7 +294,7 @@ def kept(run: Run, mechanism: str, *properties: str, lies: bool = False, why: st
     return holds(total, wrong, "; ".join(filter(None, [each, why])))
 
 
-def breaks(mechanism: str, property: str, why: str = "", *, missing: bool = False, **how: Any) -> Answer:
+def breaks(mechanism: str, property: str, why: str = "", *, missing: bool = False, **how: Any) -> ItemAnswer:
     """Return *refuted* where the counterexample that ships breaks a property, as an audit finds it now.
 
     Where the paper says that the property is ``missing``, the statement then *holds*.

@@ -13,7 +13,7 @@ from ...progress import progress_bar
 
 from . import metin, li, wang, khamse_ashari, dolev, bhattacharya  # noqa: F401, isort: skip
 from .registry import ENTRIES, PAPERS, Run, Scale, find
-from .result import Ledger, Row
+from .result import ItemRow, Ledger
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,7 +84,7 @@ def reproduce(
     rows = []
     with progress_bar("items", len(chosen), 0, False if whole else progress) as advance:
         for one in chosen:
-            rows.append(Row(one.paper.number, one.item, one.says, one.compute(run)))
+            rows.append(ItemRow(one.paper.number, one.item, one.says, one.compute(run)))
             advance()
     return Ledger(tuple(rows), str(size), seed)
 

@@ -15,7 +15,7 @@ from ...errors import FileFormatError
 from ...models.files.whole_files import home, require_folder, write_text
 from ...tolerances import AUDIT
 from .registry import PAPERS, Paper
-from .verdicts import Answer, Chart, Line, Number, Verdict
+from .verdicts import Agreement, Chart, ItemAnswer, Line, Number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class Row:
+class ItemRow:
     """One item: what the paper says, and what came of it.
 
     Attributes
@@ -34,17 +34,17 @@ class Row:
         Number of the paper.
     item : str
     says : str
-    answer : Answer
+    answer : ItemAnswer
         ``verdict``, ``ours``, ``why``, ``numbers`` side by side, ``witness``.
     """
 
     paper: str
     item: str
     says: str
-    answer: Answer
+    answer: ItemAnswer
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Agreement:
         """One of the eight verdicts."""
         return self.answer.verdict
 
@@ -52,11 +52,11 @@ class Row:
     def judgement(self) -> str:
         """The verdict in a few words: on how many instances, or of how many runs."""
         answer, said = self.answer, str(self.answer.verdict)
-        if answer.verdict is Verdict.HOLDS and answer.count is not None:
+        if answer.verdict is Agreement.HOLDS and answer.count is not None:
             said = f"holds on {answer.count} instance{'s' * (answer.count != 1)}"
-        elif answer.verdict is Verdict.REFUTED and answer.count == 1:
+        elif answer.verdict is Agreement.REFUTED and answer.count == 1:
             said = "refuted by an instance"
-        elif answer.verdict is Verdict.REFUTED:
+        elif answer.verdict is Agreement.REFUTED:
             said = f"refuted over {answer.count} instances"
         return f"{said} ({answer.size})" if answer.size else said
 
@@ -67,13 +67,13 @@ class Ledger:
 
     Attributes
     ----------
-    rows : tuple of Row
+    rows : tuple of ItemRow
     scale : str
         ``reduced`` or ``paper``.
     seed : int
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[ItemRow, ...]
     scale: str
     seed: int
 
@@ -99,7 +99,7 @@ class Ledger:
         import pandas as pd
 
         counted = Counter((row.paper, row.verdict) for row in self.rows)
-        names = [verdict for verdict in Verdict if any(row.verdict is verdict for row in self.rows)]
+        names = [verdict for verdict in Agreement if any(row.verdict is verdict for row in self.rows)]
         table = {p.number: {str(v): counted[p.number, v] for v in names} for p in self.papers}
         frame = pd.DataFrame.from_dict(table, orient="index").rename_axis("paper")
         return frame.assign(items=frame.sum(axis="columns"))
@@ -111,11 +111,11 @@ class Ledger:
         return [paper for paper in PAPERS if paper.number in there]
 
     @property
-    def errata(self) -> tuple[Row, ...]:
+    def errata(self) -> tuple[ItemRow, ...]:
         """Items where what the paper says is not so."""
-        return tuple(row for row in self.rows if row.verdict in (Verdict.DIFFERS, Verdict.REFUTED))
+        return tuple(row for row in self.rows if row.verdict in (Agreement.DIFFERS, Agreement.REFUTED))
 
-    def of(self, paper: Paper) -> list[Row]:
+    def of(self, paper: Paper) -> list[ItemRow]:
         """Return the items of one paper."""
         return [row for row in self.rows if row.paper == paper.number]
 
@@ -154,16 +154,16 @@ class Ledger:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[ItemRow]:
         return iter(self.rows)
 
     def __repr__(self) -> str:
         counted = Counter(row.verdict for row in self.rows)
-        said = ", ".join(f"{verdict} {counted[verdict]}" for verdict in Verdict if counted[verdict])
+        said = ", ".join(f"{verdict} {counted[verdict]}" for verdict in Agreement if counted[verdict])
         return f"<Ledger: {len(self)} item{'s' * (len(self) != 1)}, {said}>"
 
 
-def _row(given: dict[str, Any]) -> Row:
+def _row(given: dict[str, Any]) -> ItemRow:
     """Return a row of plain data."""
     paper, item, says = given.pop("paper"), given.pop("item"), given.pop("says")
     chart = given.pop("chart", None)
@@ -171,8 +171,8 @@ def _row(given: dict[str, Any]) -> Row:
         lines = tuple(Line(**{**line, "x": tuple(line["x"]), "y": tuple(line["y"])}) for line in chart["lines"])
         chart = Chart(**{**chart, "lines": lines})
     numbers = tuple(Number(**one) for one in given.pop("numbers"))
-    verdict = Verdict(given.pop("verdict"))
-    return Row(paper, item, says, Answer(verdict, **given, numbers=numbers, chart=chart))
+    verdict = Agreement(given.pop("verdict"))
+    return ItemRow(paper, item, says, ItemAnswer(verdict, **given, numbers=numbers, chart=chart))
 
 
 # The ledger as a page of Markdown, and its charts as small SVG figures beside it.
@@ -245,11 +245,11 @@ def write_page(ledger: Ledger, target: Path) -> Path:
     return write_text(target, markdown(ledger))
 
 
-def file_of(row: Row) -> str:
+def file_of(row: ItemRow) -> str:
     """Return the name of an item's figure.
 
-    >>> from fairlp.research.ledger.verdicts import Answer, Verdict
-    >>> file_of(Row("001", "Theorem 2, worst case", "", Answer(Verdict.EQUAL, "")))
+    >>> from fairlp.research.ledger.verdicts import Agreement, ItemAnswer
+    >>> file_of(ItemRow("001", "Theorem 2, worst case", "", ItemAnswer(Agreement.EQUAL, "")))
     '001-theorem-2-worst-case.svg'
     """
     return re.sub(r"[^a-z0-9]+", "-", f"{row.paper} {row.item}".lower()).strip("-") + ".svg"
@@ -290,7 +290,7 @@ def _counts(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def _paper(paper: Paper, rows: list[Row]) -> str:
+def _paper(paper: Paper, rows: list[ItemRow]) -> str:
     lines = [f"## {paper.number}: {paper.title}\n", f"Names: {', '.join(f'`{name}`' for name in paper.names)}\n"]
     lines += ["| item | the paper says | we get | verdict | why |", "| --- | --- | --- | --- | --- |"]
     for row in rows:

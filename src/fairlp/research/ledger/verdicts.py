@@ -29,7 +29,7 @@ Printed = Any
 SHOWN = 12
 
 
-class Verdict(StrEnum):
+class Agreement(StrEnum):
     """What came of an item."""
 
     EQUAL = "equal"
@@ -88,12 +88,12 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ItemAnswer:
     """What an entry's function returns.
 
     Attributes
     ----------
-    verdict : Verdict
+    verdict : Agreement
     ours : str
         What we get, in words or numbers.
     why : str
@@ -107,7 +107,7 @@ class Answer:
     chart : Chart, optional
     """
 
-    verdict: Verdict
+    verdict: Agreement
     ours: str
     why: str = ""
     numbers: tuple[Number, ...] = ()
@@ -177,52 +177,52 @@ def in_words(instance: Instance) -> str:
     return ", ".join(parts)
 
 
-def compare(numbers: Sequence[Number], why: str = "", *, otherwise: str = "", **more: Any) -> Answer:
+def compare(numbers: Sequence[Number], why: str = "", *, otherwise: str = "", **more: Any) -> ItemAnswer:
     """Return *equal* where all numbers agree, else *differs*; ``otherwise`` says why they would not."""
     told = sorted(numbers, key=lambda one: one.agrees is not False)
     wrong = any(one.agrees is False for one in numbers)
     ours = ", ".join(map(str, told[:SHOWN])) + (", …" if len(told) > SHOWN else "")
-    verdict = Verdict.DIFFERS if wrong else Verdict.EQUAL
-    return Answer(verdict, ours, otherwise if wrong else why, tuple(numbers), **more)
+    verdict = Agreement.DIFFERS if wrong else Agreement.EQUAL
+    return ItemAnswer(verdict, ours, otherwise if wrong else why, tuple(numbers), **more)
 
 
-def beside(printed: Mapping[str, Printed], ours: Iterable[Any], why: str = "", **more: Any) -> Answer:
+def beside(printed: Mapping[str, Printed], ours: Iterable[Any], why: str = "", **more: Any) -> ItemAnswer:
     """Return the verdict on printed numbers by name and ours in the same order, as by ``pairs`` and ``compare``."""
     return compare(pairs(printed, ours), why, **more)
 
 
-def holds(count: int, broken: Sequence[str] = (), why: str = "", **more: Any) -> Answer:
+def holds(count: int, broken: Sequence[str] = (), why: str = "", **more: Any) -> ItemAnswer:
     """Return *holds* where nothing was broken on so many instances, else *refuted* with the first that was."""
     if not count:
         return not_checkable("no random instance had anything to check")
     if broken:
         ours = f"broken on {len(broken)} of {count} random instances"
-        return Answer(Verdict.REFUTED, ours, why, count=count, witness=broken[0], **more)
-    return Answer(Verdict.HOLDS, f"never broken on {count} instances", why, count=count, **more)
+        return ItemAnswer(Agreement.REFUTED, ours, why, count=count, witness=broken[0], **more)
+    return ItemAnswer(Agreement.HOLDS, f"never broken on {count} instances", why, count=count, **more)
 
 
-def on_instance(instance: Instance, breaks: object, ours: str, why: str = "", *, missing: bool = False) -> Answer:
+def on_instance(instance: Instance, breaks: object, ours: str, why: str = "", *, missing: bool = False) -> ItemAnswer:
     """Return *refuted* where an instance breaks what the paper says, else *holds* (on this one).
 
     Where the paper says that a property is ``missing``, it *holds* if the instance breaks the property, else *differs*.
     """
     if missing:
-        verdict = Verdict.HOLDS if breaks else Verdict.DIFFERS
+        verdict = Agreement.HOLDS if breaks else Agreement.DIFFERS
     else:
-        verdict = Verdict.REFUTED if breaks else Verdict.HOLDS
-    return Answer(verdict, ours, why, count=1, witness=in_words(instance))
+        verdict = Agreement.REFUTED if breaks else Agreement.HOLDS
+    return ItemAnswer(verdict, ours, why, count=1, witness=in_words(instance))
 
 
-def picture(checks: Mapping[str, object], why: str = "", **more: Any) -> Answer:
+def picture(checks: Mapping[str, object], why: str = "", **more: Any) -> ItemAnswer:
     """Return *picture only*: the paper prints no numbers; ``checks`` says what of it we see too."""
     ours = []
     for word, wanted in (("seen", True), ("not", False)):
         names = [name for name, found in checks.items() if bool(found) is wanted]
         if names:
             ours.append(f"{word}: {', '.join(names)}")
-    return Answer(Verdict.PICTURE, "; ".join(ours), why, **more)
+    return ItemAnswer(Agreement.PICTURE, "; ".join(ours), why, **more)
 
 
-def not_checkable(why: str) -> Answer:
+def not_checkable(why: str) -> ItemAnswer:
     """Return *not checkable* by computation, and why."""
-    return Answer(Verdict.NOT_CHECKABLE, "", why)
+    return ItemAnswer(Agreement.NOT_CHECKABLE, "", why)

@@ -19,11 +19,11 @@ from ..simulation.generators import google_sample, synthetic
 from .registry import Run, Scale, Told, audited, breaks, entry, integers, over, shipped, statement, uncheckable
 from .verdicts import (
     CONFIDENCE,
-    Answer,
+    Agreement,
     Chart,
+    ItemAnswer,
     Line,
     Number,
-    Verdict,
     beside,
     compare,
     in_words,
@@ -45,7 +45,7 @@ def _clusters(rng: np.random.Generator) -> Instance:
 
 
 @entry("002", "Table I", "Google's servers: ten configurations, 12 thousand servers")
-def table_1(run: Run) -> Answer:
+def table_1(run: Run) -> ItemAnswer:
     """The table that ships, and its sum."""
     table = examples.google_servers()
     printed = {"0.50, 0.50": 6732, "0.50, 0.25": 3863, "0.50, 0.75": 1001, "1.00, 1.00": 795, "0.25, 0.25": 126}
@@ -55,7 +55,7 @@ def table_1(run: Run) -> Answer:
 
 
 @entry("002", "Figure 1", "Capacities (1/7, 6/7), (6/7, 1/7); D (1/70, 1/14), (1/14, 1/70); d̂ (1/5, 1), (1, 1/5)")
-def figure_1(run: Run) -> Answer:
+def figure_1(run: Run) -> ItemAnswer:
     """Capacities and demands as shares of the pool."""
     instance = examples.wang_figure_1()
     share = instance.demands / instance.pool
@@ -68,7 +68,7 @@ def figure_1(run: Run) -> Answer:
 @entry(
     "002", "Figure 2", "DRF on each server: 5 and 1 tasks on server 1, 1 and 5 on server 2, 6 each; not Pareto-optimal"
 )
-def figure_2(run: Run) -> Answer:
+def figure_2(run: Run) -> ItemAnswer:
     """DRF server by server, and whether somebody could gain."""
     instance = examples.wang_figure_1()
     found = allocate(instance, "naive-drf")
@@ -78,7 +78,7 @@ def figure_2(run: Run) -> Answer:
 
 
 @entry("002", "§III-D, utilisation", "DRF on each server may lead to arbitrarily low utilisation")
-def low_utilisation(run: Run) -> Answer:
+def low_utilisation(run: Run) -> ItemAnswer:
     """M users, servers and resources; server i has little of resource i, and user i needs little of it."""
     used = []
     for m in (2, 4, 8):
@@ -87,12 +87,12 @@ def low_utilisation(run: Run) -> Answer:
         naive, best = allocate(instance, "naive-drf"), allocate(instance, DRFH)
         used.append(naive.totals.sum() / best.totals.sum())
     ours = f"tasks beside DRFH's with m = 2, 4, 8: {shown(used)}"
-    verdict = Verdict.HOLDS if used[0] > used[1] > used[2] and used[2] < 1 / 4 else Verdict.DIFFERS
-    return Answer(verdict, ours, "it falls like 1/m", count=3)
+    verdict = Agreement.HOLDS if used[0] > used[1] > used[2] and used[2] < 1 / 4 else Agreement.DIFFERS
+    return ItemAnswer(verdict, ours, "it falls like 1/m", count=3)
 
 
 @entry("002", "Figure 3", "DRFH: server 1 to user 1, server 2 to user 2, 10 tasks each, g = 5/7")
-def figure_3(run: Run) -> Answer:
+def figure_3(run: Run) -> ItemAnswer:
     """DRFH of the example."""
     instance = examples.wang_figure_1()
     found = allocate(instance, DRFH)
@@ -101,7 +101,7 @@ def figure_3(run: Run) -> Answer:
 
 
 @entry("002", "§III-D, example", "User 1 alone on server 1 and user 2 alone on server 2 run 10 tasks each, more than 6")
-def exclusive(run: Run) -> Answer:
+def exclusive(run: Run) -> ItemAnswer:
     """Tasks alone."""
     alone = examples.wang_figure_1().gamma()
     return beside(named("tasks of user", [10, 10]), np.diag(alone))
@@ -142,7 +142,7 @@ def lemma_1(drawn: tuple[np.ndarray, np.ndarray]) -> Told:
 
 
 @entry("002", "Lemma 1, proof", "N = min_r A[r]/D[r] = g·D[r*] tasks")
-def lemma_1_proof(run: Run) -> Answer:
+def lemma_1_proof(run: Run) -> ItemAnswer:
     """Both sides for user 1 of Fig. 1."""
     instance = examples.wang_figure_1()
     need = instance.demands[0] / instance.pool
@@ -172,7 +172,7 @@ def _program_7(instance: Instance, counted: list[int]) -> float:
 
 
 @entry("002", "Program (7)", "The largest equal share is the optimum of a linear program: 5/7 for Fig. 1")
-def program_7(run: Run) -> Answer:
+def program_7(run: Run) -> ItemAnswer:
     """The program with the sum over servers, beside DRFH on random clusters."""
 
     def same(instance: Instance) -> Told:
@@ -184,7 +184,7 @@ def program_7(run: Run) -> Answer:
 
 
 @entry("002", "Program (7), as printed", "Σ over users U of g[n,l] = g")
-def program_7_printed(run: Run) -> Answer:
+def program_7_printed(run: Run) -> ItemAnswer:
     """A third server that the sum over two users leaves out."""
     pair = examples.wang_figure_1()
     instance = Instance.from_arrays(pair.demands, [[2, 12], [12, 2], [6, 6]])
@@ -223,7 +223,7 @@ audited(
 
 
 @entry("002", "Proposition 7", "Population monotonicity")
-def proposition_7(run: Run) -> Answer:
+def proposition_7(run: Run) -> ItemAnswer:
     """DRFH without each user in turn, with positive demands as the paper assumes."""
 
     def monotonic(instance: Instance) -> Told:
@@ -231,7 +231,7 @@ def proposition_7(run: Run) -> Answer:
         return found["witness"] if found["holds"] is False else True
 
     excluded = breaks(DRFH, "population-monotonic")
-    why = "with zero demands, which §III-A excludes, it fails" if excluded.verdict is Verdict.REFUTED else ""
+    why = "with zero demands, which §III-A excludes, it fails" if excluded.verdict is Agreement.REFUTED else ""
     return over(run, _clusters, monotonic, many=300, why=why)
 
 
@@ -240,7 +240,7 @@ def proposition_7(run: Run) -> Answer:
     "§IV-D, two equal divisions",
     "Both (a) half of each server and (b) (1.5, 5.5) and (5.5, 1.5) are 7 CPUs and 7 GB; which to take is unclear",
 )
-def equal_divisions(run: Run) -> Answer:
+def equal_divisions(run: Run) -> ItemAnswer:
     """What user 1 could run with either."""
     instance = examples.wang_figure_1()
     parts = {"(a)": instance.capacities / 2, "(b)": np.array([[1.5, 5.5], [5.5, 1.5]])}
@@ -286,7 +286,7 @@ def finite(instance: Instance) -> Told:
 
 
 @entry("002", "§V-B, formula (9)", "Best-Fit takes the server whose free capacity is most like the demand")
-def best_fit(run: Run) -> Answer:
+def best_fit(run: Run) -> ItemAnswer:
     """Whole tasks on the servers of Fig. 1: Best-Fit reaches the optimum of Fig. 3, First-Fit does not."""
     instance = examples.wang_figure_1()
     totals = {name: allocate(instance, name).totals for name in ("drfh-best-fit", "drfh-first-fit")}
@@ -341,7 +341,7 @@ def compared(scale: Scale, seed: int, progress: bool | None) -> experiments.Comp
     "Figure 4",
     "Shares of 0.62, then 0.44 each, then 0.26 each; at first 40 % of the CPUs and 62 % of the memory",
 )
-def figure_4(run: Run) -> Answer:
+def figure_4(run: Run) -> ItemAnswer:
     """Best-Fit with users who join, on several draws of 100 servers near the paper's pool.
 
     A number agrees when it lies in the interval that holds the next draw with 99 %, widened by half a unit of its
@@ -371,20 +371,20 @@ def figure_4(run: Run) -> Answer:
     chart = Chart("Wang et al., Fig. 4: Best-Fit (one draw)", "time [s]", "global dominant share", tuple(lines))
     ours = ", ".join(map(str, numbers))
     why = "the paper says neither which servers were drawn nor how long tasks take" if wrong else ""
-    verdict = Verdict.DIFFERS if wrong else Verdict.NOISE
-    return Answer(verdict, ours, why, numbers, size=f"{n} draws of 100 servers", chart=chart)
+    verdict = Agreement.DIFFERS if wrong else Agreement.NOISE
+    return ItemAnswer(verdict, ours, why, numbers, size=f"{n} draws of 100 servers", chart=chart)
 
 
 @entry("002", "Figure 4, precisely DRFH", "Best-Fit precisely achieves the DRFH allocation at all times")
-def precisely(run: Run) -> Answer:
+def precisely(run: Run) -> ItemAnswer:
     """The linear program with as many users as are there."""
     cluster = examples.wang_figure_4(run.seed)
     level = [allocate(cluster.select_users(np.arange(k)), "drfh").levels.min() for k in (1, 2, 3)]
     ours = f"DRFH has {level[0]:.3g}, {level[1]:.3g} and {level[2]:.3g}"
     why = "whole tasks leave half of a server of 0.5 memory unused when a task needs 0.3"
     far = any(abs(one - float(paper)) > 1 / 10 for one, paper in zip(level, SHARES, strict=True))
-    verdict = Verdict.REFUTED if far else Verdict.HOLDS
-    return Answer(
+    verdict = Agreement.REFUTED if far else Agreement.HOLDS
+    return ItemAnswer(
         verdict, ours, why, count=1, witness="100 servers drawn from Table I, users (0.2, 0.3), (0.5, 0.1), (0.1, 0.3)"
     )
 
@@ -394,7 +394,7 @@ def precisely(run: Run) -> Answer:
     "Table II",
     "Slots of 1/10 … 1/20 of the largest server: CPU 35.1, 42.2, 43.9, 45.4, 40.6 %; memory 23.4 … 20.0 %; 14 is best",
 )
-def table_2(run: Run) -> Answer:
+def table_2(run: Run) -> ItemAnswer:
     """Slots of the same sizes on a synthetic workload."""
     servers, load, until = _draw(run.scale, run.seed)
     mean = experiments.slot_sizes(servers, load, until=until, every=120, progress=run.progress)
@@ -414,11 +414,11 @@ def table_2(run: Run) -> Answer:
     best = mean["overall"].idxmax()
     ours = ", ".join(f"{slots}: {row[0]:.3g}, {row[1]:.3g} %" for slots, row in zip(mean.index, used, strict=True))
     why = f"{NO_TRACE}, and the best size, {best} here, depends on the tasks"
-    return Answer(Verdict.NOT_REPRODUCED, ours, why, tuple(numbers), size=_size(run, 1))
+    return ItemAnswer(Agreement.NOT_REPRODUCED, ours, why, tuple(numbers), size=_size(run, 1))
 
 
 @entry("002", "Figure 5", "Both DRFH schedulers use far more than Slots, Best-Fit uniformly more than First-Fit")
-def figure_5(run: Run) -> Answer:
+def figure_5(run: Run) -> ItemAnswer:
     """Mean utilisation of each scheduler."""
     used = [one.summary().filter(like="used").mean(axis=1) for one in _comparisons(run)]
     checks = {
@@ -431,7 +431,7 @@ def figure_5(run: Run) -> Answer:
 
 
 @entry("002", "Figure 6a", "Jobs end sooner under Best-Fit than under Slots")
-def figure_6a(run: Run) -> Answer:
+def figure_6a(run: Run) -> ItemAnswer:
     """Mean completion time of the jobs that end under both."""
     sooner = []
     for one in _comparisons(run):
@@ -441,7 +441,7 @@ def figure_6a(run: Run) -> Answer:
 
 
 @entry("002", "Figure 6b", "No improvement for small jobs, more the larger a job is")
-def figure_6b(run: Run) -> Answer:
+def figure_6b(run: Run) -> ItemAnswer:
     """Reductions of the completion time by class of jobs."""
     tables = [one.reductions()["reduction"] for one in _comparisons(run)]
     mean = sum(tables[1:], tables[0]) / len(tables)
@@ -458,7 +458,7 @@ def figure_6b(run: Run) -> Answer:
     "Figure 7",
     "A higher ratio of completed tasks for almost all users; around 20 % have all only under Best-Fit",
 )
-def figure_7(run: Run) -> Answer:
+def figure_7(run: Run) -> ItemAnswer:
     """Completion ratios by user."""
     ratios = [one.ratios() for one in _comparisons(run)]
     no_lower = np.mean([(one["best-fit"] >= one["slots"]).mean() for one in ratios])
@@ -468,7 +468,7 @@ def figure_7(run: Run) -> Answer:
         Number("all tasks under Best-Fit only [%]", "20", float(100 * only)),
     )
     ours = f"no lower for {no_lower:.0%}; all tasks under Best-Fit only for {only:.0%}"
-    return Answer(Verdict.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=_size(run))
+    return ItemAnswer(Agreement.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=_size(run))
 
 
 @entry(
@@ -476,7 +476,7 @@ def figure_7(run: Run) -> Answer:
     "Figure 8",
     "Only 2 % of the users have fewer tasks done in the shared cloud than in one of their own, slightly fewer",
 )
-def figure_8(run: Run) -> Answer:
+def figure_8(run: Run) -> ItemAnswer:
     """The shared cloud beside dedicated ones."""
     found = []
     for seed in _seeds(run):
@@ -488,10 +488,10 @@ def figure_8(run: Run) -> Answer:
     loss = max(one["largest loss of ratio"] for one in found)
     numbers = (Number("fewer [%]", "2", float(100 * fewer)),)
     ours = f"fewer for {fewer:.1%}, by {loss:.1%} of their tasks at most"
-    return Answer(Verdict.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=_size(run))
+    return ItemAnswer(Agreement.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=_size(run))
 
 
-def _picture(checks: dict[str, list[Any]], run: Run, why: str = "") -> Answer:
+def _picture(checks: dict[str, list[Any]], run: Run, why: str = "") -> ItemAnswer:
     """Return what of a picture is seen on how many draws."""
     ours = "; ".join(f"{name}: {sum(seen)} of {len(seen)} draws" for name, seen in checks.items())
-    return Answer(Verdict.PICTURE, ours, "; ".join(filter(None, [NO_TRACE, why])), size=_size(run))
+    return ItemAnswer(Agreement.PICTURE, ours, "; ".join(filter(None, [NO_TRACE, why])), size=_size(run))

@@ -11,14 +11,14 @@ from __future__ import annotations
 from .entry import Entry, load, names, table, write_all
 from .profiles import Profile, profile
 from .registry import Optimum
-from .running import Result, Results, run
+from .running import Results, SolverResult, run
 
 __all__ = [
     "Entry",
     "Optimum",
     "Profile",
-    "Result",
     "Results",
+    "SolverResult",
     "load",
     "names",
     "profile",

@@ -157,7 +157,7 @@ def recomputed(program: Program) -> Optimum:
     try:
         for columns, rows in bases(program, None):
             proof, _ = optimal_from(program, columns, rows)
-            if proof.proved:
+            if proof.holds:
                 return Optimum(proof.objective, "proved in rationals from a basis")
             words = proof.message
     except SolverError as error:  # python-flint is not here

@@ -33,7 +33,7 @@ MOST_KEPT = 200_000
 
 
 @dataclass(frozen=True)
-class Result:
+class SolverResult:
     """What a solver made of an entry.
 
     Attributes
@@ -74,7 +74,7 @@ class Results:
 
     Attributes
     ----------
-    rows : tuple of Result
+    rows : tuple of SolverResult
     solvers : tuple of str
     left_out : mapping
         Entries whose data is not here → why.
@@ -84,7 +84,7 @@ class Results:
         False where it was interrupted; the rows are those that were done.
     """
 
-    rows: tuple[Result, ...]
+    rows: tuple[SolverResult, ...]
     solvers: tuple[str, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Results:
         DataFrame
             Indexed by ``entry`` and ``solver``.
         """
-        columns = list(Result.__dataclass_fields__)
+        columns = list(SolverResult.__dataclass_fields__)
         return pd.DataFrame([asdict(row) for row in self.rows], columns=columns).set_index(["entry", "solver"])
 
     def times(self, kind: str | None = None) -> pd.DataFrame:
@@ -249,7 +249,7 @@ def run(
         raise InstanceError(f"memory is {memory}; expected GiB above 0")
     found, missing = chosen(entries, size, seed)
     settings = {"size": size, "seed": seed, "time_limit": time_limit, "repeat": repeat}
-    rows: list[Result] = []
+    rows: list[SolverResult] = []
     complete = True
     try:
         with ExitStack() as ends, progress_bar("library", len(found) * len(own), 0, progress) as done:
@@ -269,12 +269,12 @@ def run(
     return Results(tuple(rows), tuple(map(str, own)), missing, settings, complete)
 
 
-def judged(entry: Entry, solver: str, told: Mapping[str, Any]) -> Result:
+def judged(entry: Entry, solver: str, told: Mapping[str, Any]) -> SolverResult:
     """Return the verdict on what a process told of a solver's answer to an entry."""
     numbers = ("objective", "primal_residual", "dual_residual", "gap")
     seen = {key: told[key] for key in numbers if told.get(key) is not None}
     status = told["status"]
-    found = Result(entry.name, entry.kind, solver, False, status, status, message=told.get("message", ""), **seen)
+    found = SolverResult(entry.name, entry.kind, solver, False, status, status, message=told.get("message", ""), **seen)
     if status != "optimal" or "objective" not in told:
         return found
     if not told["feasible"]:

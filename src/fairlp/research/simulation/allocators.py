@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import SolverError, UnknownNameError, nearest
 from ...mechanisms.mechanism import run
 from ...mechanisms.per_server.distributed import CLOCK_OPTIONS, Network, clocks_of
-from ...mechanisms.per_server.market import Market
+from ...mechanisms.per_server.market import PerServerMarket
 from ...mechanisms.table import OWN, TABLE, find, find_defined
 from ...models.files.arrays import Arrays
 from ...models.instances.instance import Instance
@@ -131,7 +131,7 @@ class Distributed:
                 raise UnknownNameError(f"{policy} has no option {name!r}; {nearest(name, CLOCK_OPTIONS)}")
         clocks = clocks_of(options)
         self.period = clocks.period
-        market = Market.of(instance, row.division)
+        market = PerServerMarket.of(instance, row.division)
         market.weights = market.weights.copy()  # the instance's own cannot be written to
         self.network = Network(market, clocks)
         self.limits = np.zeros(len(instance.users))

@@ -28,7 +28,7 @@ from .functions import StudyNotAvailableError
 from .result import Result
 
 if TYPE_CHECKING:
-    from ...callable_module import Listing
+    from ...registry import Listing
 
     generators: Listing
     statistics: Listing

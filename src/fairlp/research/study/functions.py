@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import FairlpError, StudyError, UnknownNameError, nearest
+from ...mechanisms.own import load_function
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,23 +103,11 @@ def find(given: str | Callable[..., Any], registry: Registry, kind: str) -> Call
         raise StudyError(f"a {kind} is a name, 'module:function' or a function, not {type(given).__name__}")
     if given in registry:
         return registry[given]
-    module, colon, path = given.partition(":")
-    if not colon:
+    if ":" not in given:
         raise UnknownNameError(
             f"no {kind} is called {given!r}; {nearest(given, registry)} (your own is 'module:function')"
         )
-    try:
-        home = importlib.import_module(module)
-    except ImportError as error:
-        raise UnknownNameError(f"{kind} {given!r}: cannot import {module!r} ({error})") from None
-    try:
-        found = reduce(getattr, path.split("."), home)
-    except AttributeError:
-        there = [name for name, value in vars(home).items() if callable(value) and not name.startswith("_")]
-        raise UnknownNameError(f"{kind} {given!r}: {module!r} has no {path!r}; {nearest(path, there)}") from None
-    if not callable(found):
-        raise StudyError(f"{kind} {given!r} is not a function but {type(found).__name__}")
-    function: Callable[..., Any] = found
+    function: Callable[..., Any] = load_function(given, kind)
     return function
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from ... import examples
-from ...callable_module import make_callable
 from ...errors import InstanceError
 from ...models.instances.instance import Instance
+from ...registry import make_callable
 from .functions import listing
 
 Interval = Sequence[float]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...callable_module import make_callable
 from ...models.instances.instance import Instance
+from ...registry import make_callable
 from ...tolerances import AGREEMENT
 from .functions import listing
 

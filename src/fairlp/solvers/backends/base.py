@@ -136,7 +136,7 @@ class Raw:
 
 
 @dataclass(frozen=True)
-class Change:
+class ProgramChange:
     """What is new in a loaded program since its last solve, in the user's numbers; None stays as it is.
 
     Attributes
@@ -188,9 +188,9 @@ class ProgramSession:
         coefficients: Entries | None = None,
     ) -> None:
         """Change what is given; an entry that was never in the matrix cannot be added."""
-        self.apply(Change(rows, columns, costs, coefficients))
+        self.apply(ProgramChange(rows, columns, costs, coefficients))
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: ProgramChange) -> None:
         """Put a change into everything that the session keeps: here the program."""
         self.program = change.of(self.program)
 

@@ -387,7 +387,7 @@ _LOG, _POWER = Capability.LOG, Capability.POWER
 
 
 @dataclass(frozen=True)
-class Known:
+class CvxpySolver:
     """What we know of a solver behind CVXPY: its package, what it can do there, and its names of our options.
 
     A ``coarse`` one is asked for ``ACCEPTED`` (ECOS misjudges programs at tighter tolerances), and given many
@@ -403,29 +403,29 @@ class Known:
 
 
 #: CVXPY's CBC gives no duals, so it promises none here.
-KNOWN: dict[str, Known] = {
-    "CLARABEL": Known(
+KNOWN: dict[str, CvxpySolver] = {
+    "CLARABEL": CvxpySolver(
         "clarabel",
         _LP | {_LOG, _POWER},
         {"primal_tolerance": "tol_feas", "dual_tolerance": "tol_gap_abs", "time_limit": "time_limit"},
     ),
-    "SCS": Known(
+    "SCS": CvxpySolver(
         "scs",
         _LP | {_LOG, _POWER},
         {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel", "time_limit": "time_limit_secs"},
         coarse=True,
     ),
-    "ECOS": Known(
+    "ECOS": CvxpySolver(
         "ecos", _LP | {_LOG}, {"primal_tolerance": "feastol", "dual_tolerance": "abstol"}, coarse=True, extra="ecos"
     ),
-    "OSQP": Known(
+    "OSQP": CvxpySolver(
         "osqp",
         _LP,
         {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel", "time_limit": "time_limit"},
         coarse=True,
     ),
-    "PIQP": Known("piqp", _LP, {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel"}, extra="piqp"),
-    "HIGHS": Known(
+    "PIQP": CvxpySolver("piqp", _LP, {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel"}, extra="piqp"),
+    "HIGHS": CvxpySolver(
         "highspy",
         _LP | {Capability.MILP},
         {
@@ -437,11 +437,11 @@ KNOWN: dict[str, Known] = {
         },
         no_gap=("mip_rel_gap", "mip_abs_gap"),
     ),
-    "SCIPY": Known("scipy", _LP | {Capability.MILP}, {}),
-    "GLPK": Known("cvxopt", _LP, {}, extra="cvxopt"),
-    "GLPK_MI": Known("cvxopt", _MILP, {}, extra="cvxopt"),
-    "CBC": Known("cylp", _MILP, {}),
-    "GUROBI": Known(
+    "SCIPY": CvxpySolver("scipy", _LP | {Capability.MILP}, {}),
+    "GLPK": CvxpySolver("cvxopt", _LP, {}, extra="cvxopt"),
+    "GLPK_MI": CvxpySolver("cvxopt", _MILP, {}, extra="cvxopt"),
+    "CBC": CvxpySolver("cylp", _MILP, {}),
+    "GUROBI": CvxpySolver(
         "gurobipy",
         _LP | {Capability.MILP},
         {
@@ -453,10 +453,10 @@ KNOWN: dict[str, Known] = {
         },
         no_gap=("MIPGap", "MIPGapAbs"),
     ),
-    "MOSEK": Known("mosek", _LP | {Capability.MILP, _LOG, _POWER}, {}),
-    "COPT": Known("coptpy", _LP | {Capability.MILP, _LOG}, {"time_limit": "TimeLimit", "threads": "Threads"}),
-    "XPRESS": Known("xpress", _LP | {Capability.MILP}, {"time_limit": "maxtime", "threads": "threads"}),
-    "CPLEX": Known("cplex", _LP | {Capability.MILP}, {}),
+    "MOSEK": CvxpySolver("mosek", _LP | {Capability.MILP, _LOG, _POWER}, {}),
+    "COPT": CvxpySolver("coptpy", _LP | {Capability.MILP, _LOG}, {"time_limit": "TimeLimit", "threads": "Threads"}),
+    "XPRESS": CvxpySolver("xpress", _LP | {Capability.MILP}, {"time_limit": "maxtime", "threads": "threads"}),
+    "CPLEX": CvxpySolver("cplex", _LP | {Capability.MILP}, {}),
 }
 
 
@@ -550,14 +550,14 @@ class Cvxpy(BaseBackend):
             raw.row_duals = built.minimisation_duals()
         return raw
 
-    def _ask(self) -> Known:
+    def _ask(self) -> CvxpySolver:
         """Return what can be said of a solver that only CVXPY knows."""
         import cvxpy as cp
 
         if self.solver not in cp.installed_solvers():
             names = sorted({*KNOWN, *cp.installed_solvers()})
             raise UnknownNameError(f"CVXPY has no solver {self.solver!r}; {nearest(self.solver, names)}")
-        return Known("cvxpy", _LP, {})
+        return CvxpySolver("cvxpy", _LP, {})
 
 
 #: Their own defaults stop too early for the tolerance asked.

@@ -16,7 +16,7 @@ from ...models.programs.certificate import proves_infeasible
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Point, Solution, Status, Termination
 from ...tolerances import MILP_TOLERANCES, SOLVER_TIGHTEST
-from .base import Change, ProgramSession, installed, interruptible, sign
+from .base import ProgramChange, ProgramSession, installed, interruptible, sign
 from .scaling import Scaling, equilibrate
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class HighsSession(ProgramSession):
         self.restart()
         self._passed = perf_counter() - begin
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: ProgramChange) -> None:
         """Change the program, and what is loaded of it."""
         super().apply(change)
         highs, scaling = self._highs, self.scaling

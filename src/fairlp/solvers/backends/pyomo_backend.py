@@ -442,7 +442,7 @@ _BOTH = _LP | {Capability.MILP}
 
 
 @dataclass(frozen=True)
-class Known:
+class PyomoSolver:
     """A solver of Pyomo's: the name of its interface, what must be there, and its names of our options."""
 
     factory: str
@@ -454,24 +454,24 @@ class Known:
 
 
 _NO_GAP = ("mip_rel_gap", "mip_abs_gap")
-KNOWN: dict[str, Known] = {
-    "highs": Known(
+KNOWN: dict[str, PyomoSolver] = {
+    "highs": PyomoSolver(
         "highs", package="highspy", options=(("threads", "threads"), ("seed", "random_seed")), no_gap=_NO_GAP
     ),
-    "glpk": Known("glpk", "glpsol"),
-    "cbc": Known("cbc", "cbc", options=(("threads", "threads"), ("seed", "randomSeed"))),
-    "scip": Known("scip", "scip", capabilities=frozenset({Capability.LP, Capability.MILP})),
-    "gurobi": Known(
+    "glpk": PyomoSolver("glpk", "glpsol"),
+    "cbc": PyomoSolver("cbc", "cbc", options=(("threads", "threads"), ("seed", "randomSeed"))),
+    "scip": PyomoSolver("scip", "scip", capabilities=frozenset({Capability.LP, Capability.MILP})),
+    "gurobi": PyomoSolver(
         "gurobi",
         "gurobi_cl",
         "gurobipy",
         options=(("threads", "Threads"), ("seed", "Seed")),
         no_gap=("MIPGap", "MIPGapAbs"),
     ),
-    "cplex": Known("cplex", "cplex", options=(("threads", "threads"),)),
-    "xpress": Known("xpress", "optimizer", "xpress", options=(("threads", "threads"),)),
-    "mosek": Known("mosek", package="mosek"),
-    "copt": Known("copt", package="coptpy"),
+    "cplex": PyomoSolver("cplex", "cplex", options=(("threads", "threads"),)),
+    "xpress": PyomoSolver("xpress", "optimizer", "xpress", options=(("threads", "threads"),)),
+    "mosek": PyomoSolver("mosek", package="mosek"),
+    "copt": PyomoSolver("copt", package="coptpy"),
 }
 
 

@@ -35,10 +35,10 @@ from ...tolerances import (
     SOLVER_TIGHTEST,
     VERIFIED,
 )
-from ..backends.base import BaseBackend, Change, ProgramSession, reduced_costs
+from ..backends.base import BaseBackend, ProgramChange, ProgramSession, reduced_costs
 from ..backends.highs import Highs
 from . import INTERIOR, method
-from .face import Known, expected, known, lifted, on_face, settled
+from .face import Decided, expected, known, lifted, on_face, settled
 from .iterate import ABSENT, Problem, Step
 from .pricing import PricingSession
 from .region import Region, places
@@ -59,7 +59,7 @@ def suits(problem: Problem) -> bool:
     return bool(everybody and region.pairs >= MANY and (region.demands > 0).all())
 
 
-def sifted(problem: Problem, deadline: float, threads: int) -> method.Point | None:
+def sifted(problem: Problem, deadline: float, threads: int) -> method.FinalPoint | None:
     """Return the optimum; what is not kept is 0 there. None when the deadline comes first.
 
     Raises
@@ -94,7 +94,7 @@ def sifted(problem: Problem, deadline: float, threads: int) -> method.Point | No
             x = np.zeros(kept.shape)
             np.put_along_axis(x, user, np.where(part.region.there, point.at.x, 0.0), axis=1)
             at = replace(point.at, x=x, z=np.maximum(dear, 0.0))
-            return method.Point(at, max(point.error, gap), steps, inside=False)
+            return method.FinalPoint(at, max(point.error, gap), steps, inside=False)
         above = np.where(kept, np.inf, dear / region.costs(point.at.p))
         kept |= _least(above, max(each // 3, 1)) & (above < 0)
     raise NotConvergedError(f"pairs came in for {_ROUNDS} rounds and more")
@@ -363,7 +363,7 @@ class InteriorPoint(BaseBackend):
             return none, None
         return self.answer(structure, point.at, point, seconds), point.at if point.inside else None
 
-    def answer(self, structure: Structure, at: Step, point: method.Point, seconds: dict[str, float]) -> Solution:
+    def answer(self, structure: Structure, at: Step, point: method.FinalPoint, seconds: dict[str, float]) -> Solution:
         """Return the certified answer at a point; raise where it is not proved."""
         program, solved = structure.program, perf_counter()
         inside = structure.vectors(at)
@@ -394,10 +394,10 @@ class InteriorPoint(BaseBackend):
 class Near:
     """A point of a program, its optimum or inside on the way there, and the unit of its level."""
 
-    point: method.Point
+    point: method.FinalPoint
     unit: float
 
-    def of(self, structure: Structure) -> method.Point | None:
+    def of(self, structure: Structure) -> method.FinalPoint | None:
         """Return the point in the units of a program with other rows on its users; None where they are not the same."""
         at, region = self.point.at, structure.problem.region
         if at.x.shape != region.there.shape or at.v.shape != structure.row_unit.shape:
@@ -417,7 +417,7 @@ class Series:
         apart = _steepest(structure) / self.alpha
         return self.last if 1 / _APART <= apart <= _APART else None
 
-    def keep(self, structure: Structure, point: method.Point) -> None:
+    def keep(self, structure: Structure, point: method.FinalPoint) -> None:
         """Keep the point on the way, for the next program."""
         early, self.alpha = point.early, _steepest(structure)
         self.last = None if early is None else Near(replace(point, at=early, early=None), structure.level_unit)
@@ -442,7 +442,7 @@ def in_series() -> Iterator[None]:
         _SERIES.reset(token)
 
 
-def solve_near(structure: Structure, near: Near | None, deadline: float, options: Options) -> method.Point | None:
+def solve_near(structure: Structure, near: Near | None, deadline: float, options: Options) -> method.FinalPoint | None:
     """Return the optimum, found from a point near it where there is one and that leads there."""
     start = None if near is None else near.of(structure)
     if start is not None:
@@ -471,11 +471,11 @@ class InteriorPointSession(ProgramSession):
         self.last: Solution | None = None
         self.part: PricingSession | None = None
         self.ended: tuple[Structure, Step] | None = None
-        self.decided: Known | None = None
+        self.decided: Decided | None = None
         self.tried: Near | None = None
         self.near: Near | None = None
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: ProgramChange) -> None:
         """Change the program, and the part of it that ends at vertices."""
         super().apply(change)
         if self.part is not None:
@@ -550,7 +550,7 @@ class InteriorPointSession(ProgramSession):
         return np.inf if self.options.time_limit is None else perf_counter() + self.options.time_limit
 
     def _on_face(
-        self, program: Program, decided: Known, tried: Near | None = None, near: Near | None = None
+        self, program: Program, decided: Decided, tried: Near | None = None, near: Near | None = None
     ) -> tuple[Solution, tuple[Structure, Step]] | None:
         """Solve on the optimal face of the rounds before, or see whether a point does; None where nothing is proved."""
         begin = perf_counter()

@@ -68,7 +68,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Known:
+class Decided:
     """What the rounds so far have decided, in the structure's units.
 
     Attributes
@@ -94,7 +94,7 @@ class Known:
     layers: tuple[Layer, ...]
 
 
-def known(structure: Structure, at: Step, before: Known | None) -> Known | None:
+def known(structure: Structure, at: Step, before: Decided | None) -> Decided | None:
     """Return what a round's optimum decides beside what was known; None where it blocks nobody, or without duals."""
     problem, region = structure.problem, structure.problem.region
     rows = problem.rows
@@ -117,9 +117,9 @@ def known(structure: Structure, at: Step, before: Known | None) -> Known | None:
         return None
     layer = Layer(region.there & ~kept, full, priced, *duals)
     if before is None:
-        return Known(kept, full, priced, blocked, at.x, at.s, (layer,))
+        return Decided(kept, full, priced, blocked, at.x, at.s, (layer,))
     full, priced = full | before.full, priced | before.priced
-    return Known(kept, full, priced, blocked, at.x, at.s, (*before.layers, layer))
+    return Decided(kept, full, priced, blocked, at.x, at.s, (*before.layers, layer))
 
 
 def _one_floor_each(rows: UserRows, users: int) -> bool:
@@ -127,7 +127,7 @@ def _one_floor_each(rows: UserRows, users: int) -> bool:
     return len(np.unique(rows.user)) == len(rows.user) == users and not (rows.sign > 0).any()
 
 
-def _whole(structure: Structure, at: Step, before: Known | None) -> tuple[np.ndarray, np.ndarray] | None:
+def _whole(structure: Structure, at: Step, before: Decided | None) -> tuple[np.ndarray, np.ndarray] | None:
     """Return prices and rows' values for the round's whole program: the face's, and what it takes of earlier rounds'.
 
     What is free on the face may be negative. From the last round to the first, as much of a round's own duals is added
@@ -156,7 +156,7 @@ def _whole(structure: Structure, at: Step, before: Known | None) -> tuple[np.nda
     return np.maximum(prices, 0.0) / worth, values / worth
 
 
-def expected(structure: Structure, at: Step, decided: Known) -> Program | None:
+def expected(structure: Structure, at: Step, decided: Decided) -> Program | None:
     """Return the next round's program: whoever is blocked keeps what it has at this round's level. None: no round."""
     program, places = structure.program, structure.places
     growing = structure.problem.rows.slope > 0
@@ -173,7 +173,7 @@ def expected(structure: Structure, at: Step, decided: Known) -> Program | None:
     return program.replace(A=A, row_lower=floors)
 
 
-def on_face(program: Program, decided: Known) -> Structure | None:
+def on_face(program: Program, decided: Decided) -> Structure | None:
     """Return the structure of the next round's program on the face, or None where it is another one."""
     structure = Structure.of(program)
     if structure is None or structure.problem.region.there.shape != decided.kept.shape:
@@ -200,7 +200,7 @@ def settled(structure: Structure, at: Step) -> Step:
     return at if problem.face is None else replace(at, u=np.where(problem.face.equal, 0.0, room))
 
 
-def lifted(structure: Structure, at: Step, decided: Known) -> Step | None:
+def lifted(structure: Structure, at: Step, decided: Decided) -> Step | None:
     """Return the point with prices for the whole program."""
     duals = _whole(structure, at, decided)
     if duals is None:

@@ -173,7 +173,7 @@ NEARLY = 100.0
 
 
 @dataclass
-class Point:
+class FinalPoint:
     """Where the method ended, in the problem's units, and the largest of gap and residuals there (relative).
 
     ``inside``: every pair is used a little, so that the point tells the optimal face. ``early``: of terms, a point on
@@ -194,7 +194,7 @@ def solve(
     start: Step | None = None,
     within: float = 0.0,
     device: str | None = None,
-) -> Point | None:
+) -> FinalPoint | None:
     """Return the optimum, or None when the deadline (of ``perf_counter``) comes first.
 
     Parameters
@@ -225,18 +225,18 @@ def solve(
         return _solve_on(there, problem, deadline, start, within)
 
 
-def _solve_on(there: Home, problem: Problem, deadline: float, start: Step | None, within: float) -> Point | None:
+def _solve_on(there: Home, problem: Problem, deadline: float, start: Step | None, within: float) -> FinalPoint | None:
     """Move the problem to a device at the start and the point back at the end; between them only numbers."""
     moved = Moved(problem, there)
     point = _solve(moved.problem, deadline, None if start is None else moved.there(start), within)
     return None if point is None else replace(point, at=moved.back(point.at), early=None)
 
 
-def _solve(problem: Problem, deadline: float, start: Step | None = None, within: float = 0.0) -> Point | None:
+def _solve(problem: Problem, deadline: float, start: Step | None = None, within: float = 0.0) -> FinalPoint | None:
     iterate = Iterate(problem, start)
     # from a rough optimum of terms Newton's method goes on
     accepted = ACCEPTED if problem.has_level else INTERIOR_ROUGH
-    best, early = Point(iterate.at, np.inf, 0), None
+    best, early = FinalPoint(iterate.at, np.inf, 0), None
     since, reference, lowest, lowered = 0, np.inf, np.inf, 0
     for iteration in range(MOST_ITERATIONS):
         iterate.measure()
@@ -244,14 +244,14 @@ def _solve(problem: Problem, deadline: float, start: Step | None = None, within:
             _restore(iterate)
         error = max(iterate.gap, iterate.primal, iterate.dual)
         if error <= within:
-            return Point(iterate.at, error, iteration)
+            return FinalPoint(iterate.at, error, iteration)
         progress = iterate.mean if best.error > ACCEPTED else error
         since = 0 if progress < _PROGRESS * reference else since + 1
         reference = progress if since == 0 else reference
         if early is None and error <= _EARLY and not problem.has_level:
             early = iterate.at
         if error < best.error:
-            best = Point(iterate.at, error, iteration, early=early)
+            best = FinalPoint(iterate.at, error, iteration, early=early)
         if error < _PROGRESS * lowest:
             lowest, lowered = error, iteration
         patience = _PATIENCE if best.error > NEARLY * SETTLED else 1

@@ -21,7 +21,7 @@ import numpy as np
 from ...models.programs.program import Program
 from ...models.programs.solution import Options, Solution
 from ...tolerances import SOLVER_TIGHTEST
-from ..backends.base import Change, ProgramSession, reduced_costs
+from ..backends.base import ProgramChange, ProgramSession, reduced_costs
 from ..backends.highs import Highs, HighsSession
 
 #: Columns to begin with, and columns added at once, at most, per row; rounds of pricing after which all
@@ -58,12 +58,12 @@ class PricingSession(ProgramSession):
         slack = room > _relative(abs(start.row_duals)) * size
         self.master.start_from(start.x[self.columns] > 0, slack)
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: ProgramChange) -> None:
         """Change the program, and the part of it that HiGHS sees."""
         super().apply(change)
         self.master.apply(self._seen(change))
 
-    def _seen(self, change: Change) -> Change:
+    def _seen(self, change: ProgramChange) -> ProgramChange:
         """Return the change of the columns that HiGHS sees, by their positions there."""
         columns, costs, coefficients = change.columns, change.costs, change.coefficients
         if columns is not None:
@@ -76,7 +76,7 @@ class PricingSession(ProgramSession):
             rows, column, values = coefficients
             there = int(np.searchsorted(self.columns, column))
             coefficients = (rows, there, values) if self.active[column] else None
-        return Change(change.rows, columns, costs, coefficients)
+        return ProgramChange(change.rows, columns, costs, coefficients)
 
     def restart(self, other_method: bool = False) -> None:
         """Forget the last basis."""

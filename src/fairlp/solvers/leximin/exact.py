@@ -16,8 +16,8 @@ from ...errors import SolverError
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
-from ...models.programs.certificate import Basis, Proof, ProofRound, ProvedLevel, Verdict
-from ...models.programs.exact_certificate import BASIC, LOWER, ExactCertificate, optimal_from
+from ...models.programs.certificate import Basis, ExactProof, Proof, ProofRound, ProvedLevel
+from ...models.programs.exact_certificate import BASIC, LOWER, BasisProof, optimal_from
 from ...models.programs.program import Program
 from ...models.trees.filling import RateSegment, first_segment, floors
 from ...models.trees.rates import Rates, constant, rational
@@ -36,7 +36,7 @@ def exact_leximin(
     formulation: Callable[[Instance], Model],
     rates: Rates | None = None,
     count: str = "total",
-) -> tuple[Verdict, np.ndarray]:
+) -> tuple[Proof, np.ndarray]:
     """Return the verdict with the exact levels, and tasks (N×K) of a point that has them, exact but for one rounding.
 
     What is proved is the program with its coefficients as floats. The point may give a user more than its level asks
@@ -66,11 +66,11 @@ def exact_leximin(
     reached = dict(zip(users, zip(rounds.rows, verdict.levels, strict=True), strict=True))
     proved = tuple(ProvedLevel(str(user), *reached.get(n, (None, None))) for n, user in enumerate(instance.users))
     verdict = replace(verdict, levels=tuple(one.level for one in proved))
-    if isinstance(verdict.proof, Proof):
+    if isinstance(verdict.exact, ExactProof):
         merged = len(instance.servers) - len(small.servers)
         notes = (f"identical servers are one: {merged} of {len(instance.servers)} are merged",) if merged else ()
-        verdict = replace(verdict, proof=replace(verdict.proof, levels=proved, notes=notes))
-    if not verdict.proved:
+        verdict = replace(verdict, exact=replace(verdict.exact, levels=proved, notes=notes))
+    if not verdict.holds:
         return verdict, np.zeros((len(instance.users), len(instance.servers)))
     tasks = model.evaluate("tasks", np.array(rounds.x, dtype=float)).reshape(len(small.users), -1)
     return verdict, tasks[:, servers.of] * servers.factor
@@ -115,7 +115,7 @@ class ExactRounds:
             if block.name == "guarantee":  # the rows of levels keep them
                 self.lower[block.slice] = [Fraction(0)] * len(block)
 
-    def run(self) -> Verdict:
+    def run(self) -> Proof:
         """Run rounds until everybody is blocked, or one cannot be proved."""
         done: list[ProofRound] = []
         levels: list[Fraction | None] = [None] * len(self.rows)
@@ -123,8 +123,8 @@ class ExactRounds:
         while self.segment.active.any():
             count, segment = len(done) + 1, self.segment
             proof, t = self.highest()
-            if not proof.proved:
-                return Verdict(False, f"round {count}: {proof.message}", levels=tuple(levels))
+            if not proof.holds:
+                return Proof(False, f"round {count}: {proof.message}", levels=tuple(levels))
             self.last, self.x = proof.basis, proof.x
             stops, has = segment.full(t), segment.asked(t)
             if t == proof.x[self.t]:
@@ -133,7 +133,7 @@ class ExactRounds:
             wrong, stuck = self.stuck(has, segment.active & ~stops)
             stops |= stuck
             if wrong or not (stops.any() or t == segment.pace.end):
-                return Verdict(False, f"round {count}{wrong or ': nobody is blocked'}", levels=tuple(levels))
+                return Proof(False, f"round {count}{wrong or ': nobody is blocked'}", levels=tuple(levels))
             stopped = [k for k, n in enumerate(self.users) if stops[n]]
             for k in stopped:
                 n = self.users[k]
@@ -141,18 +141,16 @@ class ExactRounds:
             floors = [(self.rows[k], has[self.users[k]]) for k in stopped]
             done.append(ProofRound(proof.basis, proof.x, proof.row_duals, floors))
             self.segment = segment.after(t, stops)
-        return Verdict(
-            True, f"in rationals, {len(done)} rounds", levels=tuple(levels), proof=self.written(done, levels)
-        )
+        return Proof(True, f"in rationals, {len(done)} rounds", levels=tuple(levels), exact=self.written(done, levels))
 
-    def highest(self) -> tuple[ExactCertificate, Fraction]:
+    def highest(self) -> tuple[BasisProof, Fraction]:
         """Return the proof of the program that raises t as far as it goes, and how far that is in the segment."""
         segment, rising = self.segment, self.segment.active
         while True:
             rate = np.where(rising, segment.rate, 0)
             self.put(np.where(rising, segment.base, segment.has), rate)
             proof = self.solve(self.program.c)
-            if not proof.proved:
+            if not proof.holds:
                 return proof, Fraction(0)
             t: Fraction = min(proof.x[self.t], segment.end)
             with_more = rising & (segment.base + segment.rate * t < segment.has) & self.tree
@@ -173,7 +171,7 @@ class ExactRounds:
             cost = sum(row for _, row in rows).toarray().ravel()
             cost[self.t] = 0.0
             proof = self.solve(cost)
-            if not proof.proved:
+            if not proof.holds:
                 return f", who is stuck: {proof.message}", waiting
             raised = np.zeros(len(has), dtype=bool)
             for n, row in rows:
@@ -186,13 +184,13 @@ class ExactRounds:
             waiting = waiting & ~raised
         return "", waiting
 
-    def written(self, done: list[ProofRound], levels: list[Fraction | None]) -> Proof | str:
+    def written(self, done: list[ProofRound], levels: list[Fraction | None]) -> ExactProof | str:
         """Return the proof that others can check, or why there is none."""
         if self.tree:
             return NO_PROOF_ALONG_A_TREE
         names = self.program.row_names
         proved = tuple(ProvedLevel(names[i], i, level) for i, level in zip(self.rows, levels, strict=True))
-        return Proof(self.program, tuple(done), self.t, proved)
+        return ExactProof(self.program, tuple(done), self.t, proved)
 
     def put(self, floor: np.ndarray, rate: np.ndarray) -> None:
         """Make the rows ≥ floor + rate·t."""
@@ -200,7 +198,7 @@ class ExactRounds:
             self.lower[row] = Fraction(floor[n])
             self.entries[row, self.t] = Fraction(-rate[n])
 
-    def solve(self, cost: np.ndarray) -> ExactCertificate:
+    def solve(self, cost: np.ndarray) -> BasisProof:
         """Return the proof of what is put into the program, from the first basis that leads to one."""
         A, floors = self.program.A.tocsc(copy=True), self.program.row_lower.copy()
         for k in range(A.indptr[self.t], A.indptr[self.t + 1]):
@@ -208,10 +206,10 @@ class ExactRounds:
         for i, bound in enumerate(self.lower):
             floors[i] = floors[i] if bound is None else float(bound)
         program = self.program.replace(A=A, row_lower=floors, c=cost)
-        proof = ExactCertificate(False, "no basis to begin with")
+        proof = BasisProof(False, "no basis to begin with")
         for columns, rows in bases(program, self.last):
             proof, _ = optimal_from(program, columns, rows, self.lower, self.entries)
-            if proof.proved:
+            if proof.holds:
                 break
         return proof
 

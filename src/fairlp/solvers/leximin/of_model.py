@@ -17,7 +17,7 @@ from ...models.notation.expressions import Expression, Index
 from ...models.notation.model import Model
 from ...models.notation.tables import parameter_values
 from ...models.programs.backends import AnySolver, spelt
-from ...models.programs.certificate import Verdict, certify, reach_of
+from ...models.programs.certificate import Proof, certify, reach_of
 from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
 from ...models.programs.solution import Backend, Capability, Options, Solution, Termination
 from ...models.trees.filling import History
@@ -344,7 +344,7 @@ class LeximinSolution:
             raise NoSolutionError(f"{self.solver} gave no duals of {self.problem.program.name!r}")
         return BlockView(self.problem.rows, self.priced.row_duals)
 
-    def certify(self, exact: bool = False, solver: str = "highs") -> Verdict:
+    def certify(self, exact: bool = False, solver: str = "highs") -> Proof:
         """Return whether these are the levels of the leximin, proved without the rounds that found them.
 
         Parameters
@@ -357,7 +357,7 @@ class LeximinSolution:
 
         Returns
         -------
-        Verdict
+        Proof
             True or False, with a ``message``.
 
         Raises
@@ -370,24 +370,24 @@ class LeximinSolution:
             raise UnsupportedError("a leximin of integers has no proof in rationals here; compare with enumeration")
         wrong = self._wrong_point()
         if wrong or problem.program.is_mip:
-            return Verdict(False, wrong or f"not proved: {_INTEGER}")
+            return Proof(False, wrong or f"not proved: {_INTEGER}")
         if exact:
             found = ExactRounds(problem.program, problem.places, problem.t).run()
-            if not found.proved:
+            if not found.holds:
                 return found
             return self._agreement(np.array([float(level) for level in found.levels if level is not None]), found)
         reached, error = np.transpose([self._most(k, solver) for k in range(len(self.levels))])
         if np.isnan(reached).any():
             label = self.levels.index[int(np.isnan(reached).argmax())]
             words = f"not proved: the program of the level of {label!r} is not solved to its tolerance"
-            return Verdict(False, f"{words}; certify(exact=True)")
-        verdict = self._agreement(reached, Verdict(True, "one program a level"))
+            return Proof(False, f"{words}; certify(exact=True)")
+        verdict = self._agreement(reached, Proof(True, "one program a level"))
         # what a program can tell of a level is as right as its rows and prices are
         some = abs(reached) > self._rounding(reach=True)
         doubt = (error[some] / abs(reached[some])).max(initial=0.0)
-        if not doubt <= max(verdict.difference, ACCEPTED):
+        if not doubt <= max(verdict.gap, ACCEPTED):
             words = f"not proved: programs tell levels to {doubt:.1e} of themselves only; certify(exact=True)"
-            return Verdict(False, words, verdict.difference)
+            return Proof(False, words, verdict.gap)
         return verdict
 
     def _wrong_point(self) -> str:
@@ -438,20 +438,13 @@ class LeximinSolution:
                 return solution.objective - float(problem.program.row_lower[places[k]] / weights[k]), error
         return np.nan, np.nan
 
-    def _agreement(self, expected: np.ndarray, how: Verdict) -> Verdict:
+    def _agreement(self, expected: np.ndarray, how: Proof) -> Proof:
         """Return the verdict on the levels beside those expected, each relative to itself, but for its rounding."""
         mine = self.levels.to_numpy(dtype=float)
         size = np.maximum(np.maximum(abs(expected), abs(mine)), np.finfo(float).tiny)
         difference = np.maximum(abs(mine - expected) - self._rounding(), 0.0) / size
         difference[np.maximum(abs(expected), abs(mine)) <= self._rounding(reach=True)] = 0.0
-        worst = int(difference.argmax())
-        most = float(difference[worst])
-        label = self.levels.index[worst]
-        if not most <= AGREEMENT:
-            wrong = f"{label!r} has the level {mine[worst]:.12g}, and {expected[worst]:.12g} is right"
-            return Verdict(False, f"not the leximin: {wrong} ({how.message})", most, how.levels)
-        message = f"the leximin, proved ({how.message}); levels agree to {most:.1e}"
-        return Verdict(True, message, most, how.levels, proof=how.proof)
+        return how.compared("the leximin", [*map(repr, self.levels.index)], mine, expected, difference)
 
     def __repr__(self) -> str:
         return f"<Leximin of {self.problem.program.name!r} by {self.solver}: {len(self.levels)} levels>"

@@ -51,7 +51,7 @@ class Equations:
 
     Parameters
     ----------
-    fleet : Fleet
+    fleet : ServerBlocks
         Its servers are eliminated here.
     own : (ndarray, ndarray of bool), each of shape (N,)
         u/v, and whose value is free.

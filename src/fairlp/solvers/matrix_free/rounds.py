@@ -81,7 +81,7 @@ Change = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass
-class Rows:
+class LevelRows:
     """What users must have; all of shape (N,).
 
     Attributes
@@ -103,21 +103,21 @@ def relative_gap(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
     return np.where(known, 1.0 - np.minimum(lower / np.where(known, upper, 1.0), 1.0), 1.0)
 
 
-class Iterate:
+class PairIterate:
     """The users' part of a point; the servers' is with them.
 
     Parameters
     ----------
     pairs : Pairs
-    rows : Rows
+    rows : LevelRows
     fixed : ndarray of bool, shape (N,)
         Who has its floor exactly: its value is free, and nothing of it need vanish. Whoever stopped in an earlier round
         is one, since there is no room between what it has and what it could have.
-    fleet : Fleet
+    fleet : ServerBlocks
     effort : Effort
     """
 
-    def __init__(self, pairs: Pairs, rows: Rows, fixed: np.ndarray, fleet: ServerBlocks, effort: Effort) -> None:
+    def __init__(self, pairs: Pairs, rows: LevelRows, fixed: np.ndarray, fleet: ServerBlocks, effort: Effort) -> None:
         self.pairs, self.rows, self.fixed, self.fleet, self.effort = pairs, rows, fixed, fleet, effort
         self.given = rows  # what bounds are of, whoever stops at its cap meanwhile
         self.group, self.groups = pairs.user_group, pairs.n_groups
@@ -185,7 +185,7 @@ class Iterate:
             floor = np.where(passed, np.minimum(rows.cap, lower), rows.floor)
             room = np.maximum(self.total - floor, (1 - _BOUNDARY) * self.u)
             self.u = np.where(passed, room, self.u)
-            self.rows = Rows(np.where(passed, 0.0, rows.slope), floor, rows.cap)
+            self.rows = LevelRows(np.where(passed, 0.0, rows.slope), floor, rows.cap)
             self.rescale()
             self.measure()
 
@@ -271,7 +271,7 @@ def _part(length: float) -> float:
     return _BOUNDARY if length > _SHORT else _CAUTIOUS
 
 
-def solve(iterate: Iterate, aim: float, deadline: float) -> int:
+def solve(iterate: PairIterate, aim: float, deadline: float) -> int:
     """Go on until the gap is at most ``aim`` in every group, or the deadline has come; return the iterations.
 
     The gap may stay larger where rounding or the equations' own errors end the method; it is certified all the same.
@@ -292,7 +292,7 @@ def solve(iterate: Iterate, aim: float, deadline: float) -> int:
 
 
 @dataclass(frozen=True)
-class Sharing:
+class SharingByPairs:
     """What is shared: users with demands, rows of servers with what all of them have, and the pairs that can run.
 
     Attributes
@@ -322,7 +322,7 @@ class Round:
         Positions of those in the round.
     group : ndarray of int
         Component of each of the users.
-    rows : Rows
+    rows : LevelRows
         What each had to have, as a level.
     prices : ndarray
         By server and resource, in levels of the component per unit.
@@ -335,7 +335,7 @@ class Round:
     users: np.ndarray
     servers: np.ndarray
     group: np.ndarray
-    rows: Rows
+    rows: LevelRows
     prices: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
@@ -380,7 +380,7 @@ def caps_of(limits: np.ndarray, tasks_per_level: np.ndarray) -> np.ndarray:
 class _State:
     """Who is where between rounds; positions of the users, servers and pairs that the iterate still has."""
 
-    def __init__(self, sharing: Sharing) -> None:
+    def __init__(self, sharing: SharingByPairs) -> None:
         self.sharing = sharing
         n_users = len(sharing.tasks_per_level)
         caps = caps_of(sharing.limits, sharing.tasks_per_level)
@@ -410,7 +410,7 @@ class _State:
         worth = np.divide(capacities, pool[of_server], out=np.zeros_like(capacities), where=capacities > 0)
         self.problem = Pairs(user, server, needs, (of_server, group), worth)
         rows = np.ones(len(group)), np.zeros(len(group)), caps[self.users] / self.unit[group]
-        self.rows, self.fixed = Rows(*rows), np.zeros(len(group), dtype=bool)
+        self.rows, self.fixed = LevelRows(*rows), np.zeros(len(group), dtype=bool)
         self.before = np.zeros(self.problem.n_groups)
 
     def restrict(self, alive: np.ndarray) -> None:
@@ -421,10 +421,10 @@ class _State:
             self.servers[kept.servers],
             self.pairs[kept.pairs],
         )
-        self.rows = Rows(*(getattr(self.rows, name)[kept.users] for name in ("slope", "floor", "cap")))
+        self.rows = LevelRows(*(getattr(self.rows, name)[kept.users] for name in ("slope", "floor", "cap")))
         self.fixed, self.unit, self.before = self.fixed[kept.users], self.unit[alive], self.before[alive]
 
-    def close(self, iterate: Iterate, aim: float) -> bool:
+    def close(self, iterate: PairIterate, aim: float) -> bool:
         """Record a round, and stop who cannot rise; return whether somebody is left."""
         before, group, unit = self.rows, iterate.group, self.unit
         x, prices = iterate.best()
@@ -446,11 +446,11 @@ class _State:
         capacity = self.sharing.capacities[self.servers]
         prices = np.divide(prices, capacity, out=np.zeros_like(capacity), where=capacity > 0)
         prices *= (unit / iterate.by_group(before.slope))[iterate.pairs.group][:, None]
-        scaled = Rows(before.slope, before.floor * unit[group], before.cap * unit[group])
+        scaled = LevelRows(before.slope, before.floor * unit[group], before.cap * unit[group])
         bounds = self.before * unit, iterate.upper * unit
         self.found.rounds.append(Round(self.users, self.servers, group, scaled, prices, *bounds, stopped))
         floor = np.where(stopped, levels * (1 - MATRIX_FREE_FLOOR * aim), before.floor)
-        self.rows = Rows(np.where(stopped, 0.0, before.slope), floor, before.cap)
+        self.rows = LevelRows(np.where(stopped, 0.0, before.slope), floor, before.cap)
         self.fixed = self.fixed | stopped
         alive = (iterate.by_group(rising & ~stopped) > 0) & settled
         if alive.any() and not alive.all():
@@ -459,7 +459,7 @@ class _State:
 
 
 def leximin(
-    sharing: Sharing, aim: float, *, time_limit: float = np.inf, rounds: int | None = None, client: Any = None
+    sharing: SharingByPairs, aim: float, *, time_limit: float = np.inf, rounds: int | None = None, client: Any = None
 ) -> Leximin:
     """Return tasks whose levels are the leximin's, each round's to a certified gap of at most ``aim``.
 
@@ -467,7 +467,7 @@ def leximin(
 
     Parameters
     ----------
-    sharing : Sharing
+    sharing : SharingByPairs
     aim : float
         Relative gap to end a round at. What is certified may be larger, where the time is up or rounding ends it.
     time_limit : float
@@ -484,7 +484,7 @@ def leximin(
         return _leximin(sharing, aim, perf_counter() + time_limit, rounds, client)
 
 
-def _leximin(sharing: Sharing, aim: float, deadline: float, rounds: int | None, client: Any) -> Leximin:
+def _leximin(sharing: SharingByPairs, aim: float, deadline: float, rounds: int | None, client: Any) -> Leximin:
     state, effort = _State(sharing), Effort()
     found = state.found
     if not state.pairs.size:
@@ -500,20 +500,20 @@ def _leximin(sharing: Sharing, aim: float, deadline: float, rounds: int | None, 
     return found
 
 
-def _solved(state: _State, aim: float, deadline: float, effort: Effort, client: Any) -> tuple[Iterate, int]:
+def _solved(state: _State, aim: float, deadline: float, effort: Effort, client: Any) -> tuple[PairIterate, int]:
     """Return the best iterate of a round, and the iterations.
 
     Where somebody stopped at its cap on the way and the method got stuck, it starts afresh with what these have: there
     may be no room between that and what they could have.
     """
-    best = Iterate(state.problem, state.rows, state.fixed, ServerBlocks(state.problem, client), effort)
+    best = PairIterate(state.problem, state.rows, state.fixed, ServerBlocks(state.problem, client), effort)
     iterations = solve(best, aim, deadline)
     last, gap = best, _largest_gap(best)
     while gap > aim and perf_counter() < deadline:
         fixed = state.fixed | ((state.rows.slope > 0) & (last.rows.slope == 0))
         if (fixed == last.fixed).all():
             break
-        last = Iterate(state.problem, last.rows, fixed, ServerBlocks(state.problem, client), effort)
+        last = PairIterate(state.problem, last.rows, fixed, ServerBlocks(state.problem, client), effort)
         last.given = state.rows
         iterations += solve(last, aim, deadline)
         if _largest_gap(last) < gap:
@@ -521,11 +521,11 @@ def _solved(state: _State, aim: float, deadline: float, effort: Effort, client: 
     return best, iterations
 
 
-def _largest_gap(iterate: Iterate) -> float:
+def _largest_gap(iterate: PairIterate) -> float:
     return float(relative_gap(iterate.lower, iterate.upper).max())
 
 
-def _trim(sharing: Sharing, found: Leximin) -> None:
+def _trim(sharing: SharingByPairs, found: Leximin) -> None:
     """Take what users have beyond where they stopped, and give the rest to those who did not, in proportion."""
     stopped = ~np.isnan(found.levels)
     most = np.where(stopped, np.where(stopped, found.levels, 0.0) * sharing.tasks_per_level, sharing.limits)
@@ -552,7 +552,7 @@ def _trim(sharing: Sharing, found: Leximin) -> None:
     found.tasks /= over[sharing.server]
 
 
-def _cut(sharing: Sharing, found: Leximin, most: np.ndarray) -> None:
+def _cut(sharing: SharingByPairs, found: Leximin, most: np.ndarray) -> None:
     """Let nobody have more than this."""
     total = np.bincount(sharing.user, weights=found.tasks, minlength=len(most))
     part = np.divide(most, total, out=np.ones_like(total), where=total > most)

@@ -50,9 +50,9 @@ class ServerBlocks:
                 pairs.worth[begin:end],
             )
             if workers:
-                futures.append(client.submit(Servers, *given, actor=True, workers=[workers[k]], pure=False))
+                futures.append(client.submit(ServerBlock, *given, actor=True, workers=[workers[k]], pure=False))
             else:
-                self.blocks.append(Servers(*given))
+                self.blocks.append(ServerBlock(*given))
         self.blocks += [future.result() for future in futures]
 
     def ask(self, what: str, *by_user: np.ndarray, **plain: Any) -> list[Any]:
@@ -144,7 +144,7 @@ CLEAR = 10.0
 _LOW, _HIGH = 0.1, 10.0
 
 
-class Servers:
+class ServerBlock:
     """Servers with their pairs, sorted by server; every server and every user has a pair at least.
 
     Parameters

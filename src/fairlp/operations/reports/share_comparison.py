@@ -429,8 +429,8 @@ def fair_shares(
         raise InstanceError("the instance has no queues; give queue= (the path of each user's queue) to make some")
     if level is not None and by == "user":
         raise InstanceError("level is of queues; give by='queue' too")
-    standing = ShareComparison.of(subject, mechanism, **options)
+    comparison = ShareComparison.of(subject, mechanism, **options)
     if by == "user":
-        return standing.users
-    table = standing.queues
+        return comparison.users
+    table = comparison.queues
     return table if level is None else table[table["level"] == level]

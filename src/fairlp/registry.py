@@ -1,0 +1,122 @@
+"""Names of one kind of thing: fairlp's own, what this process declares, and what installed packages bring.
+
+``fairlp.solvers()`` is such a table, and ``fairlp.solvers`` also the package of back ends: a module that can be called
+serves as both. (Python binds a submodule to its package's attribute when it is first imported, which would hide a
+function of the same name.)
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, cached_property
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from .errors import FairlpWarning, UnknownNameError, named
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    import pandas as pd
+
+    class Listing(ModuleType):
+        """How type checkers see a module that returns a table of what it holds when it is called."""
+
+        def __call__(self) -> pd.DataFrame:
+            """Return the table."""
+            raise NotImplementedError
+
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T], Generic[T]):
+    """Name → what has it; what a package brings and cannot be loaded is left out of listings, with a warning.
+
+    Parameters
+    ----------
+    kind : str
+        What is named: "mechanism".
+    group : str
+        Of the entry points by which packages bring their own.
+    ours : mapping
+        Name → where fairlp's own are; ``load`` makes one of a name.
+    load : callable
+    missing : type of error
+        For what a package brings and cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        group: str,
+        ours: Mapping[str, Any],
+        load: Callable[[str], T],
+        missing: type[Exception] = UnknownNameError,
+    ) -> None:
+        self.kind, self.group, self.ours, self.load, self.missing = kind, group, ours, load, missing
+        #: What was declared in this process.
+        self.own: dict[str, T] = {}
+
+    @cached_property
+    def brought(self) -> Mapping[str, EntryPoint]:
+        """Entry points of installed packages, by name."""
+        from importlib.metadata import entry_points
+
+        return {point.name: point for point in entry_points(group=self.group) if point.name not in self.ours}
+
+    @property
+    def names(self) -> list[str]:
+        """All names, without loading anything."""
+        return list(dict.fromkeys((*self.ours, *self.own, *self.brought)))
+
+    def spelt(self, name: object) -> str:
+        """Return the name that is meant, in any case."""
+        return named(name, self.names, self.kind)
+
+    def require_own_name(self, name: object, reserved: Iterable[str] = ()) -> None:
+        """Raise unless a name may be one of somebody's own: none of fairlp's, and none that is reserved."""
+        if not isinstance(name, str) or not name.strip() or set(name) & set(":,\n"):
+            raise UnknownNameError(f"a {self.kind} cannot be called {name!r}; expected text without ':' and ','")
+        if name.casefold() in {other.casefold() for other in (*self.ours, *reserved)}:
+            raise UnknownNameError(f"{name!r} is one of fairlp's {self.kind}s; call yours something else")
+
+    def __getitem__(self, name: str) -> T:
+        if name in self.ours:
+            return self.load(name)
+        if name in self.own or name not in self.brought:
+            return self.own[name]
+        try:
+            found: T = self.brought[name].load()
+        except Exception as error:  # somebody else's package
+            raise self.missing(
+                f"{self.kind} {name!r} of an installed package cannot be loaded: {type(error).__name__}: {error}"
+            ) from error
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.names if name not in self.brought or self._loads(name))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @cache  # noqa: B019 -- a registry lives as long as the process
+    def _loads(self, name: str) -> bool:
+        """Whether what a package brought can be loaded; a warning says why not, once."""
+        try:
+            return self[name] is not None
+        except (UnknownNameError, self.missing) as error:
+            warnings.warn(f"left out: {error}", FairlpWarning, stacklevel=4)
+            return False
+
+
+def make_callable(module: ModuleType, function: Callable[..., Any]) -> None:
+    """Make ``module(...)`` call ``function(...)``."""
+
+    class CallableModule(ModuleType):
+        def __call__(self, *args: Any, **keywords: Any) -> Any:
+            return function(*args, **keywords)
+
+    CallableModule.__call__.__doc__ = function.__doc__
+    module.__class__ = CallableModule
