@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from io import StringIO
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -172,6 +173,16 @@ def test_what_if_names_what_is_near(cluster):
 def test_what_if_of_a_dump(dump):
     found = json.loads(run("what-if", dump, "--queue", "org/blue,weight=3", "--json").stdout)
     assert {row["queue"] for row in found} >= {"org/red", "org/blue"}
+    text = run("what-if", dump, "--weight", "org/blue=9", "--by", "user").stdout
+    assert "running tasks that would go: ml/train" in text
+
+
+def test_a_report_for_cron(dump):
+    told = run("report", dump, "--exit-code", "--since", dump, code=1)
+    assert "unfair: Not fair: ml/serve is" in told.stderr
+    assert "Who moved since the earlier dump" in Path("report.html").read_text("utf-8")
+    run("report", dump, "--exclude", "org/blue", "--weight", "org/red=2", "--exit-code", code=0)
+    assert "'org/bleu'" in error_line(run("report", dump, "--exclude", "org/bleu", code=3))
 
 
 # totals by queue

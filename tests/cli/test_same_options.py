@@ -49,7 +49,7 @@ ONLY_IN_A_SHELL = {
     "compare": {"--methods"},  # fairlp.validate
     # audit takes an Allocation in Python, and here what makes one; a dump is read by fairlp.snapshot
     "audit": {"--mechanism", "--scheduler", "--divisible", *WAY},
-    "report": {"--scheduler"},  # fairlp.snapshot
+    "report": {"--scheduler", "--exit-code"},  # fairlp.snapshot; the owed of fairlp.fair_shares
     "what_if": {"--scheduler"},
     "counterexample": {"--no-shrink", "--no-progress"},
     "promises": {"--no-progress"},

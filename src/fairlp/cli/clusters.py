@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from .app import command
+from .app import ExitCode, command, tell
 from .output import SHOWN, ReportOptions, Text, TitledTable, cell, check_folder, wrote
 from .parameters import (
     MethodOptions,
@@ -77,19 +77,45 @@ def report(
             help="Mechanisms to compare, with commas between them or repeated; by default all that are defined.",
         ),
     ] = None,
+    weight: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=NUMBER", help="Another weight of a queue or user. May be repeated, as --exclude."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="Leave out a queue or user, such as a namespace of the system; its use counts."),
+    ] = None,
+    since: Annotated[
+        str | None, Option(metavar="PATH", help="An earlier dump: who moved since, and who still waits?")
+    ] = None,
+    exit_code: Annotated[
+        bool, Option("--exit-code", help="Exit with 1 where somebody is short of a whole task of its fair share.")
+    ] = False,
     scheduler: SchedulerOption = None,
     method: MethodOptions,
 ) -> None:
-    """Write one page of HTML that needs no network: shares, queues, utilisation, prices, audit, model.
+    """Write one page of HTML that needs no network: is it fair, who is short of what, what would help, and why.
 
-    Example: fairlp report dump.json -o report.html
+    Example: fairlp report now.json --since before.json --exclude kube-system -o report.html
     """
     check_folder(output)
     arguments = method.arguments()
-    from ..operations.reports.page import report as run
+    from ..operations.reports.headline import headline, is_fair
+    from ..operations.reports.page import facts, write
 
-    run(load_subject(path, scheduler), output, mechanism, compare=given_names(compare), **arguments)
-    wrote(output)
+    found = facts(
+        load_subject(path, scheduler),
+        mechanism,
+        compare=given_names(compare),
+        weights=read_pairs(weight, "--weight"),
+        exclude=exclude or (),
+        since=None if since is None else load_subject(since, scheduler),
+        **arguments,
+    )
+    wrote(write(found, output))
+    if exit_code and not is_fair(found.share_comparison):
+        tell("unfair", headline(found.share_comparison)[0])
+        raise typer.Exit(ExitCode.NO)
 
 
 @dataclass(frozen=True)
@@ -154,8 +180,14 @@ def what_if(
     found = run(load_subject(path, scheduler), mechanism=mechanism, by=by, **arguments)
 
     shown = found.sort_values("change", key=abs, ascending=False, kind="stable").rename(index={"": "(root)"})
-    head = "shares are dominant shares of the cluster as it is, in percent; the largest changes first"
-    report.deliver([head, TitledTable("Fair shares before and after", for_people(shown), SHOWN)], found)
+    lines: list[Any] = ["shares are dominant shares of the cluster as it is, in percent; the largest changes first"]
+    if "would_go" in found:
+        go = found["would_go"][(found["would_go"] > 0) & (found.index != "")]
+        names = ", ".join(
+            f"{label} ({count:,.0f})" for label, count in go.sort_values(ascending=False).iloc[:10].items()
+        )
+        lines.append(f"running tasks that would go: {names or 'none'}")
+    report.deliver([*lines, TitledTable("Fair shares before and after", for_people(shown), SHOWN)], found)
 
 
 def _queue(text: str) -> tuple[str, dict[str, Any]]:

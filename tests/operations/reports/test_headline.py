@@ -8,7 +8,7 @@ import pytest
 
 from fairlp import Instance
 from fairlp.errors import OversizedTaskWarning
-from fairlp.operations.reports.headline import headline
+from fairlp.operations.reports.headline import headline, is_fair
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import Subject, quantity
 
@@ -71,3 +71,13 @@ def test_a_task_of_a_dump_that_fits_no_server_is_owed_to_nobody():
     with pytest.warns(OversizedTaskWarning, match="'a'"):
         found = lines(tasks, [1, 0], demands=demands, scheduler="slurm")
     assert found[0] == "Fair: nobody is short of a whole task of its fair share. Tasks that wait: 1."
+    assert found[1] == "Waiting, but no server is large enough: 1 task (a)."
+    assert "decayed usage is not in the dump" in found[-1]
+
+
+def test_others_who_are_short_are_named_or_counted():
+    several = Instance.from_arrays(np.ones((6, 1)), [[12.0]], users=list("abcdef"), task_limits=[12, 9, 9, 9, 9, 9])
+    subject = Subject(several, np.array([[12.0], [0], [0], [0], [0], [0]]), np.array([0.0, 9, 9, 9, 9, 9]))
+    comparison = ShareComparison.of(subject, "drf")
+    assert headline(comparison)[0].endswith("Short too: c (2 tasks), d (2 tasks), 2 other users.")
+    assert not is_fair(comparison)

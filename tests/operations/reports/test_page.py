@@ -57,7 +57,7 @@ def page(tmp_path_factory):
     return path.read_text(encoding="utf-8")
 
 
-SECTIONS = ["glance", "queues", "users", "servers", "owed", "mechanisms", "prices", "audit", "model"]
+SECTIONS = ["glance", "owed", "queues", "users", "servers", "mechanisms", "prices", "audit", "model"]
 
 
 def test_every_section_is_there_and_nothing_is_fetched(page):
@@ -88,7 +88,6 @@ def test_the_numbers_are_those_of_the_tables(page):
     values = [float(value or "nan") for value in re.findall(r'data-value="([^"]*)"', rows)]
     found = np.array(values).reshape(len(table), -1)
     names = [
-        "level",
         "users",
         "weight",
         "tasks",
@@ -397,3 +396,37 @@ def test_given_rates_say_nothing_of_users_that_are_new():
     rated = Instance.from_arrays([[1.0], [2.0]], [[12.0]], rates=[[3.0], [4.0]], users=["x", "y"], queue=["a", "b"])
     with pytest.raises(InstanceError, match="rates are given, and there are none for users that are new"):
         edited(rated, None, None, {"c": {"like": "x"}})
+
+
+def test_excluded_queues_use_but_are_owed_nothing(tmp_path):
+    """The system has 10 of 16 CPUs; of the rest each of two queues may have 3."""
+    cluster = Instance.from_arrays(
+        np.ones((3, 1)), [[16.0]], users=["sys", "ann", "bob"], queue=["system/core", "a", "b"], task_limits=[20, 9, 9]
+    )
+    now = subject.Subject(cluster, np.array([[10.0], [6.0], [0.0]]), np.array([10.0, 3.0, 9.0]), scheduler="slurm")
+    left = now.without(["system"])
+    assert list(left.instance.users) == ["ann", "bob"] and left.instance.pool.tolist() == [6]
+    assert left.excluded.to_dict() == {"resource1": 10.0} and left.without([]) is left
+    path = fairlp.report(now, tmp_path / "page.html", exclude=["system"])
+    text = " ".join(Parsed(path.read_text("utf-8")).words)
+    assert "Not fair: bob is 3 tasks short" in text and "who are excluded" in text and "sys" not in text.split()
+    with pytest.raises(UnknownNameError, match="'systm'; did you mean 'system'"):
+        now.without(["systm"])
+    with pytest.raises(InstanceError, match="all users are excluded"):
+        now.without([""])
+    weighted = fairlp.report(left, tmp_path / "weighted.html", weights={"b": 5})
+    assert "Not fair: bob is 5 tasks short" in " ".join(Parsed(weighted.read_text("utf-8")).words)
+
+
+def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
+    def of(users, runs, waits):
+        cluster = Instance.from_arrays(np.ones((len(users), 1)), [[12.0]], users=users, task_limits=np.add(runs, waits))
+        return subject.Subject(cluster, np.array(runs, dtype=float)[:, None], np.array(waits, dtype=float))
+
+    before, now = of(["a", "b", "old"], [9, 1, 2], [0, 8, 0]), of(["a", "b", "new"], [10, 1, 1], [0, 8, 0])
+    page = fairlp.report(now, tmp_path / "since.html", since=before).read_text("utf-8")
+    text = " ".join(Parsed(page).words)
+    assert "2 users run more tasks than before, 1 fewer." in text
+    assert "Waiting before and now, and short of their fair share by so many tasks: b (4.5)." in text
+    rows = re.search(r'<table id="since-table">.*?</table>', page, re.DOTALL)[0]
+    assert re.findall(r'<th scope="row">(\w+)</th>', rows) == ["old", "a", "new", "b"]

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 import fairlp
+from fairlp import Instance
 from fairlp.errors import InstanceError, UnknownNameError
+from fairlp.operations.reports.subject import Subject
 from fairlp.operations.reports.what_if import edited
 
 
@@ -117,3 +119,10 @@ def test_edits_that_make_no_sense_are_refused(edit, error, words):
 def test_queues_are_asked_for_where_there_are_none():
     with pytest.raises(InstanceError, match="no queues, before or after"):
         fairlp.what_if(fairlp.examples.load("ghodsi"), weights={"A": 2}, by="queue")
+
+
+def test_whose_running_tasks_would_go():
+    one = Instance.from_arrays(np.ones((2, 1)), [[10.0]], users=["a", "b"], task_limits=[8, 8])
+    now = Subject(one, np.array([[8.0], [2.0]]), np.array([0.0, 6.0]))
+    found = fairlp.what_if(now, weights={"b": 2.0})
+    assert found["tasks_after"].tolist() == pytest.approx([10 / 3, 20 / 3]) and found["would_go"].tolist() == [5, 0]

@@ -97,7 +97,7 @@ def shares(table: pd.DataFrame, what: str, facts: Facts) -> Any:
     )
     columns: dict[str, Any] = {"name": [str(label) for label in part.index]}
     rows = pd.concat([pd.DataFrame(columns | {"kind": k, "share": part[c].to_numpy()}) for k, c in kinds.items()])
-    y = alt.Y("name:N", sort=columns["name"], title=None, axis=alt.Axis(labelLimit=180))
+    y = alt.Y("name:N", sort=columns["name"], title=None, axis=alt.Axis(labelLimit=360))
     bars = alt.Chart(rows).mark_bar().encode(
         y=y,
         yOffset=alt.YOffset("kind:N", sort=["has", "fair"]),
@@ -176,7 +176,7 @@ def heat(in_use: pd.DataFrame) -> Any:
     ]
     data = pd.DataFrame(rows, columns=["class", "resource", "used"])
     base = alt.Chart(data).encode(
-        y=alt.Y("class:N", sort=[str(name) for name in part.index], title=None, axis=alt.Axis(labelLimit=180)),
+        y=alt.Y("class:N", sort=[str(name) for name in part.index], title=None, axis=alt.Axis(labelLimit=360)),
         x=alt.X("resource:N", sort=None, title=None, axis=alt.Axis(orient="top", labelAngle=0)),
         tooltip=["class:N", "resource:N", alt.Tooltip("used:Q", format=".1%", title="in use")],
     )

@@ -91,10 +91,27 @@ class Facts:
     share_comparison : ShareComparison
     mechanisms : sequence of str or Mechanism, or None
         Those to compare; None for those that go without saying.
+    earlier : ShareComparison or None
+        The same cluster before.
     """
 
     share_comparison: ShareComparison
     mechanisms: Any = None
+    earlier: ShareComparison | None = None
+
+    @cached_property
+    def moved(self) -> pd.DataFrame:
+        """Users of both dumps, or of one: tasks, waiting and owed before and now; by how much of the cluster moved."""
+        assert self.earlier is not None
+        now, before = (
+            one.users[["tasks", "waiting", "owed"]].rename(index=str) for one in (self.share_comparison, self.earlier)
+        )
+        table = pd.concat([now, before.add_suffix("_before")], axis=1).fillna(0.0)
+        table.insert(0, "change", table["tasks"] - table["tasks_before"])
+        share = pd.Series(self.share_comparison.share_of_a_task, index=now.index).reindex(table.index)
+        gone = pd.Series(self.earlier.share_of_a_task, index=before.index).reindex(table.index)
+        by = (table["change"] * share.fillna(gone)).abs().to_numpy()
+        return table.iloc[np.argsort(-by, kind="stable")]
 
     @cached_property
     def classes(self) -> Classes:
@@ -125,7 +142,10 @@ class Facts:
             ]
         others = [name for name in names if getattr(name, "name", name) != comparison.fair.mechanism]
         now = {} if comparison.subject.observed is None else {OBSERVED: comparison.subject.observed}
-        found = {name: getattr(one, "last", one) for name, one in allocate_all(comparison.instance, others).items()}
+        shared = allocate_all(
+            comparison.instance, others, oversized="drop" if comparison.subject.scheduler else "divide"
+        )
+        found = {name: getattr(one, "last", one) for name, one in shared.items()}
         return {**now, comparison.fair.mechanism: comparison.fair, **found}
 
     @cached_property

@@ -9,8 +9,17 @@ import numpy as np
 from .share_comparison import ROOM, ShareComparison
 from .subject import quantity
 
-#: Reasons of tasks that may not run yet that are named; the others are counted together.
-_REASONS = 3
+#: Users who are short, and reasons of tasks that may not run yet, that are named; the others are counted together.
+_USERS, _REASONS = 3, 3
+#: What each scheduler promises, which the rule follows, and what its dump does not tell.
+_PROMISES = {
+    "slurm": "Slurm shares among accounts by their shares first, and then among their users. Slurm's decayed usage is "
+    "not in the dump, so that what users had in the past does not count here",
+    "kubernetes": "Kubernetes itself promises no shares: here namespaces, or queues, count by their weights, and "
+    "inside each one its owners",
+    "yarn": "YARN gives queues their guaranteed capacity first, and shares the rest by their weights",
+    "mesos": "Mesos shares by dominant shares among roles first, and then among the frameworks of a role",
+}
 
 
 def headline(comparison: ShareComparison) -> list[str]:
@@ -19,6 +28,10 @@ def headline(comparison: ShareComparison) -> list[str]:
     found = [_hidden(comparison)] if len(subject.hidden) else []
     if subject.tasks is not None:
         found += _verdict(comparison)
+    nowhere = [n for n, stop in comparison.stops.items() if stop.why == "nowhere"]
+    if nowhere and subject.tasks is not None:
+        names = ", ".join(str(comparison.instance.users[n]) for n in nowhere[:_REASONS])
+        found.append(f"Waiting, but no server is large enough: {_tasks(comparison.waiting[nowhere].sum())} ({names}).")
     if len(subject.held):
         counts = subject.held.groupby("reason")["tasks"].sum().sort_values(ascending=False)
         said = [f"{reason}: {count:,}" for reason, count in counts.iloc[:_REASONS].items()]
@@ -47,6 +60,11 @@ def _hidden(comparison: ShareComparison) -> str:
     )
 
 
+def is_fair(comparison: ShareComparison) -> bool:
+    """Whether nobody who waits is short of a whole task of its fair share."""
+    return not (comparison.owed >= 1).any()
+
+
 def _verdict(comparison: ShareComparison) -> list[str]:
     """Return whether anybody who waits is short of a whole task, who is first, and what would help."""
     short = np.flatnonzero(comparison.owed >= 1)
@@ -55,9 +73,13 @@ def _verdict(comparison: ShareComparison) -> list[str]:
         said = f"Tasks that wait: {waits:,.0f}." if waits else "Nothing waits."
         return [f"Fair: nobody is short of a whole task of its fair share. {said}"]
     by = comparison.owed * comparison.share_of_a_task
-    n = int(short[np.argmax(by[short])])
+    short = short[np.argsort(-by[short], kind="stable")]
+    n = int(short[0])
     label, row = comparison.instance.users[n], comparison.users.iloc[n]
-    others = f" So are {short.size - 1:,} other users." if short.size > 1 else ""
+    next_ones = [f"{comparison.instance.users[k]} ({_tasks(int(comparison.owed[k]))})" for k in short[1:_USERS]]
+    if short.size > _USERS:
+        next_ones.append(f"{short.size - _USERS:,} other users")
+    others = f" Short too: {', '.join(next_ones)}." if next_ones else ""
     demand = ", ".join(
         _quantity(comparison, resource, amount)
         for resource, amount in zip(comparison.instance.resources, comparison.instance.demands[n].tolist(), strict=True)
@@ -87,7 +109,9 @@ def _remedy(comparison: ShareComparison, row: Any) -> str:
 def _rule(comparison: ShareComparison) -> str:
     """Return what fair means here, and why."""
     queues = comparison.instance.queues
-    if queues is not None and not queues.is_flat:
+    if promise := _PROMISES.get(comparison.subject.scheduler):
+        why = promise
+    elif queues is not None and not queues.is_flat:
         why = "the scheduler shares among queues first, and inside a queue among its users"
     else:
         why = "there are no queues, so that all users count by their weights"

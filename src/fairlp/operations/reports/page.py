@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +22,7 @@ from .facts import Facts
 from .sections import raw, sections, short, shown
 from .share_comparison import ShareComparison
 from .subject import Given, subject_of
+from .what_if import edited
 
 #: Suffixes of other formats, which a page would be taken for.
 _OTHERS = frozenset({".pdf", ".png", ".svg", ".json", ".csv", ".txt", ".md", ".docx", ".xlsx", ".yaml", ".yml"})
@@ -32,6 +35,9 @@ def report(
     *,
     observed: Any = None,
     compare: Any = None,
+    weights: Mapping[Any, float] | None = None,
+    exclude: Iterable[str] = (),
+    since: Given | None = None,
     **options: Any,
 ) -> Path:
     """Write a report as one page of HTML that needs no network.
@@ -44,6 +50,13 @@ def report(
         The file, usually ``.html``; it appears whole, and replaces what is there.
     compare : sequence of str or Mechanism, optional
         Mechanisms to compare; by default all that are defined (of many users and servers those that are quick).
+    weights : mapping, optional
+        Other weights of queues or users, as for :func:`fairlp.what_if`.
+    exclude : iterable of str, optional
+        Queues (with all below them) and users to leave out, such as namespaces of the system: what they have counts as
+        used, and is no part of what is fair.
+    since : Snapshot, Instance, str or Path, optional
+        The same cluster before: the page also says who moved, and who still waits.
 
     Returns
     -------
@@ -56,12 +69,37 @@ def report(
     ReportNotAvailableError
         Where Altair, vl-convert or Jinja is not installed: ``pip install "fairlp[report]"``.
     """
-    for name in ("altair", "vl_convert", "jinja2"):  # before anything is found
-        need(name)
+    return write(facts(given, mechanism, observed, compare, weights, exclude, since, **options), output)
+
+
+def write(found: Facts, output: str | Path) -> Path:
+    """Write the page of what is known."""
     if (suffix := Path(output).suffix.lower()) in _OTHERS:
         raise FileFormatError(f"cannot write {str(output)!r}: a report is a page of HTML, not {suffix}; expected .html")
-    subject = subject_of(given, observed)
-    return write_text(home(output), page(Facts(ShareComparison.of(subject, mechanism, **options), compare)))
+    return write_text(home(output), page(found))
+
+
+def facts(
+    given: Given,
+    mechanism: str | Mechanism | None = None,
+    observed: Any = None,
+    compare: Any = None,
+    weights: Mapping[Any, float] | None = None,
+    exclude: Iterable[str] = (),
+    since: Given | None = None,
+    **options: Any,
+) -> Facts:
+    """Return all that a page says; see :func:`report`."""
+    for name in ("altair", "vl_convert", "jinja2"):  # before anything is found
+        need(name)
+    subject = subject_of(given, observed).without(exclude)
+    if weights:
+        subject = replace(subject, instance=edited(subject.instance, None, weights, None))
+    now = ShareComparison.of(subject, mechanism, **options)
+    if since is None:
+        return Facts(now, compare)
+    before = subject_of(since).without(exclude, there=False)
+    return Facts(now, compare, ShareComparison.of(before, mechanism, **options))
 
 
 def page(facts: Facts) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -70,6 +70,7 @@ class Section:
     tables: Sequence[Table] = ()
     pre: str = ""
     notes: Sequence[str] = field(default=())
+    appendix: bool = False
 
 
 def shown(value: Any, kind: str = "number") -> str:
@@ -126,12 +127,21 @@ def limited(
     """Return a table of the first rows, and how many more there are; the whole of it as text, where that is short."""
     left = len(frame) - MOST_ROWS
     if left <= 0:
-        return Table(identity, caption, columns, rows(frame))
+        return _without_empty(Table(identity, caption, columns, rows(frame)))
     csv = csv_text(whole, float_format="%.6g")
     said = f"The {MOST_ROWS} first of {len(frame):,} rows; {left:,} are left out."
     if len(csv) > MOST_CSV:
         csv, said = "", f"{said} The functions of the same names in Python give them all."
-    return Table(identity, caption, columns, rows(frame.iloc[:MOST_ROWS]), said, csv)
+    return _without_empty(Table(identity, caption, columns, rows(frame.iloc[:MOST_ROWS]), said, csv))
+
+
+def _without_empty(table: Table) -> Table:
+    """Return the table without columns that say nothing in any row."""
+    if not table.rows:
+        return table
+    kept = [k for k in range(len(table.columns)) if any(row[k] == row[k] and row[k] != "" for row in table.rows)]
+    rows = [[row[k] for k in kept] for row in table.rows]
+    return replace(table, columns=[table.columns[k] for k in kept], rows=rows)
 
 
 def records(frame: pd.DataFrame) -> Iterator[Any]:
@@ -146,15 +156,20 @@ def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
     kept = {"", *(queues.index[k] for k in order)}
     for path in tuple(kept):  # and all that lead to them
         kept.update(path.rsplit("/", depth)[0] for depth in range(1, path.count("/") + 1))
-    most = float(share.max(initial=0.0)) or 1.0
+    of_path = dict(zip(queues.index, share.tolist(), strict=True))
+    most: dict[str, float] = {}  # of the children of each queue
+    for path, largest in of_path.items():
+        above = path.rpartition("/")[0] if path else path
+        most[above] = max(most.get(above, 0.0), largest if path else 0.0)
     paths = [path for path in queues.index if path in kept]
     nodes: dict[str, dict[str, Any]] = {}
     rows = queues.loc[paths]
     for path, row in zip(paths, records(rows), strict=True):
+        whole = (most[path.rpartition("/")[0]] if path else of_path[path]) or 1.0
         nodes[path] = {
             "name": path.rpartition("/")[2] or "whole cluster",
-            "has_width": f"{100 * row.share / most:.1f}",
-            "due_width": f"{100 * row.fair_share / most:.1f}",
+            "has_width": f"{100 * row.share / whole:.1f}",
+            "due_width": f"{100 * row.fair_share / whole:.1f}",
             "figures": _figures(row, waits),
             "children": [],
             "more": 0,
@@ -199,16 +214,18 @@ _SHARE = "largest part of any resource of the cluster"
 def sections(facts: Facts) -> list[Section]:
     """Return the sections of the page, in order."""
     found = [_glance(facts)]
+    if facts.share_comparison.subject.tasks is not None:
+        found.append(_owed(facts))
+    if facts.earlier is not None:
+        found.append(_since(facts))
     if facts.share_comparison.instance.queues is not None:
         found.append(_queues(facts))
     found += [_users(facts), _servers(facts)]
-    if facts.share_comparison.subject.tasks is not None:
-        found.append(_owed(facts))
-    found += [_mechanisms(facts), _prices(facts), _audit(facts), _model(facts)]
     subject = facts.share_comparison.subject
     if len(subject.not_understood) or len(subject.homeless) or len(subject.held):
         found.append(_reading(facts))
-    return found
+    theory = [_mechanisms(facts), _prices(facts), _audit(facts), _model(facts)]
+    return found + [replace(section, appendix=True) for section in theory]
 
 
 def _unit(facts: Facts, resource: str) -> str:
@@ -233,20 +250,17 @@ def _glance(facts: Facts) -> Section:
             ("tasks that wait", shown(waiting), f"of {int((comparison.waiting > 0).sum()):,} users"),
             ("below fair", f"{below:,}", "users"),
         ]
-    cards.append(("fair means", comparison.fair.mechanism, comparison.fair.method))
-    allocation = comparison.allocation
-    rows = [
-        (resource, times * used, times * pool, part, fair, unit)
-        for resource, used, pool, part, fair in zip(
-            map(str, instance.resources),
-            allocation.usage.to_numpy().sum(axis=0).tolist(),
-            instance.pool.tolist(),
-            allocation.pool_utilization.tolist(),
-            comparison.fair.pool_utilization.tolist(),
-            strict=True,
-        )
-        for times, unit in [scaled(_unit(facts, resource))]
-    ]
+    subject = comparison.subject
+    more = (
+        (subject.hidden.add(subject.excluded, fill_value=0.0))
+        .reindex(list(instance.resources), fill_value=0.0)
+        .to_numpy()
+    )
+    used, fair = (one.usage.to_numpy().sum(axis=0) + more for one in (comparison.allocation, comparison.fair))
+    pool = instance.pool + more
+    times, units = zip(*(scaled(_unit(facts, str(resource))) for resource in instance.resources), strict=True)
+    columns_of = (used * times, pool * times, used / pool, fair / pool)
+    rows = list(zip(map(str, instance.resources), *(one.tolist() for one in columns_of), units, strict=True))
     columns = (
         TableColumn("resource", "label"),
         TableColumn("in use"),
@@ -263,8 +277,42 @@ def _glance(facts: Facts) -> Section:
         headline(comparison),
         cards=cards,
         tables=[table],
-        notes=comparison.fair.notes,
+        notes=[_OTHERS_USE] if more.any() else [],
     )
+
+
+_OTHERS_USE = (
+    "In use and capacity include what users have who are excluded, or who are not in the dump. All that follows is "
+    "about the rest."
+)
+
+
+def _since(facts: Facts) -> Section:
+    moved = facts.moved
+    up, down = int((moved["change"] > 0).sum()), int((moved["change"] < 0).sum())
+    still = moved[(moved["waiting"] > 0) & (moved["waiting_before"] > 0) & (moved["owed"] >= 1)]
+    said = [f"{up:,} users run more tasks than before, {down:,} fewer."]
+    if len(still):
+        who = ", ".join(f"{user} ({shown(owed)})" for user, owed in still["owed"].iloc[:_NAMED].items())
+        others = f" and {len(still) - _NAMED:,} others" if len(still) > _NAMED else ""
+        said.append(f"Waiting before and now, and short of their fair share by so many tasks: {who}{others}.")
+    columns = [TableColumn("user", "label"), TableColumn("change", about="tasks")]
+    columns += [TableColumn(name) for name in ("tasks before", "tasks", "waiting before", "waiting")]
+    columns += [TableColumn(name, about="tasks of the fair share") for name in ("short before", "short now")]
+    names = ["change", "tasks_before", "tasks", "waiting_before", "waiting", "owed_before", "owed"]
+    table = limited(
+        moved,
+        "since-table",
+        "Users, those first of whom most of the cluster moved",
+        columns,
+        lambda part: [[label, *values] for label, *values in part[names].itertuples(name=None)],
+        moved,
+    )
+    return Section("since", "Since then", "Who moved since the earlier dump, and who still waits", said, tables=[table])
+
+
+#: Users who are named in a sentence.
+_NAMED = 5
 
 
 def _queues(facts: Facts) -> Section:
@@ -272,7 +320,6 @@ def _queues(facts: Facts) -> Section:
     queues, waits = comparison.queues, _observed(facts)
     columns = [
         TableColumn("queue", "label"),
-        TableColumn("level", about="1: below the root"),
         TableColumn("users"),
         TableColumn("weight", about="among its siblings"),
         TableColumn("tasks"),
@@ -305,14 +352,14 @@ def _queues(facts: Facts) -> Section:
         "Queues",
         "Shares by queue",
         tree=tree_of(queues, waits),
-        key=f"bar: {what}; mark: what is fair; relative to the largest",
+        key=f"bar: {what}; mark: what is fair; relative to the largest of its siblings",
         charts=["who", "queues"],
         tables=[table],
     )
 
 
 _QUEUE_FIGURES = (
-    "level", "users", "weight", "tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting",
+    "users", "weight", "tasks", "fair_tasks", "share", "fair_share", "guarantee", "borrowed", "waiting",
 )  # fmt: skip
 
 
@@ -349,7 +396,7 @@ def _users(facts: Facts) -> Section:
 def _servers(facts: Facts) -> Section:
     classes, in_use = facts.classes, facts.in_use
     frame = in_use.assign(servers=classes.servers)
-    columns = [TableColumn("class of servers", "label"), TableColumn("servers")]
+    columns = [TableColumn("class of servers", "label"), TableColumn("servers"), TableColumn("each has", "text")]
     for resource in in_use.columns:
         unit = scaled(_unit(facts, resource))[1]
         columns += [
@@ -363,7 +410,8 @@ def _servers(facts: Facts) -> Section:
         found = []
         for k in range(len(part)):
             pairs = zip((classes.capacities[k] * factors).tolist(), in_use.iloc[k].tolist(), strict=True)
-            found.append([part.index[k], int(classes.servers[k]), *(value for pair in pairs for value in pair)])
+            each = "" if classes.each[k] == part.index[k] else classes.each[k]
+            found.append([part.index[k], int(classes.servers[k]), each, *(value for pair in pairs for value in pair)])
         return found
 
     caption = "Classes of servers: equal capacity and attributes, those with most servers first"
@@ -425,6 +473,7 @@ def _mechanisms(facts: Facts) -> Section:
         if is_large(facts.share_comparison.instance)
         else []
     )
+    notes += facts.share_comparison.fair.notes
     table = Table("mechanism-table", caption, columns, rows)
     title = "Mechanisms side by side"
     return Section("mechanisms", "Mechanisms", title, said, charts=["mechanisms"], tables=[table], notes=notes)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ...models.files.instances import read
 from ...models.files.whole_files import home
 from ...models.instances.instance import Instance
 from ...models.instances.merging import equal_servers
+from ...models.instances.queues import cleaned
 from ..clusters.assembly import Snapshot
 from ..clusters.reading import snapshot
 from ..clusters.sources import files_of, scheduler_of
@@ -43,12 +45,15 @@ class Classes:
         Servers of each class, identical ones counted.
     capacities : ndarray, shape (classes, R)
         Of all servers of the class together.
+    each : list of str
+        What one server of the class has, in words.
     """
 
     names: list[str]
     of: np.ndarray
     servers: np.ndarray
     capacities: np.ndarray
+    each: list[str]
 
     @classmethod
     def among(cls, instance: Instance) -> Classes:
@@ -61,12 +66,11 @@ class Classes:
         rank[order] = np.arange(len(order))
         of = rank[of]
         first = np.unique(of, return_index=True)[1]
-        names = _unique(
-            [_name(instance, attributes, int(k)) for k in first], [_amounts(instance, int(k)) for k in first]
-        )
+        each = [_amounts(instance, int(k)) for k in first]
+        names = _unique([_name(instance, attributes, int(k)) for k in first], each)
         total = instance.capacities * instance.counts[:, None]
         capacities = np.column_stack([np.bincount(of, weights=column, minlength=len(names)) for column in total.T])
-        return cls(names, of, servers[order], capacities)
+        return cls(names, of, servers[order], capacities, each)
 
 
 def _telling(instance: Instance) -> pd.DataFrame:
@@ -120,7 +124,8 @@ def quantity(amount: float, resource: str, unit: str) -> str:
     factor, name = scaled(unit)
     if name.rstrip("s") in ("core", "vcore"):
         name = "CPU"
-    return f"{factor * amount:.6g} {name or resource}"
+    value = factor * amount
+    return f"{value:,.0f} {name or resource}" if abs(value) >= 1000 else f"{value:.4g} {name or resource}"
 
 
 def _unique(names: list[str], amounts: list[str]) -> list[str]:
@@ -164,6 +169,8 @@ class Subject:
         ``user``, ``queue``, ``tasks``, ``reason``: what may not run yet, by the scheduler's own reason.
     hidden : Series
         By resource, what nodes say is in use beyond what the tasks of the dump have.
+    excluded : Series
+        By resource, what users have who were left out of the report.
     """
 
     instance: Instance
@@ -177,6 +184,42 @@ class Subject:
     name: str = ""
     held: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks", "reason"]))
     hidden: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
+    excluded: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
+
+    def without(self, names: Iterable[str], there: bool = True) -> Subject:
+        """Return the subject without users and queues of these names; what they use counts as used, by nobody here.
+
+        ``there``: whether each has to be there.
+        """
+        instance, out = self.instance, np.zeros(len(self.instance.users), dtype=bool)
+        labels, queues = [str(user) for user in instance.users], instance.queues
+        for name in names:
+            mine = np.array([label == name for label in labels])
+            if queues is not None and cleaned(name) in list(queues.paths):
+                mine |= queues.users_below(queues.named(name)) > 0
+            if there and not mine.any():
+                known = [*labels, *([] if queues is None else map(str, queues.paths))]
+                raise UnknownNameError(f"no user and no queue with users is called {name!r}; {nearest(name, known)}")
+            out |= mine
+        if not out.any():
+            return self
+        if out.all():
+            raise InstanceError("all users are excluded; leave somebody to report on")
+        kept, tasks = np.flatnonzero(~out), self.tasks
+        capacities = instance.capacities
+        excluded = self.excluded
+        if tasks is not None:
+            used = tasks[out].T @ instance.demands[out]
+            capacities = np.maximum(capacities - used / instance.counts[:, None], 0.0)
+            excluded = excluded.add(pd.Series(used.sum(axis=0), index=list(instance.resources)), fill_value=0.0)
+        left = instance.select_users(kept).replace(capacities=capacities)
+        return replace(
+            self,
+            instance=left,
+            tasks=None if tasks is None else tasks[kept],
+            waiting=self.waiting[kept],
+            excluded=excluded,
+        )
 
     @property
     def observed(self) -> Allocation | None:

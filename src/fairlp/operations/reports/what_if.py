@@ -13,6 +13,7 @@ from ...errors import InstanceError, UnknownNameError, nearest
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.instance import Instance
 from ...models.instances.queues import cleaned
+from ...tolerances import AUDIT
 from .subject import Classes, Given, chosen, require_user_or_queue, subject_of
 
 # Edits of an instance for a what-if: more servers of a class, other weights, a queue more.
@@ -232,6 +233,7 @@ def what_if(
     DataFrame
         Indexed by queue or user: ``before`` and ``after``, dominant shares of the cluster as it is (so that more
         servers show as more), their ``change``, ``tasks_before`` and ``tasks_after``. Who is not there before has 0.
+        Of a dump also ``would_go``: running tasks beyond what is fair after the edit, whole ones.
 
     Raises
     ------
@@ -247,7 +249,8 @@ def what_if(
     >>> fairlp.what_if(two, weights={"A": 2})[["tasks_before", "tasks_after"]].loc["A"].tolist()
     [3.0, 4.0]
     """
-    before = subject_of(given).instance
+    subject = subject_of(given)
+    before = subject.instance
     after = edited(before, add_servers, weights, queues)
     if by is None:
         by = "user" if after.queues is None else "queue"
@@ -255,7 +258,8 @@ def what_if(
     if by == "queue" and after.queues is None:
         raise InstanceError("there are no queues, before or after; by='user' is there")
     how = chosen(after, mechanism)
-    tables = [_amounts(one, allocate(one, how, **options).totals.to_numpy(), by) for one in (before, after)]
+    allocated = [allocate(one, how, **options) for one in (before, after)]
+    tables = [_amounts(one.instance, one.totals.to_numpy(), by) for one in allocated]
     labels = list(dict.fromkeys([*tables[0].index, *tables[1].index]))
     old, new = (table.reindex(labels, fill_value=0.0) for table in tables)
     share = [(table.drop(columns="tasks").to_numpy() / before.pool).max(axis=1) for table in (old, new)]
@@ -266,6 +270,11 @@ def what_if(
         "tasks_before": old["tasks"].to_numpy(),
         "tasks_after": new["tasks"].to_numpy(),
     }
+    if subject.tasks is not None:
+        runs = subject.tasks.sum(axis=1)
+        fair = allocated[1].totals.to_numpy()[: len(runs)]
+        beyond = np.maximum(np.ceil(runs - fair - AUDIT * np.maximum(runs, 1.0)), 0.0)
+        columns["would_go"] = _amounts(before, beyond, by)["tasks"].reindex(labels, fill_value=0.0).to_numpy()
     return pd.DataFrame(columns, index=pd.Index(labels, name=by, dtype=object))
 
 
