@@ -60,7 +60,7 @@ OFFENDERS: set[tuple[str, str]] = set()
 #: Lines of code: without docstrings, comments and blank lines.
 MOST_LINES, MOST_FUNCTION_LINES, MOST_PARAMETERS = 600, 60, 8
 #: Signatures that users see may be longer: each parameter is one thing that they can say.
-PUBLIC_SIGNATURES = {"from_arrays", "simulate", "log_normal"}
+PUBLIC_SIGNATURES = {"from_arrays", "simulate", "log_normal", "report"}
 
 
 def module_of(path):
@@ -169,7 +169,7 @@ def test_the_table_has_one_string_a_family():
 
 
 #: What was reached: it only falls, but where a feature is worth its weight.
-CEILINGS = {"syntax nodes of src": 283_891, "files of src": 233}
+CEILINGS = {"syntax nodes of src": 285_417, "files of src": 233}
 
 
 def test_files_are_of_one_reading():

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..operations.reports.share_comparison import ShareComparison
+    from ..operations.reports.subject import Subject
 
 #: What may be said of a queue, and whether it is by resource.
 _OF_A_QUEUE = {"weight": False, "tasks": False, "like": False, "guarantee": True, "cap": True, "demand": True}
@@ -62,6 +63,31 @@ FairOption = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class AboutOptions:
+    """The options that say what a report is about."""
+
+    weight: Annotated[
+        list[str] | None,
+        Option(metavar="NAME=NUMBER", help="Another weight of a queue or user. May be repeated, as --exclude."),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="Leave out a queue or user, such as a namespace of the system; its use counts."),
+    ] = None
+    since: Annotated[
+        str | None, Option(metavar="PATH", help="An earlier dump: who moved since, and who still waits?")
+    ] = None
+
+    def subjects(self, path: str, scheduler: str | None) -> tuple[Subject, Subject | None]:
+        """Return what a report is about, and the same before."""
+        from ..operations.reports.page import reported
+
+        exclude = self.exclude or ()
+        now = reported(load_subject(path, scheduler), read_pairs(self.weight, "--weight"), exclude)
+        return now, None if self.since is None else load_subject(self.since, scheduler).without(exclude, there=False)
+
+
 @command()
 def report(
     *,
@@ -77,17 +103,7 @@ def report(
             help="Mechanisms to compare, with commas between them or repeated; by default all that are defined.",
         ),
     ] = None,
-    weight: Annotated[
-        list[str] | None,
-        Option(metavar="NAME=NUMBER", help="Another weight of a queue or user. May be repeated, as --exclude."),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        Option(metavar="NAME", help="Leave out a queue or user, such as a namespace of the system; its use counts."),
-    ] = None,
-    since: Annotated[
-        str | None, Option(metavar="PATH", help="An earlier dump: who moved since, and who still waits?")
-    ] = None,
+    about: AboutOptions,
     exit_code: Annotated[
         bool, Option("--exit-code", help="Exit with 1 where somebody is short of a whole task of its fair share.")
     ] = False,
@@ -101,17 +117,11 @@ def report(
     check_folder(output)
     arguments = method.arguments()
     from ..operations.reports.headline import headline, is_fair
-    from ..operations.reports.page import facts, write
+    from ..operations.reports.page import facts, require_html, write
 
-    found = facts(
-        load_subject(path, scheduler),
-        mechanism,
-        compare=given_names(compare),
-        weights=read_pairs(weight, "--weight"),
-        exclude=exclude or (),
-        since=None if since is None else load_subject(since, scheduler),
-        **arguments,
-    )
+    require_html(output)
+    subject, earlier = about.subjects(path, scheduler)
+    found = facts(subject, mechanism, given_names(compare), earlier, **arguments)
     wrote(write(found, output))
     if exit_code and not is_fair(found.share_comparison):
         tell("unfair", headline(found.share_comparison)[0])

@@ -71,7 +71,7 @@ def test_a_task_of_a_dump_that_fits_no_server_is_owed_to_nobody():
     with pytest.warns(OversizedTaskWarning, match="'a'"):
         found = lines(tasks, [1, 0], demands=demands, scheduler="slurm")
     assert found[0] == "Fair: nobody is short of a whole task of its fair share. Tasks that wait: 1."
-    assert found[1] == "Waiting, but no server is large enough: 1 task (a)."
+    assert found[1] == "Waiting, but they fit on no server as it is now: 1 task (a)."
     assert "decayed usage is not in the dump" in found[-1]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...api import allocate, allocate_all, comparison_table, formulate
+from ...api import Oversized, allocate, allocate_all, comparison_table, formulate
 from ...auditing import audit
 from ...auditing.properties import PROPERTIES
 from ...errors import NotDefinedError
@@ -24,7 +24,7 @@ from .subject import Classes
 # What to buy next: what one more unit of a capacity is worth, by class of servers.
 
 
-def next_to_buy(fair: Allocation, classes: Classes) -> pd.DataFrame | None:
+def next_to_buy(fair: Allocation, classes: Classes, oversized: Oversized = "divide") -> pd.DataFrame | None:
     """Return the prices of capacity by class and resource, dearest first; None where the mechanism has none.
 
     Parameters
@@ -32,6 +32,8 @@ def next_to_buy(fair: Allocation, classes: Classes) -> pd.DataFrame | None:
     fair : Allocation
         One without prices is found once more by a method that solves linear programs.
     classes : Classes
+    oversized : str
+        What becomes of tasks that fit no server, as for :func:`fairlp.allocate`.
 
     Returns
     -------
@@ -41,7 +43,7 @@ def next_to_buy(fair: Allocation, classes: Classes) -> pd.DataFrame | None:
         class's amount is worth) and ``server`` (the same of one server more of the class, all its resources). What has
         no price is left out.
     """
-    priced = _priced(fair)
+    priced = _priced(fair, oversized)
     if priced is None or priced.prices_array is None:
         return None
     instance = fair.instance
@@ -63,7 +65,7 @@ def next_to_buy(fair: Allocation, classes: Classes) -> pd.DataFrame | None:
     return table.sort_values("worth", ascending=False, kind="stable", ignore_index=True)
 
 
-def _priced(fair: Allocation) -> Allocation | None:
+def _priced(fair: Allocation, oversized: Oversized) -> Allocation | None:
     """Return the allocation with prices, where the mechanism has a method that gives them."""
     if fair.prices_array is not None:
         return fair
@@ -71,7 +73,9 @@ def _priced(fair: Allocation) -> Allocation | None:
     if row is None:
         return None
     solving = [method.name for method in row.methods if method.solves and not method.by_name]
-    return allocate(fair.instance, row, method=solving[-1], **fair.parameters) if solving else None
+    if not solving:
+        return None
+    return allocate(fair.instance, row, method=solving[-1], oversized=oversized, **fair.parameters)
 
 
 #: Pairs of users and servers up to which every mechanism is compared and every property asked.
@@ -98,6 +102,11 @@ class Facts:
     share_comparison: ShareComparison
     mechanisms: Any = None
     earlier: ShareComparison | None = None
+
+    @property
+    def oversized(self) -> Oversized:
+        """What becomes of tasks that fit no server: of a dump they are owed to nobody."""
+        return "drop" if self.share_comparison.subject.scheduler else "divide"
 
     @cached_property
     def moved(self) -> pd.DataFrame:
@@ -142,9 +151,7 @@ class Facts:
             ]
         others = [name for name in names if getattr(name, "name", name) != comparison.fair.mechanism]
         now = {} if comparison.subject.observed is None else {OBSERVED: comparison.subject.observed}
-        shared = allocate_all(
-            comparison.instance, others, oversized="drop" if comparison.subject.scheduler else "divide"
-        )
+        shared = allocate_all(comparison.instance, others, oversized=self.oversized)
         found = {name: getattr(one, "last", one) for name, one in shared.items()}
         return {**now, comparison.fair.mechanism: comparison.fair, **found}
 
@@ -156,7 +163,7 @@ class Facts:
     @cached_property
     def prices(self) -> pd.DataFrame | None:
         """What to buy next; None where the mechanism has no prices."""
-        return next_to_buy(self.share_comparison.fair, self.classes)
+        return next_to_buy(self.share_comparison.fair, self.classes, self.oversized)
 
     @cached_property
     def findings(self) -> pd.DataFrame:

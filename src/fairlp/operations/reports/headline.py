@@ -25,13 +25,15 @@ _PROMISES = {
 def headline(comparison: ShareComparison) -> list[str]:
     """Return the first sentences of the page, a paragraph each."""
     subject = comparison.subject
-    found = [_hidden(comparison)] if len(subject.hidden) else []
+    found = _hidden(comparison) if len(subject.hidden) else []
     if subject.tasks is not None:
         found += _verdict(comparison)
     nowhere = [n for n, stop in comparison.stops.items() if stop.why == "nowhere"]
     if nowhere and subject.tasks is not None:
         names = ", ".join(str(comparison.instance.users[n]) for n in nowhere[:_REASONS])
-        found.append(f"Waiting, but no server is large enough: {_tasks(comparison.waiting[nowhere].sum())} ({names}).")
+        found.append(
+            f"Waiting, but they fit on no server as it is now: {_tasks(comparison.waiting[nowhere].sum())} ({names})."
+        )
     if len(subject.held):
         counts = subject.held.groupby("reason")["tasks"].sum().sort_values(ascending=False)
         said = [f"{reason}: {count:,}" for reason, count in counts.iloc[:_REASONS].items()]
@@ -45,7 +47,7 @@ def headline(comparison: ShareComparison) -> list[str]:
     return [*found, _rule(comparison)]
 
 
-def _hidden(comparison: ShareComparison) -> str:
+def _hidden(comparison: ShareComparison) -> list[str]:
     """Return that nodes and tasks disagree, and what to ask for."""
     instance, hidden = comparison.instance, comparison.subject.hidden
     seen = dict(zip(instance.resources, comparison.allocation.usage.to_numpy().sum(axis=0).tolist(), strict=True))
@@ -54,10 +56,11 @@ def _hidden(comparison: ShareComparison) -> str:
         f"{_quantity(comparison, resource, seen[resource])} by the tasks in this dump"
         for resource, more in hidden.items()
     ]
-    return (
-        f"The dump does not show all tasks: {'; '.join(said)}. The rest counts as used and belongs to nobody here. "
-        "Print the dump again with the rights of an operator, so that it lists the tasks of all users."
-    )
+    return [
+        f"The dump does not show all tasks: {'; '.join(said)}.",
+        "The rest counts as used and belongs to nobody here. Print the dump again with the rights of an operator, so "
+        "that it lists the tasks of all users.",
+    ]
 
 
 def is_fair(comparison: ShareComparison) -> bool:
@@ -83,7 +86,7 @@ def _verdict(comparison: ShareComparison) -> list[str]:
     demand = ", ".join(
         _quantity(comparison, resource, amount)
         for resource, amount in zip(comparison.instance.resources, comparison.instance.demands[n].tolist(), strict=True)
-        if amount > 0
+        if amount > 0 and resource != "pods"  # of which every pod needs one
     )
     owed = int(comparison.owed[n])
     first = f"Not fair: {label} is {_tasks(owed)} short of its fair share ({demand} each)."

@@ -21,7 +21,7 @@ from .charts import drawn, need
 from .facts import Facts
 from .sections import raw, sections, short, shown
 from .share_comparison import ShareComparison
-from .subject import Given, subject_of
+from .subject import Given, Subject, subject_of
 from .what_if import edited
 
 #: Suffixes of other formats, which a page would be taken for.
@@ -69,37 +69,42 @@ def report(
     ReportNotAvailableError
         Where Altair, vl-convert or Jinja is not installed: ``pip install "fairlp[report]"``.
     """
-    return write(facts(given, mechanism, observed, compare, weights, exclude, since, **options), output)
+    require_html(output)
+    subject = reported(subject_of(given, observed), weights, exclude)
+    earlier = None if since is None else subject_of(since).without(exclude, there=False)
+    return write(facts(subject, mechanism, compare, earlier, **options), output)
 
 
-def write(found: Facts, output: str | Path) -> Path:
-    """Write the page of what is known."""
-    if (suffix := Path(output).suffix.lower()) in _OTHERS:
-        raise FileFormatError(f"cannot write {str(output)!r}: a report is a page of HTML, not {suffix}; expected .html")
-    return write_text(home(output), page(found))
+def reported(subject: Subject, weights: Mapping[Any, float] | None, exclude: Iterable[str]) -> Subject:
+    """Return what a report is about, with other weights and without some users; see :func:`report`."""
+    left = subject.without(exclude)
+    return replace(left, instance=edited(left.instance, None, weights, None)) if weights else left
 
 
 def facts(
-    given: Given,
+    subject: Subject,
     mechanism: str | Mechanism | None = None,
-    observed: Any = None,
     compare: Any = None,
-    weights: Mapping[Any, float] | None = None,
-    exclude: Iterable[str] = (),
-    since: Given | None = None,
+    earlier: Subject | None = None,
     **options: Any,
 ) -> Facts:
     """Return all that a page says; see :func:`report`."""
     for name in ("altair", "vl_convert", "jinja2"):  # before anything is found
         need(name)
-    subject = subject_of(given, observed).without(exclude)
-    if weights:
-        subject = replace(subject, instance=edited(subject.instance, None, weights, None))
-    now = ShareComparison.of(subject, mechanism, **options)
-    if since is None:
-        return Facts(now, compare)
-    before = subject_of(since).without(exclude, there=False)
-    return Facts(now, compare, ShareComparison.of(before, mechanism, **options))
+    before = None if earlier is None else ShareComparison.of(earlier, mechanism, **options)
+    return Facts(ShareComparison.of(subject, mechanism, **options), compare, before)
+
+
+def write(found: Facts, output: str | Path) -> Path:
+    """Write the page of what is known."""
+    require_html(output)
+    return write_text(home(output), page(found))
+
+
+def require_html(output: str | Path) -> None:
+    """Raise where the suffix is that of another format."""
+    if (suffix := Path(output).suffix.lower()) in _OTHERS:
+        raise FileFormatError(f"cannot write {str(output)!r}: a report is a page of HTML, not {suffix}; expected .html")
 
 
 def page(facts: Facts) -> str:

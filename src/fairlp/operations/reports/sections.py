@@ -103,6 +103,15 @@ def short(value: Any) -> str:
     return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"
 
 
+def counted(count: int, one: str, more: str) -> str:
+    """Return a number of things.
+
+    >>> counted(1, "class", "classes"), counted(1200, "class", "classes")
+    ('1 class', '1,200 classes')
+    """
+    return f"{count:,} {one if count == 1 else more}"
+
+
 def raw(value: Any) -> str:
     """Return a number as a script sorts it; empty for none."""
     number = float(value)
@@ -196,7 +205,7 @@ def _figures(row: Any, waits: bool) -> str:
         said = said[1:]
     if row.guarantee > 0:
         said.append(f"guaranteed {shown(row.guarantee, 'percent')}")
-    said.append(f"{shown(row.users)} {'user' if row.users == 1 else 'users'}")
+    said.append(counted(row.users, "user", "users"))
     if waits and 0 < row.waiting < np.inf:
         said.append(f"{shown(row.waiting)} tasks wait")
     if row.blocked_by and waits and row.owed > 0:
@@ -240,15 +249,16 @@ def _glance(facts: Facts) -> Section:
     comparison, instance = facts.share_comparison, facts.share_comparison.instance
     waiting = comparison.waiting[np.isfinite(comparison.waiting)].sum()
     below = int((comparison.owed > 0).sum())
-    cards = [("servers", f"{instance.n_servers:,}", f"{len(facts.classes.names):,} classes")]
+    cards = [("servers", f"{instance.n_servers:,}", counted(len(facts.classes.names), "class", "classes"))]
     if instance.queues is not None:
-        cards.append(("queues", f"{len(instance.queues) - 1:,}", f"{int(instance.queues.depths.max())} levels"))
+        levels = counted(int(instance.queues.depths.max()), "level", "levels")
+        cards.append(("queues", f"{len(instance.queues) - 1:,}", levels))
     cards.append(("users", f"{len(instance.users):,}", ""))
     if _observed(facts):
         cards += [
             ("tasks that run", shown(comparison.has.sum()), ""),
-            ("tasks that wait", shown(waiting), f"of {int((comparison.waiting > 0).sum()):,} users"),
-            ("below fair", f"{below:,}", "users"),
+            ("tasks that wait", shown(waiting), f"of {counted(int((comparison.waiting > 0).sum()), 'user', 'users')}"),
+            ("below fair", f"{below:,}", "user" if below == 1 else "users"),
         ]
     subject = comparison.subject
     more = (
@@ -289,6 +299,7 @@ _OTHERS_USE = (
 
 def _since(facts: Facts) -> Section:
     moved = facts.moved
+    moved = moved[(moved["change"] != 0) | (moved["waiting"] != moved["waiting_before"]) | (moved["owed"] >= 1)]
     up, down = int((moved["change"] > 0).sum()), int((moved["change"] < 0).sum())
     still = moved[(moved["waiting"] > 0) & (moved["waiting_before"] > 0) & (moved["owed"] >= 1)]
     said = [f"{up:,} users run more tasks than before, {down:,} fewer."]
@@ -421,33 +432,29 @@ def _servers(facts: Facts) -> Section:
 
 def _owed(facts: Facts) -> Section:
     comparison = facts.share_comparison
-    users = comparison.users.assign(owed_share=comparison.owed * comparison.share_of_a_task)
-    below = users[users["owed"] > 0].sort_values("owed_share", ascending=False, kind="stable")
+    by = comparison.owed * comparison.share_of_a_task
+    order = np.argsort(-by, kind="stable")
+    below = comparison.users.iloc[order[by[order] > 0]]
     if below.empty:
         return Section(
             "owed", "Below fair", "Who is below its fair share", ["Nobody who waits is below its fair share."]
         )
     columns = [
         TableColumn("user", "label"),
-        TableColumn("queue", "text"),
-        TableColumn("has", about="tasks"),
+        TableColumn("runs", about="tasks"),
         TableColumn("fair", about="tasks"),
-        TableColumn("owed", about="tasks of the fair share that it lacks"),
-        TableColumn("owed, share", "percent", _SHARE),
+        TableColumn("short of", about="tasks of the fair share that it lacks"),
         TableColumn("waiting", about="tasks"),
-        TableColumn("blocked by", "text", "the resource that is short, or the cap of a queue"),
-        TableColumn("on servers", about="where that is what is short"),
+        TableColumn("stopped by", "text", "the resource that is short, or the cap of a queue"),
         TableColumn("least on", "text", "the server where least is lacking, or the queue whose cap it is"),
-        TableColumn("held by", "words", "those who hold most of it there"),
-        TableColumn("beyond fair", "words", "what those hold of it who have more than is fair"),
+        TableColumn("held beyond fair shares by", "words", "those who have more than is fair, of what is short"),
     ]
 
     def rows(part: pd.DataFrame) -> list[list[Any]]:
         found = []
         for label, row in zip(part.index, records(part), strict=True):
-            figures = (row.tasks, row.fair_tasks, row.owed, row.owed_share, row.waiting)
-            who = (_held(facts, row, row.held_by), _held(facts, row, row.beyond_fair))
-            found.append([str(label), row.queue, *figures, row.blocked_by, row.servers, row.where, *who])
+            figures = (row.tasks, row.fair_tasks, row.owed, row.waiting)
+            found.append([str(label), *figures, row.blocked_by, row.where, _held(facts, row, row.beyond_fair)])
         return found
 
     table = limited(
