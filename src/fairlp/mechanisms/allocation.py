@@ -57,39 +57,6 @@ def _used(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     return np.asarray(np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0))
 
 
-# Totals of an allocation by queue.
-
-
-def totals_by_queue(allocation: Allocation, level: int | None) -> pd.DataFrame:
-    """Return users, tasks, dominant share and amounts by queue; see :meth:`Allocation.by_queue`."""
-    instance = allocation.instance
-    queues = instance.queues
-    if queues is None:
-        raise InstanceError("the instance has no queues; give queue= (the path of each user's queue) to make some")
-    tasks = allocation.totals.to_numpy()
-    amounts = tasks[:, None] * instance.demands
-    if level is None:
-        below = queues.below
-        there = np.arange(len(queues))
-    else:
-        if isinstance(level, bool) or not isinstance(level, int) or level < 0:
-            raise InstanceError(f"level is {level!r}; expected the depth of queues: 0 for the root, 1, 2 and so on")
-        at = queues.at_depth(level)
-        there = np.unique(at)
-        below = (there[:, None] == at[None, :]).astype(float)
-    has = np.asarray(below @ amounts)
-    table = pd.DataFrame(
-        {
-            "users": np.asarray(below.sum(axis=1)).astype(int),
-            "tasks": np.asarray(below @ tasks),
-            "share": (has / instance.pool).max(axis=1),
-        },
-        index=pd.Index(queues.paths.labels[there], name="queue"),
-    )
-    used = pd.DataFrame(has, index=table.index, columns=[str(resource) for resource in instance.resources])
-    return pd.concat([table, used], axis=1)
-
-
 class Answer(ABC):
     """What every answer can do with its summary, its notes and its plain data: show itself, and go into a file."""
 
@@ -386,7 +353,32 @@ class Allocation(Answer):
         >>> fairlp.allocate(queued, "h-drf").by_queue(1)["share"].tolist()
         [1.0]
         """
-        return totals_by_queue(self, level)
+        instance = self.instance
+        queues = instance.queues
+        if queues is None:
+            raise InstanceError("the instance has no queues; give queue= (the path of each user's queue) to make some")
+        tasks = self.totals.to_numpy()
+        amounts = tasks[:, None] * instance.demands
+        if level is None:
+            below = queues.below
+            there = np.arange(len(queues))
+        else:
+            if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+                raise InstanceError(f"level is {level!r}; expected the depth of queues: 0 for the root, 1, 2 and so on")
+            at = queues.at_depth(level)
+            there = np.unique(at)
+            below = (there[:, None] == at[None, :]).astype(float)
+        has = np.asarray(below @ amounts)
+        table = pd.DataFrame(
+            {
+                "users": np.asarray(below.sum(axis=1)).astype(int),
+                "tasks": np.asarray(below @ tasks),
+                "share": (has / instance.pool).max(axis=1),
+            },
+            index=pd.Index(queues.paths.labels[there], name="queue"),
+        )
+        used = pd.DataFrame(has, index=table.index, columns=[str(resource) for resource in instance.resources])
+        return pd.concat([table, used], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: method, totals, shares, the nonzero tasks, utilisation, notes.
