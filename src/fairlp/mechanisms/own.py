@@ -146,7 +146,7 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
         )
     indices = model.definitions[TASKS].indices
     sizes = [len(index) for index in indices]
-    users, servers = len(instance.users), len(instance.servers)
+    users, servers = instance.shape
     found = [list(index.labels) for index in indices]
     wanted = [list(instance.users), list(instance.servers)]
     if found not in (wanted, wanted[::-1]) and not (found == wanted[:1] and servers == 1):
@@ -417,7 +417,7 @@ def _returned(function: Callable[[Instance], Any], instance: Instance, name: str
 
 def tasks_of(found: Any, instance: Instance, name: str) -> np.ndarray:
     """Return what a procedure returned as users × servers; raise where it is of another form."""
-    whole = (len(instance.users), len(instance.servers))
+    whole = instance.shape
     ordered = aligned(found, (instance.users, instance.servers), f"what {name!r} returned", InstanceError)
     try:
         given = np.asarray(ordered, dtype=float)

@@ -56,7 +56,7 @@ def attained(
 def misfit(allocation: SparseAllocation) -> str:
     """Return which positions or shapes cannot be those of an allocation of the instance, in words; nothing if none."""
     instance, pairs = allocation.instance, np.shape(allocation.tasks_array)
-    users, servers = len(instance.users), len(instance.servers)
+    users, servers = instance.shape
     if not (_positions(allocation.user, pairs, users) and _positions(allocation.server, pairs, servers)):
         return f"expected positions of {users} users and {servers} servers, and a number of tasks, for each pair"
     if not np.shape(allocation.tasks_per_level) == np.shape(allocation.gamma) == (users,):
@@ -250,7 +250,7 @@ class SparseAllocation(Allocation):
     @cached_property
     def matrix(self) -> sparse.csr_array:
         """Tasks as a sparse matrix, users × servers."""
-        shape = len(self.instance.users), len(self.instance.servers)
+        shape = self.instance.shape
         return sparse.csr_array((self.tasks_array, (self.user, self.server)), shape=shape)
 
     @cached_property

@@ -168,7 +168,7 @@ class PerServerMarket:
         task of its user lighter on that server.
         """
         gamma = np.where((instance.task_limits > 0)[:, None], instance.gamma(), 0.0)
-        total = instance.capacities * instance.counts[:, None]
+        total = instance.total_capacities
         users = [np.flatnonzero(gamma[:, i]) for i in range(gamma.shape[1])]
         multiple = effort(instance)
         if division == "tdm":

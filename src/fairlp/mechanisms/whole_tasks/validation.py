@@ -88,9 +88,7 @@ def _on_servers(instance: Instance, found: Allocation) -> tuple[bool, bool]:
 
     Rows of identical servers are taken together: which of them runs what is not told.
     """
-    together = instance.derived(
-        capacities=instance.capacities * instance.counts[:, None], counts=np.ones_like(instance.counts)
-    )
+    together = instance.derived(capacities=instance.total_capacities, counts=np.ones_like(instance.counts))
     servers = Servers.of(together)
     for n, i in zip(*np.nonzero(found.tasks_array), strict=True):
         servers.take(int(n), int(i), int(found.tasks_array[n, i]))

@@ -312,6 +312,16 @@ class Instance:
         return write(self.dense(), path)
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Number of users and of rows of servers."""
+        return len(self.users), len(self.servers)
+
+    @property
+    def total_capacities(self) -> np.ndarray:
+        """Capacity of all ``counts[i]`` servers of each row together, shape (K, R)."""
+        return np.asarray(self.capacities * self.counts[:, None])
+
+    @property
     def n_servers(self) -> int:
         """Number of servers, identical ones counted."""
         return int(self.counts.sum())
@@ -562,7 +572,7 @@ class Instance:
 
     def __post_init__(self) -> None:
         if self.eligible is EVERYWHERE:
-            everywhere = np.broadcast_to(EVERYWHERE, (len(self.users), len(self.servers)))
+            everywhere = np.broadcast_to(EVERYWHERE, self.shape)
             object.__setattr__(self, "eligible", everywhere)
 
     def _frozen(self) -> Instance:

@@ -50,7 +50,7 @@ class SparseInstance(Instance):
         from scipy import sparse
 
         if self.eligible is EVERYWHERE:
-            everywhere = np.ones((len(self.users), len(self.servers)), dtype=bool)
+            everywhere = np.ones(self.shape, dtype=bool)
             object.__setattr__(self, "eligible", sparse.csr_array(everywhere))
         for what, found in (("given rates", self.rates), ("queues", self.queues)):
             if found is not None:
@@ -165,7 +165,7 @@ class SparseInstance(Instance):
             demand = self.demands[user, r]
             needed = demand > 0
             alone[needed] = np.minimum(alone[needed], self.capacities[server[needed], r] / demand[needed])
-        shape = (len(self.users), len(self.servers))
+        shape = self.shape
         return sparse.csr_array((alone * self.counts[server], (user, server)), shape=shape)
 
     def unconstrained_rates(self) -> np.ndarray:

@@ -64,7 +64,7 @@ class Classes:
         names = _unique(
             [_name(instance, attributes, int(k)) for k in first], [_amounts(instance, int(k)) for k in first]
         )
-        total = instance.capacities * instance.counts[:, None]
+        total = instance.total_capacities
         capacities = np.column_stack([np.bincount(of, weights=column, minlength=len(names)) for column in total.T])
         return cls(names, of, servers[order], capacities)
 
