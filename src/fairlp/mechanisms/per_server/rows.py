@@ -20,7 +20,7 @@ from ...tolerances import AGREEMENT, MILP_TOLERANCES
 from ..allocation import Allocation, within_capacity
 from ..max_min.methods import by_interior_points
 from ..mechanism import NO_QUEUE_LIMITS, ONE_WEIGHT, Division, Mechanism, Method, MethodCall, Outcome, Tasks
-from ..validation import Check, agreement, in_floats
+from ..validation import Check, Compared, agreement, in_floats
 from .algorithm_1 import algorithm_1
 from .best_response import MOST_SWEEPS, SettledSweeps, best_response
 from .check import fixed_point, judge
@@ -254,7 +254,7 @@ LARGEST = {"milp": 40, "sweeps": 2000, "algorithm-1": 2000, "distributed": 2000}
 MOST_PROGRAMS = 50
 
 
-def validate_methods(check: Check) -> pd.DataFrame:
+def validate_methods(check: Check) -> Compared:
     """Compare every method's totals with the best response's, and each certificate with Definition 5 by LPs.
 
     Under resource division there may be several fixed points, so that methods agree when each is one.
@@ -272,7 +272,7 @@ def validate_methods(check: Check) -> pd.DataFrame:
         gain = _largest_gain(check, found, division)
         unique = division == "tdm" and bool(np.isinf(check.instance.task_limits).all())
         rows[method] = {**row, "agrees": gain <= AGREEMENT and (row["agrees"] or not unique), "gain": gain}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+    return rows
 
 
 def _largest_gain(check: Check, found: Allocation, division: Division) -> float:
