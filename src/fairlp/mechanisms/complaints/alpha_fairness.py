@@ -313,7 +313,7 @@ def _through_solver(call: MethodCall, alpha: float, held: tuple[np.ndarray, floa
     """Return the optimum of the model, on merged servers."""
     instance = call.instance
     _require_floats(instance, alpha)
-    small, servers = merge_servers(instance) if call.merge else (instance, None)
+    small, servers = merge_servers(instance, call.merge)
     model = alpha_fair(small, alpha) if held is None else with_held_back(small, alpha, *held)
     solution = model.solve(solver=call.solver, **call.options)
     if solution.status.termination is Termination.UNKNOWN:
@@ -330,12 +330,8 @@ def _through_solver(call: MethodCall, alpha: float, held: tuple[np.ndarray, floa
         block = model.compile().row_block("capacity")
         prices = np.maximum(solution.row_duals[block.slice].reshape(small.capacities.shape), 0.0) / small.pool
         of_caps = _prices_of_caps(small, model, solution.row_duals)
-    notes: tuple[str, ...] = ()
-    if servers is not None and servers.merges:
-        tasks = tasks[:, servers.of] * servers.factor
-        prices = None if prices is None else prices[servers.of]
-        notes = (f"solved with {len(small.servers)} servers instead of {len(servers.of)}: identical ones were merged",)
-    return _Priced(tasks, prices=prices, notes=notes, times=solution.times, of_caps=of_caps)
+    prices = None if prices is None else prices[servers.of]
+    return _Priced(servers.spread(tasks), prices=prices, notes=servers.notes, times=solution.times, of_caps=of_caps)
 
 
 def _prices_of_caps(instance: Instance, model: Model, duals: np.ndarray) -> np.ndarray | None:
@@ -468,9 +464,8 @@ def _shown(allocation: Allocation, alpha: float, limit: Mechanism) -> MeanLevelB
     assert solution.row_duals is not None
     block = model.compile().row_block("capacity")
     prices = np.maximum(solution.row_duals[block.slice].reshape(small.capacities.shape), 0.0)
-    of = np.arange(len(instance.servers)) if servers is None else servers.of
     of_caps = _prices_of_caps(small, model, solution.row_duals)
-    shown = proof(instance, allocation.tasks_array, prices[of], alpha, of_caps)
+    shown = proof(instance, allocation.tasks_array, prices[servers.of], alpha, of_caps)
     if of_caps is not None or allocation.prices is None:
         return shown
     own = allocation.prices.to_numpy()

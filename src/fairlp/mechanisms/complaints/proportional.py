@@ -35,7 +35,7 @@ def convex(call: MethodCall) -> Tasks:
     Users entitled to nothing share what the others leave, by their weights.
     """
     instance = call.instance
-    small, servers = merge_servers(instance) if call.merge else (instance, None)
+    small, servers = merge_servers(instance, call.merge)
     tasks = np.zeros(small.shape)
     e = entitlements(small)
     first = np.flatnonzero(e > 0)
@@ -46,18 +46,14 @@ def convex(call: MethodCall) -> Tasks:
     if rest.size:
         tasks, of_rest, unproved = _with_rest(small, tasks, rest, call)
         verdict = verdict if of_rest or not verdict else of_rest
-    notes: tuple[str, ...] = ()
-    if servers is not None and servers.merges:
-        tasks = tasks[:, servers.of] * servers.factor
-        prices = None if prices is None else prices[servers.of]
-        notes = (f"solved with {len(small.servers)} servers instead of {len(servers.of)}: identical ones were merged",)
+    prices = None if prices is None else prices[servers.of]
     return Tasks(
-        tasks,
+        servers.spread(tasks),
         tasks_per_level=_tasks_at_level_1(instance),
         prices=prices,
         gap=gap,
         certificate=verdict,
-        notes=notes,
+        notes=servers.notes,
         unproved=unproved,
     )
 
