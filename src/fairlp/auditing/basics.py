@@ -312,7 +312,7 @@ def _exchanged(case: AuditCase, tasks: np.ndarray) -> tuple[np.ndarray, np.ndarr
     if instance.rates is None:
         return (gamma > 0).astype(float), tasks, exchange * ratio
     # a task is lighter or heavier by server
-    scale = quotients(tasks_alone(instance.demands, instance.capacities * instance.counts[:, None]), gamma)
+    scale = quotients(tasks_alone(instance.demands, instance.total_capacities), gamma)
     return quotients(np.ones(1), scale), tasks * scale, exchange * ratio
 
 

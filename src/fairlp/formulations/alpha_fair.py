@@ -70,7 +70,7 @@ def _program(instance: Instance, alpha: float, levels: np.ndarray) -> Model:
     phi = model.parameter("phi", n, np.where(able, own, 0.0), "weight of n (0: no term)")
     level = model.parameter("l", n, np.where(able, unit, 1.0), "global dominant share of n at the level of reference")
     d = model.parameter("d_hat", (n, r), normalisers.normalised_demands(instance), "demand of n per dominant one")
-    available = instance.capacities * instance.counts[:, None] / instance.pool
+    available = instance.total_capacities / instance.pool
     c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
     pool = model.parameter("C", r, instance.pool, "capacity of the pool")
     gamma = model.parameter("Gamma", n, alone, "tasks n could run alone on the pool")

@@ -83,7 +83,7 @@ def in_global_shares(
     n, i, r = instance.users, instance.servers, instance.resources
     alone = normalisers.dominant(instance)
     share = normalisers.normalised_demands(instance)
-    available = instance.capacities * instance.counts[:, None] / instance.pool
+    available = instance.total_capacities / instance.pool
     d = model.parameter("d_hat", (n, r), share, "demand of n for r, as a multiple of its dominant one")
     c = model.parameter("c", (i, r), available, "capacity of i, as a fraction of the pool")
     pool = model.parameter("C", r, instance.pool, "capacity of the pool")

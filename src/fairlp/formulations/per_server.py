@@ -225,7 +225,7 @@ def _highest(instance: Instance, gamma: np.ndarray) -> np.ndarray:
 def _mask(support: Any, instance: Instance) -> np.ndarray:
     axes = (instance.users, instance.servers)
     mask = np.asarray(aligned(support, axes, "the argument 'support'", InstanceError), dtype=bool)
-    if mask.shape != (len(instance.users), len(instance.servers)):
+    if mask.shape != instance.shape:
         raise InstanceError(f"support has shape {mask.shape}; expected users × servers")
     return mask
 

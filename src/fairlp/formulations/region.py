@@ -71,7 +71,7 @@ def pool(model: Model, instance: Instance) -> Parameter:
 
 def capacities(model: Model, instance: Instance) -> Parameter:
     """Return c[i,r] of the servers of each row together."""
-    whole = instance.capacities * instance.counts[:, None]
+    whole = instance.total_capacities
     return model.parameter("c", (instance.servers, instance.resources), whole, "capacity of i")
 
 

@@ -18,7 +18,7 @@ from ..errors import InstanceError, NotDefinedError
 from ..models.files.tables import csv_text
 from ..models.files.whole_files import write_text
 from ..models.instances.instance import Instance
-from ..models.instances.problem import effort
+from ..models.instances.problem import effort, quotients
 from ..models.notation.labels import aligned, floats
 from ..models.programs.certificate import NO_PROOF, Proof
 from ..tolerances import ROUNDING, VERIFIED
@@ -53,41 +53,8 @@ def _used(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     """Return use over capacity, servers × resources; 0 where there is no capacity."""
     multiple = effort(instance)
     used = (tasks if multiple is None else tasks * multiple).T @ instance.demands
-    capacity = instance.capacities * instance.counts[:, None]
+    capacity = instance.total_capacities
     return np.asarray(np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0))
-
-
-# Totals of an allocation by queue.
-
-
-def totals_by_queue(allocation: Allocation, level: int | None) -> pd.DataFrame:
-    """Return users, tasks, dominant share and amounts by queue; see :meth:`Allocation.by_queue`."""
-    instance = allocation.instance
-    queues = instance.queues
-    if queues is None:
-        raise InstanceError("the instance has no queues; give queue= (the path of each user's queue) to make some")
-    tasks = allocation.totals.to_numpy()
-    amounts = tasks[:, None] * instance.demands
-    if level is None:
-        below = queues.below
-        there = np.arange(len(queues))
-    else:
-        if isinstance(level, bool) or not isinstance(level, int) or level < 0:
-            raise InstanceError(f"level is {level!r}; expected the depth of queues: 0 for the root, 1, 2 and so on")
-        at = queues.at_depth(level)
-        there = np.unique(at)
-        below = (there[:, None] == at[None, :]).astype(float)
-    has = np.asarray(below @ amounts)
-    table = pd.DataFrame(
-        {
-            "users": np.asarray(below.sum(axis=1)).astype(int),
-            "tasks": np.asarray(below @ tasks),
-            "share": (has / instance.pool).max(axis=1),
-        },
-        index=pd.Index(queues.paths.labels[there], name="queue"),
-    )
-    used = pd.DataFrame(has, index=table.index, columns=[str(resource) for resource in instance.resources])
-    return pd.concat([table, used], axis=1)
 
 
 class Answer(ABC):
@@ -227,12 +194,12 @@ class Allocation(Answer):
     @cached_property
     def shares(self) -> pd.Series[float]:
         """Share by user, tasks/Γ (for DRF and DRFH: the dominant share, a fraction of the pool), weights left out."""
-        return pd.Series(_ratio(self.totals.to_numpy(), self.gamma), index=self._users, name="share")
+        return pd.Series(quotients(self.totals.to_numpy(), self.gamma), index=self._users, name="share")
 
     @cached_property
     def levels(self) -> pd.Series[float]:
         """Share divided by weight: what the mechanism equalises."""
-        return pd.Series(_ratio(self.totals.to_numpy(), self.tasks_per_level), index=self._users, name="level")
+        return pd.Series(quotients(self.totals.to_numpy(), self.tasks_per_level), index=self._users, name="level")
 
     @cached_property
     def pool_utilization(self) -> pd.Series[float]:
@@ -266,7 +233,7 @@ class Allocation(Answer):
     @cached_property
     def utilization(self) -> pd.DataFrame:
         """Fraction of capacity in use, servers × resources; NaN where there is no capacity."""
-        capacity = self.instance.capacities * self.instance.counts[:, None]
+        capacity = self.instance.total_capacities
         with np.errstate(invalid="ignore", divide="ignore"):
             fraction = np.where(capacity > 0, self.usage.to_numpy() / capacity, np.nan)
         return pd.DataFrame(fraction, index=self._servers, columns=self._resources)
@@ -286,7 +253,7 @@ class Allocation(Answer):
         """
         if not np.isfinite(self.tasks_array).all():
             return float("inf")
-        capacity = self.instance.capacities * self.instance.counts[:, None]
+        capacity = self.instance.total_capacities
         over = self.usage.to_numpy() - capacity
         worst = float((over / np.where(capacity > 0, capacity, 1.0)).max(initial=0.0))
         totals, limits = self.totals.to_numpy(), self.instance.task_limits
@@ -386,7 +353,32 @@ class Allocation(Answer):
         >>> fairlp.allocate(queued, "h-drf").by_queue(1)["share"].tolist()
         [1.0]
         """
-        return totals_by_queue(self, level)
+        instance = self.instance
+        queues = instance.queues
+        if queues is None:
+            raise InstanceError("the instance has no queues; give queue= (the path of each user's queue) to make some")
+        tasks = self.totals.to_numpy()
+        amounts = tasks[:, None] * instance.demands
+        if level is None:
+            below = queues.below
+            there = np.arange(len(queues))
+        else:
+            if isinstance(level, bool) or not isinstance(level, int) or level < 0:
+                raise InstanceError(f"level is {level!r}; expected the depth of queues: 0 for the root, 1, 2 and so on")
+            at = queues.at_depth(level)
+            there = np.unique(at)
+            below = (there[:, None] == at[None, :]).astype(float)
+        has = np.asarray(below @ amounts)
+        table = pd.DataFrame(
+            {
+                "users": np.asarray(below.sum(axis=1)).astype(int),
+                "tasks": np.asarray(below @ tasks),
+                "share": (has / instance.pool).max(axis=1),
+            },
+            index=pd.Index(queues.paths.labels[there], name="queue"),
+        )
+        used = pd.DataFrame(has, index=table.index, columns=[str(resource) for resource in instance.resources])
+        return pd.concat([table, used], axis=1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data: method, totals, shares, the nonzero tasks, utilisation, notes.
@@ -438,18 +430,13 @@ def no_certificate(mechanism: str, exact: bool) -> NotDefinedError:
     )
 
 
-def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Return part / whole, 0 where the whole is 0 (a user who cannot run anything has a share of 0)."""
-    return np.asarray(np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), 0.0))
-
-
 def tasks_of(instance: Instance, allocation: Allocation | pd.DataFrame | Any) -> np.ndarray:
     """Return tasks as an array of users × servers, by label where there are labels."""
     if isinstance(allocation, Allocation):
         allocation = allocation.tasks
     allocation = aligned(allocation, (instance.users, instance.servers), "the allocation", InstanceError)
     tasks = _numbers(allocation)
-    expected = (len(instance.users), len(instance.servers))
+    expected = instance.shape
     if tasks.shape != expected:
         raise InstanceError(f"the allocation has shape {tasks.shape}; expected {expected}, users × servers")
     if not np.isfinite(tasks).all():

@@ -205,7 +205,7 @@ class Mechanism:
     promises: tuple[str, ...] = ()
     domain: tuple[Domain, ...] = ()
     options: tuple[str, ...] = ()
-    validate: Callable[[Check], pd.DataFrame] | None = None
+    validate: Callable[[Check], dict[str, dict[str, Any]]] | None = None
     prove: Callable[[Allocation, bool], Proof] | None = None
     at_level_1: Callable[[Instance], np.ndarray] | None = None
     along_tree: bool = False

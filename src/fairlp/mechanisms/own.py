@@ -33,7 +33,7 @@ from ..tolerances import AGREEMENT
 from .allocation import Allocation, overuse, within_capacity
 from .mechanism import Domain, Mechanism, Method, MethodCall, Tasks
 from .table import OWN, TABLE, find
-from .validation import Check, agreement, differences
+from .validation import Check, Compared, agreement, differences
 
 if TYPE_CHECKING:
     from ..models.instances.instance import Instance
@@ -80,7 +80,7 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
     return Proof(True, message, float(difference[worst]), verdict.levels, exact=verdict.exact)
 
 
-def compare_methods(check: Check) -> pd.DataFrame:
+def compare_methods(check: Check) -> Compared:
     """Return the rows of ``validate``: every method against the first, and a leximin against a second back end."""
     row, instance = check.mechanism, check.instance
     first = row.methods[-1]
@@ -94,7 +94,7 @@ def compare_methods(check: Check) -> pd.DataFrame:
         again = Check(instance, row, other, {})
         runs[f"{first.name}, {other}"] = again.allocate(method=first.name)
     rows = {name: agreement(instance, found, reference) for name, found in runs.items()}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+    return rows
 
 
 # The method of somebody's own formulation: a leximin where it has levels, else one solve; and what it must say.
@@ -146,7 +146,7 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
         )
     indices = model.definitions[TASKS].indices
     sizes = [len(index) for index in indices]
-    users, servers = len(instance.users), len(instance.servers)
+    users, servers = instance.shape
     found = [list(index.labels) for index in indices]
     wanted = [list(instance.users), list(instance.servers)]
     if found not in (wanted, wanted[::-1]) and not (found == wanted[:1] and servers == 1):
@@ -417,7 +417,7 @@ def _returned(function: Callable[[Instance], Any], instance: Instance, name: str
 
 def tasks_of(found: Any, instance: Instance, name: str) -> np.ndarray:
     """Return what a procedure returned as users × servers; raise where it is of another form."""
-    whole = (len(instance.users), len(instance.servers))
+    whole = instance.shape
     ordered = aligned(found, (instance.users, instance.servers), f"what {name!r} returned", InstanceError)
     try:
         given = np.asarray(ordered, dtype=float)

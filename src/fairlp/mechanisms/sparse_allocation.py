@@ -30,32 +30,6 @@ class _Known(NamedTuple):
     able: np.ndarray
 
 
-def violation(allocation: SparseAllocation) -> float:
-    """Return the largest violation of a capacity, task limit, placement or sign, relative to the capacity or limit.
-
-    Tasks where none can run, or of a user whose limit is 0, violate by all that they are: 1.
-    """
-    instance, tasks, user, server = allocation.instance, allocation.tasks_array, allocation.user, allocation.server
-    size = len(instance.servers)
-    of_user, of_server = instance.pairs
-    allowed = np.isin(user.astype(np.int64) * size + server, of_user.astype(np.int64) * size + of_server)
-    worst = float((~allowed & (tasks != 0)).any())
-    for r in range(len(instance.resources)):
-        used, capacity = np.zeros(size), instance.capacities[:, r] * instance.counts
-        amounts = tasks * instance.demands[user, r]
-        np.add.at(used, server, amounts)
-        there = capacity > 0
-        excess = used[there] / capacity[there] - 1.0
-        below = -amounts[allowed] / np.where(there, capacity, 1.0)[server[allowed]]
-        worst = max(worst, float(excess.max(initial=0.0)), float(below.max(initial=0.0)))
-    total = np.zeros(len(instance.users))
-    np.add.at(total, user, tasks)
-    limit = instance.task_limits
-    worst = max(worst, float(((limit == 0) & (total > 0)).any()))
-    limited = np.isfinite(limit) & (limit > 0)
-    return max(worst, float((total[limited] / limit[limited] - 1.0).max(initial=0.0)))
-
-
 def attained(
     one: Round, levels: np.ndarray, bound: np.ndarray, aim: float, caps: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -79,53 +53,10 @@ def attained(
     return found, np.maximum(gap, lacking)
 
 
-def certified(allocation: SparseAllocation) -> Proof:
-    """Return whether the allocation is feasible and each round's level within the aim of what prices allow."""
-    wrong = _no_numbers(allocation)
-    if wrong:
-        return Proof(False, f"not all {wrong} are finite numbers")
-    over = violation(allocation)
-    if not over <= FEASIBILITY:
-        return Proof(False, f"not feasible: a capacity, limit or sign is violated by {over:.1e}")
-    known = _known(allocation)
-    wrong = _untold(allocation, known)
-    if wrong:
-        return Proof(False, wrong)
-    gaps, loose = [], 0
-    for number, one in enumerate(allocation.bounds, 1):
-        fixed = one.rows.slope == 0
-        missing = fixed & (known.levels[one.users] < one.rows.floor * (1 - FEASIBILITY))
-        if missing.any():
-            user = allocation.instance.users[int(one.users[missing.argmax()])]
-            return Proof(False, f"user {user!r} has less than the floor that round {number} gave it")
-        priced = _priced(allocation, one, known)
-        if priced is None:
-            return Proof(False, f"round {number}: users of two components share a server")
-        highest = _highest(one, known, priced)
-        reached, gap = attained(one, known.levels, highest, allocation.aim, known.caps[one.users])
-        gaps.append(float(gap.max(initial=0.0)))
-        loose += _loose(one, known, priced, reached, allocation.aim)
-        if not (reached <= highest * (1 + AGREEMENT + MATRIX_FREE_FLOOR * allocation.aim)).all():
-            return Proof(False, f"round {number}: a level is above what its prices allow")
-    if not gaps:
-        return Proof(True, "optimal: nobody can run anything")
-    text = f"the smallest level within {gaps[0]:.1e}, by prices"
-    if len(gaps) > 1:
-        text += f"; {len(gaps) - 1} later rounds within {max(gaps[1:]):.1e}, given the levels before"
-    if not max(gaps) <= allocation.aim * (1 + ROUNDING) + ROUNDING:
-        return Proof(False, f"{text}: more than the {allocation.aim:.1e} that was asked for", max(gaps))
-    if allocation.unsettled:
-        return Proof(False, f"{text}; {allocation.unsettled} users could rise further", max(gaps))
-    if loose:
-        text += f"; that they stop there is not proved of {loose} users: prices alone would leave them twice as much"
-        return Proof(False, f"not proved: {text}", max(gaps))
-    return Proof(True, f"proved: {text}", max(gaps))
-
-
 def misfit(allocation: SparseAllocation) -> str:
     """Return which positions or shapes cannot be those of an allocation of the instance, in words; nothing if none."""
     instance, pairs = allocation.instance, np.shape(allocation.tasks_array)
-    users, servers = len(instance.users), len(instance.servers)
+    users, servers = instance.shape
     if not (_positions(allocation.user, pairs, users) and _positions(allocation.server, pairs, servers)):
         return f"expected positions of {users} users and {servers} servers, and a number of tasks, for each pair"
     if not np.shape(allocation.tasks_per_level) == np.shape(allocation.gamma) == (users,):
@@ -319,7 +250,7 @@ class SparseAllocation(Allocation):
     @cached_property
     def matrix(self) -> sparse.csr_array:
         """Tasks as a sparse matrix, users × servers."""
-        shape = len(self.instance.users), len(self.instance.servers)
+        shape = self.instance.shape
         return sparse.csr_array((self.tasks_array, (self.user, self.server)), shape=shape)
 
     @cached_property
@@ -363,7 +294,25 @@ class SparseAllocation(Allocation):
     @cached_property
     def residual(self) -> float:
         """Largest violation of a capacity, task limit or sign, relative to the capacity or limit."""
-        return violation(self)
+        instance, tasks, user, server = self.instance, self.tasks_array, self.user, self.server
+        size = len(instance.servers)
+        of_user, of_server = instance.pairs
+        allowed = np.isin(user.astype(np.int64) * size + server, of_user.astype(np.int64) * size + of_server)
+        worst = float((~allowed & (tasks != 0)).any())
+        for r in range(len(instance.resources)):
+            used, capacity = np.zeros(size), instance.capacities[:, r] * instance.counts
+            amounts = tasks * instance.demands[user, r]
+            np.add.at(used, server, amounts)
+            there = capacity > 0
+            excess = used[there] / capacity[there] - 1.0
+            below = -amounts[allowed] / np.where(there, capacity, 1.0)[server[allowed]]
+            worst = max(worst, float(excess.max(initial=0.0)), float(below.max(initial=0.0)))
+        total = np.zeros(len(instance.users))
+        np.add.at(total, user, tasks)
+        limit = instance.task_limits
+        worst = max(worst, float(((limit == 0) & (total > 0)).any()))
+        limited = np.isfinite(limit) & (limit > 0)
+        return max(worst, float((total[limited] / limit[limited] - 1.0).max(initial=0.0)))
 
     def certify(self, exact: bool = False) -> Proof:
         """Return whether every round's level is within ``aim`` of what any allocation can have, computed anew.
@@ -384,7 +333,47 @@ class SparseAllocation(Allocation):
         """
         if exact:
             raise no_certificate(self.mechanism, exact)
-        return certified(self)
+        wrong = _no_numbers(self)
+        if wrong:
+            return Proof(False, f"not all {wrong} are finite numbers")
+        over = self.residual
+        if not over <= FEASIBILITY:
+            return Proof(False, f"not feasible: a capacity, limit or sign is violated by {over:.1e}")
+        known = _known(self)
+        wrong = _untold(self, known)
+        if wrong:
+            return Proof(False, wrong)
+        gaps, loose = [], 0
+        for number, one in enumerate(self.bounds, 1):
+            fixed = one.rows.slope == 0
+            missing = fixed & (known.levels[one.users] < one.rows.floor * (1 - FEASIBILITY))
+            if missing.any():
+                user = self.instance.users[int(one.users[missing.argmax()])]
+                return Proof(False, f"user {user!r} has less than the floor that round {number} gave it")
+            priced = _priced(self, one, known)
+            if priced is None:
+                return Proof(False, f"round {number}: users of two components share a server")
+            highest = _highest(one, known, priced)
+            reached, gap = attained(one, known.levels, highest, self.aim, known.caps[one.users])
+            gaps.append(float(gap.max(initial=0.0)))
+            loose += _loose(one, known, priced, reached, self.aim)
+            if not (reached <= highest * (1 + AGREEMENT + MATRIX_FREE_FLOOR * self.aim)).all():
+                return Proof(False, f"round {number}: a level is above what its prices allow")
+        if not gaps:
+            return Proof(True, "optimal: nobody can run anything")
+        text = f"the smallest level within {gaps[0]:.1e}, by prices"
+        if len(gaps) > 1:
+            text += f"; {len(gaps) - 1} later rounds within {max(gaps[1:]):.1e}, given the levels before"
+        if not max(gaps) <= self.aim * (1 + ROUNDING) + ROUNDING:
+            return Proof(False, f"{text}: more than the {self.aim:.1e} that was asked for", max(gaps))
+        if self.unsettled:
+            return Proof(False, f"{text}; {self.unsettled} users could rise further", max(gaps))
+        if loose:
+            text += (
+                f"; that they stop there is not proved of {loose} users: prices alone would leave them twice as much"
+            )
+            return Proof(False, f"not proved: {text}", max(gaps))
+        return Proof(True, f"proved: {text}", max(gaps))
 
     def _csv(self) -> pd.DataFrame:
         return self.tasks.to_frame()

@@ -18,6 +18,9 @@ from .allocation import Allocation, no_certificate
 from .mechanism import Mechanism, run
 from .table import find, find_defined, refuse_options_of_others
 
+#: Method → what ``validate`` says of it, by column.
+Compared = dict[str, dict[str, Any]]
+
 
 @dataclass(frozen=True)
 class Check:
@@ -39,6 +42,11 @@ class Check:
         options = {**own, **(of_solver if solves else {}), **parameters}
         found: Allocation = run(row, self.instance, method=method, solver=self.solver if solves else "highs", **options)
         return found
+
+    def compared(self) -> pd.DataFrame:
+        """Return what the mechanism's own ``validate`` finds, by method."""
+        assert self.mechanism.validate is not None
+        return pd.DataFrame.from_dict(self.mechanism.validate(self), orient="index").rename_axis("method")
 
 
 def validate(
@@ -68,7 +76,7 @@ def validate(
     row = find_defined(mechanism, instance)
     refuse_options_of_others(row, options)
     if row.validate is not None:
-        return row.validate(Check(instance, row, spelt(solver), options))
+        return Check(instance, row, spelt(solver), options).compared()
     reference = run(row, instance, method="lp", solver=solver, merge=False, **options)
     runs = {"lp": reference, "lp, merged": run(row, instance, method="lp", solver=solver, **options)}
     for method in row.methods:

@@ -438,7 +438,7 @@ def check(mechanism, **lies):
                 found = dataclasses.replace(found, level_array=found.level_array * np.array(lies[method]))
             return found
 
-    return row.validate(Lying(instance, row, "highs", {}))
+    return Lying(instance, row, "highs", {}).compared()
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -224,7 +224,7 @@ def validated(mechanism, lies, instance=None, **options):
             key = mechanism or method + ("-divided" if parameters.get("divisible") else "")
             return dataclasses.replace(found, tasks_array=lies[key](found.tasks_array)) if key in lies else found
 
-    return row.validate(Lying(instance, row, "highs", options))["agrees"]
+    return Lying(instance, row, "highs", options).compared()["agrees"]
 
 
 def test_a_leximin_that_is_worse_than_filling_does_not_agree():

@@ -43,7 +43,7 @@ def test_labels_are_followed_whatever_their_order(eligible):
         ({"ann": ["s"], "bob": ["s"], "eve": ["t"], "zoe": ["t"]}, "names user 'zoe', who is unknown"),
         (pd.Series({"ann": ["s"], "bob": ["s"]}), "has no user 'eve'"),
         (pd.DataFrame({"user": [0, 1, 2], "server": [0, 1, 1]}), "names server 'user', which is unknown"),
-        (pd.DataFrame(2, USERS, SERVERS), "eligible has an entry"),
+        (pd.DataFrame(2, USERS, SERVERS), "eligible of user 'ann' on server 's' is .*2.*; expected True or False"),
         ([["s"], [["t"]], ["t"]], r"eligible of user 'bob' names server \['t'\], which is unknown"),
     ],
 )

@@ -150,62 +150,6 @@ PROPERTIES = {
 }
 
 
-def certify(result: DynamicAllocation) -> Proof:
-    """Return whether the level of every step is the largest that its program allows; O(N·R·log N).
-
-    Shares are max(φ[n]·M, what n had) (Lemma 1 of Li et al., 2019), so that raising M raises what the users at the
-    newest level take: M is optimal if and only if nothing is given out beyond what the step may give out, and some
-    resource that these users take (and, in the cautious LP, users still to come) lets them take no more.
-    """
-    parts = result.schedule.parts
-    whole = np.cumsum(np.vstack([np.zeros(result.needs.shape[1]), result.needs]), axis=0)
-    growth = whole[1:] - whole[result.first_array]
-    room, level = np.broadcast_to(result.schedule.available[:, None], growth.shape), result.level_array[:, None]
-    if result.cautious:
-        coming = (result.schedule.horizon - parts)[:, None]
-        growth, room = growth + coming, 1.0 - coming * level
-    slack = room - result.given_out[:, :-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        more = np.where(growth > 0, slack / growth, np.inf).min(axis=1) / result.level_array
-    worst = int(abs(more).argmax())
-    if not result.residual <= AGREEMENT:
-        return Proof(False, f"infeasible: a step gives out too much, or somebody loses, by {result.residual:.3g}")
-    if not abs(more[worst]) <= AGREEMENT:
-        way = "could be raised" if more[worst] > 0 else "is too high"
-        return Proof(False, f"not optimal: the level of step {worst + 1} {way} by {abs(more[worst]):.3g} of itself")
-    return Proof(True, f"optimal at every step, proved; levels are right to {abs(more[worst]):.1e}")
-
-
-def competitive(result: DynamicAllocation) -> pd.DataFrame:
-    """Return the mechanism beside static DRF at each step, and the competitive ratios; O(N·R·log N).
-
-    Static DRF knows the demands of those present and shares what the step may give out: everyone has the level
-    min_r (k/n) / Σ_{i≤k} d̂[i,r] (Li et al., 2019, §4). With zero demands that is the level of those who stop first.
-
-    Returns
-    -------
-    DataFrame
-        By step: ``drf`` (static level), ``smallest`` (the mechanism's), ``cr2`` (smallest / drf), ``sum`` and
-        ``drf_sum`` (sums of dominant shares), ``cr1`` (sum / drf_sum, which can exceed 1) and ``bound``: what ``cr2``
-        never goes below, with m resources 1/m (dynamic DRF: Theorem 2), or what :func:`cautious_bound` says.
-    """
-    available, parts = result.schedule.available, result.schedule.parts
-    drf = available / np.cumsum(result.needs, axis=0).max(axis=1)
-    total = result.given_out[:, -1]
-    return pd.DataFrame(
-        {
-            "drf": drf,
-            "smallest": result.level_array,
-            "cr2": result.level_array / drf,
-            "sum": total,
-            "drf_sum": drf * parts,
-            "cr1": total / (drf * parts),
-            "bound": np.full(len(drf), cautious_bound(result) if result.cautious else 1 / result.needs.shape[1]),
-        },
-        index=result.levels.index,
-    )
-
-
 def cautious_bound(result: DynamicAllocation) -> float:
     """Return what the cautious LP keeps of static DRF at every step: n / max over k ≤ m of k(n − k + 1).
 
@@ -324,79 +268,8 @@ def _envy(here: np.ndarray, demand: np.ndarray, names: list[object]) -> Finding:
     )
 
 
-# What follows from the levels of all steps: tables of shares, what is given out, by how much that is too much.
-
 #: Bytes that a dense table may take.
 DENSE_LIMIT = 2**30
-
-
-def shares(result: DynamicAllocation, steps: Sequence[int] | None, users: Sequence[Any] | None) -> pd.DataFrame:
-    """Return dominant shares, steps × users; see :meth:`fairlp.DynamicAllocation.table`."""
-    chosen = range(1, len(result.level_array) + 1) if steps is None else [result._step(step) for step in steps]
-    places = np.arange(len(result.level_array)) if users is None else np.array([result._place(user) for user in users])
-    size = 8 * len(chosen) * len(places)
-    if size > DENSE_LIMIT:
-        raise TooLargeError(
-            f"a table of {len(chosen)} steps × {len(places)} users would take {size / 2**30:.3g} GiB, above 1 GiB; "
-            "use .at(step), .history(user), .levels and .utilization, or .table(steps, users) for a part of it"
-        )
-    table = np.full((len(chosen), len(places)), np.nan)
-    everyone = users is None
-    for row, step in enumerate(chosen):
-        if everyone and row and step == chosen[row - 1] + 1:
-            table[row] = table[row - 1]
-            table[row, result.first_array[step - 1] : step] = result.level_array[step - 1]
-        else:
-            here = places < step
-            table[row, here] = result.levels_at(step)[places[here]]
-    labels = result._arrived[places]
-    shares = table * result.instance.user_weights[result.schedule.order][places]
-    return pd.DataFrame(shares, index=pd.Index(list(chosen), name="step"), columns=labels.rename("user"))
-
-
-def levels_at(result: DynamicAllocation, k: int) -> np.ndarray:
-    """Return the level of each user present at step k, in order of arrival."""
-    levels = np.empty(k)
-    # group by group, from the newest: the group below is the newest of the step before the group's first
-    while k > 0:
-        first = int(result.first_array[k - 1])
-        levels[first:k] = result.level_array[k - 1]
-        k = first
-    return levels
-
-
-def history(result: DynamicAllocation, user: Any) -> pd.Series[float]:
-    """Return one user's dominant share by step, from its arrival on."""
-    place = result._place(user)
-    raised = result.first_array[place:] <= place
-    last = np.maximum.accumulate(np.where(raised, np.arange(len(raised)), 0))
-    shares = result.level_array[place:][last] * result.instance.user_weights[result.schedule.order[place]]
-    return pd.Series(shares, index=result._steps[place:], name=user)
-
-
-def given_out(result: DynamicAllocation) -> np.ndarray:
-    """Return the fraction in use of each resource at each step, and last the sum of all dominant shares."""
-    weights = result.instance.user_weights[result.schedule.order][:, None]
-    whole = np.cumsum(np.vstack([np.zeros(result.needs.shape[1] + 1), np.hstack([result.needs, weights])]), axis=0)
-    # of the users at the newest level; those before them have what they had when the last of them came
-    total = np.vstack([np.zeros_like(whole[0]), result.level_array[:, None] * (whole[1:] - whole[result.first_array])])
-    below = np.concatenate([[0], result.first_array])
-    while below.any():  # sums along the chain of steps, twice as long each time
-        total += total[below]
-        below = below[below]
-    return total[1:]
-
-
-def residual(result: DynamicAllocation) -> float:
-    """Return the largest violation at any step, relative."""
-    available = result.schedule.available[:, None]
-    over = float((result.given_out[:, :-1] / available).max() - 1)
-    # a user who is first of its group at some steps has had the level of the last of these before
-    order = np.argsort(result.first_array, kind="stable")
-    first, level = result.first_array[order], result.level_array[order]
-    kept = np.divide(level[1:], level[:-1], out=np.ones(len(level) - 1), where=level[:-1] > 0)
-    lost = (1 - kept)[first[1:] == first[:-1]]
-    return max(over, float(lost.max(initial=0.0)), 0.0)
 
 
 #: (users present, what they had, schedule, step) → the program of that step
@@ -497,7 +370,26 @@ class DynamicAllocation(Answer):
         UnknownNameError
             For a step or a user that does not exist.
         """
-        return shares(self, steps, users)
+        chosen = range(1, len(self.level_array) + 1) if steps is None else [self._step(step) for step in steps]
+        places = np.arange(len(self.level_array)) if users is None else np.array([self._place(user) for user in users])
+        size = 8 * len(chosen) * len(places)
+        if size > DENSE_LIMIT:
+            raise TooLargeError(
+                f"a table of {len(chosen)} steps × {len(places)} users would take {size / 2**30:.3g} GiB, above 1 GiB; "
+                "use .at(step), .history(user), .levels and .utilization, or .table(steps, users) for a part of it"
+            )
+        table = np.full((len(chosen), len(places)), np.nan)
+        everyone = users is None
+        for row, step in enumerate(chosen):
+            if everyone and row and step == chosen[row - 1] + 1:
+                table[row] = table[row - 1]
+                table[row, self.first_array[step - 1] : step] = self.level_array[step - 1]
+            else:
+                here = places < step
+                table[row, here] = self.levels_at(step)[places[here]]
+        labels = self._arrived[places]
+        shares = table * self.instance.user_weights[self.schedule.order][places]
+        return pd.DataFrame(shares, index=pd.Index(list(chosen), name="step"), columns=labels.rename("user"))
 
     def levels_at(self, step: int) -> np.ndarray:
         """Return the level (dominant share divided by weight) of each user present, in order of arrival; O(k).
@@ -511,7 +403,14 @@ class DynamicAllocation(Answer):
         -------
         ndarray, shape (k,)
         """
-        return levels_at(self, self._step(step))
+        k = self._step(step)
+        levels = np.empty(k)
+        # group by group, from the newest: the group below is the newest of the step before the group's first
+        while k > 0:
+            first = int(self.first_array[k - 1])
+            levels[first:k] = self.level_array[k - 1]
+            k = first
+        return levels
 
     def history(self, user: Any) -> pd.Series[float]:
         """Return one user's dominant share by step, from its arrival on; O(N).
@@ -524,7 +423,11 @@ class DynamicAllocation(Answer):
         -------
         Series
         """
-        return history(self, user)
+        place = self._place(user)
+        raised = self.first_array[place:] <= place
+        last = np.maximum.accumulate(np.where(raised, np.arange(len(raised)), 0))
+        shares = self.level_array[place:][last] * self.instance.user_weights[self.schedule.order[place]]
+        return pd.Series(shares, index=self._steps[place:], name=user)
 
     def at(self, step: int) -> Allocation:
         """Return the allocation after one step: of the users who are present, in the order of the instance; O(k·R).
@@ -604,28 +507,74 @@ class DynamicAllocation(Answer):
     @cached_property
     def residual(self) -> float:
         """Largest violation at any step, relative: of what the step may give out, or of "nobody loses"."""
-        return residual(self)
+        available = self.schedule.available[:, None]
+        over = float((self.given_out[:, :-1] / available).max() - 1)
+        # a user who is first of its group at some steps has had the level of the last of these before
+        order = np.argsort(self.first_array, kind="stable")
+        first, level = self.first_array[order], self.level_array[order]
+        kept = np.divide(level[1:], level[:-1], out=np.ones(len(level) - 1), where=level[:-1] > 0)
+        lost = (1 - kept)[first[1:] == first[:-1]]
+        return max(over, float(lost.max(initial=0.0)), 0.0)
 
     def certify(self) -> Proof:
-        """Return whether every step is the optimum of its program, proved without its method; O(N·R·log N).
+        """Return whether the level of every step is the largest that its program allows; O(N·R·log N).
 
-        See :func:`fairlp.mechanisms.arrivals.result.certify`.
+        It is proved without the method. Shares are max(φ[n]·M, what n had) (Lemma 1 of Li et al., 2019), so that
+        raising M raises what the users at the newest level take: M is optimal if and only if nothing is given out
+        beyond what the step may give out, and some resource that these users take (and, in the cautious LP, users
+        still to come) lets them take no more.
 
         Returns
         -------
         Proof
         """
-        return certify(self)
+        parts = self.schedule.parts
+        whole = np.cumsum(np.vstack([np.zeros(self.needs.shape[1]), self.needs]), axis=0)
+        growth = whole[1:] - whole[self.first_array]
+        room, level = np.broadcast_to(self.schedule.available[:, None], growth.shape), self.level_array[:, None]
+        if self.cautious:
+            coming = (self.schedule.horizon - parts)[:, None]
+            growth, room = growth + coming, 1.0 - coming * level
+        slack = room - self.given_out[:, :-1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            more = np.where(growth > 0, slack / growth, np.inf).min(axis=1) / self.level_array
+        worst = int(abs(more).argmax())
+        if not self.residual <= AGREEMENT:
+            return Proof(False, f"infeasible: a step gives out too much, or somebody loses, by {self.residual:.3g}")
+        if not abs(more[worst]) <= AGREEMENT:
+            way = "could be raised" if more[worst] > 0 else "is too high"
+            return Proof(False, f"not optimal: the level of step {worst + 1} {way} by {abs(more[worst]):.3g} of itself")
+        return Proof(True, f"optimal at every step, proved; levels are right to {abs(more[worst]):.1e}")
 
     def competitive(self) -> pd.DataFrame:
-        """Return the mechanism beside static DRF by step (``properties.competitive``).
+        """Return the mechanism beside static DRF at each step, and the competitive ratios; O(N·R·log N).
+
+        Static DRF knows the demands of those present and shares what the step may give out: everyone has the level
+        min_r (k/n) / Σ_{i≤k} d̂[i,r] (Li et al., 2019, §4). With zero demands that is the level of those who stop first.
 
         Returns
         -------
         DataFrame
-            See :func:`fairlp.mechanisms.arrivals.result.competitive`.
+            By step: ``drf`` (static level), ``smallest`` (the mechanism's), ``cr2`` (smallest / drf), ``sum`` and
+            ``drf_sum`` (sums of dominant shares), ``cr1`` (sum / drf_sum, which can exceed 1) and ``bound``: what
+            ``cr2`` never goes below, with m resources 1/m (dynamic DRF: Theorem 2), or what :func:`cautious_bound`
+            says.
         """
-        return competitive(self)
+        available, parts = self.schedule.available, self.schedule.parts
+        drf = available / np.cumsum(self.needs, axis=0).max(axis=1)
+        total = self.given_out[:, -1]
+        return pd.DataFrame(
+            {
+                "drf": drf,
+                "smallest": self.level_array,
+                "cr2": self.level_array / drf,
+                "sum": total,
+                "drf_sum": drf * parts,
+                "cr1": total / (drf * parts),
+                "bound": np.full(len(drf), cautious_bound(self) if self.cautious else 1 / self.needs.shape[1]),
+            },
+            index=self.levels.index,
+        )
 
     def properties(self, steps: Sequence[int] | None = None) -> pd.DataFrame:
         """Return which properties hold at each step; see :func:`fairlp.mechanisms.arrivals.result.properties`.
@@ -747,7 +696,15 @@ class DynamicAllocation(Answer):
     @cached_property
     def given_out(self) -> np.ndarray:
         """Fraction in use of each resource at each step, and last the sum of all dominant shares; shape (N, R + 1)."""
-        return given_out(self)
+        weights = self.instance.user_weights[self.schedule.order][:, None]
+        whole = np.cumsum(np.vstack([np.zeros(self.needs.shape[1] + 1), np.hstack([self.needs, weights])]), axis=0)
+        # of the users at the newest level; those before them have what they had when the last of them came
+        total = np.vstack([np.zeros_like(whole[0]), self.level_array[:, None] * (whole[1:] - whole[self.first_array])])
+        below = np.concatenate([[0], self.first_array])
+        while below.any():  # sums along the chain of steps, twice as long each time
+            total += total[below]
+            below = below[below]
+        return total[1:]
 
     @property
     def _steps(self) -> pd.Index[Any]:

@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import Any, cast
 
 import numpy as np
-import pandas as pd
 
 from ...errors import SolverError
 from ...formulations import arrivals as formulations
@@ -31,7 +30,7 @@ from ..mechanism import (
     Method,
     MethodCall,
 )
-from ..validation import Check
+from ..validation import Check, Compared
 from . import algorithms
 from .algorithms import cautious_closed_form, stack
 from .result import DynamicAllocation, Schedule, StepModel, require_no_limits, schedule
@@ -359,7 +358,7 @@ def _notes(instance: Instance) -> tuple[str, ...]:
 # How ``validate`` checks mechanisms for users who arrive: at every step, against each step's own program.
 
 
-def check_steps(check: Check, *, rule: Rule) -> pd.DataFrame:
+def check_steps(check: Check, *, rule: Rule) -> Compared:
     """Compare every method with the linear program of every step, user by user.
 
     The reference solves each step's own model afresh (the one that ``formulate(step=k)`` gives, with what users had
@@ -367,8 +366,8 @@ def check_steps(check: Check, *, rule: Rule) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
-        Indexed by method (``lp, each step afresh`` is the reference): ``agrees``, ``difference`` (largest difference of
+    dict
+        By method (``lp, each step afresh`` is the reference): ``agrees``, ``difference`` (largest difference of
         a user's dominant share at any step, relative to the larger), ``step`` and ``user`` with it, ``residual``
         (largest violation at any step, relative), ``seconds``.
     """
@@ -390,7 +389,7 @@ def check_steps(check: Check, *, rule: Rule) -> pd.DataFrame:
             "residual": result.residual,
             "seconds": seconds if result is reference else float(sum(result.times.values())),
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+    return rows
 
 
 def step_difference(result: DynamicAllocation, expected: DynamicAllocation) -> tuple[float, int, int]:

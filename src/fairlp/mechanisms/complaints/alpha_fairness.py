@@ -105,7 +105,7 @@ def proof(
     level = tasks[able].sum(axis=1) / unit
     ends = _Ends.of(level, floors(instance)[able] / unit, instance.task_limits[able] / unit, alpha)
     costs = np.where(instance.runnable()[able], instance.demands[able] @ prices.T, np.inf)
-    cost, spent = costs.min(axis=1), float((_whole(instance) * prices).sum())
+    cost, spent = costs.min(axis=1), float((instance.total_capacities * prices).sum())
     if of_caps is not None and instance.queues is not None:
         cost = cost + (instance.demands * (instance.queues.below.T @ of_caps)).sum(axis=1)[able]
         spent += float((np.where(of_caps > 0, instance.queues.caps, 0.0) * of_caps).sum())
@@ -198,11 +198,6 @@ def _of_others(
     return _Others(mean, bound, worth, mean / left if left > 0 else 1.0)
 
 
-def _whole(instance: Instance) -> np.ndarray:
-    """Return the capacity of the servers of each row together."""
-    return np.asarray(instance.capacities * instance.counts[:, None])
-
-
 #: Logarithm of the largest power that is computed with.
 _LARGEST_LOG = 600.0
 _SHUT_OUT = "what queues guarantee to others leaves some users nothing, whatever α; they have no term"
@@ -228,7 +223,7 @@ def _largest_mean(call: MethodCall, alpha: float, limit: Mechanism) -> Tasks:
     """Return the optimum at a finite α."""
     instance = call.instance
     if not runnable_users(instance).any():
-        nothing = np.zeros((len(instance.users), len(instance.servers)))
+        nothing = np.zeros(instance.shape)
         return Tasks(nothing, gap=0.0, certificate=Proof(True, "nobody can run anything"))
     if alpha == 1 and not have_limits(instance):
         return _certified(call, _proportional(call), alpha)
@@ -318,7 +313,7 @@ def _through_solver(call: MethodCall, alpha: float, held: tuple[np.ndarray, floa
     """Return the optimum of the model, on merged servers."""
     instance = call.instance
     _require_floats(instance, alpha)
-    small, servers = merge_servers(instance) if call.merge else (instance, None)
+    small, servers = merge_servers(instance, call.merge)
     model = alpha_fair(small, alpha) if held is None else with_held_back(small, alpha, *held)
     solution = model.solve(solver=call.solver, **call.options)
     if solution.status.termination is Termination.UNKNOWN:
@@ -328,19 +323,15 @@ def _through_solver(call: MethodCall, alpha: float, held: tuple[np.ndarray, floa
         )
     solution.require_optimal()
     assert solution.x is not None
-    shape = (len(small.users), len(small.servers))
-    tasks = within_capacity(small, np.maximum(np.asarray(model.evaluate("tasks", solution.x)).reshape(shape), 0.0))
+    values = np.asarray(model.evaluate("tasks", solution.x))
+    tasks = within_capacity(small, np.maximum(values.reshape(small.shape), 0.0))
     prices = of_caps = None
     if solution.row_duals is not None:
         block = model.compile().row_block("capacity")
         prices = np.maximum(solution.row_duals[block.slice].reshape(small.capacities.shape), 0.0) / small.pool
         of_caps = _prices_of_caps(small, model, solution.row_duals)
-    notes: tuple[str, ...] = ()
-    if servers is not None and servers.merges:
-        tasks = tasks[:, servers.of] * servers.factor
-        prices = None if prices is None else prices[servers.of]
-        notes = (f"solved with {len(small.servers)} servers instead of {len(servers.of)}: identical ones were merged",)
-    return _Priced(tasks, prices=prices, notes=notes, times=solution.times, of_caps=of_caps)
+    prices = None if prices is None else prices[servers.of]
+    return _Priced(servers.spread(tasks), prices=prices, notes=servers.notes, times=solution.times, of_caps=of_caps)
 
 
 def _prices_of_caps(instance: Instance, model: Model, duals: np.ndarray) -> np.ndarray | None:
@@ -473,9 +464,8 @@ def _shown(allocation: Allocation, alpha: float, limit: Mechanism) -> MeanLevelB
     assert solution.row_duals is not None
     block = model.compile().row_block("capacity")
     prices = np.maximum(solution.row_duals[block.slice].reshape(small.capacities.shape), 0.0)
-    of = np.arange(len(instance.servers)) if servers is None else servers.of
     of_caps = _prices_of_caps(small, model, solution.row_duals)
-    shown = proof(instance, allocation.tasks_array, prices[of], alpha, of_caps)
+    shown = proof(instance, allocation.tasks_array, prices[servers.of], alpha, of_caps)
     if of_caps is not None or allocation.prices is None:
         return shown
     own = allocation.prices.to_numpy()

@@ -35,8 +35,8 @@ def convex(call: MethodCall) -> Tasks:
     Users entitled to nothing share what the others leave, by their weights.
     """
     instance = call.instance
-    small, servers = merge_servers(instance) if call.merge else (instance, None)
-    tasks = np.zeros((len(small.users), len(small.servers)))
+    small, servers = merge_servers(instance, call.merge)
+    tasks = np.zeros(small.shape)
     e = entitlements(small)
     first = np.flatnonzero(e > 0)
     part = small if len(first) == len(e) else small.select_users(first).derived(entitlements=e[first] / e.sum())
@@ -46,18 +46,14 @@ def convex(call: MethodCall) -> Tasks:
     if rest.size:
         tasks, of_rest, unproved = _with_rest(small, tasks, rest, call)
         verdict = verdict if of_rest or not verdict else of_rest
-    notes: tuple[str, ...] = ()
-    if servers is not None and servers.merges:
-        tasks = tasks[:, servers.of] * servers.factor
-        prices = None if prices is None else prices[servers.of]
-        notes = (f"solved with {len(small.servers)} servers instead of {len(servers.of)}: identical ones were merged",)
+    prices = None if prices is None else prices[servers.of]
     return Tasks(
-        tasks,
+        servers.spread(tasks),
         tasks_per_level=_tasks_at_level_1(instance),
         prices=prices,
         gap=gap,
         certificate=verdict,
-        notes=notes,
+        notes=servers.notes,
         unproved=unproved,
     )
 
@@ -99,7 +95,7 @@ def elsewhere(instance: Instance, tasks: np.ndarray, rest: np.ndarray) -> tuple[
 
 def left_by(instance: Instance, tasks: np.ndarray, others: np.ndarray, accepted: float) -> np.ndarray:
     """Return what the tasks of others leave of each server, 0 where that is at most this part of it; shape (K, R)."""
-    capacity = instance.capacities * instance.counts[:, None]
+    capacity = instance.total_capacities
     left = np.maximum(capacity - tasks[others].T @ instance.demands[others], 0.0)
     return np.asarray(np.where(left <= accepted * capacity, 0.0, left) / instance.counts[:, None])
 
@@ -124,7 +120,7 @@ def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray
     The gap bounds how far Σ e[n]·log(tasks) is from its maximum.
     """
     able = runnable_users(instance)
-    tasks = np.zeros((len(instance.users), len(instance.servers)))
+    tasks = np.zeros(instance.shape)
     if not able.any():
         return tasks, np.zeros(instance.capacities.shape), Proof(True, "nobody can run anything"), 0.0
     model = ceei(instance)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...formulations import complaints, normalisers, proportional
 from ...formulations.alpha_fair import SOURCE, alpha_fair
@@ -22,7 +21,7 @@ from ..max_min.methods import by_interior_points
 from ..max_min.rounds import is_one_server
 from ..mechanism import NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mechanism, Method
 from ..table import find
-from ..validation import Check, agreement, in_floats
+from ..validation import Check, Compared, agreement, in_floats
 from . import alpha_fairness, methods
 from . import proportional as ceei
 from .alpha_fairness import mean_level_gap
@@ -34,7 +33,7 @@ from .complaints import check_complaints
 MOST_RESOURCES = 12
 
 
-def check_njc(check: Check) -> pd.DataFrame:
+def check_njc(check: Check) -> Compared:
     """Check every method of ``njc``: against ``eg``, whose optimality a linear program bounds, and for complaints.
 
     Methods that choose by a criterion are compared with each other in its value.
@@ -55,10 +54,10 @@ def check_njc(check: Check) -> pd.DataFrame:
         reference, name = check.allocate(method="candidates", criterion=criterion), "candidates"
         rows["candidates"] = _best_row(check, requests, reference, exact, criterion, "at least eg")
     rows["milp"] = _best_row(check, requests, best, reference, criterion, name)
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+    return rows
 
 
-def check_ceei(check: Check) -> pd.DataFrame:
+def check_ceei(check: Check) -> Compared:
     """Check ``ceei``: its methods and CLARABEL against each other, and each by a linear program that bounds its gap."""
     runs = {method: check.allocate(method=method) for method in ("interior-point", "convex")}
     if check.instance.n_servers == 1:
@@ -80,10 +79,10 @@ def check_ceei(check: Check) -> pd.DataFrame:
             "reference": reference.method,
             "first_order": gain,
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+    return rows
 
 
-def check_alpha_fair(check: Check, *, limit: Mechanism) -> pd.DataFrame:
+def check_alpha_fair(check: Check, *, limit: Mechanism) -> Compared:
     """Check ``alpha-fair``: its methods and CLARABEL against each other, and each by the prices of a linear program."""
     methods = [method for method in check.mechanism.methods if method.is_exact_for(check.instance)]
     runs = {method.name: check.allocate(method=method.name) for method in methods}
@@ -96,7 +95,7 @@ def check_alpha_fair(check: Check, *, limit: Mechanism) -> pd.DataFrame:
         gap = mean_level_gap(found, limit=limit)
         good = gap <= CONVEX_POINT and found.residual <= CONVEX_POINT
         rows[method] = {**row, "agrees": bool(good), "reference": "prices of a linear program", "gap": gap}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+    return rows
 
 
 def _gain(model: Model, spent: float) -> float:

@@ -350,7 +350,7 @@ def share_by_pairs(
     tasks_per_level = mechanism.tasks_per_level(instance)
     able = np.flatnonzero(tasks_per_level[user[order]] > 0)
     user, server = user[order][able], server[order][able]
-    capacities = instance.capacities * instance.counts[:, None]
+    capacities = instance.total_capacities
     sharing = matrix_free.SharingByPairs(
         instance.demands, capacities, user, server, tasks_per_level, instance.task_limits
     )

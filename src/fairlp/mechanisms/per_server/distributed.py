@@ -472,7 +472,7 @@ def _events(instance: Instance, away: Mapping[Any, Absence], until: float) -> li
 def _solved(instance: Instance, there: np.ndarray, mechanism: Mechanism) -> _Running:
     """Return what the mechanism lets the users run who are there; nothing for the others."""
     who = np.flatnonzero(there)
-    tasks = np.zeros((len(instance.users), len(instance.servers)))
+    tasks = np.zeros(instance.shape)
     if not who.size:
         return _Running(tasks, None)
     found = run(mechanism, instance.select_users(who))
@@ -496,7 +496,7 @@ def _totals(instance: Instance, samples: list[Sample], times: pd.Index[Any]) -> 
 def _utilization(instance: Instance, samples: list[Sample], times: pd.Index[Any]) -> pd.DataFrame:
     servers, resources = list(instance.servers), list(instance.resources)
     columns = pd.MultiIndex.from_product([servers, resources], names=["server", "resource"])
-    capacity = instance.capacities * instance.counts[:, None]
+    capacity = instance.total_capacities
     frames = {}
     for name in samples[0]:
         used = np.einsum("tni,nr->tir", np.stack([now[name].work for now in samples]), instance.demands)

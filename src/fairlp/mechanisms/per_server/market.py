@@ -9,7 +9,6 @@ import numpy as np
 
 from ...errors import NotConvergedError
 from ...models.instances.instance import Instance
-from ...models.instances.merging import Groups, identity, merge_servers
 from ...models.instances.problem import effort
 from ...tolerances import SATURATED
 from ..mechanism import Division
@@ -168,7 +167,7 @@ class PerServerMarket:
         task of its user lighter on that server.
         """
         gamma = np.where((instance.task_limits > 0)[:, None], instance.gamma(), 0.0)
-        total = instance.capacities * instance.counts[:, None]
+        total = instance.total_capacities
         users = [np.flatnonzero(gamma[:, i]) for i in range(gamma.shape[1])]
         multiple = effort(instance)
         if division == "tdm":
@@ -210,14 +209,3 @@ class PerServerMarket:
             tasks[who, i] = now.tasks
             filled[i] = now
         return change, filled
-
-
-def merged(instance: Instance, merge: bool) -> tuple[Instance, Groups]:
-    """Return the instance with identical servers as one, which keeps fixed points fixed points.
-
-    A fixed point of the merged servers, split in proportion, is one of the separate servers: every level on a server is
-    multiplied by the same number, and each copy is short of the same resources. The converse holds under time division.
-    It fails under resource division, where copies may be short of different resources: with two servers (3, 3), tasks
-    (1, 2) and (2, 1), each user alone on one server is a fixed point (3/2 tasks each), and merged there is only 2, 2.
-    """
-    return merge_servers(instance) if merge else (instance, identity(len(instance.servers)))

@@ -15,17 +15,18 @@ from ...formulations import normalisers, per_server
 from ...formulations import per_server as formulations
 from ...formulations.per_server import could_gain
 from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
 from ...tolerances import AGREEMENT, MILP_TOLERANCES
 from ..allocation import Allocation, within_capacity
 from ..max_min.methods import by_interior_points
 from ..mechanism import NO_QUEUE_LIMITS, ONE_WEIGHT, Division, Mechanism, Method, MethodCall, Outcome, Tasks
-from ..validation import Check, agreement, in_floats
+from ..validation import Check, Compared, agreement, in_floats
 from .algorithm_1 import algorithm_1
 from .best_response import MOST_SWEEPS, SettledSweeps, best_response
 from .check import fixed_point, judge
 from .distributed import CLOCK_OPTIONS, Action, Network, clocks_of, positive
-from .market import PerServerMarket, merged
+from .market import PerServerMarket
 
 # Markets of time: every server sells its time, and a user's tasks per second differ from server to server.
 
@@ -203,10 +204,16 @@ def _ended(call: MethodCall, instance: Instance, start: np.ndarray) -> tuple[np.
 
 
 def _certified(call: MethodCall, run: Callable[[Instance], tuple[np.ndarray, pd.DataFrame | None]]) -> Outcome:
-    """Merge identical servers, run, split, and certify; raise when the certificate does not hold."""
+    """Merge identical servers, run, split, and certify; raise when the certificate does not hold.
+
+    A fixed point of the merged servers, split in proportion, is one of the separate servers: every level on a server is
+    multiplied by the same number, and each copy is short of the same resources. The converse holds under time division.
+    It fails under resource division, where copies may be short of different resources: with two servers (3, 3), tasks
+    (1, 2) and (2, 1), each user alone on one server is a fixed point (3/2 tasks each), and merged there is only 2, 2.
+    """
     instance = call.instance
     with call.phase("build"):
-        small, servers = merged(instance, call.merge)
+        small, servers = merge_servers(instance, call.merge)
     found, rounds = run(small)
     with call.phase("verify"):
         found = within_capacity(small, found)
@@ -221,8 +228,7 @@ def _certified(call: MethodCall, run: Callable[[Instance], tuple[np.ndarray, pd.
             f"found with {len(servers)} servers instead of {len(instance.servers)}: identical servers were merged, "
             "which keeps a fixed point a fixed point",
         )
-    tasks = found[:, servers.of] * servers.factor
-    return Tasks(tasks, rounds=rounds, certificate=certificate, notes=notes)
+    return Tasks(servers.spread(found), rounds=rounds, certificate=certificate, notes=notes)
 
 
 def _most_sweeps(call: MethodCall) -> int:
@@ -254,7 +260,7 @@ LARGEST = {"milp": 40, "sweeps": 2000, "algorithm-1": 2000, "distributed": 2000}
 MOST_PROGRAMS = 50
 
 
-def validate_methods(check: Check) -> pd.DataFrame:
+def validate_methods(check: Check) -> Compared:
     """Compare every method's totals with the best response's, and each certificate with Definition 5 by LPs.
 
     Under resource division there may be several fixed points, so that methods agree when each is one.
@@ -272,7 +278,7 @@ def validate_methods(check: Check) -> pd.DataFrame:
         gain = _largest_gain(check, found, division)
         unique = division == "tdm" and bool(np.isinf(check.instance.task_limits).all())
         rows[method] = {**row, "agrees": gain <= AGREEMENT and (row["agrees"] or not unique), "gain": gain}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+    return rows
 
 
 def _largest_gain(check: Check, found: Allocation, division: Division) -> float:

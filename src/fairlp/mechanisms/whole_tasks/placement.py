@@ -339,7 +339,7 @@ def place(
     shares = _shares(instance, policy)
     sign = {"larger": -1, "smaller": 1, "index": 0}[ties]
     limits = np.floor(instance.task_limits)
-    tasks = np.zeros((len(instance.users), len(instance.servers)))
+    tasks = np.zeros(instance.shape)
     had = np.zeros(len(instance.users))
     heap = [(0 * share, sign * share, n) for n, share in enumerate(shares) if limits[n] > 0]
     heapq.heapify(heap)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ...formulations.whole_tasks import whole_able, whole_tasks
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT, VERIFIED
 from ..allocation import Allocation
-from ..validation import Check, agreement
+from ..validation import Check, Compared, agreement
 from .filling import Pool
 from .placement import Servers
 
@@ -21,7 +20,7 @@ MOST_PICKS = 2_000_000
 MOST_INTEGER_USERS = 30
 
 
-def check_filling(check: Check, *, divisible: bool = False) -> pd.DataFrame:
+def check_filling(check: Check, *, divisible: bool = False) -> Compared:
     """Check progressive filling: fast against the loop, and (``divisible``) the max-min MILP and divisible DRF."""
     fast = check.allocate(method="fast")
     rows = {}
@@ -34,10 +33,10 @@ def check_filling(check: Check, *, divisible: bool = False) -> pd.DataFrame:
         if len(check.instance.users) <= MOST_INTEGER_USERS:
             rows["smallest level"] = _smallest_level(check, fast)
         rows["divisible"] = _rounding_gap(check, fast)
-    return _frame(rows)
+    return rows
 
 
-def check_milp(check: Check) -> pd.DataFrame:
+def check_milp(check: Check) -> Compared:
     """Check the leximin integer programs: no smaller than progressive filling in sorted levels, its smallest equal."""
     best = check.allocate(method="milp")
     filling = check.allocate("drf-discrete")
@@ -46,10 +45,10 @@ def check_milp(check: Check) -> pd.DataFrame:
     leximin = not larger.size or bool(ours[larger[0]] > other[larger[0]])
     row = _row(check, filling, best, "milp, sorted levels")
     rows = {"milp": _row(check, best, best, "milp"), "drf-discrete": {**row, "agrees": leximin}}
-    return _frame(rows)
+    return rows
 
 
-def check_precomputed(check: Check) -> pd.DataFrame:
+def check_precomputed(check: Check) -> Compared:
     """Check precomputed DRF: its methods against exact floors, and user by user against exact discrete DRF."""
     exact = check.allocate(method="exact")
     rows = {"exact": _row(check, exact, exact, "exact")}
@@ -63,10 +62,10 @@ def check_precomputed(check: Check) -> pd.DataFrame:
         rows["divisible"] = {**_row(check, exact, divided, "lp, divisible"), "agrees": bool((floor & close).all())}
     # precomputed DRF is an approximation of discrete DRF: this row says how good, and disagrees where they differ
     rows["deviation"] = _row(check, exact, check.allocate("drf-discrete"), "drf-discrete")
-    return _frame(rows)
+    return rows
 
 
-def check_placement(check: Check, *, maximal: bool = True) -> pd.DataFrame:
+def check_placement(check: Check, *, maximal: bool = True) -> Compared:
     """Check a placement on servers: nothing over capacity, nothing more fits, and how far from the DRFH optimum.
 
     A slot that is free where nothing fits, or the other way round, is what slots waste: they are not ``maximal``.
@@ -74,13 +73,11 @@ def check_placement(check: Check, *, maximal: bool = True) -> pd.DataFrame:
     found = check.allocate()
     feasible, full = _on_servers(check.instance, found)
     fluid = check.allocate("c-drfh")
-    return _frame(
-        {
-            "feasible": {**_row(check, found, found, "capacities"), "agrees": feasible},
-            "maximal": {**_row(check, found, found, "nothing more fits"), "agrees": full or not maximal},
-            "deviation": {**_row(check, found, fluid, "c-drfh, divisible"), "agrees": True},
-        }
-    )
+    return {
+        "feasible": {**_row(check, found, found, "capacities"), "agrees": feasible},
+        "maximal": {**_row(check, found, found, "nothing more fits"), "agrees": full or not maximal},
+        "deviation": {**_row(check, found, fluid, "c-drfh, divisible"), "agrees": True},
+    }
 
 
 def _on_servers(instance: Instance, found: Allocation) -> tuple[bool, bool]:
@@ -88,9 +85,7 @@ def _on_servers(instance: Instance, found: Allocation) -> tuple[bool, bool]:
 
     Rows of identical servers are taken together: which of them runs what is not told.
     """
-    together = instance.derived(
-        capacities=instance.capacities * instance.counts[:, None], counts=np.ones_like(instance.counts)
-    )
+    together = instance.derived(capacities=instance.total_capacities, counts=np.ones_like(instance.counts))
     servers = Servers.of(together)
     for n, i in zip(*np.nonzero(found.tasks_array), strict=True):
         servers.take(int(n), int(i), int(found.tasks_array[n, i]))
@@ -159,7 +154,3 @@ def _rounding_gap(check: Check, found: Allocation) -> dict[str, Any]:
     first = float(divisible.levels.to_numpy()[able].min())
     close = (levels + per_task.max() >= first * (1 - AGREEMENT)) | limited
     return {**row, "agrees": bool(close.all())}
-
-
-def _frame(rows: dict[str, dict[str, Any]]) -> pd.DataFrame:
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")

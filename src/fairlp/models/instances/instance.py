@@ -18,7 +18,7 @@ from ..notation.expressions import Index
 from ..notation.labels import aligned, arranged, carries_labels, is_default, labels_on
 from ..programs.solution import table
 from . import checks
-from .problem import able, tasks_alone_there
+from .problem import tasks_alone
 
 if TYPE_CHECKING:
     from .queues import Queues
@@ -312,6 +312,16 @@ class Instance:
         return write(self.dense(), path)
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Number of users and of rows of servers."""
+        return len(self.users), len(self.servers)
+
+    @property
+    def total_capacities(self) -> np.ndarray:
+        """Capacity of all ``counts[i]`` servers of each row together, shape (K, R)."""
+        return np.asarray(self.capacities * self.counts[:, None])
+
+    @property
     def n_servers(self) -> int:
         """Number of servers, identical ones counted."""
         return int(self.counts.sum())
@@ -358,7 +368,13 @@ class Instance:
         array([[6., 0.],
                [4., 0.]])
         """
-        return tasks_alone_there(self, ignore_placement)
+        if self.rates is not None:
+            alone = self.rates * self.counts
+        else:
+            alone = tasks_alone(self.demands, self.capacities) * self.counts
+        if not ignore_placement and self.has_constraints:
+            alone = np.where(self.eligible, alone, 0.0)
+        return np.asarray(alone)
 
     def runnable(self) -> np.ndarray:
         """Where each user can run at all: eligible, and all that it demands is there.
@@ -367,7 +383,13 @@ class Instance:
         -------
         ndarray of bool, shape (N, K)
         """
-        return able(self.dense())
+        eligible = self.dense().eligible
+        if self.rates is not None:
+            there = self.rates > 0
+        else:
+            # a pattern of demanded resources meets a pattern of missing ones
+            there = ((self.demands > 0).astype(np.float32) @ (self.capacities == 0).T.astype(np.float32)) == 0
+        return there & eligible if self.has_constraints else there
 
     def dense(self) -> Instance:
         """Return the same, of users × servers.
@@ -550,7 +572,7 @@ class Instance:
 
     def __post_init__(self) -> None:
         if self.eligible is EVERYWHERE:
-            everywhere = np.broadcast_to(EVERYWHERE, (len(self.users), len(self.servers)))
+            everywhere = np.broadcast_to(EVERYWHERE, self.shape)
             object.__setattr__(self, "eligible", everywhere)
 
     def _frozen(self) -> Instance:

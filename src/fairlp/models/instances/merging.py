@@ -101,6 +101,17 @@ class Groups:
         """Whether any group has more than one member."""
         return len(self.first) < len(self.of)
 
+    def spread(self, tasks: np.ndarray) -> np.ndarray:
+        """Return tasks on the servers of groups as tasks on each server."""
+        return np.asarray(tasks[:, self.of] * self.factor)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of a result on merged servers should know; nothing where none are merged."""
+        if not self.merges:
+            return ()
+        return (f"solved with {len(self)} servers instead of {len(self.of)}: identical ones were merged",)
+
 
 def identity(size: int) -> Groups:
     """Return groups of one member each."""
@@ -108,8 +119,13 @@ def identity(size: int) -> Groups:
     return Groups(each, each, np.ones(size))
 
 
-def merge_servers(instance: Instance) -> tuple[Instance, Groups]:
-    """Return the instance with identical servers (capacity, eligible users, rates) as one row; O(K·(R + N/8))."""
+def merge_servers(instance: Instance, merge: bool = True) -> tuple[Instance, Groups]:
+    """Return the instance with identical servers (capacity, eligible users, rates) as one row; O(K·(R + N/8)).
+
+    Without ``merge`` it stays as it is.
+    """
+    if not merge:
+        return instance, identity(len(instance.servers))
     parts: list[np.ndarray] = [instance.capacities + 0.0]
     if instance.has_constraints:
         parts.append(np.packbits(instance.eligible.T, axis=1))

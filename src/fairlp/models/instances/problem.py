@@ -16,27 +16,6 @@ if TYPE_CHECKING:
 # What users could run alone: tasks on each row of servers, from demands and capacities or as given.
 
 
-def tasks_alone_there(instance: Instance, ignore_placement: bool) -> np.ndarray:
-    """Return γ[n,i]; see :meth:`fairlp.Instance.gamma`."""
-    if instance.rates is not None:
-        alone = instance.rates * instance.counts
-    else:
-        alone = tasks_alone(instance.demands, instance.capacities) * instance.counts
-    if not ignore_placement and instance.has_constraints:
-        alone = np.where(instance.eligible, alone, 0.0)
-    return np.asarray(alone)
-
-
-def able(instance: Instance) -> np.ndarray:
-    """Return where each user can run at all; see :meth:`fairlp.Instance.runnable`."""
-    if instance.rates is not None:
-        there = instance.rates > 0
-    else:
-        # a pattern of demanded resources meets a pattern of missing ones
-        there = ((instance.demands > 0).astype(np.float32) @ (instance.capacities == 0).T.astype(np.float32)) == 0
-    return there & instance.eligible if instance.has_constraints else there
-
-
 def effort(instance: Instance, servers: slice = slice(None)) -> np.ndarray | None:
     """Return what a task of n needs on i as a multiple of its demands, so that alone it runs the given rate γ[n,i].
 

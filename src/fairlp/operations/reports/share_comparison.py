@@ -72,7 +72,7 @@ class Blocking:
         self.instance, self.tasks, self.whole = instance, tasks, whole
         needs = effort(instance)
         used = (tasks if needs is None else tasks * needs).T @ instance.demands
-        capacity = instance.capacities * instance.counts[:, None]
+        capacity = instance.total_capacities
         left = capacity - used
         self.left = np.where(left > SATURATED * capacity, left, 0.0)
         self.sparse = sparse.csr_array(tasks)

@@ -68,7 +68,7 @@ class Classes:
         first = np.unique(of, return_index=True)[1]
         each = [_amounts(instance, int(k)) for k in first]
         names = _unique([_name(instance, attributes, int(k)) for k in first], each)
-        total = instance.capacities * instance.counts[:, None]
+        total = instance.total_capacities
         capacities = np.column_stack([np.bincount(of, weights=column, minlength=len(names)) for column in total.T])
         return cls(names, of, servers[order], capacities, each)
 

@@ -71,7 +71,7 @@ def exact_leximin(
         notes = (f"identical servers are one: {merged} of {len(instance.servers)} are merged",) if merged else ()
         verdict = replace(verdict, exact=replace(verdict.exact, levels=proved, notes=notes))
     if not verdict.holds:
-        return verdict, np.zeros((len(instance.users), len(instance.servers)))
+        return verdict, np.zeros(instance.shape)
     tasks = model.evaluate("tasks", np.array(rounds.x, dtype=float)).reshape(len(small.users), -1)
     return verdict, tasks[:, servers.of] * servers.factor
 

@@ -130,14 +130,14 @@ def _leximin(
     part = instance if len(who) == len(tasks_per_level) else instance.select_users(who)
     small, servers = merge_servers(part) if merge else (part, identity(len(part.servers)))
     small, users = merge_users(small) if merge else (small, identity(len(part.users)))
-    result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, part))
+    result.merged, result.before = (one.shape for one in (small, part))
     given = Members(users.of, tasks_per_level[who] * users.factor, part.task_limits * users.factor)
     plain = small.derived(weights=np.ones(len(small.users)), task_limits=np.full(len(small.users), np.inf))
     apart = list(components(plain)) if merge else []
     if len(apart) < 2:
         apart = [(np.arange(len(small.users)), np.arange(len(small.servers)))]
     pieces = []
-    level, grouped = np.zeros(len(who)), np.zeros((len(small.users), len(small.servers)))
+    level, grouped = np.zeros(len(who)), np.zeros(small.shape)
     for some, where in apart:
         own = plain if len(apart) == 1 else select(plain, some, where)
         members = given.of_groups(some)
@@ -202,7 +202,7 @@ def _climb(
     missing = None if left_out is None else left_out.of_piece(each.of, each, each.of, servers, where)
     piece = _Piece.solved(small, formulation, rounds, where, missing)
     result.rounds = piece.rounds.history
-    result.merged, result.before = ((len(one.users), len(one.servers)) for one in (small, instance))
+    result.merged, result.before = (one.shape for one in (small, instance))
     result.tasks = _split(piece.tasks, piece.rounds.segment.has, each, servers)
     result.prices = _prices([piece], small, servers)
     result.conclude([piece], begin)
