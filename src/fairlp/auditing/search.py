@@ -13,12 +13,13 @@ import pandas as pd
 
 from ..api import allocate
 from ..errors import FairlpError, FairlpWarning, InstanceError, UnknownNameError, nearest
-from ..mechanisms.mechanism import NO_CONSTRAINTS, Mechanism
+from ..mechanisms.mechanism import NO_CONSTRAINTS, QUOTAS, Mechanism
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
 from ..models.instances.problem import quotients
 from ..models.instances.queues import Queues
+from ..models.instances.quotas import KINDS
 from ..models.notation.expressions import Index
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
@@ -183,6 +184,7 @@ def random_instance(
         options["task_limits"] = rng.integers(1, 8, n)
     if tree:
         options |= random_tree(rng, n, r, capacities.sum(axis=0), limits=asked.tree)
+        options["queues"] = options["queues"] if QUOTAS not in row.domain else _with_quotas(rng, options["queues"], r)
     if asked.common_resource:
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
     if asked.pool_resource:
@@ -209,6 +211,17 @@ def random_tree(rng: np.random.Generator, users: int, resources: int, pool: np.n
         if other != path:
             queues[other]["guarantee"] = {f"resource{k + 1}": int(pool[k] // 4) for k in range(resources)}
     return {"queue": queue, "queues": queues}
+
+
+def _with_quotas(rng: np.random.Generator, queues: dict[str, Any], resources: int) -> dict[str, Any]:
+    """Return the queues with random quotas; some may not borrow or lend all."""
+    names = [f"resource{k + 1}" for k in range(resources)]
+    for given in queues.values():
+        given["nominal"] = dict.fromkeys(names, int(rng.integers(0, 7)))
+        for kind in ("borrowing", "lending"):
+            if rng.random() < 0.2:
+                given[kind] = {names[0]: int(rng.integers(0, 5))}
+    return queues
 
 
 def _dominating(demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarray | None) -> np.ndarray:
@@ -274,12 +287,19 @@ def _tree(queues: Any, resources: np.ndarray) -> Any:
     if not isinstance(queues, Queues):
         return queues
     names = [f"resource{k + 1}" for k in range(len(resources))]
-    guarantees, caps = queues.guarantees[:, resources], queues.caps[:, resources]
+    kept = queues.of_resources(resources)
+    guarantees, caps, quotas = kept.guarantees, kept.caps, kept.quotas
+    said = [] if quotas is None else [(kind, getattr(quotas, kind)) for kind in KINDS]
+    places = [] if quotas is None else [names[r] for r in quotas.resource]
     return {
         path: {
             "weight": queues.weights[v],
             "guarantee": dict(zip(names, guarantees[v], strict=True)),
             "cap": dict(zip(names, caps[v], strict=True)),
+            **{
+                kind: {name: a for name, a in zip(places, rows[v], strict=True) if np.isfinite(a)}
+                for kind, rows in said
+            },
         }
         for v, path in enumerate(queues.paths)
     }

@@ -24,7 +24,8 @@ import yaml
 from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
-from ..instances.queues import ROOT, cleaned
+from ..instances.queues import ROOT, Queues, cleaned
+from ..instances.quotas import AT, KINDS
 from .frames import eligible_entries
 from .whole_files import MOST_DEPTH, MOST_REPEATED, drafts, home, not_found, read_text, require_folder, utf8
 
@@ -352,6 +353,7 @@ def to_document(instance: Instance) -> Record:
         queues = []
         for path, weight, guarantee, cap in zip(tree, tree.weights, tree.guarantees, tree.caps, strict=True):
             limits = {"guarantee": amounts(guarantee, guarantee > 0), "cap": amounts(cap, np.isfinite(cap))}
+            limits |= _quotas(tree, path)
             record = _given({"queue": path, "weight": _unless(weight, 1), **{k: v or None for k, v in limits.items()}})
             if path != ROOT or len(record) > 1:
                 queues.append(record)
@@ -371,6 +373,14 @@ def to_document(instance: Instance) -> Record:
             "rates": rates,
         }
     )
+
+
+def _quotas(tree: Queues, path: str) -> Record:
+    """Return what a queue says of its quotas, by kind and column."""
+    if tree.quotas is None:
+        return {}
+    v = tree.named(path)
+    return {kind: {m: short(a) for m, a in tree.quotas.amounts(kind, v).items()} for kind in KINDS}
 
 
 def _given(record: Record) -> Record:
@@ -550,6 +560,14 @@ class _Document:
                 self.fail(where, f"{name!r} is no resource; {nearest(name, self.resources)}")
         return {self.resources[str(name)]: self.number(value[name], f"{where}.{name}") for name in value}
 
+    def quotas(self, value: Any, where: str) -> dict[Any, float]:
+        """Return numbers by resource, or by resource and flavor."""
+        if isinstance(value, dict):
+            own = {str(name) if str(name) in self.resources else str(name).partition(AT)[0]: 0 for name in value}
+            self.amounts(own, where)
+            return {str(name): self.number(value[name], f"{where}.{name}") for name in value}
+        return self.amounts(value, where)
+
     def weight(self, value: Any, where: str) -> Any:
         return self.amounts(value, where) if isinstance(value, dict) else self.number(value, where)
 
@@ -681,6 +699,7 @@ _FIELDS: Final[dict[str, tuple[int, dict[str, Callable[[_Document, Any, str], An
             "weight": _Document.number,
             "guarantee": _Document.amounts,
             "cap": _Document.amounts,
+            **dict.fromkeys(KINDS, _Document.quotas),
         },
     ),
     "servers": (

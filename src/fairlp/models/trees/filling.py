@@ -68,6 +68,11 @@ class RateSegment:
         """Tasks of each leaf per unit of t, shape (N,): an active leaf asks for base + rate·t, at most its limit."""
         return self.pace.rate
 
+    @property
+    def alone(self) -> np.ndarray:
+        """The rates of the program's own rows."""
+        return self.rate
+
     @cached_property
     def base(self) -> np.ndarray:
         """What an active leaf asks for where the segment begins, shape (N,)."""

@@ -35,6 +35,7 @@ from ...models.programs.certificate import Certificate
 from ...models.programs.program import Program
 from ...models.programs.solution import Backend, Capability, Options, Session, Solution, Termination
 from ...models.trees.filling import History, RateSegment
+from ...models.trees.quotas import QuotaSegment
 from ...tolerances import (
     ACCEPTED,
     AGREEMENT,
@@ -48,6 +49,8 @@ from ...tolerances import (
 
 #: How near to the largest level those are that are looked at first, one after the other.
 PREVIEWS = (0.1, 0.01, 0.001)
+#: Leaves that rise at constant rates, along a tree of weights or of quotas.
+Segment = RateSegment | QuotaSegment
 #: A back end, and the options that it is asked with.
 Tightest = tuple[Backend, Options]
 
@@ -400,12 +403,12 @@ class TreeRounds(Rounds):
     are computed anew. Leaves that have all their tasks need no round of their own.
     """
 
-    def __init__(self, solver: Tightest, program: Program, rows: np.ndarray, t: int, first: RateSegment) -> None:
+    def __init__(self, solver: Tightest, program: Program, rows: np.ndarray, t: int, first: Segment) -> None:
         super().__init__(solver, program, rows, t)
         positions = program.leximin()[0].positions
         self.users = np.arange(len(rows)) if positions is None else positions
-        self.segment, self.alone = first, first.rate
-        self.unit = -program.A[:, [t]].toarray()[rows, 0] / first.rate[self.users]  # of a row, for one task
+        self.segment, self.alone = first, first.alone
+        self.unit = -program.A[:, [t]].toarray()[rows, 0] / self.alone[self.users]  # of a row, for one task
 
     def run(self) -> None:
         """Run rounds until nobody rises any more."""
@@ -433,7 +436,7 @@ class TreeRounds(Rounds):
             self._pass(self.segment, t, stops)
             self.segment = self.segment.after(t, stops)
 
-    def _pass(self, segment: RateSegment, t: float, stops: np.ndarray) -> None:
+    def _pass(self, segment: Segment, t: float, stops: np.ndarray) -> None:
         """Put down who stops where a segment ends."""
         self.history.append((segment.level(t), np.flatnonzero(stops)))
 
@@ -454,11 +457,11 @@ class TreeRounds(Rounds):
         self.segment = path[passed]
 
     @staticmethod
-    def _may_pass(segment: RateSegment) -> bool:
+    def _may_pass(segment: Segment) -> bool:
         """Whether a segment may be passed without a look at who is stuck where it begins."""
         return bool(np.isfinite(segment.end)) and not segment.pace.jumps
 
-    def _reaches(self, ahead: RateSegment) -> bool:
+    def _reaches(self, ahead: Segment) -> bool:
         """Whether everybody can have what it has where a segment further on begins."""
         now = self.segment.has
         self._load(now, ahead.has - now, 1.0)
@@ -467,7 +470,7 @@ class TreeRounds(Rounds):
         self.last = x if reached else self.last
         return reached
 
-    def _highest(self, segment: RateSegment) -> tuple[float, Solution]:
+    def _highest(self, segment: Segment) -> tuple[float, Solution]:
         """Return the highest level of a segment and the solution that has it; its end where it is not below that.
 
         Somebody who has more than the level asks for does not rise. Whoever that is, it is more the lower the level:
