@@ -67,7 +67,7 @@ def selectors():
 def test_a_nominal_quota_without_servers_is_clipped_and_told():
     found = fairlp.allocate(selectors(), "kueue")
     assert found.totals.tolist() == pytest.approx([8, 32], rel=1e-9)
-    assert found.notes == ("12 of 20 nominal 'cpu' of queue 'A' have no server",)
+    assert found.notes == ("12 of 20 cpu in the nominal quota of queue 'A' have no server",)
 
 
 def random_cohorts(seed):

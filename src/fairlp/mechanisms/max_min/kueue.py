@@ -10,6 +10,7 @@ import numpy as np
 
 from ...formulations import kueue as formulas
 from ...models.instances.instance import Instance
+from ...models.instances.problem import of_whole
 from ...models.instances.quotas import Lanes
 from ...models.notation.model import Model
 from ...models.programs.certificate import Verdict
@@ -62,14 +63,6 @@ class Nominal:
         floors[at], has[at] = first.evaluate("has", answer.x), first.evaluate("used", answer.x)
         return cls(floors * (1 - AGREEMENT), wanted, has, answer.gap)
 
-    def missing(self, instance: Instance) -> list[tuple[int, int, float, float]]:
-        """Return queue, column, what has no server, and what was wanted, where something has none."""
-        queues = instance.queues
-        assert queues is not None and queues.quotas is not None
-        lacks = np.where(queues.quotas.listed, self.wanted - self.has, 0.0)
-        where = np.argwhere(lacks > AUDIT * np.maximum(self.wanted, 1.0)).tolist()
-        return [(v, m, float(lacks[v, m]), float(self.wanted[v, m])) for v, m in where]
-
 
 def formulation(instance: Instance) -> Model:
     """Return the program of what is shared above the floors of nominal quotas."""
@@ -99,12 +92,17 @@ def share_quotas(call: MethodCall) -> Tasks:
 
 
 def told(instance: Instance, nominal: Nominal) -> list[str]:
-    """Return one sentence for each nominal quota of which something has no server."""
+    """Return one sentence for each queue of whose nominal quota something that its demand allows has no server."""
     queues, sentences = instance.queues, []
     assert queues is not None and queues.quotas is not None
-    for v, m, lacks, wanted in nominal.missing(instance):
-        name, path = queues.quotas.columns[m], queues.paths[v]
-        sentences.append(f"{lacks:g} of {wanted:g} nominal {name!r} of queue {path!r} have no server")
+    wanted = np.where(queues.quotas.listed, nominal.wanted, 0.0)
+    part = np.divide(wanted - nominal.has, wanted, out=np.zeros(wanted.shape), where=wanted > 0)
+    for v in np.flatnonzero(part.max(axis=1) > AUDIT).tolist():
+        m = int(part[v].argmax())
+        resource = str(instance.resources[int(queues.quotas.resource[m])])
+        unit = instance.units.get(resource, "")
+        amounts = of_whole(wanted[v, m] - nominal.has[v, m], wanted[v, m], resource, unit)
+        sentences.append(f"{amounts} in the nominal quota of queue {queues.paths[v]!r} have no server")
     return sentences
 
 

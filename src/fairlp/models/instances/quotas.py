@@ -114,6 +114,7 @@ def quotas_of(rows: Mapping[str, Mapping[str, Mapping[str, float]]], tree: Seque
         For an amount below 0, and a limit of a column of which the queue has no nominal quota.
     """
     names = list(dict.fromkeys(name for given in rows.values() for kind in KINDS for name in given.get(kind, {})))
+    names.sort(key=lambda name: AT not in name)  # what is of some servers comes before what is of all
     if not names:
         return None
     place, column = {path: v for v, path in enumerate(tree)}, {name: m for m, name in enumerate(names)}

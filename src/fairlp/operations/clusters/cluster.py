@@ -182,6 +182,8 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.groups: dict[Leaf, Group] = {}
         self.queues: dict[str, Record] = {}
+        self.admitted: dict[str, dict[str, float]] = {}  # what the scheduler says is in use, by queue and quota
+        self.told: dict[str, float] = {}  # the shares of queues that it says
         self.absent: list[str] = []  # nodes that tasks run on, and that are not in the dump
 
     def add(self, node: Node) -> None:

@@ -163,15 +163,17 @@ class Reader:
         self.volcano.fill(cluster)
         self.queued = bool(self.kueue or self.volcano)
         self.quotas.fill(cluster, f"{WITHOUT}/" if self.queued else "")
-        for pod in self.pods.values():
+        for pod in map(self.kueue.placed, self.pods.values()):
             leaf = self._leaf(pod)
             if pod.node:
                 cluster.run(leaf, pod.node, pod.where)
             else:
                 cluster.hold(leaf, 1, pod.gate) if pod.gate else cluster.wait(leaf, 1, pod.since)
-        for pod in self.kueue.waiting():
+        there = {(pod.namespace, pod.owner) for pod in self.pods.values()}
+        for pod in map(self.kueue.placed, self.kueue.waiting(there)):
             leaf = self._leaf(pod)
             cluster.hold(leaf, pod.tasks, pod.gate) if pod.gate else cluster.wait(leaf, pod.tasks, pod.since)
+        self.kueue.bar(cluster)
         for leaf in cluster.groups:
             for resource, _ in leaf.demand:
                 cluster.units.setdefault(resource, unit_of(resource))

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...models.instances.problem import quantity
 from .standing import ROOM, ShareComparison
-from .subject import quantity
 
 #: Reasons of tasks that may not run yet that are named; the others are counted together.
 _REASONS = 3

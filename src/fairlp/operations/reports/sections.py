@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from ...models.files.tables import csv_text
+from ...models.instances.problem import scaled
 from ...tolerances import AUDIT
 from .facts import OBSERVED, Facts, answer, is_large, left_out_of
 from .headline import headline
 from .standing import ROOM
-from .subject import scaled
 
 # What a template is given: sections, tables with columns, the tree of queues; plain data, bounded in size.
 
@@ -285,6 +285,10 @@ def _queues(facts: Facts) -> Section:
         Column("blocked by", "text"),
         Column("held by", "words", "other queues that hold most of it there"),
     ]
+    told = [name for name in ("weighted_share", "told") if name in queues]
+    if told:
+        about = "dominant resource share in thousandths, over the weight"
+        columns += [Column("weighted share", about=about), Column("told", about="the same, as Kueue told it")]
 
     def rows(part: pd.DataFrame) -> list[list[Any]]:
         return [
@@ -293,6 +297,7 @@ def _queues(facts: Facts) -> Section:
                 *(getattr(row, name) for name in _QUEUE_FIGURES),
                 row.blocked_by,
                 _held(facts, row, row.held_by),
+                *(getattr(row, name) for name in told),
             ]
             for path, row in zip(part.index, records(part), strict=True)
         ]

@@ -267,7 +267,9 @@ class ShareComparison:
             "waiting": below @ self.waiting,
             "owed": below @ self.owed,
         }
-        return pd.DataFrame(columns | _of(rows), index=pd.Index(tree.paths.labels, name="queue"))
+        found = pd.DataFrame(columns | _of(rows), index=pd.Index(tree.paths.labels, name="queue"))
+        shares = self.subject.shares
+        return found if shares.empty else found.join(shares)
 
     @property
     def _guaranteed(self) -> bool:
@@ -349,7 +351,9 @@ class ShareComparison:
         nearest = str(self.instance.servers[stop.nearest]) if stop.nearest >= 0 else ""
         if stop.why == "cap":
             assert self.instance.queues is not None
-            return f"cap of {self.instance.resources[stop.resource]}", 0, str(self.instance.queues.paths[stop.queue])
+            resource, path = self.instance.resources[stop.resource], str(self.instance.queues.paths[stop.queue])
+            none = self.instance.queues.quotas is not None and self.instance.queues.caps[stop.queue, stop.resource] == 0
+            return f"{'no quota' if none else 'cap'} of {resource}", 0, path
         words = {"room": ROOM, "nowhere": "it fits no server"}
         return words.get(stop.why) or str(self.instance.resources[stop.resource]), count, nearest
 
