@@ -30,7 +30,7 @@ from .search import Search, letters
 def _several_flavors(instance: Instance) -> bool:
     """Whether quotas of any resource are of several flavors."""
     quotas = None if instance.queues is None else instance.queues.quotas
-    return quotas is not None and len(set(quotas.resource.tolist())) < len(quotas.columns)
+    return quotas is not None and len(set(quotas.resource.tolist())) < len(quotas.flavors)
 
 
 #: what a claim may be under → whether an instance is so

@@ -19,7 +19,6 @@ from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
 from ..models.instances.problem import quotients
 from ..models.instances.queues import Queues
-from ..models.instances.quotas import KINDS
 from ..models.notation.expressions import Index
 from ..progress import progress_bar
 from ..tolerances import SHRINKING_MARGIN
@@ -217,10 +216,8 @@ def _with_quotas(rng: np.random.Generator, queues: dict[str, Any], resources: in
     """Return the queues with random quotas; some may not borrow or lend all."""
     names = [f"resource{k + 1}" for k in range(resources)]
     for given in queues.values():
-        given["nominal"] = dict.fromkeys(names, int(rng.integers(0, 7)))
-        for kind in ("borrowing", "lending"):
-            if rng.random() < 0.2:
-                given[kind] = {names[0]: int(rng.integers(0, 5))}
+        kinds = ["nominal", *(kind for kind in ("borrowing", "lending") if rng.random() < 0.2)]
+        given |= {kind: dict.fromkeys(names, int(rng.integers(0, 7))) for kind in kinds}
     return queues
 
 
@@ -287,22 +284,7 @@ def _tree(queues: Any, resources: np.ndarray) -> Any:
     if not isinstance(queues, Queues):
         return queues
     names = [f"resource{k + 1}" for k in range(len(resources))]
-    kept = queues.of_resources(resources)
-    guarantees, caps, quotas = kept.guarantees, kept.caps, kept.quotas
-    said = [] if quotas is None else [(kind, getattr(quotas, kind)) for kind in KINDS]
-    places = [] if quotas is None else [names[r] for r in quotas.resource]
-    return {
-        path: {
-            "weight": queues.weights[v],
-            "guarantee": dict(zip(names, guarantees[v], strict=True)),
-            "cap": dict(zip(names, caps[v], strict=True)),
-            **{
-                kind: {name: a for name, a in zip(places, rows[v], strict=True) if np.isfinite(a)}
-                for kind, rows in said
-            },
-        }
-        for v, path in enumerate(queues.paths)
-    }
+    return queues.of_resources(resources).table(Index("r", names))
 
 
 def _renamed(instance: Instance, name: str) -> Instance:

@@ -59,8 +59,9 @@ def test_cohorts_and_cluster_queues_are_a_tree(tmp_path):
     assert limits(found, "org/blue", "caps") == {}  # it may borrow without a limit
     assert limits(found, "org", "caps") == {"cpu": 5500, "memory": 8192}  # what all below have; nobody lends to a root
     assert limits(found, "own", "caps") == limits(found, "own", "guarantees") == {"cpu": 1000}
-    quotas = found.instance.queues.quotas
-    assert quotas.amounts("lending", found.instance.queues.named("org/lab/red")) == {"memory": 1024}
+    queues = found.instance.queues
+    said_of_red = queues.quotas.said(queues.named("org/lab/red"), found.instance.resources)
+    assert said_of_red["lending"] == {"memory": 1024}
 
 
 def workload(name, queue, owner, status=None, count=3, **spec):

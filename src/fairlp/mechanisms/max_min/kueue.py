@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...formulations import kueue as formulas
 from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers
 from ...models.instances.problem import of_whole
-from ...models.instances.quotas import Lanes
+from ...models.instances.quotas import Lanes, nearest_listing
 from ...models.notation.model import Model
 from ...models.programs.certificate import Verdict
 from ...models.trees.quotas import QuotaSegment
@@ -23,61 +23,72 @@ from ..mechanism import Mechanism, MethodCall, Tasks
 from .methods import outcome
 
 
-@dataclass(frozen=True)
-class Nominal:
+class Nominal(NamedTuple):
     """What nominal quotas come to.
 
     Attributes
     ----------
     floors : ndarray, shape (Q,)
         Dominant shares of the pool that users whose quota is that of a queue have together at least.
-    wanted, has : ndarray, shape (Q, M)
-        What each queue's demand would use of its nominal quota, and what of it has servers.
+    told : tuple of str
+        One sentence for each queue of whose quota something that its demand allows has no server.
     gap : float or None
         Largest duality gap of the programs.
     """
 
     floors: np.ndarray
-    wanted: np.ndarray
-    has: np.ndarray
-    gap: float | None
+    told: tuple[str, ...] = ()
+    gap: float | None = 0.0
 
-    @classmethod
-    def of(cls, instance: Instance, **how: Any) -> Nominal:
-        """Return what the nominal quotas of an instance come to."""
-        queues = instance.queues
-        assert queues is not None and queues.quotas is not None
-        alone = formulas.nominal_alone(instance)
-        found = alone.solve(**how).require_optimal().require_point()
-        names = list(alone.definitions["has"].indices[0])
-        at = [queues.named(name) for name in names]
-        due, shape = np.zeros(len(queues)), queues.quotas.nominal.shape
-        due[at] = alone.evaluate("has", found)
-        due[due <= NOISE * due.max(initial=0.0)] = 0.0
-        floors, wanted, has = np.zeros(len(queues)), np.zeros(shape), np.zeros(shape)
-        wanted[at] = alone.evaluate("used", found)
-        if not due.any():
-            return cls(floors, wanted, has, 0.0)
-        first = formulas.nominal_first(instance, due)
-        answer = leximin(first, **how)
-        floors[at], has[at] = first.evaluate("has", answer.x), first.evaluate("used", answer.x)
-        return cls(floors * (1 - AGREEMENT), wanted, has, answer.gap)
+
+def nominal(instance: Instance, lanes: Lanes, **how: Any) -> Nominal:
+    """Return what the nominal quotas of an instance come to: the leximin over queues, clipped to what has servers."""
+    queues = instance.queues
+    assert queues is not None
+    lanes = replace(lanes, instance=merge_servers(lanes.instance)[0])
+    alone = formulas.nominal_alone(instance, lanes)
+    found = alone.solve(**how).require_optimal().require_point()
+    due, wanted = alone.evaluate("has", found), alone.evaluate("used", found)
+    due[due <= NOISE * due.max(initial=0.0)] = 0.0
+    floors = np.zeros(len(queues))
+    if not due.any():
+        return Nominal(floors)
+    first = formulas.nominal_first(instance, lanes, due)
+    answer = leximin(first, **how)
+    at = np.unique(nearest_listing(queues)[queues.of])
+    floors[at] = first.evaluate("has", answer.x) * (1 - AGREEMENT)
+    return Nominal(floors, tuple(_told(instance, at, wanted, first.evaluate("used", answer.x))), answer.gap)
+
+
+def _told(instance: Instance, owners: np.ndarray, wanted: np.ndarray, has: np.ndarray) -> list[str]:
+    """Return a sentence for each owner of a quota that lacks servers: of the column that most lacks them."""
+    queues, sentences = instance.queues, []
+    assert queues is not None and queues.quotas is not None
+    wanted = np.where(queues.quotas.listed[owners], wanted, 0.0)
+    lacks = np.where(wanted > 0, wanted - has, 0.0)
+    part = np.divide(lacks, wanted, out=np.zeros(wanted.shape), where=wanted > 0)
+    for o in np.flatnonzero(part.max(axis=1) > AUDIT).tolist():
+        m = int(part[o].argmax())
+        resource = str(instance.resources[int(queues.quotas.resource[m])])
+        amounts = of_whole(lacks[o, m], wanted[o, m], resource, instance.units.get(resource, ""))
+        sentences.append(f"{amounts} in the nominal quota of queue {queues.paths[int(owners[o])]!r} have no server")
+    return sentences
 
 
 def formulation(instance: Instance) -> Model:
     """Return the program of what is shared above the floors of nominal quotas."""
-    return formulas.kueue(instance, Nominal.of(instance).floors)
+    lanes = Lanes.of(instance)
+    return formulas.kueue(instance, lanes, nominal(instance, lanes).floors)
 
 
 def share_quotas(call: MethodCall) -> Tasks:
     """Share nominal quotas first, and then what is lent, by rounds of linear programs."""
-    instance, how = call.instance, {"solver": call.solver, **call.options}
+    instance, lanes = call.instance, Lanes.of(call.instance)
     with call.phase("nominal"):
-        nominal = Nominal.of(instance, **how)
-    lanes = Lanes.of(instance)
+        own = nominal(instance, lanes, solver=call.solver, **call.options)
     result = climb(
         lanes.instance,
-        partial(formulas.kueue, floors=nominal.floors),
+        lambda small: formulas.kueue(instance, replace(lanes, instance=small), own.floors),
         QuotaSegment.first(lanes, instance),
         solver=call.solver,
         merge=call.merge,
@@ -86,24 +97,8 @@ def share_quotas(call: MethodCall) -> Tasks:
     found = outcome(lanes.instance, result)
     tasks = np.zeros((len(instance.users), found.tasks.shape[1]))
     np.add.at(tasks, lanes.user, found.tasks)
-    gaps = [found.gap, nominal.gap]
-    gap = None if None in gaps else max(one for one in gaps if one is not None)
-    return replace(found, tasks=tasks, gap=gap, notes=(*found.notes, *told(instance, nominal)))
-
-
-def told(instance: Instance, nominal: Nominal) -> list[str]:
-    """Return one sentence for each queue of whose nominal quota something that its demand allows has no server."""
-    queues, sentences = instance.queues, []
-    assert queues is not None and queues.quotas is not None
-    wanted = np.where(queues.quotas.listed, nominal.wanted, 0.0)
-    part = np.divide(wanted - nominal.has, wanted, out=np.zeros(wanted.shape), where=wanted > 0)
-    for v in np.flatnonzero(part.max(axis=1) > AUDIT).tolist():
-        m = int(part[v].argmax())
-        resource = str(instance.resources[int(queues.quotas.resource[m])])
-        unit = instance.units.get(resource, "")
-        amounts = of_whole(wanted[v, m] - nominal.has[v, m], wanted[v, m], resource, unit)
-        sentences.append(f"{amounts} in the nominal quota of queue {queues.paths[v]!r} have no server")
-    return sentences
+    gap = None if found.gap is None or own.gap is None else max(found.gap, own.gap)
+    return replace(found, tasks=tasks, gap=gap, notes=(*found.notes, *own.told))
 
 
 def no_rationals(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Verdict, np.ndarray]:

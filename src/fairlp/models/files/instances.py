@@ -24,8 +24,8 @@ import yaml
 from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
-from ..instances.queues import ROOT, Queues, cleaned
-from ..instances.quotas import AT, KINDS
+from ..instances.queues import ROOT, cleaned
+from ..instances.quotas import KINDS, parted
 from .frames import eligible_entries
 from .whole_files import MOST_DEPTH, MOST_REPEATED, drafts, home, not_found, read_text, require_folder, utf8
 
@@ -353,7 +353,8 @@ def to_document(instance: Instance) -> Record:
         queues = []
         for path, weight, guarantee, cap in zip(tree, tree.weights, tree.guarantees, tree.caps, strict=True):
             limits = {"guarantee": amounts(guarantee, guarantee > 0), "cap": amounts(cap, np.isfinite(cap))}
-            limits |= _quotas(tree, path)
+            said = {} if tree.quotas is None else tree.quotas.said(tree.named(path), instance.resources)
+            limits |= {kind: {name: short(a) for name, a in given.items()} for kind, given in said.items()}
             record = _given({"queue": path, "weight": _unless(weight, 1), **{k: v or None for k, v in limits.items()}})
             if path != ROOT or len(record) > 1:
                 queues.append(record)
@@ -373,14 +374,6 @@ def to_document(instance: Instance) -> Record:
             "rates": rates,
         }
     )
-
-
-def _quotas(tree: Queues, path: str) -> Record:
-    """Return what a queue says of its quotas, by kind and column."""
-    if tree.quotas is None:
-        return {}
-    v = tree.named(path)
-    return {kind: {m: short(a) for m, a in tree.quotas.amounts(kind, v).items()} for kind in KINDS}
 
 
 def _given(record: Record) -> Record:
@@ -562,11 +555,11 @@ class _Document:
 
     def quotas(self, value: Any, where: str) -> dict[Any, float]:
         """Return numbers by resource, or by resource and flavor."""
-        if isinstance(value, dict):
-            own = {str(name) if str(name) in self.resources else str(name).partition(AT)[0]: 0 for name in value}
-            self.amounts(own, where)
-            return {str(name): self.number(value[name], f"{where}.{name}") for name in value}
-        return self.amounts(value, where)
+        if not isinstance(value, dict):
+            return self.amounts(value, where)
+        for name in value:
+            parted(name, self.resources, where)
+        return {str(name): self.number(value[name], f"{where}.{name}") for name in value}
 
     def weight(self, value: Any, where: str) -> Any:
         return self.amounts(value, where) if isinstance(value, dict) else self.number(value, where)

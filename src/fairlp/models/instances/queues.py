@@ -14,7 +14,7 @@ from scipy import sparse
 from ...errors import InstanceError, UnknownNameError, nearest
 from ..notation.expressions import Index
 from ..notation.labels import aligned, floats
-from .quotas import AT, KINDS, Quotas, column_of, quotas_of
+from .quotas import KINDS, Quotas, Said, parted, quotas_of
 
 #: The path of the tree's root.
 ROOT = ""
@@ -157,8 +157,13 @@ class Queues:
             ("cap", self.caps, self.capped),
         ):
             columns |= {f"{word}:{r}": amounts[:, k] for k, r in enumerate(resources) if given[:, k].any()}
-        columns |= {} if self.quotas is None else self.quotas.table()
-        return pd.DataFrame(columns, index=pd.Index(self.paths.labels, name="queue"))
+        if self.quotas is not None:
+            names = self.quotas.names(resources)
+            tables = np.where(np.isinf(self.quotas.amounts), np.nan, self.quotas.amounts)
+            for kind, table in zip(KINDS, tables, strict=True):
+                columns |= {f"{kind}:{name}": table[:, m] for m, name in enumerate(names)}
+        index = pd.Index(self.paths.labels, name="queue")
+        return pd.DataFrame(columns, index=index).dropna(axis="columns", how="all")
 
     def select(self, users: np.ndarray) -> Queues:
         """Return the same tree over these users only, by position."""
@@ -176,16 +181,11 @@ class Queues:
         place = {path: v for v, path in enumerate(other.paths)}
         at = [place[path] for path in self.paths]
         parts = ("weights", "guarantees", "caps")
-        if not all(np.array_equal(getattr(self, part), getattr(other, part)[at]) for part in parts):
-            return False
-        said = [
-            [(path, kind, q.amounts(kind, v)) for v, path in enumerate(tree) for kind in KINDS if q.amounts(kind, v)]
-            for tree, q in ((self, self.quotas), (other, other.quotas))
-            if q is not None
-        ]
-        return (self.quotas is None) == (other.quotas is None) and all(
-            sorted(one, key=str) == sorted(said[0], key=str) for one in said
-        )
+        same = all(np.array_equal(getattr(self, part), getattr(other, part)[at]) for part in parts)
+        if self.quotas is None or other.quotas is None:
+            return same and self.quotas is other.quotas
+        mine, yours, labels = self.quotas, other.quotas, range(self.guarantees.shape[1])
+        return same and all(mine.said(v, labels) == yours.said(at[v], labels) for v in range(len(self)))
 
     def named(self, path: Any) -> int:
         """Return the position of a queue; an error has the nearest names."""
@@ -356,43 +356,35 @@ def _row(path: str, given: Any, resources: Index) -> Row:
             raise InstanceError(
                 f"{what} of queue {path!r}, resource {resources[r]!r}, is {row[r]:g}; expected {most}{none}"
             )
-    return (
-        weight,
-        guarantee,
-        cap,
-        {kind: _by_column(given.get(kind), f"{kind} of queue {path!r}", resources) for kind in KINDS},
-    )
-
-
-def _by_column(given: Any, what: str, resources: Index) -> dict[str, float]:
-    """Return one number for each resource, or resource and flavor, that something is said of."""
-    if given is None:
-        return {}
-    if isinstance(given, pd.Series):
-        given = given.to_dict()
-    if not isinstance(given, Mapping):
-        raise InstanceError(f"{what} is {given!r}; expected a mapping from resources to amounts")
-    for key in given:
-        column_of(key, list(resources), what)
-    return {str(key): _number(amount, f"{what}, {key!r},") for key, amount in given.items() if amount is not None}
+    said: Said = {}
+    for kind in KINDS:
+        what = f"{kind} of queue {path!r}"
+        amounts = _mapping(given.get(kind), what).items()
+        said[kind] = {str(key): _number(amount, f"{what}, {key!r},") for key, amount in amounts if amount is not None}
+        for key in said[kind]:
+            parted(key, resources, what)
+    return weight, guarantee, cap, said
 
 
 def _amounts(given: Any, what: str, resources: Index, default: float) -> np.ndarray:
     """Return one number for each resource; one that is left out is the default."""
     row = np.full(len(resources), default)
-    if given is None:
-        return row
-    if isinstance(given, pd.Series):
-        given = given.to_dict()
-    if not isinstance(given, Mapping):
-        raise InstanceError(f"{what} is {given!r}; expected a mapping from resources to amounts")
     place = {resource: r for r, resource in enumerate(resources)}
-    for resource, amount in given.items():
+    for resource, amount in _mapping(given, what).items():
         if resource not in place:
             raise InstanceError(f"{what} names {resource!r}, which is no resource; {nearest(resource, place)}")
         if amount is not None:
             row[place[resource]] = _number(amount, f"{what}, resource {resource!r},")
     return row
+
+
+def _mapping(given: Any, what: str) -> Mapping[Any, Any]:
+    """Return amounts by resource as a mapping; nothing is none."""
+    if given is None or isinstance(given, pd.Series):
+        return {} if given is None else given.to_dict()
+    if not isinstance(given, Mapping):
+        raise InstanceError(f"{what} is {given!r}; expected a mapping from resources to amounts")
+    return given
 
 
 def _number(value: Any, what: str) -> float:
@@ -411,7 +403,7 @@ def _records(table: pd.DataFrame, resources: Index) -> Iterable[tuple[Any, dict[
     words = {f"{word}:{r}": (word, r) for word in _KEYS[1:] for r in resources}
     for column in map(str, table.columns):
         word, _, name = column.partition(":")
-        if word in KINDS and AT in name and column not in words:
+        if word in KINDS and name:
             words[column] = word, name
     for column in table.columns:
         if column != "weight" and column not in words:

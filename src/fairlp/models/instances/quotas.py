@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from ...errors import InstanceError, nearest
 from ..notation.expressions import Index
@@ -17,10 +16,12 @@ if TYPE_CHECKING:
     from .instance import Instance
     from .queues import Queues
 
-#: What a queue may say by resource, or by ``resource@flavor``.
+#: What a queue may say by resource, or by ``resource@condition``.
 KINDS = ("nominal", "borrowing", "lending")
 #: Parts a resource from the condition that picks the servers of a flavor.
 AT = "@"
+#: Amounts by kind, and by resource or ``resource@condition``.
+Said = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,103 +34,89 @@ class Quotas:
 
     Attributes
     ----------
-    columns : tuple of str
-        ``resource``, or ``resource@condition``.
+    flavors : tuple of str
+        Condition on the servers of each column, empty for all.
     resource : ndarray of int, shape (M,)
         Position of the resource of each column.
-    nominal : ndarray, shape (Q, M)
-        What belongs to the queue (N[v]); NaN where it lists nothing.
-    borrowing, lending : ndarray, shape (Q, M)
-        What it may have beyond what is its own, and what it lends to others, at most; infinite for no limit.
+    amounts : ndarray, shape (3, Q, M)
+        ``nominal``, what belongs to the queue (NaN where it lists nothing); ``borrowing`` and ``lending``, what it may
+        have beyond its own, and what it lends to others, at most (infinite for no limit).
     """
 
-    columns: tuple[str, ...]
+    flavors: tuple[str, ...]
     resource: np.ndarray
-    nominal: np.ndarray
-    borrowing: np.ndarray
-    lending: np.ndarray
+    amounts: np.ndarray
 
     def __post_init__(self) -> None:
-        for array in (self.resource, self.nominal, self.borrowing, self.lending):
-            array.setflags(write=False)
+        self.resource.setflags(write=False)
+        self.amounts.setflags(write=False)
 
     @property
     def listed(self) -> np.ndarray:
         """Which queue lists which column: bool, shape (Q, M)."""
-        return np.asarray(~np.isnan(self.nominal))
+        return np.asarray(~np.isnan(self.amounts[0]))
 
-    def amounts(self, kind: str, v: int) -> dict[str, float]:
-        """Return what a queue says of a kind, by column."""
-        row = getattr(self, kind)[v]
-        return {self.columns[m]: float(row[m]) for m in np.flatnonzero(np.isfinite(row))}
+    def names(self, resources: Iterable[Any]) -> list[str]:
+        """Return what each column is called: ``resource`` or ``resource@condition``."""
+        labels = [str(resource) for resource in resources]
+        pairs = zip(self.resource.tolist(), self.flavors, strict=True)
+        return [labels[r] + (AT + flavor if flavor else "") for r, flavor in pairs]
 
-    def table(self) -> dict[str, Any]:
-        """Return one array by queue for each kind and column where any queue says something."""
-        found: dict[str, Any] = {}
-        for kind in KINDS:
-            rows = getattr(self, kind)
-            given = np.isfinite(rows)
-            shown = np.where(given, rows, np.nan)
-            found |= {f"{kind}:{name}": shown[:, m] for m, name in enumerate(self.columns) if given[:, m].any()}
-        return found
+    def said(self, v: int, resources: Iterable[Any]) -> Said:
+        """Return what a queue says of its quotas."""
+        names = self.names(resources)
+        given = zip(KINDS, self.amounts[:, v], strict=True)
+        return {kind: {names[m]: float(row[m]) for m in np.flatnonzero(np.isfinite(row))} for kind, row in given}
 
     def of_resources(self, positions: np.ndarray) -> Quotas | None:
         """Return the quotas of these resources only, by position; None where there are none."""
-        place = {int(r): k for k, r in enumerate(positions)}
-        kept = [m for m, r in enumerate(self.resource.tolist()) if r in place]
-        if not kept:
-            return None
-        return Quotas(
-            tuple(self.columns[m] for m in kept),
-            np.array([place[int(self.resource[m])] for m in kept], dtype=np.intp),
-            *(getattr(self, kind)[:, kept] for kind in KINDS),
-        )
+        kept = np.flatnonzero(np.isin(self.resource, positions))
+        order = np.argsort(positions, kind="stable")
+        of = order[np.searchsorted(positions[order], self.resource[kept])] if kept.size else kept
+        return Quotas(tuple(self.flavors[m] for m in kept), of, self.amounts[:, :, kept]) if kept.size else None
 
     def servers(self, instance: Instance) -> np.ndarray:
         """Return which servers each column counts on: bool, shape (M, K); unknown names are errors."""
         columns = Columns(instance.server_attributes, instance.capacities, instance.resources)
-        found = np.ones((len(self.columns), len(instance.servers)), dtype=bool)
-        for m, name in enumerate(self.columns):
-            condition = name.removeprefix(str(instance.resources[int(self.resource[m])])).removeprefix(AT)
-            if condition:
-                found[m] = evaluate(condition, columns, f"the flavor of quota {name!r}")
-        return found
+        all_ = np.ones(len(instance.servers), dtype=bool)
+        return np.array([evaluate(one, columns, f"flavor {one!r}") if one else all_ for one in self.flavors])
 
 
-def column_of(key: Any, resources: Sequence[Any], what: str) -> int:
-    """Return the position of the resource that ``resource`` or ``resource@condition`` is about."""
+def parted(key: Any, resources: Iterable[Any], what: str) -> tuple[int, str]:
+    """Return the position of the resource, and the condition, of ``resource`` or ``resource@condition``."""
     known = {str(resource): r for r, resource in enumerate(resources)}
-    own = str(key) if str(key) in known else str(key).partition(AT)[0]
+    own, _, condition = (str(key), "", "") if str(key) in known else str(key).partition(AT)
     if own not in known:
         raise InstanceError(f"{what} names {key!r}, which is no resource; {nearest(own, known)}")
-    return known[own]
+    return known[own], condition
 
 
-def quotas_of(rows: Mapping[str, Mapping[str, Mapping[str, float]]], tree: Sequence[str], resources: Index) -> Any:
-    """Return the quotas of what queues say by path, kind and column; None where no queue says anything.
+def quotas_of(rows: Mapping[str, Said], tree: Sequence[str], resources: Index) -> Quotas | None:
+    """Return the quotas of what queues say by path; None where no queue says anything.
 
     Raises
     ------
     InstanceError
         For an amount below 0, and a limit of a column of which the queue has no nominal quota.
     """
-    names = list(dict.fromkeys(name for given in rows.values() for kind in KINDS for name in given.get(kind, {})))
-    names.sort(key=lambda name: AT not in name)  # what is of some servers comes before what is of all
+    names = list(dict.fromkeys(name for said in rows.values() for kind in KINDS for name in said.get(kind, {})))
     if not names:
         return None
+    names.sort(key=lambda name: AT not in name)  # what is of some servers comes before what is of all
     place, column = {path: v for v, path in enumerate(tree)}, {name: m for m, name in enumerate(names)}
-    filled = {kind: np.full((len(tree), len(names)), np.nan if kind == "nominal" else np.inf) for kind in KINDS}
-    for path, given in rows.items():
-        for kind in KINDS:
-            for name, amount in given.get(kind, {}).items():
+    amounts = np.full((len(KINDS), len(tree), len(names)), np.inf)
+    amounts[0] = np.nan
+    for path, said in rows.items():
+        for k, kind in enumerate(KINDS):
+            for name, amount in said.get(kind, {}).items():
                 what = f"{kind} of queue {path!r}, {name!r},"
-                if not amount >= 0 or (kind == "nominal" and np.isinf(amount)):
+                if not amount >= 0 or (k == 0 and np.isinf(amount)):
                     raise InstanceError(f"{what} is {amount:g}; expected a number >= 0 (leave it out for none)")
-                if kind != "nominal" and name not in given.get("nominal", {}):
+                if name not in said.get("nominal", {}):
                     raise InstanceError(f"{what} has no nominal quota beside it; give one (0 counts)")
-                filled[kind][place[path], column[name]] = amount
-    of = np.array([column_of(name, list(resources), "a quota") for name in names], dtype=np.intp)
-    return Quotas(tuple(names), of, *(filled[kind] for kind in KINDS))
+                amounts[k, place[path], column[name]] = amount
+    found = [parted(name, resources, "a quota") for name in names]
+    return Quotas(tuple(condition for _, condition in found), np.array([r for r, _ in found], dtype=np.intp), amounts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +126,7 @@ class Lanes:
     Attributes
     ----------
     instance : Instance
-        Its users are the lanes; each may run on the servers of its flavors only. The one that was given, where each
-        user has one lane and quotas keep it from no server.
+        Its users are the lanes; each may run on the servers of its flavors only.
     user : ndarray of int
         User of each lane; lanes of one user lie together, in the order in which it tries them.
     use : ndarray, shape (lanes, M)
@@ -151,36 +137,31 @@ class Lanes:
     user: np.ndarray
     use: np.ndarray
 
-    @property
-    def split(self) -> bool:
-        """Whether any user has several lanes."""
-        return bool((np.diff(self.user) == 0).any())
-
     @classmethod
     def of(cls, instance: Instance) -> Lanes:
         """Return the lanes of an instance with quotas."""
         queues = instance.queues
         assert queues is not None and queues.quotas is not None
         quotas, there, runs = queues.quotas, queues.quotas.servers(instance), instance.runnable()
-        listed = quotas.listed[nearest_listing(queues)]
-        groups: dict[tuple[bytes, bytes], list[int]] = {}
-        for n, asked in enumerate(instance.demands > 0):
-            groups.setdefault((listed[queues.of[n]].tobytes(), asked.tobytes()), []).append(n)
+        listed, asked = quotas.listed[nearest_listing(queues)][queues.of], instance.demands > 0
+        kinds, of = np.unique(np.hstack([listed, asked]), axis=0, return_inverse=True)
+        ways = [_ways(quotas, there, *np.split(kind, [listed.shape[1]])) for kind in kinds]
         found: list[tuple[int, np.ndarray, np.ndarray]] = []
-        for members in groups.values():
-            ways = _ways(quotas, there, listed[queues.of[members[0]]], instance.demands[members[0]] > 0)
-            for n in members:
-                own = [(n, columns, where & runs[n]) for columns, where in ways if (where & runs[n]).any()]
-                found += own or [(n, np.zeros(0, dtype=int), np.zeros(len(instance.servers), dtype=bool))]
-        found.sort(key=lambda one: one[0])  # stable: the lanes of a user stay in order
+        for n, kind in enumerate(of.ravel()):
+            own = [(n, columns, where & runs[n]) for columns, where in ways[kind] if (where & runs[n]).any()]
+            found += own or [(n, np.zeros(0, dtype=int), np.zeros(len(instance.servers), dtype=bool))]
         user = np.array([n for n, _, _ in found])
-        use = np.zeros((len(found), len(quotas.columns)))
+        use = np.zeros((len(found), len(quotas.flavors)))
         for k, (n, columns, _) in enumerate(found):
             use[k, columns] = instance.demands[n, quotas.resource[columns]]
-        allowed = np.array([where for _, _, where in found]).reshape(len(found), -1)
-        if len(found) == len(instance.users) and (allowed == runs).all():
-            return cls(instance, user, use)
-        return cls(_with_lanes(instance, user, allowed), user, use)
+        again = np.diff(user, prepend=-1) == 0
+        names = [str(instance.users[n]) + (f" (lane {k})" if again[k] else "") for k, n in enumerate(user.tolist())]
+        small = instance.select_users(user).derived(
+            users=Index("n", names, "user"),
+            eligible=np.array([where for _, _, where in found]),
+            conditions=(),
+        )
+        return cls(small, user, use)
 
 
 def nearest_listing(queues: Queues) -> np.ndarray:
@@ -197,37 +178,12 @@ def _ways(
     quotas: Quotas, there: np.ndarray, listed: np.ndarray, asked: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the columns that tasks of one kind can count in together, and the servers where they do."""
-    picks = []
-    allowed, servers = np.ones(there.shape[1], dtype=bool), there.shape[1]
-    for r in np.flatnonzero(asked):
-        columns = np.flatnonzero(listed & (quotas.resource == r))
-        if columns.size:
-            allowed = np.logical_and(allowed, there[columns].any(axis=0))
-            picks.append(columns[there[columns].argmax(axis=0)])
-    if not picks:
-        return [(np.zeros(0, dtype=int), allowed)]
-    combined = np.array(picks)
-    kinds, which = np.unique(combined[:, allowed], axis=1, return_inverse=True)
-    ways = []
-    for k in range(kinds.shape[1]):
-        where = np.zeros(servers, dtype=bool)
-        where[np.flatnonzero(allowed)[which.ravel() == k]] = True
-        ways.append((kinds[:, k], where))
-    return ways
-
-
-def _with_lanes(instance: Instance, user: np.ndarray, allowed: np.ndarray) -> Instance:
-    """Return the instance with lanes as its users."""
-    first = np.searchsorted(user, user)
-    labels = [
-        str(instance.users[int(n)]) + (f" (flavor {k + 1})" if k else "")
-        for n, k in zip(user, np.arange(len(user)) - first, strict=True)
-    ]
-    attributes = pd.DataFrame(index=pd.Index(labels, dtype=object))
-    return replace(
-        instance.select_users(user),
-        users=Index("n", labels, "user"),
-        eligible=allowed,
-        user_attributes=attributes,
-        conditions=(),
-    )
+    columns = [np.flatnonzero(listed & (quotas.resource == r)) for r in np.flatnonzero(asked)]
+    columns = [some for some in columns if some.size]
+    everywhere = np.ones(there.shape[1], dtype=bool)
+    if not columns:
+        return [(np.zeros(0, dtype=int), everywhere)]
+    allowed = np.logical_and.reduce([there[some].any(axis=0) for some in columns])
+    picks = np.array([some[there[some].argmax(axis=0)] for some in columns])
+    kinds = np.unique(picks[:, allowed], axis=1).T
+    return [(kind, allowed & (picks == kind[:, None]).all(axis=0)) for kind in kinds]

@@ -17,143 +17,101 @@ their largest parts of the pool, over their weights. Children of the least weigh
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from ...tolerances import AGREEMENT
 from ..instances.instance import Instance
-from ..instances.queues import LEAST_WEIGHT, Queues
+from ..instances.queues import LEAST_WEIGHT
 from ..instances.quotas import Lanes
+from .filling import RateSegment
+from .rates import Pace, constant
 
 
 class QuotaTree:
-    """What quotas come to along a tree; arrays are by queue and column, (Q, M).
+    """What quotas come to along a tree whose nodes are queues, then users (with S = 0); arrays are (nodes, M).
 
     Attributes
     ----------
     owned, kept, limits : ndarray
         S, K, and the most that U may be (infinite for no limit).
-    lent : ndarray, shape (Q, R)
-        What a queue could have of each resource, and so lend to its children: A, summed over flavors.
+    lent : ndarray, shape (nodes, R)
+        What a node's parent could lend of each resource: A, summed over flavors.
     """
 
-    def __init__(self, queues: Queues, resources: int) -> None:
-        quotas = queues.quotas
-        assert quotas is not None
-        self.parents, self.queues = queues.parents, queues
-        self.sums = (quotas.resource[:, None] == np.arange(resources)).astype(float)
-        self.owned, self.kept = np.nan_to_num(quotas.nominal), np.zeros(quotas.nominal.shape)
-        for v in range(len(queues) - 1, -1, -1):  # children before their parents
-            self.kept[v] = np.maximum(self.owned[v] - quotas.lending[v], 0.0)
-            if v:
-                self.owned[self.parents[v]] += self.owned[v] - self.kept[v]
-        self.limits = self.owned + quotas.borrowing
+    def __init__(self, instance: Instance, lanes: Lanes) -> None:
+        queues = instance.queues
+        assert queues is not None and queues.quotas is not None
+        self.instance, self.lanes, self.count = instance, lanes, len(queues)
+        self.parents = np.concatenate([queues.parents, queues.of])
+        self.weights = np.concatenate([queues.weights, instance.user_weights])
+        self.late = self.weights <= np.where(np.arange(len(self.weights)) < self.count, LEAST_WEIGHT, 0.0)
+        depths = np.concatenate([queues.depths, queues.depths[queues.of] + 1])
+        self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
+        self.sums = (queues.quotas.resource[:, None] == np.arange(len(instance.resources))).astype(float)
+        users = np.zeros((len(queues.of), len(self.sums)))
+        nominal, borrowing, lending = queues.quotas.amounts
+        self.owned = np.vstack([np.nan_to_num(nominal), users])
+        borrowing, lending = np.vstack([borrowing, users + np.inf]), np.vstack([lending, users + np.inf])
+        self.kept = np.zeros(self.owned.shape)
+        for nodes in reversed(self.levels):
+            self.kept[nodes] = np.maximum(self.owned[nodes] - lending[nodes], 0.0)
+            np.add.at(self.owned, self.parents[nodes], self.owned[nodes] - self.kept[nodes])
+        self.limits = self.owned + borrowing
         self.limits[0] = self.owned[0]
         could = self.owned.copy()
-        for v in range(1, len(queues)):
-            could[v] = np.minimum(self.limits[v], self.kept[v] + could[self.parents[v]])
-        self.lent = could @ self.sums
-        self.last = queues.weights <= LEAST_WEIGHT
+        for nodes in self.levels:
+            could[nodes] = np.minimum(self.limits[nodes], self.kept[nodes] + could[self.parents[nodes]])
+        self.lent = (could @ self.sums)[self.parents]
 
-    def usage(self, own: np.ndarray) -> np.ndarray:
-        """Return U from what stands in each queue itself."""
-        used = own.copy()
-        for v in range(len(used) - 1, 0, -1):
-            used[self.parents[v]] += np.maximum(used[v] - self.kept[v], 0.0)
-        return used
+    def usage(self, tasks: np.ndarray) -> np.ndarray:
+        """Return U of each node, given the tasks of each lane."""
+        return self.upward(self.by_user(self.lanes.use * tasks[:, None]), self.kept)
 
-    def borrowed(self, used: np.ndarray) -> np.ndarray:
-        """Return what each queue has beyond what is its own, as parts of what its parent could lend: (Q, R)."""
-        beyond = np.maximum(used - self.owned, 0.0) @ self.sums
-        return _parts(beyond, self.lent[self.parents])
+    def by_user(self, amounts: np.ndarray) -> np.ndarray:
+        """Return sums over the lanes of each user, where nodes that are queues have 0."""
+        found = np.zeros((len(self.parents), amounts.shape[1]))
+        np.add.at(found, self.count + self.lanes.user, amounts)
+        return found
+
+    def upward(self, amounts: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """Return amounts with those of all nodes below, each less what is kept there."""
+        for nodes in reversed(self.levels):
+            np.add.at(amounts, self.parents[nodes], np.maximum(amounts - kept, 0.0)[nodes])
+        return amounts
+
+    def parts(self, amounts: np.ndarray) -> np.ndarray:
+        """Return amounts by column as parts of what the parent could lend, by resource; 0 of nothing."""
+        whole = self.lent
+        return np.asarray(np.divide(amounts @ self.sums, whole, out=np.zeros(whole.shape), where=whole > 0))
 
     def shares(self, used: np.ndarray) -> np.ndarray:
-        """Return the dominant resource share of each queue without its weight, shape (Q,); the root has none."""
-        found: np.ndarray = self.borrowed(used).max(axis=1)
+        """Return the dominant resource share of each node, over its weight; the root has none."""
+        found = np.asarray(self.parts(np.maximum(used - self.owned, 0.0)).max(axis=1) / self.weights)
         found[0] = 0.0
         return found
 
-
-def _parts(amounts: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """Return amounts as parts, 0 of nothing."""
-    return np.asarray(np.divide(amounts, whole, out=np.zeros(amounts.shape), where=whole > 0))
-
-
-def usage_of(instance: Instance, tasks: np.ndarray) -> np.ndarray:
-    """Return what is in use in each queue of each column of its quotas, U, given tasks by user and server."""
-    queues = instance.queues
-    assert queues is not None
-    lanes, tree = Lanes.of(instance), QuotaTree(queues, len(instance.resources))
-    own = np.zeros(tree.owned.shape)
-    totals = np.where(lanes.instance.eligible, tasks[lanes.user], 0.0).sum(axis=1)
-    np.add.at(own, queues.of[lanes.user], lanes.use * totals[:, None])
-    return tree.usage(own)
-
-
-class QuotaRates:
-    """How the lanes of an instance rise: the tree of quotas, with users as its leaves.
-
-    Parameters
-    ----------
-    lanes : Lanes
-    instance : Instance
-        The one that the lanes were made of.
-    """
-
-    def __init__(self, lanes: Lanes, instance: Instance) -> None:
-        queues = instance.queues
-        assert queues is not None
-        self.tree, self.lanes, self.of = QuotaTree(queues, len(instance.resources)), lanes, queues.of
-        self.users, self.limits, self.pool = len(instance.users), instance.task_limits, instance.pool
-        self.demands = instance.demands[lanes.user]
-        self.weights = np.concatenate([queues.weights, instance.user_weights])
-        self.late = np.concatenate([self.tree.last, np.zeros(self.users, dtype=bool)])
-        self.parent = np.concatenate([queues.parents, queues.of])
-        depth = np.concatenate([queues.depths, queues.depths[queues.of] + 1])
-        nodes = np.arange(len(depth))
-        self.levels = [nodes[depth == d] for d in range(1, int(depth.max()) + 1)]
-        self.lent = self.tree.lent[self.parent]
-        self.alone: np.ndarray = 1.0 / (self.demands / self.pool).max(axis=1)
-
-    def by_user(self, amounts: np.ndarray) -> np.ndarray:
-        """Return sums over the lanes of each user."""
-        found = np.zeros((self.users, *amounts.shape[1:]))
-        np.add.at(found, self.lanes.user, amounts)
-        return found
-
-    def pace(self, has: np.ndarray, active: np.ndarray) -> QuotaPace:
+    def pace(self, has: np.ndarray, active: np.ndarray) -> Pace:
         """Return how active lanes, at most one of each user, rise from what all lanes have; O((N + Q)(M + R))."""
-        tree, count = self.tree, len(self.tree.owned)
-        taken = self.by_user(self.lanes.use * has[:, None])
-        own = np.zeros(tree.owned.shape)
-        np.add.at(own, self.of, taken)
-        used = tree.usage(own)
-        shares = np.concatenate([tree.borrowed(used), _parts(taken @ tree.sums, self.lent[count:])])
-        whole = np.concatenate([np.zeros((count, len(self.pool))), self.by_user(self.demands * has[:, None])])
-        for nodes in reversed(self.levels):
-            np.add.at(whole, self.parent[nodes], whole[nodes])
-        moves = _Moves(self, used, (_Stage.of(shares, self.weights), _Stage.of(whole / self.pool, self.weights)))
-        way, raw = (self.by_user(amounts * active[:, None]) for amounts in (self.lanes.use, self.demands))
-        moves.climb(way, raw / self.pool, self.by_user(active.astype(float)) > 0)
-        rate = np.where(active, moves.speed[count:][self.lanes.user], 0.0)
-        shares_of_root = moves.stages[0]
-        return QuotaPace(rate, moves.end(), float(shares_of_root.least[0]), float(shares_of_root.lifts[0]))
+        demands = self.lanes.instance.demands / self.instance.pool
+        used = self.usage(has)
+        whole = self.upward(self.by_user(demands * has[:, None]), np.zeros(1))
+        stages = (_Stage(self, self.parts(np.maximum(used - self.owned, 0.0))), _Stage(self, whole))
+        moves = _Moves(self, used, stages)
+        moves.climb(self.by_user(self.lanes.use * active[:, None]), self.by_user(demands * active[:, None]))
+        rate = np.where(active, moves.speed[self.count + self.lanes.user], 0.0)
+        return Pace(rate, stages[0].least, stages[0].lifts.astype(float), moves.end(), False)
 
 
-@dataclass(frozen=True)
-class QuotaPace:
-    """Tasks of each lane per unit of t, the t of the next kink, and the level of the root's children and its growth."""
-
-    rate: np.ndarray
-    end: float
-    level: float
-    rise: float
-    jumps = False
+def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarray]:
+    """Return the tree, and what is in use in each node of each column of the quotas, given tasks by user and server."""
+    lanes = Lanes.of(instance)
+    tree = QuotaTree(instance, lanes)
+    return tree, tree.usage(np.where(lanes.instance.eligible, tasks[lanes.user], 0.0).sum(axis=1))
 
 
-@dataclass(frozen=True)
 class _Stage:
     """What children are compared by: parts by node and resource, of which the largest counts, over the weight.
 
@@ -161,109 +119,85 @@ class _Stage:
     ``least`` is the least of its children, and ``lifts`` whether it rises (none of those stands still).
     """
 
-    parts: np.ndarray
-    weights: np.ndarray
-    key: np.ndarray
-    top: np.ndarray
-    growth: np.ndarray
-    turns: np.ndarray
-    least: np.ndarray
-    lifts: np.ndarray
-
-    @classmethod
-    def of(cls, parts: np.ndarray, weights: np.ndarray) -> _Stage:
-        """Return the stage before anybody rises."""
-        most, size = parts.max(axis=1), len(parts)
-        top = parts >= (most * (1 - AGREEMENT))[:, None]
-        none, all_ = np.zeros(size, dtype=bool), np.ones(size, dtype=bool)
-        return cls(parts, weights, most / weights, top, np.zeros(parts.shape), none, np.full(size, np.inf), all_)
+    def __init__(self, tree: QuotaTree, parts: np.ndarray) -> None:
+        self.parts, self.most, self.up, self.weights = parts, parts.max(axis=1), tree.parents, tree.weights
+        self.key = self.most / self.weights
+        self.top = parts >= (self.most * (1 - AGREEMENT))[:, None]
+        self.growth, self.least = np.zeros(parts.shape), np.full(len(parts), np.inf)
+        self.turns, self.lifts = np.zeros(len(parts), dtype=bool), np.ones(len(parts), dtype=bool)
 
     def slope(self, nodes: np.ndarray) -> np.ndarray:
         """Return how fast what nodes are compared by grows."""
-        found = np.where(self.top[nodes], self.growth[nodes], 0.0).max(axis=1) / self.weights[nodes]
-        return np.asarray(found)
+        return np.asarray(np.where(self.top, self.growth, 0.0)[nodes].max(axis=1) / self.weights[nodes])
 
-    def behind(self, nodes: np.ndarray, up: np.ndarray) -> np.ndarray:
+    def behind(self, nodes: np.ndarray) -> np.ndarray:
         """Return which nodes are among the least of their queue. Bool."""
-        return np.asarray(self.key[nodes] <= self.least[up] * (1 + AGREEMENT) + AGREEMENT)
+        return np.asarray(self.key[nodes] <= self.least[self.up[nodes]] * (1 + AGREEMENT) + AGREEMENT)
 
-    def choose(self, nodes: np.ndarray, up: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def choose(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which of the nodes rise by this stage, and which stand still in it and go on to the next."""
         self.turns[nodes] = True
-        np.minimum.at(self.least, up, self.key[nodes])
-        turn = self.behind(nodes, up)
-        still = turn & (self.slope(nodes) <= 0)
-        self.lifts[up[still]] = False
-        return turn & self.lifts[up], still
+        np.minimum.at(self.least, self.up[nodes], self.key[nodes])
+        turn = nodes[self.behind(nodes)]
+        still = turn[self.slope(turn) <= 0]
+        self.lifts[self.up[still]] = False
+        return turn[self.lifts[self.up[turn]]], still
 
-    def end(self, speed: np.ndarray, up: np.ndarray) -> float:
+    def end(self, speed: np.ndarray) -> float:
         """Return when another part becomes the largest of a node, or a node catches up with another one."""
         growth = self.growth * speed[:, None]
-        most, pace = self.parts.max(axis=1, keepdims=True), np.where(self.top, growth, 0.0).max(axis=1, keepdims=True)
-        kink = _first(most - self.parts, growth - pace, ~self.top & self.turns[:, None])
+        pace = np.where(self.top, growth, 0.0).max(axis=1, keepdims=True)
+        kink = _first(self.most[:, None] - self.parts, growth - pace, ~self.top & self.turns[:, None])
         nodes = np.flatnonzero(self.turns)
-        above = up[nodes]
-        waits = ~self.behind(nodes, above) & self.lifts[above]
+        above = self.up[nodes]
+        waits = ~self.behind(nodes) & self.lifts[above]
         return min(kink, _first(self.key[nodes] - self.least[above], speed[above], waits))
 
 
 class _Moves:
     """Who rises, and how fast: directions from the leaves up, speeds from the root down.
 
-    Nodes are queues, then users. ``way`` is how U of the parent grows while a node rises, ``raw`` what part of the pool
-    is taken, per unit of its own time; ``pace`` is its own time per unit of its parent's, ``speed`` per unit of t.
+    ``way`` is how U of the parent grows while a node rises, per unit of its own time; ``pace`` is its own time per unit
+    of its parent's, and ``speed`` per unit of t.
     """
 
-    def __init__(self, rates: QuotaRates, used: np.ndarray, stages: tuple[_Stage, _Stage]) -> None:
-        self.rates, self.used, self.stages = rates, used, stages
-        self.over = used >= rates.tree.owned * (1 - AGREEMENT)
-        self.out = used >= rates.tree.kept * (1 - AGREEMENT)
-        size = len(rates.parent)
-        self.speed, self.pace, self.alive = np.zeros(size), np.zeros(size), np.zeros(size, dtype=bool)
-        self.late = np.ones(size, dtype=bool)  # of a queue: whether only children of the least weight are left
+    def __init__(self, tree: QuotaTree, used: np.ndarray, stages: tuple[_Stage, _Stage]) -> None:
+        self.tree, self.used, self.stages = tree, used, stages
+        self.over, self.out = (used >= bound * (1 - AGREEMENT) for bound in (tree.owned, tree.kept))
+        self.speed, self.pace = np.zeros(len(used)), np.zeros(len(used))
 
-    def climb(self, way: np.ndarray, raw: np.ndarray, able: np.ndarray) -> None:
-        """Find the directions of queues and the speeds of all nodes, given those of users."""
-        rates, count = self.rates, len(self.used)
-        self.way = np.concatenate([np.zeros(self.used.shape), way])
-        borrowed, whole = self.stages[0].growth, self.stages[1].growth
-        whole[count:] = raw
-        borrowed[count:] = _parts(way @ rates.tree.sums, rates.lent[count:])
-        self.alive[count:] = able
-        for nodes in reversed(rates.levels):
-            queues = nodes[nodes < count]
-            grown = np.where(self.over[queues], self.way[queues], 0.0)
-            borrowed[queues] = _parts(grown @ rates.tree.sums, rates.lent[queues])
-            self._choose(nodes[self.alive[nodes]])
-            self.way[queues] = np.where(self.out[queues], self.way[queues], 0.0)
-            up, pace = rates.parent[nodes], self.pace[nodes, None]
-            np.add.at(self.way, up, self.way[nodes] * pace)
-            np.add.at(whole, up, whole[nodes] * pace)
+    def climb(self, way: np.ndarray, whole: np.ndarray) -> None:
+        """Find the directions of queues and the speeds of all nodes, given the directions of users that rise."""
+        tree, self.way = self.tree, way
+        borrowed, taken = self.stages
+        taken.growth = whole
+        for nodes in reversed(tree.levels):
+            borrowed.growth[nodes] = tree.parts(np.where(self.over, way, 0.0))[nodes]
+            self._choose(nodes[whole[nodes].any(axis=1)])
+            way[nodes] = np.where(self.out, way, 0.0)[nodes]
+            for amounts in (way, whole):
+                np.add.at(amounts, tree.parents[nodes], (amounts * self.pace[:, None])[nodes])
         self.speed[0] = 1.0
-        for nodes in rates.levels:
-            self.speed[nodes] = self.speed[rates.parent[nodes]] * self.pace[nodes]
+        for nodes in tree.levels:
+            self.speed[nodes] = self.speed[tree.parents[nodes]] * self.pace[nodes]
 
     def _choose(self, nodes: np.ndarray) -> None:
-        """Let those of the children that are alive rise whose turn it is."""
-        up = self.rates.parent[nodes]
-        self.alive[up] = True
-        np.logical_and.at(self.late, up, self.rates.late[nodes])
-        nodes = nodes[self.rates.late[nodes] == self.late[up]]
+        """Let those of the children that can rise do so whose turn it is."""
+        early = np.zeros(len(self.used), dtype=bool)
+        early[self.tree.parents[nodes[~self.tree.late[nodes]]]] = True
+        nodes = nodes[~(self.tree.late[nodes] & early[self.tree.parents[nodes]])]
         for stage in self.stages:
-            rises, still = stage.choose(nodes, self.rates.parent[nodes])
-            self.pace[nodes[rises]] = 1.0 / stage.slope(nodes)[rises]
-            nodes = nodes[still]
-        whole = self.stages[1].growth[nodes].max(axis=1) / self.rates.weights[nodes]
-        self.pace[nodes] = np.divide(1.0, whole, out=np.zeros(len(nodes)), where=whole > 0)
+            rises, nodes = stage.choose(nodes)
+            self.pace[rises] = 1.0 / stage.slope(rises)
+        self.pace[nodes] = self.tree.weights[nodes] / self.stages[1].growth[nodes].max(axis=1)
 
     def end(self) -> float:
         """Return the t of the next kink: in U of a queue, or in what nodes are compared by."""
-        rates = self.rates
         grown = np.zeros(self.used.shape)
-        np.add.at(grown, rates.parent[1:], self.way[1:] * self.speed[1:, None])
-        bounds = ((rates.tree.owned, self.over), (rates.tree.kept, self.out))
+        np.add.at(grown, self.tree.parents[1:], self.way[1:] * self.speed[1:, None])
+        bounds = ((self.tree.owned, self.over), (self.tree.kept, self.out))
         kinks = [_first(bound - self.used, grown, ~passed) for bound, passed in bounds]
-        return min([*kinks, *(stage.end(self.speed, rates.parent) for stage in self.stages)])
+        return min([*kinks, *(stage.end(self.speed) for stage in self.stages)])
 
 
 def _first(gaps: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
@@ -274,88 +208,51 @@ def _first(gaps: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
 
 
 @dataclass(frozen=True)
-class QuotaSegment:
-    """Lanes that rise at constant rates; what :class:`.filling.RateSegment` is to trees without quotas.
+class QuotaSegment(RateSegment):
+    """Lanes that rise at the constant rates of a tree of quotas; ``satisfied`` are those that rise no further."""
 
-    Attributes
-    ----------
-    rates : QuotaRates
-    has : ndarray
-        Tasks of each lane where the segment begins.
-    done : ndarray of bool
-        Lanes that rise no further.
-    """
-
-    rates: QuotaRates
-    has: np.ndarray
-    done: np.ndarray
+    tree: QuotaTree = field(kw_only=True)
 
     @classmethod
     def first(cls, lanes: Lanes, instance: Instance) -> QuotaSegment:
         """Return the segment that begins with nothing."""
-        able = lanes.instance.runnable().any(axis=1) & (lanes.instance.task_limits > 0)
-        queues = instance.queues
+        small, queues = lanes.instance, lanes.instance.queues
         assert queues is not None
-        able &= ~queues.barred(instance.demands)[lanes.user]
-        return cls(QuotaRates(lanes, instance), np.zeros(len(able)), ~able)
-
-    @cached_property
-    def active(self) -> np.ndarray:
-        """The first lane of each user that may still rise. Bool."""
-        left = np.flatnonzero(~self.done)
-        first = np.unique(self.rates.lanes.user[left], return_index=True)[1]
-        active = np.zeros(len(self.has), dtype=bool)
-        active[left[first]] = True
-        return active
+        able = small.runnable().any(axis=1) & (small.task_limits > 0) & ~queues.barred(small.demands)
+        nothing = np.zeros(len(able))
+        rates, tree = constant(nothing), QuotaTree(instance, lanes)
+        return cls(rates, nothing, small.task_limits, nothing, able, ~able, rates.origin, tree=tree)._renewed()
 
     @property
     def alone(self) -> np.ndarray:
         """Tasks of each lane that are a dominant share of 1."""
-        return self.rates.alone
+        return np.asarray(1.0 / (self.tree.lanes.instance.demands / self.tree.instance.pool).max(axis=1))
 
     @cached_property
-    def pace(self) -> QuotaPace:
+    def pace(self) -> Pace:
         """How lanes go on."""
-        return self.rates.pace(self.has, self.active)
-
-    @property
-    def rate(self) -> np.ndarray:
-        """Tasks of each lane per unit of t."""
-        return self.pace.rate
+        return self.tree.pace(self.has, self.active)
 
     @property
     def base(self) -> np.ndarray:
         """What lanes have where the segment begins."""
         return self.has
 
-    @cached_property
-    def ends(self) -> np.ndarray:
-        """The t at which the user of each active lane has all its tasks; infinite where it never has."""
-        lacks = (self.rates.limits - self.rates.by_user(self.has))[self.rates.lanes.user]
-        never = np.full(len(self.has), np.inf)
-        return np.asarray(
-            np.divide(lacks, self.rate, out=never, where=self.active & (self.rate > 0) & np.isfinite(lacks))
-        )
-
-    @cached_property
-    def end(self) -> float:
-        """The t at which the first user has all its tasks, or rates change."""
-        return min(float(self.ends.min(initial=np.inf)), self.pace.end)
-
     def level(self, t: float) -> float:
         """Return the least share of the root's children that rise."""
-        return self.pace.level + self.pace.rise * t
-
-    def asked(self, t: float) -> np.ndarray:
-        """Return the tasks that each lane has at a t of this segment."""
-        return np.asarray(self.has + self.rate * np.minimum(self.ends, t))
-
-    def full(self, t: float) -> np.ndarray:
-        """Return which active lanes are of users who have all their tasks at a t."""
-        return np.asarray(self.active & (self.ends <= t))
+        return float(self.pace.level[0] + self.pace.taken[0] * t)
 
     def after(self, t: float, stops: np.ndarray) -> QuotaSegment:
         """Return the next segment: lanes that stop are done, and so are all of a user who has all its tasks."""
-        full = np.zeros(self.rates.users, dtype=bool)
-        full[self.rates.lanes.user[self.full(t) & stops]] = True
-        return replace(self, has=self.asked(t), done=self.done | stops | full[self.rates.lanes.user])
+        user, done = self.tree.lanes.user, self.satisfied | stops
+        full = np.bincount(user, weights=stops & self.full(t))[user] > 0
+        return replace(self, has=self.asked(t), satisfied=done | full)._renewed()
+
+    def _renewed(self) -> QuotaSegment:
+        """Return the segment where the first lane of each user that may rise is active, within the user's limit."""
+        user = self.tree.lanes.user
+        left = np.flatnonzero(~self.satisfied)
+        active = np.zeros(len(user), dtype=bool)
+        active[left[np.unique(user[left], return_index=True)[1]]] = True
+        others = np.bincount(user, weights=self.has)[user] - self.has
+        return replace(self, active=active, limits=self.tree.lanes.instance.task_limits - others)

@@ -18,7 +18,7 @@ from ...models.instances.instance import Instance
 from ...models.instances.problem import of_whole, tasks_alone
 from ...models.instances.queues import ROOT, lineage, parent_of
 from ...models.instances.quotas import AT, KINDS
-from ...models.trees.quotas import QuotaTree, usage_of
+from ...models.trees.quotas import usage_of
 from .cluster import Cluster, Group, Leaf, Node, Record, add_amounts, name_in_path
 from .pods import PODS
 
@@ -441,46 +441,40 @@ def _clipped(cluster: Cluster, instance: Instance) -> Instance:
     queues = instance.queues
     if queues is None or not queues.guarantees.any():
         return instance
-    before, tries = queues.guarantees, 0
-    while (lacking := unplaced(instance)).any():
-        tries += 1
-        assert instance.queues is not None
-        left = instance.queues.guarantees.copy()
-        for n in np.flatnonzero(lacking):
-            above = [v for v in queues.chain(int(queues.of[n])) if left[v].any()]
-            for v in above:
-                left[v] = np.maximum(left[v] - lacking[n] * instance.demands[n], 0.0) if tries < _TRIES else 0.0
-        instance = instance.derived(queues=replace(instance.queues, guarantees=left))
-    after = instance.queues.guarantees if instance.queues is not None else before
-    for v in np.flatnonzero((after < before).any(axis=1)).tolist():
-        part = np.divide(before[v] - after[v], before[v], out=np.zeros(len(before[v])), where=before[v] > 0)
-        r = int(part.argmax())
-        resource, unit = str(instance.resources[r]), instance.units.get(str(instance.resources[r]), "")
-        what = f"{of_whole(before[v, r] - after[v, r], before[v, r], resource, unit)} of its guarantee have no server"
-        cluster.note("", f"queue {queues.paths[v]!r}", what, "the guarantee is lowered to what has one")
+    before = left = queues.guarantees
+    for last in [False] * _TRIES + [True]:
+        lacks = unplaced(instance)
+        if not lacks.any():
+            break
+        below = queues.below @ (lacks[:, None] * instance.demands)
+        left = np.where(below.any(axis=1, keepdims=True), 0.0, left) if last else np.maximum(left - below, 0.0)
+        instance = instance.derived(queues=replace(queues, guarantees=left))
+    part = np.divide(before - left, before, out=np.zeros(before.shape), where=before > 0)
+    for v in np.flatnonzero(part.any(axis=1)).tolist():
+        r = int(part[v].argmax())
+        resource = str(instance.resources[r])
+        what = of_whole(before[v, r] - left[v, r], before[v, r], resource, instance.units.get(resource, ""))
+        done = "the guarantee is lowered to what has one"
+        cluster.note("", f"queue {queues.paths[v]!r}", f"{what} of its guarantee have no server", done)
     return instance
 
 
 def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
     """Return the weighted shares of queues with quotas, and those that the scheduler told."""
-    instance = observed.instance
-    queues = instance.queues
+    instance, queues = observed.instance, observed.instance.queues
     if queues is None or queues.quotas is None:
         return pd.DataFrame(columns=["weighted_share", "told"])
-    tree, column = QuotaTree(queues, len(instance.resources)), {name: m for m, name in enumerate(queues.quotas.columns)}
-    own = np.zeros(queues.quotas.nominal.shape)
-    for path, used in cluster.admitted.items():
-        for name, amount in used.items():
-            if name in column:
-                own[queues.named(path), column[name]] += amount
-    used_now = tree.usage(own) if cluster.admitted else usage_of(instance, observed.tasks_array)
-    some = np.flatnonzero(queues.quotas.listed.any(axis=1)).tolist()
-    paths = [queues.paths[v] for v in some]
-    weights = np.where(tree.last, 0.0, queues.weights)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(tree.last, np.inf, 1000 * tree.shares(used_now) / weights)
-    told = [cluster.told.get(path, np.nan) for path in paths]
-    return pd.DataFrame({"weighted_share": shares[some], "told": told}, index=pd.Index(paths, name="queue"))
+    tree, used = usage_of(instance, observed.tasks_array)
+    if cluster.admitted:
+        names, own = queues.quotas.names(instance.resources), np.zeros(used.shape)
+        for path, amounts in cluster.admitted.items():
+            own[queues.named(path)] = [amounts.get(name, 0.0) for name in names]
+        used = tree.upward(own, tree.kept)
+    shares = pd.Series(1000 * tree.shares(used)[: len(queues)], queues.paths.labels.rename("queue"))
+    shares[tree.late[: len(queues)]] = np.inf
+    told = pd.Series(cluster.told, dtype=float)
+    found = pd.DataFrame({"weighted_share": shares, "told": told.reindex(shares.index)})
+    return found.iloc[np.flatnonzero(queues.quotas.listed.any(axis=1))]
 
 
 def _observed(whole: Instance, rows: list[Row]) -> Allocation:

@@ -21,9 +21,9 @@ from ...models.notation.compiler import numbers
 from ...models.notation.model import Model
 from ...models.programs.program import Program
 from ...models.programs.solution import Solution
-from ...models.trees.filling import History
+from ...models.trees.filling import History, RateSegment
 from ...tolerances import AGREEMENT
-from .rounds import LevelRounds, Members, Rounds, Segment, TreeRounds, tightest
+from .rounds import LevelRounds, Members, Rounds, TreeRounds, tightest
 
 Formulation = Callable[[Instance], Model]
 TasksAtLevel1 = Callable[[Instance], np.ndarray]
@@ -135,7 +135,7 @@ def leximin(
 def climb(
     instance: Instance,
     formulation: Formulation,
-    first: Segment,
+    first: RateSegment,
     *,
     solver: str = "highs",
     merge: bool = True,

@@ -35,7 +35,6 @@ from ...models.programs.certificate import Certificate
 from ...models.programs.program import Program
 from ...models.programs.solution import Backend, Capability, Options, Session, Solution, Termination
 from ...models.trees.filling import History, RateSegment
-from ...models.trees.quotas import QuotaSegment
 from ...tolerances import (
     ACCEPTED,
     AGREEMENT,
@@ -49,8 +48,6 @@ from ...tolerances import (
 
 #: How near to the largest level those are that are looked at first, one after the other.
 PREVIEWS = (0.1, 0.01, 0.001)
-#: Leaves that rise at constant rates, along a tree of weights or of quotas.
-Segment = RateSegment | QuotaSegment
 #: A back end, and the options that it is asked with.
 Tightest = tuple[Backend, Options]
 
@@ -403,7 +400,7 @@ class TreeRounds(Rounds):
     are computed anew. Leaves that have all their tasks need no round of their own.
     """
 
-    def __init__(self, solver: Tightest, program: Program, rows: np.ndarray, t: int, first: Segment) -> None:
+    def __init__(self, solver: Tightest, program: Program, rows: np.ndarray, t: int, first: RateSegment) -> None:
         super().__init__(solver, program, rows, t)
         positions = program.leximin()[0].positions
         self.users = np.arange(len(rows)) if positions is None else positions
@@ -436,7 +433,7 @@ class TreeRounds(Rounds):
             self._pass(self.segment, t, stops)
             self.segment = self.segment.after(t, stops)
 
-    def _pass(self, segment: Segment, t: float, stops: np.ndarray) -> None:
+    def _pass(self, segment: RateSegment, t: float, stops: np.ndarray) -> None:
         """Put down who stops where a segment ends."""
         self.history.append((segment.level(t), np.flatnonzero(stops)))
 
@@ -457,11 +454,11 @@ class TreeRounds(Rounds):
         self.segment = path[passed]
 
     @staticmethod
-    def _may_pass(segment: Segment) -> bool:
+    def _may_pass(segment: RateSegment) -> bool:
         """Whether a segment may be passed without a look at who is stuck where it begins."""
         return bool(np.isfinite(segment.end)) and not segment.pace.jumps
 
-    def _reaches(self, ahead: Segment) -> bool:
+    def _reaches(self, ahead: RateSegment) -> bool:
         """Whether everybody can have what it has where a segment further on begins."""
         now = self.segment.has
         self._load(now, ahead.has - now, 1.0)
@@ -470,7 +467,7 @@ class TreeRounds(Rounds):
         self.last = x if reached else self.last
         return reached
 
-    def _highest(self, segment: Segment) -> tuple[float, Solution]:
+    def _highest(self, segment: RateSegment) -> tuple[float, Solution]:
         """Return the highest level of a segment and the solution that has it; its end where it is not below that.
 
         Somebody who has more than the level asks for does not rise. Whoever that is, it is more the lower the level:
