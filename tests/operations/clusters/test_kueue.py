@@ -116,8 +116,10 @@ def test_lending_limits_and_lone_queues(tmp_path):
     items += queue("A", [group({"default": {"cpu": nominal(20, lending=5)}})])
     items += [*queue("B", [group({"default": {"cpu": nominal(5)}})]), workload("B", "B", 40)]
     items += queue("lone", [group({"default": {"cpu": nominal(15)}})], cohort="")
-    found = fairlp.snapshot(written(tmp_path, *items))
+    found = fairlp.snapshot(written(tmp_path, *items, *running("B", 10, ["n0", "n1"])))
     assert fair(found)["all/B"] == pytest.approx(10, rel=1e-9)
+    stopped = fairlp.fair_shares(found).loc["ml/B"]
+    assert stopped["blocked_by"] == "cap of cpu" and stopped["where"] == "all"
 
 
 def test_of_more_cohorts_than_one_none_borrows_from_another(tmp_path):
