@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairlp
+from fairlp.errors import InstanceError, NotDefinedError
 from kueue_oracle import Cohorts
 
 
@@ -67,7 +69,7 @@ def selectors():
 def test_a_nominal_quota_without_servers_is_clipped_and_told():
     found = fairlp.allocate(selectors(), "kueue")
     assert found.totals.tolist() == pytest.approx([8, 32], rel=1e-9)
-    assert found.notes == ("12 of 20 cpu in the nominal quota of queue 'A' have no server",)
+    assert found.notes == ("12 of 20 cpu in the nominal quota of queue 'A' have no node",)
 
 
 def random_cohorts(seed):
@@ -126,3 +128,114 @@ def test_rounds_of_programs_are_a_tournament_of_small_steps(seed):
     shares = found.totals.to_numpy() * [max(demand) for demand, _ in users.values()]
     steps = np.array([expected[path] * max(users[path][0]) for path in users])
     assert shares == pytest.approx(steps, abs=8 * step)
+
+
+@pytest.mark.parametrize("seed", range(60, 72))
+def test_solvers_and_merging_agree_and_nobody_can_gain(seed):
+    instance = instance_of(*random_cohorts(seed))
+    table = fairlp.validate(instance, "kueue")
+    assert table["agrees"].all() and table["residual"].max() < 1e-7
+    found = fairlp.allocate(instance, "kueue")
+    other = fairlp.allocate(instance, "kueue", solver="scipy")
+    assert other.totals.tolist() == pytest.approx(found.totals.tolist(), rel=1e-7, abs=1e-7)
+    assert (
+        fairlp.audit(instance, found, ["feasible", "Pareto-optimal", "caps kept"])["holds"].tolist()[:2] == [True] * 2
+    )
+    assert found.certify().proved
+
+
+def flavored(limits=(20, 20)):
+    """Six spot and four other cores; A has a quota of both, B of spot only."""
+    servers = pd.DataFrame({"pool": ["spot", "plain"]}, index=["s", "p"])
+    queues = {
+        "A": {"nominal": {"cpu@pool == 'spot'": 2, "cpu": 4}},
+        "B": {"nominal": {"cpu@pool == 'spot'": 4}},
+    }
+    return fairlp.Instance.from_arrays(
+        [[1], [1]],
+        [[6], [4]],
+        users=["a", "b"],
+        servers=["s", "p"],
+        resources=["cpu"],
+        server_attributes=servers,
+        queue=["A", "B"],
+        queues=queues,
+        task_limits=limits,
+    )
+
+
+@pytest.mark.parametrize(
+    ("limits", "tasks"), [((20, 20), [[2, 4], [4, 0]]), ((20, 1), [[5, 4], [1, 0]]), ((3, 20), [[2, 1], [4, 0]])]
+)
+def test_quotas_count_by_flavor(limits, tasks):
+    """B may not use the flavor that it does not list; A takes its own of both flavors before it borrows."""
+    found = fairlp.allocate(flavored(limits), "kueue").tasks_array
+    for own, expected in zip(found, tasks, strict=True):
+        assert own.tolist() == pytest.approx(expected, abs=1e-7)
+    assert found[0].sum() == pytest.approx(min(limits[0], 10 - found[1].sum()), abs=1e-7)
+
+
+def test_a_flavor_of_ones_own_comes_before_one_to_borrow():
+    found = fairlp.allocate(flavored((5, 0)), "kueue")
+    assert found.tasks_array[0].tolist() == pytest.approx([2, 3], abs=1e-7)
+
+
+def test_a_user_of_two_flavors_has_its_limit_once():
+    found = fairlp.allocate(flavored((3, 0)), "kueue")
+    assert found.totals.tolist() == pytest.approx([3, 0], abs=1e-8)
+
+
+def test_queues_within_a_queue_share_its_quota():
+    queues = {"q": {"nominal": {"cpu": 6}}, "q/one": {"weight": 2}, "r": {"nominal": {"cpu": 2}}}
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1], [1]], [[8]], resources=["cpu"], queue=["q/one", "q/two", "r"], queues=queues
+    )
+    assert fairlp.allocate(instance, "kueue").totals.tolist() == pytest.approx([4, 2, 2], rel=1e-8)
+
+
+def test_a_queue_whose_weight_stands_for_0_borrows_last():
+    queues = {"A": {"nominal": {"cpu": 6}}, "B": {"weight": 0.001, "nominal": {"cpu": 1}}, "C": {"nominal": {"cpu": 1}}}
+    for limit, expected in ((9, [1, 7]), (3, [5, 3])):
+        instance = fairlp.Instance.from_arrays(
+            [[1], [1]], [[8]], resources=["cpu"], queue=["B", "C"], queues=queues, task_limits=[9, limit]
+        )
+        assert fairlp.allocate(instance, "kueue").totals.tolist() == pytest.approx(expected, rel=1e-8)
+
+
+def test_the_model_is_shown_and_written(tmp_path):
+    model = fairlp.formulate(selectors(), "kueue")
+    shown = str(model)
+    for row in ("usage", "taken", "quota", "floor", "capacity", "fairness"):
+        assert row in shown
+    model.write(tmp_path / "kueue.mps")
+    again = fairlp.read_program(tmp_path / "kueue.mps")
+    assert again.solve().objective == pytest.approx(model.solve().objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.yaml", "folder"])
+def test_quotas_are_written_and_read(tmp_path, name):
+    for instance in (three(14), flavored(), instance_of(*random_cohorts(5))):
+        instance.write(tmp_path / name)
+        assert fairlp.read(tmp_path / name).equals(instance)
+        assert instance.replace(weights=instance.weights).equals(instance)
+    assert not three(14).replace(queues={"A": {"nominal": {"cpu": 20}}}).equals(three(14))
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"nominal": {"cpu": -1}}, "nominal of queue 'A', 'cpu', is -1; expected a number >= 0"),
+        ({"nominal": {"gpu": 1}}, "names 'gpu', which is no resource"),
+        ({"lending": {"cpu": 1}}, "has no nominal quota beside it"),
+        ({"nominal": {"cpu@pool == 1": 1}}, "pool"),
+        ({"nominal": 3}, "expected a mapping"),
+    ],
+)
+def test_wrong_quotas_are_refused(given, match):
+    with pytest.raises(InstanceError, match=match):
+        fairlp.Instance.from_arrays([[1]], [[1]], resources=["cpu"], queue=["A"], queues={"A": given})
+
+
+def test_without_quotas_there_is_nothing_to_share_by():
+    with pytest.raises(NotDefinedError, match="no queue has one"):
+        fairlp.allocate(fairlp.examples.ghodsi(), "kueue")

@@ -71,7 +71,7 @@ def _told(instance: Instance, owners: np.ndarray, wanted: np.ndarray, has: np.nd
         m = int(part[o].argmax())
         resource = str(instance.resources[int(queues.quotas.resource[m])])
         amounts = of_whole(lacks[o, m], wanted[o, m], resource, instance.units.get(resource, ""))
-        sentences.append(f"{amounts} in the nominal quota of queue {queues.paths[int(owners[o])]!r} have no server")
+        sentences.append(f"{amounts} in the nominal quota of queue {queues.paths[int(owners[o])]!r} have no node")
     return sentences
 
 

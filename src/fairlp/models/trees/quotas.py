@@ -25,7 +25,7 @@ import numpy as np
 from ...tolerances import AGREEMENT
 from ..instances.instance import Instance
 from ..instances.queues import LEAST_WEIGHT
-from ..instances.quotas import Lanes
+from ..instances.quotas import Lanes, nearest_listing
 from .filling import RateSegment
 from .rates import Pace, constant
 
@@ -46,6 +46,7 @@ class QuotaTree:
         assert queues is not None and queues.quotas is not None
         self.instance, self.lanes, self.count = instance, lanes, len(queues)
         self.parents = np.concatenate([queues.parents, queues.of])
+        self.owner = nearest_listing(queues)[queues.of][lanes.user]  # whose quota is that of a lane
         self.weights = np.concatenate([queues.weights, instance.user_weights])
         self.late = self.weights <= np.where(np.arange(len(self.weights)) < self.count, LEAST_WEIGHT, 0.0)
         depths = np.concatenate([queues.depths, queues.depths[queues.of] + 1])
@@ -249,10 +250,13 @@ class QuotaSegment(RateSegment):
         return replace(self, has=self.asked(t), satisfied=done | full)._renewed()
 
     def _renewed(self) -> QuotaSegment:
-        """Return the segment where the first lane of each user that may rise is active, within the user's limit."""
-        user = self.tree.lanes.user
+        """Return the segment with one lane of each user active: the first within its queue's own, else the first."""
+        tree, user = self.tree, self.tree.lanes.user
+        used, owned = (amounts[tree.owner] for amounts in (tree.usage(self.has), tree.owned))
+        beyond = ((used >= owned * (1 - AGREEMENT)) & (tree.lanes.use > 0)).any(axis=1)
         left = np.flatnonzero(~self.satisfied)
+        left = left[np.lexsort((beyond[left], user[left]))]
         active = np.zeros(len(user), dtype=bool)
         active[left[np.unique(user[left], return_index=True)[1]]] = True
         others = np.bincount(user, weights=self.has)[user] - self.has
-        return replace(self, active=active, limits=self.tree.lanes.instance.task_limits - others)
+        return replace(self, active=active, limits=tree.lanes.instance.task_limits - others)

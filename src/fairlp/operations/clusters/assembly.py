@@ -455,7 +455,7 @@ def _clipped(cluster: Cluster, instance: Instance) -> Instance:
         resource = str(instance.resources[r])
         what = of_whole(before[v, r] - left[v, r], before[v, r], resource, instance.units.get(resource, ""))
         done = "the guarantee is lowered to what has one"
-        cluster.note("", f"queue {queues.paths[v]!r}", f"{what} of its guarantee have no server", done)
+        cluster.note("", f"queue {queues.paths[v]!r}", f"{what} of its guarantee have no node", done)
     return instance
 
 

@@ -195,8 +195,8 @@ def test_nominal_quotas_without_nodes_are_told_and_nothing_is_refused(tmp_path):
     found = fairlp.snapshot(written(tmp_path, *items))
     shared = fairlp.allocate(found.instance, "kueue")
     assert shared.totals.tolist() == pytest.approx([8, 32], rel=1e-9)
-    assert "12 of 20 CPU in the nominal quota of queue 'all/A' have no server" in shared.notes
-    assert said(found, "12 of 20 CPU of its guarantee have no server")
+    assert "12 of 20 CPU in the nominal quota of queue 'all/A' have no node" in shared.notes
+    assert said(found, "12 of 20 CPU of its guarantee have no node")
     assert fairlp.compare(found.instance)["h-drf"].tolist() == pytest.approx([8, 32], rel=1e-6)
 
 
