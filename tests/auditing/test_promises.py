@@ -170,6 +170,9 @@ def test_conditions_are_what_they_say():
         "nobody has a task limit": two.derived(task_limits=np.array([1.0, np.inf])),
         "all run on one server": two.derived(counts=np.array([2])),
         "no queue has a guarantee or a cap": two.replace(queues={"a": {"cap": {"resource1": 1}}}),
+        "no resource has several flavors": two.replace(
+            queues={"a": {"nominal": {"resource1": 1, "resource1@resource2 > 1": 1}}}
+        ),
     }
     assert set(other) == set(CONDITIONS)
     for name, holds in CONDITIONS.items():

@@ -50,7 +50,7 @@ def cluster():
 
 def test_an_audit_of_a_dump_says_who_has_what_and_who_holds_it(dump):
     text = run("audit", dump).stdout
-    for part in ("dump: what runs now, beside what is fair by h-drf", "By queue", "By user", "ml/serve", "(root)"):
+    for part in ("dump: what runs now, beside what is fair by kueue", "By queue", "By user", "ml/serve", "(root)"):
         assert part in text
     (row,) = [line for line in text.splitlines() if line.startswith("ml/serve")]
     assert "cap of cpu" in row and "ml/train (16 core)" in row  # the cohort has all that it may have
@@ -69,7 +69,7 @@ def test_the_exit_code_is_that_of_the_properties_that_were_asked_for(dump):
 
 def test_a_dump_for_programs(dump):
     found = json.loads(run("audit", dump, "--json").stdout)
-    assert found["fair"] == "h-drf-counted"
+    assert found["fair"] == "kueue"
     users = {row["user"]: row for row in found["users"]}
     assert users["ml/serve"]["held_by"] == {"ml/train": 16000.0} and users["ml/serve"]["waiting"] == 5
     assert {row["queue"] for row in found["queues"]} >= {"", "org", "org/red", "org/blue"}

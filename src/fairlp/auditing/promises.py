@@ -26,6 +26,13 @@ from .search import Search, letters
 
 # Claims: what a row of the table says of a mechanism, under which condition, and what an instance says of a claim.
 
+
+def _several_flavors(instance: Instance) -> bool:
+    """Whether quotas of any resource are of several flavors."""
+    quotas = None if instance.queues is None else instance.queues.quotas
+    return quotas is not None and len(set(quotas.resource.tolist())) < len(quotas.flavors)
+
+
 #: what a claim may be under → whether an instance is so
 CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "all demands are positive": lambda instance: bool((instance.demands > 0).all()),
@@ -33,6 +40,7 @@ CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "all weights are equal": lambda instance: bool(np.ptp(instance.weights, axis=0).max() == 0),
     "all run on one server": lambda instance: instance.n_servers == 1,
     "no queue has a guarantee or a cap": lambda instance: instance.queues is None or not instance.queues.has_limits,
+    "no resource has several flavors": lambda instance: not _several_flavors(instance),
     "nobody has a task limit": lambda instance: bool(np.isinf(instance.task_limits).all()),
 }
 _OURS = " (ours)"

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..api import allocate
 from ..errors import FairlpError, FairlpWarning, InstanceError, UnknownNameError, nearest
-from ..mechanisms.mechanism import NO_CONSTRAINTS, Mechanism
+from ..mechanisms.mechanism import NO_CONSTRAINTS, QUOTAS, Mechanism
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
@@ -183,6 +183,7 @@ def random_instance(
         options["task_limits"] = rng.integers(1, 8, n)
     if tree:
         options |= random_tree(rng, n, r, capacities.sum(axis=0), limits=asked.tree)
+        options["queues"] = options["queues"] if QUOTAS not in row.domain else _with_quotas(rng, options["queues"], r)
     if asked.common_resource:
         demands[:, 0] = _dominating(demands, capacities, options.get("eligible"))
     if asked.pool_resource:
@@ -209,6 +210,15 @@ def random_tree(rng: np.random.Generator, users: int, resources: int, pool: np.n
         if other != path:
             queues[other]["guarantee"] = {f"resource{k + 1}": int(pool[k] // 4) for k in range(resources)}
     return {"queue": queue, "queues": queues}
+
+
+def _with_quotas(rng: np.random.Generator, queues: dict[str, Any], resources: int) -> dict[str, Any]:
+    """Return the queues with random quotas; some may not borrow or lend all."""
+    names = [f"resource{k + 1}" for k in range(resources)]
+    for given in queues.values():
+        kinds = ["nominal", *(kind for kind in ("borrowing", "lending") if rng.random() < 0.2)]
+        given |= {kind: dict.fromkeys(names, int(rng.integers(0, 7))) for kind in kinds}
+    return queues
 
 
 def _dominating(demands: np.ndarray, capacities: np.ndarray, eligible: np.ndarray | None) -> np.ndarray:
@@ -274,15 +284,7 @@ def _tree(queues: Any, resources: np.ndarray) -> Any:
     if not isinstance(queues, Queues):
         return queues
     names = [f"resource{k + 1}" for k in range(len(resources))]
-    guarantees, caps = queues.guarantees[:, resources], queues.caps[:, resources]
-    return {
-        path: {
-            "weight": queues.weights[v],
-            "guarantee": dict(zip(names, guarantees[v], strict=True)),
-            "cap": dict(zip(names, caps[v], strict=True)),
-        }
-        for v, path in enumerate(queues.paths)
-    }
+    return queues.of_resources(resources).table(Index("r", names))
 
 
 def _renamed(instance: Instance, name: str) -> Instance:

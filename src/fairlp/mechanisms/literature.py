@@ -150,6 +150,11 @@ REFERENCES = (
         "A Note on Dynamic Fair Division of Multiple Resources", "Manuscript, 13 June 2019", 2019,
     ),
     Reference(
+        "kueue2024fair", "KEP-1714", "misc", "{The Kueue authors}", "Fair Sharing",
+        "Kubernetes SIGs, Kueue enhancement proposal KEP-1714", 2024,
+        url="https://github.com/kubernetes-sigs/kueue/tree/main/keps/1714-fair-sharing",
+    ),
+    Reference(
         "metin_precomputed", "Metin, Precomputed", "misc", "Serdar Metin",
         "Precomputed Dominant Resource Fairness", "Manuscript", None,
     ),

@@ -91,6 +91,12 @@ def _guarantees(instance: Instance) -> str | None:
     return f"it serves whole tasks and knows caps of queues only, and queue {path!r} has a guarantee"
 
 
+def _no_quotas(instance: Instance) -> str | None:
+    if instance.queues is not None and instance.queues.quotas is not None:
+        return None
+    return "it shares quotas of queues (nominal, borrowing, lending), and no queue has one"
+
+
 ONE_SERVER = Domain("one server", _several_servers)
 NO_CONSTRAINTS = Domain("no placement constraints", _constraints)
 NO_RATES = Domain("no rates", _rates)
@@ -98,6 +104,7 @@ NO_LIMITS = Domain("no task limits", _limits)
 ONE_WEIGHT = Domain("one weight a user", _weights_by_resource)
 NO_GUARANTEES = Domain("no guarantees of queues", _guarantees)
 NO_QUEUE_LIMITS = Domain("no guarantees or caps of queues", _limits_of_queues)
+QUOTAS = Domain("quotas of queues", _no_quotas)
 
 
 #: What servers divide: their resources, or their time.

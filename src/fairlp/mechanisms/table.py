@@ -32,6 +32,7 @@ FAMILIES: dict[str, str] = {
     "cdrf": _MAX_MIN,
     "tsf": _MAX_MIN,
     "naive-drf": _MAX_MIN,
+    "kueue": _MAX_MIN,
     "h-drf-counted": _MAX_MIN,
     "h-drf": _MAX_MIN,
     "h-drf-collapsed": _MAX_MIN,

@@ -8,9 +8,10 @@ import pytest
 
 from fairlp import Instance
 from fairlp.errors import OversizedTaskWarning
+from fairlp.models.instances.problem import quantity
 from fairlp.operations.reports.headline import headline, is_fair
 from fairlp.operations.reports.share_comparison import ShareComparison
-from fairlp.operations.reports.subject import Subject, quantity
+from fairlp.operations.reports.subject import Subject
 
 UNITS = {"cpu": "1/1000 core", "memory": "MiB"}
 

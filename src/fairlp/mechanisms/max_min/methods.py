@@ -139,15 +139,22 @@ def _first(instance: Instance, rates: Rates, count: str) -> RateSegment:
     return first_segment(rates, floors(instance), instance.task_limits, runnable_users(instance), count)
 
 
-def require_room(instance: Instance, kept: np.ndarray) -> None:
-    """Raise, naming queue and resource, where guarantees do not fit together."""
+def unplaced(instance: Instance, kept: np.ndarray | None = None) -> np.ndarray:
+    """Return the guaranteed tasks of each user (``kept``) that have no place, at least; 0 within rounding."""
+    kept = floors(instance) if kept is None else kept
     model = shortfall(instance, kept)
     missing = np.asarray(model.evaluate("missing", model.solve().require_optimal().require_point())).ravel()
-    lacking = missing > AGREEMENT * np.maximum(kept, 1.0)
+    return np.where(missing > AGREEMENT * np.maximum(kept, 1.0), missing, 0.0)
+
+
+def require_room(instance: Instance, kept: np.ndarray) -> None:
+    """Raise, naming queue and resource, where guarantees do not fit together."""
+    missing = unplaced(instance, kept)
+    lacking = missing > 0
     queues = instance.queues
     if queues is None or not lacking.any():
         return
-    amounts = np.where(lacking, missing, 0.0)[:, None] * instance.demands
+    amounts = missing[:, None] * instance.demands
     r = int((amounts.sum(axis=0) / instance.pool).argmax())
     n, resource = int(amounts[:, r].argmax()), instance.resources[r]
     v = max((v for v in queues.guaranteed.tolist() if queues.below[v, n] > 0), key=lambda v: int(queues.depths[v]))

@@ -6,9 +6,10 @@ from dataclasses import replace
 from functools import partial
 
 from ...formulations import hierarchical, max_min, normalisers
-from ..mechanism import NO_CONSTRAINTS, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mechanism, Method
+from ...formulations.kueue import within_quotas
+from ..mechanism import NO_CONSTRAINTS, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, QUOTAS, Mechanism, Method
 from ..validation import by_rounds
-from . import rounds
+from . import kueue, rounds
 from .ladder import of_leximin, of_tree, settled
 from .methods import (
     along_tree,
@@ -176,6 +177,19 @@ ROWS = (
         prove=partial(by_rounds, rationals=of_tree),
         at_level_1=hierarchical.at_level_1,
         along_tree=True,
+    ),
+    Mechanism(
+        "kueue",
+        "Quotas with borrowing and lending (dominant resource shares along cohorts)",
+        "Kueue, KEP-1714",
+        kueue.formulation,
+        normalisers.dominant,
+        (Method("lp", kueue.share_quotas, cost="a few LPs a round; a round for each queue at most", solves=True),),
+        ("Pareto-optimal if no resource has several flavors (ours)", "caps kept (ours)"),
+        (NO_RATES, ONE_WEIGHT, QUOTAS),
+        prove=partial(by_rounds, rationals=kueue.no_rationals),
+        along_tree=True,
+        region=within_quotas,
     ),
     Mechanism(
         "h-drf-counted",

@@ -114,8 +114,14 @@ def _tables(instance: Instance) -> dict[str, _Table]:
         tables[RATES] = ([*pair, "rate"], rates)
     if instance.queues is not None:
         table = instance.queues.table(instance.resources)
-        usual = [np.inf if str(column).startswith("cap:") else float(column == "weight") for column in table.columns]
-        queues = [(path, *map(_amount, row)) for path, *row in table.itertuples() if path != ROOT or row != usual]
+        usual = {"cap": np.inf, "guarantee": 0.0, "weight": 1.0}
+        common = np.array([usual.get(str(column).partition(":")[0], np.nan) for column in table.columns])
+        said = [
+            (path, row)
+            for path, *row in table.itertuples()
+            if path != ROOT or not np.array_equal(row, common, equal_nan=True)
+        ]
+        queues = [(path, *map(_amount, row)) for path, row in said]
         tables[QUEUES] = (["queue", *map(str, table.columns)], queues)
     return {
         USERS: _columns(users, pair[0], instance.user_attributes.shape[1]),

@@ -25,6 +25,7 @@ from ...errors import FileFormatError, InstanceError, nearest
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from ..instances.queues import ROOT, cleaned
+from ..instances.quotas import KINDS, parted
 from .frames import eligible_entries
 from .whole_files import MOST_DEPTH, MOST_REPEATED, drafts, home, not_found, read_text, require_folder, utf8
 
@@ -352,6 +353,8 @@ def to_document(instance: Instance) -> Record:
         queues = []
         for path, weight, guarantee, cap in zip(tree, tree.weights, tree.guarantees, tree.caps, strict=True):
             limits = {"guarantee": amounts(guarantee, guarantee > 0), "cap": amounts(cap, np.isfinite(cap))}
+            said = {} if tree.quotas is None else tree.quotas.said(tree.named(path), instance.resources)
+            limits |= {kind: {name: short(a) for name, a in given.items()} for kind, given in said.items()}
             record = _given({"queue": path, "weight": _unless(weight, 1), **{k: v or None for k, v in limits.items()}})
             if path != ROOT or len(record) > 1:
                 queues.append(record)
@@ -550,6 +553,14 @@ class _Document:
                 self.fail(where, f"{name!r} is no resource; {nearest(name, self.resources)}")
         return {self.resources[str(name)]: self.number(value[name], f"{where}.{name}") for name in value}
 
+    def quotas(self, value: Any, where: str) -> dict[Any, float]:
+        """Return numbers by resource, or by resource and flavor."""
+        if not isinstance(value, dict):
+            return self.amounts(value, where)
+        for name in value:
+            parted(name, self.resources, where)
+        return {str(name): self.number(value[name], f"{where}.{name}") for name in value}
+
     def weight(self, value: Any, where: str) -> Any:
         return self.amounts(value, where) if isinstance(value, dict) else self.number(value, where)
 
@@ -681,6 +692,7 @@ _FIELDS: Final[dict[str, tuple[int, dict[str, Callable[[_Document, Any, str], An
             "weight": _Document.number,
             "guarantee": _Document.amounts,
             "cap": _Document.amounts,
+            **dict.fromkeys(KINDS, _Document.quotas),
         },
     ),
     "servers": (

@@ -122,7 +122,7 @@ class Instance:
     entitlements : ndarray, shape (N,), or None
         Fractions of the whole that users are entitled to; they sum to 1.
     queues : Queues or None
-        The tree of queues that users stand in, with weights, guarantees and caps.
+        The tree of queues that users stand in, with weights, guarantees, caps and quotas.
     units : dict
         Unit of each resource.
     server_attributes, user_attributes : DataFrame
@@ -232,7 +232,7 @@ class Instance:
         checks.rates_fit(given_rates, d, c, (n, i, r))
         described = checks.attributes(server_attributes, i)
         allowed, conditions = cls._resolved(eligible, n, i, c, r, described)
-        return cls(
+        made = cls(
             users=n,
             servers=i,
             resources=r,
@@ -251,6 +251,9 @@ class Instance:
             conditions=conditions,
             name=name,
         )._frozen()
+        if made.queues is not None and made.queues.quotas is not None:
+            made.queues.quotas.servers(made)  # flavors name what servers have
+        return made
 
     @classmethod
     def _resolved(cls, eligible: Any, *known: Any) -> tuple[Any, tuple[str | None, ...]]:

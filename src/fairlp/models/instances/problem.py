@@ -230,3 +230,38 @@ def exact_room(
     table, there = whole_table(demands, capacities)
     need = integers(table)
     return need, integers(there) * integers(counts)[:, None] - integers(np.rint(tasks)).T @ need
+
+
+def scaled(unit: str) -> tuple[float, str]:
+    """Return the factor to a unit that people read, and that unit: cores for thousandths of one, GiB for MiB.
+
+    >>> scaled("1/1000 core"), scaled("MiB"), scaled("GB")
+    ((0.001, 'core'), (0.0009765625, 'GiB'), (1.0, 'GB'))
+    """
+    part, _, whole = unit.partition(" ")
+    number = part.removeprefix("1/")
+    if part != number and number.isdecimal() and whole:
+        return 1 / int(number), whole
+    return (1 / 1024, "GiB") if unit == "MiB" else (1.0, unit)
+
+
+def quantity(amount: float, resource: str, unit: str) -> str:
+    """Return an amount of a resource as people say it.
+
+    >>> quantity(8000, "cpu", "1/1000 core"), quantity(32768, "memory", "MiB"), quantity(2, "gpu", "")
+    ('8 CPU', '32 GiB', '2 gpu')
+    """
+    factor, name = scaled(unit)
+    if name.rstrip("s") in ("core", "vcore"):
+        name = "CPU"
+    value = factor * amount
+    return f"{value:,.0f} {name or resource}" if abs(value) >= 1000 else f"{value:.4g} {name or resource}"
+
+
+def of_whole(part: float, whole: float, resource: str, unit: str) -> str:
+    """Return a part of an amount as people say it.
+
+    >>> of_whole(12000, 20000, "cpu", "1/1000 core")
+    '12 of 20 CPU'
+    """
+    return f"{quantity(part, resource, unit).split(' ', 1)[0]} of {quantity(whole, resource, unit)}"

@@ -1,4 +1,4 @@
-"""A tree of queues that users stand in: weights among siblings, guarantees and caps by resource."""
+"""A tree of queues that users stand in: weights among siblings, guarantees, caps and quotas by resource."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from scipy import sparse
 from ...errors import InstanceError, UnknownNameError, nearest
 from ..notation.expressions import Index
 from ..notation.labels import aligned, floats
+from .quotas import KINDS, Quotas, Said, parted, quotas_of
 
 #: The path of the tree's root.
 ROOT = ""
 #: What parts the names in a path.
 SLASH = "/"
+#: Stands for a weight of 0: such a queue has only what nobody else wants, which no weight says.
+LEAST_WEIGHT = 1 / 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,8 @@ class Queues:
         Amount of each resource that the users below may have together (L[v,r]); infinite for none.
     of : ndarray of int, shape (N,)
         Position of the queue that each user stands in.
+    quotas : Quotas or None
+        What belongs to queues in the books, as Kueue means it.
     """
 
     paths: Index
@@ -47,6 +52,7 @@ class Queues:
     guarantees: np.ndarray
     caps: np.ndarray
     of: np.ndarray
+    quotas: Quotas | None = None
 
     def __post_init__(self) -> None:
         for array in (self.weights, self.guarantees, self.caps, self.of):
@@ -144,22 +150,29 @@ class Queues:
         return at
 
     def table(self, resources: Index) -> pd.DataFrame:
-        """Return the queues as a table: weight, ``guarantee:<resource>`` and ``cap:<resource>`` where there are any."""
+        """Return the queues as a table: weight, and columns such as ``guarantee:<resource>`` where there are any."""
         columns: dict[str, Any] = {"weight": self.weights}
         for word, amounts, given in (
             ("guarantee", self.guarantees, self.guarantees > 0),
             ("cap", self.caps, self.capped),
         ):
             columns |= {f"{word}:{r}": amounts[:, k] for k, r in enumerate(resources) if given[:, k].any()}
-        return pd.DataFrame(columns, index=pd.Index(self.paths.labels, name="queue"))
+        if self.quotas is not None:
+            names = self.quotas.names(resources)
+            tables = np.where(np.isinf(self.quotas.amounts), np.nan, self.quotas.amounts)
+            for kind, table in zip(KINDS, tables, strict=True):
+                columns |= {f"{kind}:{name}": table[:, m] for m, name in enumerate(names)}
+        index = pd.Index(self.paths.labels, name="queue")
+        return pd.DataFrame(columns, index=index).dropna(axis="columns", how="all")
 
     def select(self, users: np.ndarray) -> Queues:
         """Return the same tree over these users only, by position."""
         return replace(self, of=self.of[users])
 
     def of_resources(self, positions: np.ndarray) -> Queues:
-        """Return the same tree with guarantees and caps of these resources only, by position."""
-        return replace(self, guarantees=self.guarantees[:, positions], caps=self.caps[:, positions])
+        """Return the same tree with guarantees, caps and quotas of these resources only, by position."""
+        quotas = None if self.quotas is None else self.quotas.of_resources(positions)
+        return replace(self, guarantees=self.guarantees[:, positions], caps=self.caps[:, positions], quotas=quotas)
 
     def equals(self, other: Queues) -> bool:
         """Whether two trees are the same, whatever the order of siblings."""
@@ -168,7 +181,11 @@ class Queues:
         place = {path: v for v, path in enumerate(other.paths)}
         at = [place[path] for path in self.paths]
         parts = ("weights", "guarantees", "caps")
-        return all(np.array_equal(getattr(self, part), getattr(other, part)[at]) for part in parts)
+        same = all(np.array_equal(getattr(self, part), getattr(other, part)[at]) for part in parts)
+        if self.quotas is None or other.quotas is None:
+            return same and self.quotas is other.quotas
+        mine, yours, labels = self.quotas, other.quotas, range(self.guarantees.shape[1])
+        return same and all(mine.said(v, labels) == yours.said(at[v], labels) for v in range(len(self)))
 
     def named(self, path: Any) -> int:
         """Return the position of a queue; an error has the nearest names."""
@@ -181,6 +198,7 @@ class Queues:
     def __repr__(self) -> str:
         count, depth = len(self) - 1, int(self.depths.max())
         limits = (", guarantees" if self.guarantees.any() else "") + (", caps" if self.capped.any() else "")
+        limits += ", quotas" if self.quotas is not None else ""
         return f"<Queues: {count} below the root, depth {depth}{limits}>"
 
 
@@ -227,8 +245,10 @@ def resolve(queue: Any, queues: Any, users: Index, resources: Index) -> Queues |
     queue : sequence, Series or mapping of str, or None
         Path of each user's queue; None: the root, or what ``queues`` (a tree) says.
     queues : Queues, DataFrame, mapping or None
-        By path: a weight, or ``weight``, ``guarantee`` and ``cap`` (mappings by resource); a table has the columns
-        ``weight``, ``guarantee:<resource>`` and ``cap:<resource>``. Queues that are not in it have weight 1.
+        By path: a weight, or ``weight``, ``guarantee`` and ``cap`` (mappings by resource), and ``nominal``,
+        ``borrowing`` and ``lending`` (mappings by resource, or by ``resource@condition``, where the condition picks the
+        servers of a flavor); a table has the columns ``weight``, ``guarantee:<resource>`` and so on. Queues that are
+        not in it have weight 1.
     """
     if queue is None and queues is None:
         return None
@@ -242,10 +262,11 @@ def resolve(queue: Any, queues: Any, users: Index, resources: Index) -> Queues |
     place = {path: v for v, path in enumerate(tree)}
     weights, guarantees = np.ones(len(tree)), np.zeros((len(tree), len(resources)))
     caps = np.full(guarantees.shape, np.inf)
-    for path, (weight, guarantee, cap) in rows.items():
+    for path, (weight, guarantee, cap, _) in rows.items():
         weights[place[path]], guarantees[place[path]], caps[place[path]] = weight, guarantee, cap
+    quotas = quotas_of({path: row[3] for path, row in rows.items()}, tree, resources)
     labels = Index("v", pd.Index(tree, dtype=object), "queue")
-    return Queues(labels, weights, guarantees, caps, np.array([place[path] for path in paths], dtype=np.intp))
+    return Queues(labels, weights, guarantees, caps, np.array([place[path] for path in paths], dtype=np.intp), quotas)
 
 
 def _preorder(paths: Iterable[str]) -> list[str]:
@@ -262,9 +283,9 @@ def _preorder(paths: Iterable[str]) -> list[str]:
     return found
 
 
-#: Weight, guarantee and cap of a queue.
-Row = tuple[float, np.ndarray, np.ndarray]
-_KEYS = ("weight", "guarantee", "cap")
+#: Weight, guarantee and cap of a queue, and what it says of its quotas.
+Row = tuple[float, np.ndarray, np.ndarray, dict[str, dict[str, float]]]
+_KEYS = ("weight", "guarantee", "cap", *KINDS)
 _EXPECTED = "a mapping from the path of a queue to its weight, guarantee and cap, or a table with one row a queue"
 
 
@@ -335,25 +356,35 @@ def _row(path: str, given: Any, resources: Index) -> Row:
             raise InstanceError(
                 f"{what} of queue {path!r}, resource {resources[r]!r}, is {row[r]:g}; expected {most}{none}"
             )
-    return weight, guarantee, cap
+    said: Said = {}
+    for kind in KINDS:
+        what = f"{kind} of queue {path!r}"
+        amounts = _mapping(given.get(kind), what).items()
+        said[kind] = {str(key): _number(amount, f"{what}, {key!r},") for key, amount in amounts if amount is not None}
+        for key in said[kind]:
+            parted(key, resources, what)
+    return weight, guarantee, cap, said
 
 
 def _amounts(given: Any, what: str, resources: Index, default: float) -> np.ndarray:
     """Return one number for each resource; one that is left out is the default."""
     row = np.full(len(resources), default)
-    if given is None:
-        return row
-    if isinstance(given, pd.Series):
-        given = given.to_dict()
-    if not isinstance(given, Mapping):
-        raise InstanceError(f"{what} is {given!r}; expected a mapping from resources to amounts")
     place = {resource: r for r, resource in enumerate(resources)}
-    for resource, amount in given.items():
+    for resource, amount in _mapping(given, what).items():
         if resource not in place:
             raise InstanceError(f"{what} names {resource!r}, which is no resource; {nearest(resource, place)}")
         if amount is not None:
             row[place[resource]] = _number(amount, f"{what}, resource {resource!r},")
     return row
+
+
+def _mapping(given: Any, what: str) -> Mapping[Any, Any]:
+    """Return amounts by resource as a mapping; nothing is none."""
+    if given is None or isinstance(given, pd.Series):
+        return {} if given is None else given.to_dict()
+    if not isinstance(given, Mapping):
+        raise InstanceError(f"{what} is {given!r}; expected a mapping from resources to amounts")
+    return given
 
 
 def _number(value: Any, what: str) -> float:
@@ -370,6 +401,10 @@ def _records(table: pd.DataFrame, resources: Index) -> Iterable[tuple[Any, dict[
     if "queue" in table.columns:
         table = table.set_index("queue")
     words = {f"{word}:{r}": (word, r) for word in _KEYS[1:] for r in resources}
+    for column in map(str, table.columns):
+        word, _, name = column.partition(":")
+        if word in KINDS and name:
+            words[column] = word, name
     for column in table.columns:
         if column != "weight" and column not in words:
             raise InstanceError(f"the table of queues has a column {column!r}; {nearest(column, ['weight', *words])}")

@@ -58,6 +58,11 @@ class RateSegment:
     satisfied: np.ndarray
     point: TreePoint
 
+    @property
+    def least(self) -> float:
+        """A t that is 0 but for rounding."""
+        return 0.0
+
     @cached_property
     def pace(self) -> Pace:
         """How the tree goes on."""
@@ -67,6 +72,11 @@ class RateSegment:
     def rate(self) -> np.ndarray:
         """Tasks of each leaf per unit of t, shape (N,): an active leaf asks for base + rate·t, at most its limit."""
         return self.pace.rate
+
+    @property
+    def alone(self) -> np.ndarray:
+        """The rates of the program's own rows."""
+        return self.rate
 
     @cached_property
     def base(self) -> np.ndarray:

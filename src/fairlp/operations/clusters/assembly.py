@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -13,10 +13,14 @@ import pandas as pd
 
 from ...errors import InstanceError, TooLargeError
 from ...mechanisms.allocation import Allocation
+from ...mechanisms.max_min.methods import unplaced
 from ...models.instances.instance import Instance
-from ...models.instances.problem import tasks_alone
+from ...models.instances.problem import of_whole, tasks_alone
 from ...models.instances.queues import ROOT, lineage, parent_of
+from ...models.instances.quotas import AT, KINDS
+from ...models.trees.quotas import usage_of
 from .cluster import Cluster, Group, Leaf, Node, Record, add_amounts, name_in_path
+from .pods import PODS
 
 # ``Snapshot``: a cluster at one moment, as its scheduler told it.
 
@@ -43,6 +47,9 @@ class Snapshot:
         ``file``, ``where``, ``what`` and what was ``done``: all that was left out or read in a way of our own.
     scheduler : str
         ``kubernetes``, ``slurm``, ``yarn`` or ``mesos``.
+    shares : DataFrame
+        Of queues with quotas, by ``queue``: ``weighted_share``, the dominant resource share of what is admitted (of
+        what runs, where the dump does not say) in thousandths, over the weight; and what Kueue ``told`` itself.
     """
 
     instance: Instance
@@ -52,6 +59,7 @@ class Snapshot:
     scheduler: str
     held: pd.DataFrame
     hidden: pd.Series[float]
+    shares: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["weighted_share", "told"]))
 
     def __repr__(self) -> str:
         running, waiting = self.observed.tasks_array.sum(), self.waiting["tasks"].sum()
@@ -105,6 +113,8 @@ def queues_of(
                 what = f"guarantee of {resource!r}, {amount:g}, above its cap, {cap:g}"
                 cluster.note("", f"queue {path!r}", what, "lowered to the cap")
                 row["guarantee"][resource] = cap
+        for kind in () if below else KINDS:
+            row[kind] = {name: a for name, a in given.get(kind, {}).items() if name.partition(AT)[0] in known}
         found[path] = row
     _note_too_much(cluster, found, dict(zip(resources, pool.tolist(), strict=True)))
     return found
@@ -125,8 +135,6 @@ def _note_too_much(cluster: Cluster, rows: dict[str, Record], pool: dict[str, fl
                 cluster.note("", f"queue {parent!r}" if parent else "the root", what, "kept as they are")
 
 
-#: The resource that every pod needs one of.
-PODS: Final = "pods"
 #: What says, of a place, on which nodes (by position) it may be; None: everywhere.
 Allowed = Callable[[Hashable], np.ndarray | None]
 #: Bytes of the tables of users × servers (tasks, and where they may run), at most.
@@ -134,6 +142,8 @@ _MOST_BYTES: Final = 4 * 2**30
 _BYTES_A_PAIR: Final = 9
 #: Nodes and tasks are not dumped at one instant: what they say of use may differ by this part.
 A_LITTLE: Final = 0.05
+#: So often a guarantee without servers is lowered by what has none; then it is left out.
+_TRIES: Final = 30
 #: Servers that γ is computed for at once.
 _SLICE: Final = 256
 
@@ -185,7 +195,7 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
     for k, node in enumerate(nodes):
         if node.closed:
             offered[k] = used[k]
-    whole = _instance(cluster, nodes, rows, (resources, offered))
+    whole = _clipped(cluster, _instance(cluster, nodes, rows, (resources, offered)))
     observed = _observed(whole, rows)
     if capacity == "free":
         left = np.maximum(offered - used, 0.0)
@@ -193,10 +203,20 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
         if not able:
             raise InstanceError(f"{path}: nothing is free of what anybody asks for; capacity='whole' is all there is")
         instance = _instance(cluster, nodes, able, ([resources[r] for r in kept], left[:, kept]), _in_queues(rows))
+        instance = _clipped(cluster, instance)
     else:
         instance = whole
     unseen = pd.Series(hidden.sum(axis=0), index=resources)
-    return Snapshot(instance, observed, waiting, cluster.notes.table(), cluster.scheduler, held, unseen[unseen > 0])
+    return Snapshot(
+        instance,
+        observed,
+        waiting,
+        cluster.notes.table(),
+        cluster.scheduler,
+        held,
+        unseen[unseen > 0],
+        _shares(cluster, observed),
+    )
 
 
 def _rows(cluster: Cluster, allowed: Allowed, by: str) -> tuple[list[Node], list[Row]]:
@@ -414,6 +434,47 @@ def _queues(
             most = [min((a / one[r] for r, a in guarantee.items() if r in one), default=0.0) for one in demands]
             guarantee[PODS] = sum(tasks * one.get(PODS, 0.0) for tasks, one in zip(most, demands, strict=True))
     return found
+
+
+def _clipped(cluster: Cluster, instance: Instance) -> Instance:
+    """Return the instance with guarantees lowered to what has a server, which is told of each queue."""
+    queues = instance.queues
+    if queues is None or not queues.guarantees.any():
+        return instance
+    before = left = queues.guarantees
+    for last in [False] * _TRIES + [True]:
+        lacks = unplaced(instance)
+        if not lacks.any():
+            break
+        below = queues.below @ (lacks[:, None] * instance.demands)
+        left = np.where(below.any(axis=1, keepdims=True), 0.0, left) if last else np.maximum(left - below, 0.0)
+        instance = instance.derived(queues=replace(queues, guarantees=left))
+    part = np.divide(before - left, before, out=np.zeros(before.shape), where=before > 0)
+    for v in np.flatnonzero(part.any(axis=1)).tolist():
+        r = int(part[v].argmax())
+        resource = str(instance.resources[r])
+        what = of_whole(before[v, r] - left[v, r], before[v, r], resource, instance.units.get(resource, ""))
+        done = "the guarantee is lowered to what has one"
+        cluster.note("", f"queue {queues.paths[v]!r}", f"{what} of its guarantee have no node", done)
+    return instance
+
+
+def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
+    """Return the weighted shares of queues with quotas, and those that the scheduler told."""
+    instance, queues = observed.instance, observed.instance.queues
+    if queues is None or queues.quotas is None:
+        return pd.DataFrame(columns=["weighted_share", "told"])
+    tree, used = usage_of(instance, observed.tasks_array)
+    if cluster.admitted:
+        names, own = queues.quotas.names(instance.resources), np.zeros(used.shape)
+        for path, amounts in cluster.admitted.items():
+            own[queues.named(path)] = [amounts.get(name, 0.0) for name in names]
+        used = tree.upward(own, tree.kept)
+    shares = pd.Series(1000 * tree.shares(used)[: len(queues)], queues.paths.labels.rename("queue"))
+    shares[tree.late[: len(queues)]] = np.inf
+    told = pd.Series(cluster.told, dtype=float)
+    found = pd.DataFrame({"weighted_share": shares, "told": told.reindex(shares.index)})
+    return found.iloc[np.flatnonzero(queues.quotas.listed.any(axis=1))]
 
 
 def _observed(whole: Instance, rows: list[Row]) -> Allocation:

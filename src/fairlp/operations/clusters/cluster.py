@@ -8,6 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
+from ...models.instances.queues import LEAST_WEIGHT
+
 # What a reader did not understand, or left out: one line each, and many alike counted in one.
 
 #: Lines that are shown of those that say the same; the rest is counted in one more.
@@ -103,8 +105,6 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-#: Stands for a weight of 0: such a queue has only what nobody else wants, which no weight says.
-LEAST_WEIGHT: Final = 1 / 1000
 #: Amounts by resource that one task asks for, in the order of their names.
 Demand = tuple[tuple[str, float], ...]
 
@@ -182,6 +182,8 @@ class Cluster:
         self.nodes: dict[str, Node] = {}
         self.groups: dict[Leaf, Group] = {}
         self.queues: dict[str, Record] = {}
+        self.admitted: dict[str, dict[str, float]] = {}  # what the scheduler says is in use, by queue and quota
+        self.told: dict[str, float] = {}  # the shares of queues that it says
         self.absent: list[str] = []  # nodes that tasks run on, and that are not in the dump
 
     def add(self, node: Node) -> None:

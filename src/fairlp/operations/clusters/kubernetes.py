@@ -22,7 +22,7 @@ _REQUESTS: Final = "requests."
 _PLAIN: Final = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
-class Quotas:
+class ResourceQuotas:
     """The caps of namespaces."""
 
     def __init__(self, notes: Notes) -> None:
@@ -91,7 +91,7 @@ class KubernetesReader:
         self.queued = False  # whether there are queues other than namespaces
         self.taints: dict[str, Taints] = {}
         notes = self.cluster.notes
-        self.quotas, self.kueue, self.volcano = Quotas(notes), Kueue(notes), Volcano(notes)
+        self.quotas, self.kueue, self.volcano = ResourceQuotas(notes), Kueue(notes), Volcano(notes)
         self._kinds: dict[tuple[str, str], Take] = {
             ("", "Node"): self._node,
             ("", "Pod"): self._pod,
@@ -163,15 +163,17 @@ class KubernetesReader:
         self.volcano.fill(cluster)
         self.queued = bool(self.kueue or self.volcano)
         self.quotas.fill(cluster, f"{WITHOUT}/" if self.queued else "")
-        for pod in self.pods.values():
+        for pod in map(self.kueue.placed, self.pods.values()):
             leaf = self._leaf(pod)
             if pod.node:
                 cluster.run(leaf, pod.node, pod.where)
             else:
                 cluster.hold(leaf, 1, pod.gate) if pod.gate else cluster.wait(leaf, 1, pod.since)
-        for pod in self.kueue.waiting():
+        there = {(pod.namespace, pod.owner) for pod in self.pods.values()}
+        for pod in map(self.kueue.placed, self.kueue.waiting(there)):
             leaf = self._leaf(pod)
             cluster.hold(leaf, pod.tasks, pod.gate) if pod.gate else cluster.wait(leaf, pod.tasks, pod.since)
+        self.kueue.bar(cluster)
         for leaf in cluster.groups:
             for resource, _ in leaf.demand:
                 cluster.units.setdefault(resource, unit_of(resource))

@@ -1,11 +1,16 @@
-"""Kueue: cohorts and their ClusterQueues as queues, by LocalQueue; Workloads that are not admitted wait."""
+"""Kueue: cohorts and their ClusterQueues as queues with quotas, by LocalQueue; Workloads that are not admitted wait."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any, Final, NamedTuple
 
+from ...models.instances.conditions import condition_text
+from ...models.instances.quotas import AT
 from .cluster import (
     Cluster,
     Notes,
@@ -20,25 +25,72 @@ from .cluster import (
     positive,
     text_at,
 )
-from .pods import Pod, amount, asked, namespace_of, owner_of, quantity
+from .pods import (
+    PODS,
+    AnyOf,
+    Place,
+    Pod,
+    Requirement,
+    Taints,
+    Toleration,
+    amount,
+    asked,
+    bears,
+    namespace_of,
+    owner_of,
+    place_of,
+    quantity,
+    taints_of,
+)
 
 #: Labels of a pod that name its LocalQueue.
 _QUEUE_NAMES: Final = ("kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/local-queue-name")
 #: Fields of a spec that are read; others are noted where they say something.
 _READ: Final = frozenset({"cohort", "cohortName", "parent", "parentName", "resourceGroups", "fairSharing"})
+#: Owners whose pods name them as theirs.
+_DIRECT: Final = "Job"
+#: What a quota says, and the fields that say it.
+_KINDS: Final = {"nominal": "nominalQuota", "borrowing": "borrowingLimit", "lending": "lendingLimit"}
+#: Resource and flavor.
+Column = tuple[str, str]
 Amounts = dict[str, Fraction]
 #: What may be borrowed, by resource; None: no limit.
 Limits = dict[str, Fraction | None]
 
 
+class _Flavor(NamedTuple):
+    """Labels of the nodes of a flavor, the taints that its tasks must bear, and those that it makes them bear."""
+
+    labels: tuple[Requirement, ...] = ()
+    taints: Taints = ()
+    tolerations: tuple[Toleration, ...] = ()
+
+
 class _Quota(NamedTuple):
-    """Where a queue stands, its weight, its nominal quota, and what it may borrow (None: no limit) by resource."""
+    """Where a queue stands, its weight, and its quotas, by resource and flavor in the order of the queue.
+
+    ``groups`` are resources with the flavors that they have together; ``told`` is the weighted share of its status.
+    """
 
     parent: str
     weight: float
-    nominal: Amounts
-    borrowing: Limits
+    quotas: dict[Column, dict[str, Fraction]]
+    groups: list[tuple[list[str], list[str]]]
+    told: float | None
     where: Where
+
+    def summed(self, kind: str) -> Limits:
+        """Return amounts by resource, over flavors; None where one has no limit."""
+        found: Limits = {}
+        for (resource, _), given in self.quotas.items():
+            before, own = found.get(resource, Fraction(0)), given.get(kind)
+            found[resource] = None if before is None or own is None else before + own
+        return found
+
+    @property
+    def nominal(self) -> Amounts:
+        """Nominal quotas by resource."""
+        return {resource: own for resource, own in self.summed("nominal").items() if own is not None}
 
 
 class Kueue:
@@ -52,6 +104,10 @@ class Kueue:
         self._of_owner: dict[tuple[str, str], str] = {}
         self._waiting: list[Pod] = []
         self._paths: dict[str, str] = {}
+        self._flavors: dict[str, _Flavor] = {}
+        self._uncovered: dict[str, dict[str, float]] = {}
+        self._ignored: set[str] = set()
+        self._admitted: list[tuple[str, list[Any], tuple[str, str] | None, list[Pod]]] = []
         self.kinds: dict[str, Take] = {
             "ClusterQueue": self._cluster_queue,
             "Cohort": self._cohort,
@@ -76,9 +132,14 @@ class Kueue:
         self._local[namespace_of(given), self._name(given)] = queue
 
     def _flavor(self, given: Record, file: str) -> None:
-        if part(given, "spec", "nodeLabels") or part(given, "spec", "nodeTaints", kind=list):
-            what = "a flavor is of some nodes only"
-            self._note(file, f"ResourceFlavor {self._name(given)!r}", what, "quotas of all flavors are added up")
+        spec = mapping_at(given, "spec")
+        labels = sorted(mapping_at(spec, "nodeLabels").items())
+        place = place_of({"tolerations": list_at(spec, "tolerations")}, False, (file, ""), self._notes)
+        self._flavors[self._name(given)] = _Flavor(
+            tuple(Requirement(key, "In", (str(value),)) for key, value in labels),
+            taints_of({"taints": list_at(spec, "nodeTaints")}),
+            place.tolerations,
+        )
 
     def _name(self, given: Record) -> str:
         return text_at(given, "metadata", "name")
@@ -91,25 +152,23 @@ class Kueue:
                 self._note(*where, f"spec.{key}", "left out")
         parent = next((name for key in parents if (name := part(spec, key, kind=str))), "")
         weight = float(quantity(part(spec, "fairSharing", "weight", kind=(str, int, float), default="1")))
-        nominal: Amounts = {}
-        borrowing: Limits = {}
+        quotas: dict[Column, dict[str, Fraction]] = {}
+        groups: list[tuple[list[str], list[str]]] = []
         for group in list_at(spec, "resourceGroups"):
-            for flavor in list_at(group, "flavors"):
+            flavors = list_at(group, "flavors")
+            for flavor in flavors:
                 for entry in list_at(flavor, "resources"):
-                    self._add(entry, nominal, borrowing, where)
-        return _Quota(parent, positive(weight, where, self._notes), nominal, borrowing, where)
-
-    def _add(self, entry: Any, nominal: Amounts, borrowing: Limits, where: Where) -> None:
-        resource = text_at(entry, "name")
-        if resource in nominal:
-            self._note(*where, f"several flavors of {resource!r}", "their quotas are added up")
-        own = quantity(part(entry, "nominalQuota", kind=(str, int, float), default="0"))
-        nominal[resource] = nominal.get(resource, Fraction(0)) + own
-        limit = part(entry, "borrowingLimit", kind=(str, int, float))
-        before = borrowing.get(resource, Fraction(0))
-        borrowing[resource] = None if limit is None or before is None else before + quantity(limit)
-        if part(entry, "lendingLimit", kind=(str, int, float)) is not None:
-            self._note(*where, f"lendingLimit of {resource!r}", "left out: what is not used is lent to all")
+                    amounts = {
+                        kind: quantity(value)
+                        for kind, key in _KINDS.items()
+                        if (value := part(entry, key, kind=(str, int, float))) is not None
+                    }
+                    quotas[text_at(entry, "name"), text_at(flavor, "name")] = {"nominal": Fraction(0), **amounts}
+            names = [text_at(flavor, "name") for flavor in flavors]
+            groups.append(([resource for resource, flavor in quotas if flavor in names], names))
+        told = part(given, "status", "fairSharing", "weightedShare", kind=(int, float))
+        own = positive(weight, where, self._notes)
+        return _Quota(parent, own, quotas, groups, None if told is None else float(told), where)
 
     def _workload(self, given: Record, file: str) -> None:
         namespace, (kind, owner) = namespace_of(given), owner_of(given)
@@ -117,34 +176,49 @@ class Kueue:
         queue = text_at(given, "spec", "queueName")
         self._of_owner[namespace, f"{kind}/{owner}"] = queue
         conditions = {text_at(entry, "type"): entry for entry in list_at(given, "status", "conditions")}
-        done = text_at(conditions.get("Finished", {}), "status") == "True"
-        if done or kind == "Pod" or part(given, "status", "admission"):
-            return  # its pods are there, or it has no need of any
+        if text_at(conditions.get("Finished", {}), "status") == "True":
+            return
         reserved = conditions.get("QuotaReserved", {})
         gate = text_at(reserved, "message") if text_at(reserved, "reason") == "Inadmissible" else ""
         if part(given, "spec", "active", kind=bool, default=True) is False:
             gate = "it is not active"
+        pods = []
         for one in list_at(given, "spec", "podSets"):
             demand, place = asked(mapping_at(one, "template", "spec"), False, where, self._notes)
             since = part(given, "metadata", "creationTimestamp", kind=str)
             labels = {_QUEUE_NAMES[0]: queue}
             count = part(one, "count", kind=int, default=1)
-            owned = f"{kind}/{owner}"
-            name = self._name(given)
-            self._waiting.append(
-                Pod(file, name, namespace, owned, demand, place, "", since, labels, {}, "", count, gate)
-            )
+            name, owned = self._name(given), f"{kind}/{owner}"
+            pods.append(Pod(file, name, namespace, owned, demand, place, "", since, labels, {}, "", count, gate))
+        admission = mapping_at(given, "status", "admission")
+        if admission:  # its quota is taken, and its pods are there or to come
+            sets = list_at(admission, "podSetAssignments")
+            came = (namespace, f"{kind}/{owner}") if kind == _DIRECT else None
+            self._admitted.append((text_at(admission, "clusterQueue"), sets, came, pods))
+        elif kind != "Pod":
+            self._waiting += pods
 
     def labels_of(self, pod: Pod) -> Mapping[str, Any]:
         """Return the labels of a pod that are read here."""
         return {key: pod.labels[key] for key in _QUEUE_NAMES if key in pod.labels}
 
-    def waiting(self) -> Iterator[Pod]:
-        """Yield the pods to be of Workloads that are not admitted."""
-        return iter(self._waiting)
+    def waiting(self, there: Collection[tuple[str, str]]) -> Iterator[Pod]:
+        """Yield the pods to be: of Workloads that are not admitted, and of admitted ones that have none yet.
+
+        ``there`` are namespace and owner of the pods of the dump.
+        """
+        yield from self._waiting
+        for _, _, came, pods in self._admitted:
+            if came is not None and came not in there:
+                yield from (pod._replace(gate="") for pod in pods)
 
     def queue_of(self, pod: Pod) -> str | None:
         """Return the path of the queue that a pod is in, None where it is in none."""
+        queue = self._cluster_queue_of(pod)
+        return None if queue is None else self._path(queue)
+
+    def _cluster_queue_of(self, pod: Pod, tell: bool = True) -> str | None:
+        """Return the ClusterQueue of a pod, None where it is in none; tell which is not there."""
         local = next((pod.labels[key] for key in _QUEUE_NAMES if pod.labels.get(key)), None)
         if local is None:
             local = self._of_owner.get((pod.namespace, pod.owner))
@@ -153,9 +227,38 @@ class Kueue:
         queue = self._local.get((pod.namespace, str(local)))
         if queue is None or queue not in self._queues:
             what = f"LocalQueue {local!r} is not there" if queue is None else f"ClusterQueue {queue!r} is not there"
-            self._note(*pod.where, what, "it counts as one in no queue")
+            if tell:
+                self._note(*pod.where, what, "it counts as one in no queue")
             return None
-        return self._path(queue)
+        return queue
+
+    def placed(self, pod: Pod) -> Pod:
+        """Return a pod on the nodes of its ClusterQueue's flavors; what the queue does not cover is kept in mind."""
+        queue = self._cluster_queue_of(pod, tell=False)
+        if queue is None:
+            return pod
+        own = self._queues[queue]
+        covered = {PODS, *(resource for resource, _ in own.quotas)}
+        lacking = {resource: 0.0 for resource, _ in pod.demand if resource not in covered}
+        if lacking:
+            self._uncovered.setdefault(self._path(queue), {}).update(lacking)
+            self._ignored |= set(lacking) if pod.node else set()
+        asked_for = {resource for resource, _ in pod.demand}
+        choices = [
+            [self._flavors.get(name, _Flavor()) for name in names]
+            for group, names in own.groups
+            if asked_for & {*group}
+        ]
+        assert isinstance(pod.place, Place)
+        own_place, places = pod.place, []
+        for flavors in product(*choices):
+            if all(bears(taint, own_place.tolerations) for flavor in flavors for taint in flavor.taints):
+                place = own_place
+                for flavor in flavors:
+                    more = (*place.tolerations, *flavor.tolerations)
+                    place = place._replace(selector=(*place.selector, *flavor.labels), tolerations=more)
+                places.append(place)
+        return pod._replace(place=places[0] if len(places) == 1 else AnyOf(tuple(places)))
 
     def _path(self, queue: str) -> str:
         if queue not in self._paths:
@@ -183,7 +286,9 @@ class Kueue:
         return [name_in_path(name) for name in reversed(names)]
 
     def fill(self, cluster: Cluster) -> None:
-        """Put weights, guarantees and caps on the queues of a cluster."""
+        """Put weights, guarantees, caps and quotas on the queues of a cluster."""
+        self._know_labels(cluster)
+        self._usage(cluster)
         below: dict[str, Amounts] = {}
         for name, one in [*self._cohorts.items(), *self._queues.items()]:
             above = self._above(one.parent)
@@ -191,11 +296,10 @@ class Kueue:
             path = self._path(name) if is_queue else "/".join([*above, name_in_path(name)])
             row = cluster.queue(path)
             row["weight"] = one.weight
+            self._put_quotas(cluster, path, one)
             if is_queue:
                 row["guarantee"] = {r: amount(r, value) for r, value in one.nominal.items()}
                 row["cap"] = self._caps(one, bool(above))
-            elif one.nominal:
-                self._note(*one.where, "a quota of the cohort itself", "added to what its queues have together")
             for resource, value in one.nominal.items():
                 for depth in range(1, len(above) + (1 if is_queue else 2)):
                     total = below.setdefault("/".join(path.split("/")[:depth]), {})
@@ -209,19 +313,77 @@ class Kueue:
             if "/" not in path and path not in self._paths.values():  # nobody lends to a root
                 cluster.queue(path)["cap"] = {r: amount(r, value) for r, value in total.items()}
 
+    def _put_quotas(self, cluster: Cluster, path: str, one: _Quota) -> None:
+        """Put the quotas of a queue or cohort on its row; a root borrows from nobody and lends to nobody."""
+        row = cluster.queue(path)
+        for (resource, flavor), given in one.quotas.items():
+            column = self._column(resource, flavor)
+            if column in row.setdefault("nominal", {}):
+                self._note(
+                    *one.where, f"several flavors of {resource!r} on the same nodes", "their quotas are added up"
+                )
+            for kind in _KINDS:
+                amounts = row.setdefault(kind, {})
+                own = given.get(kind)
+                if own is None and kind != "nominal":
+                    amounts[column] = math.inf
+                elif own is not None:
+                    amounts[column] = amounts.get(column, 0.0) + amount(resource, own)
+        top = cluster.queue(path.split("/")[0])
+        for column in row.get("nominal", {}):
+            top.setdefault("nominal", {}).setdefault(column, 0.0)
+            for kind in ("borrowing", "lending"):
+                top.setdefault(kind, {})[column] = 0.0
+        if one.told is not None:
+            cluster.told[path] = one.told
+
+    def _column(self, resource: str, flavor: str) -> str:
+        """Return the column of a resource and flavor, with a condition where the flavor is of some nodes only."""
+        labels = {line.key: line.values[0] for line in self._flavors.get(flavor, _Flavor()).labels}
+        return f"{resource}{AT}{condition_text(labels, f'flavor {flavor!r}')}" if labels else resource
+
+    def _know_labels(self, cluster: Cluster) -> None:
+        """Make labels of flavors known where no node has them: conditions name what there is."""
+        known = {key for node in cluster.nodes.values() for key in node.attributes}
+        missing = {line.key: None for one in self._flavors.values() for line in one.labels if line.key not in known}
+        for name, node in list(cluster.nodes.items())[:1]:
+            cluster.nodes[name] = replace(node, attributes={**node.attributes, **missing})
+
+    def _usage(self, cluster: Cluster) -> None:
+        """Put what admitted Workloads use on the queues."""
+        for queue, sets, _, _ in self._admitted:
+            if queue not in self._queues:
+                continue
+            used = cluster.admitted.setdefault(self._path(queue), {})
+            for one in sets:
+                flavors = mapping_at(one, "flavors")
+                for resource, value in mapping_at(one, "resourceUsage").items():
+                    if resource in flavors:
+                        column = self._column(resource, str(flavors[resource]))
+                        used[column] = used.get(column, 0.0) + amount(resource, quantity(value))
+
+    def bar(self, cluster: Cluster) -> None:
+        """Put caps of 0 on what ClusterQueues do not cover; what pods run with nevertheless is left out of quotas."""
+        for resource in sorted(self._ignored):
+            what = "pods run with it in ClusterQueues that do not cover it"
+            self._note("", f"resource {resource!r}", what, "no quota counts it there: so Kueue is configured")
+        for path, caps in self._uncovered.items():
+            own = {resource: cap for resource, cap in caps.items() if resource not in self._ignored}
+            cluster.queue(path).setdefault("cap", {}).update(own)
+
     def _borrowing_of_cohorts(self) -> dict[str, Limits]:
         """Return what cohorts below others may borrow, by path."""
         return {
-            "/".join([*self._above(one.parent), name_in_path(name)]): one.borrowing
+            "/".join([*self._above(one.parent), name_in_path(name)]): one.summed("borrowing")
             for name, one in self._cohorts.items()
-            if one.parent and one.borrowing
+            if one.parent and one.quotas
         }
 
     def _caps(self, one: _Quota, lent: bool) -> dict[str, float]:
         """Return what a ClusterQueue may have: its quota, and what it may borrow where there is a cohort."""
         found = {}
         for resource, own in one.nominal.items():
-            more = one.borrowing[resource] if lent else Fraction(0)
+            more = one.summed("borrowing")[resource] if lent else Fraction(0)
             if more is not None:
                 found[resource] = amount(resource, own + more)
         return found

@@ -20,6 +20,8 @@ _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _BINDING: Final = ("NoSchedule", "NoExecute")
 
 
+#: The resource that every pod needs one of.
+PODS: Final = "pods"
 #: Key, value and effect of each taint of a node.
 Taints = tuple[tuple[str, str, str], ...]
 
@@ -47,6 +49,12 @@ class Place(NamedTuple):
     selector: tuple[Requirement, ...]
     terms: tuple[tuple[Requirement, ...], ...] | None
     tolerations: tuple[Toleration, ...]
+
+
+class AnyOf(NamedTuple):
+    """Places of which one is enough."""
+
+    places: tuple[Place, ...]
 
 
 def place_of(spec: Mapping[str, Any], pinned: bool, where: Where, notes: Notes) -> Place:
@@ -139,8 +147,11 @@ class Nodes:
 
     def allowed(self, place: Hashable) -> np.ndarray | None:
         """Return where pods of a place may be: bool by node."""
+        if isinstance(place, AnyOf):
+            found = [one for each in place.places if (one := self.allowed(each)) is not None]
+            return np.asarray(np.any([np.zeros(len(self._kind), dtype=bool), *found], axis=0))
         assert isinstance(place, Place)
-        borne = np.array([all(_borne(taint, place.tolerations) for taint in kind) for kind in self._kinds], dtype=bool)
+        borne = np.array([all(bears(taint, place.tolerations) for taint in kind) for kind in self._kinds], dtype=bool)
         mask: np.ndarray = borne[self._kind]
         for line in place.selector:
             mask &= self._line(line)
@@ -172,7 +183,8 @@ def _holds(line: Requirement, value: Any) -> bool:
     return int(value) > int(values[0]) if operator == "Gt" else int(value) < int(values[0])
 
 
-def _borne(taint: tuple[str, str, str], tolerations: tuple[Toleration, ...]) -> bool:
+def bears(taint: tuple[str, str, str], tolerations: tuple[Toleration, ...]) -> bool:
+    """Whether tolerations let a pod be where a taint is."""
     key, value, effect = taint
     for one in tolerations:
         same_value = one.operator == "Exists" or (one.operator in ("Equal", "") and one.value == value)
@@ -275,7 +287,7 @@ class Pod(NamedTuple):
     namespace: str
     owner: str
     demand: Demand
-    place: Place
+    place: Place | AnyOf
     node: str
     since: str | None
     labels: Mapping[str, Any]
@@ -336,7 +348,7 @@ def asked(spec: Mapping[str, Any], pinned: bool, where: Where, notes: Notes) -> 
     demand = {resource: amount(resource, value) for resource, value in requests_of(spec).items() if value > 0}
     if not demand:
         notes.add(*where, "it requests nothing", "it counts as one of 'pods' only")
-    demand["pods"] = 1.0
+    demand[PODS] = 1.0
     return tuple(sorted(demand.items())), place_of(spec, pinned, where, notes)
 
 

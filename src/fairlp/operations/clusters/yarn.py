@@ -16,9 +16,9 @@ from typing import Any, Final
 import numpy as np
 
 from ...models.files.whole_files import read_text
+from ...models.instances.queues import LEAST_WEIGHT
 from .assembly import Allowed
 from .cluster import (
-    LEAST_WEIGHT,
     Cluster,
     Demand,
     Leaf,

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...models.instances.problem import quantity
 from .share_comparison import ROOM, ShareComparison
-from .subject import quantity
 
 #: Users who are short, and reasons of tasks that may not run yet, that are named; the others are counted together.
 _USERS, _REASONS = 3, 3

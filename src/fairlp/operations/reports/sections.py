@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 
 from ...models.files.tables import csv_text
+from ...models.instances.problem import scaled
 from ...tolerances import AUDIT
 from .facts import OBSERVED, Facts, answer, is_large, left_out_of
 from .headline import headline
 from .share_comparison import ROOM
-from .subject import scaled
 
 # What a template is given: sections, tables with columns, the tree of queues; plain data, bounded in size.
 
@@ -343,6 +343,10 @@ def _queues(facts: Facts) -> Section:
         TableColumn("blocked by", "text"),
         TableColumn("held by", "words", "other queues that hold most of it there"),
     ]
+    told = [name for name in ("weighted_share", "told") if name in queues]
+    if told:
+        about = "dominant resource share in thousandths, over the weight"
+        columns += [TableColumn("weighted share", about=about), TableColumn("told", about="the same, as Kueue told it")]
 
     def rows(part: pd.DataFrame) -> list[list[Any]]:
         return [
@@ -351,6 +355,7 @@ def _queues(facts: Facts) -> Section:
                 *(getattr(row, name) for name in _QUEUE_FIGURES),
                 row.blocked_by,
                 _held(facts, row, row.held_by),
+                *(getattr(row, name) for name in told),
             ]
             for path, row in zip(part.index, records(part), strict=True)
         ]

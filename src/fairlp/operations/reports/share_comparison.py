@@ -16,7 +16,9 @@ from ...mechanisms.allocation import Allocation
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.instance import Instance
 from ...models.instances.problem import effort, tasks_alone
+from ...models.instances.queues import Queues
 from ...models.trees.filling import floors
+from ...models.trees.quotas import QuotaTree, usage_of
 from ...tolerances import AUDIT, SATURATED
 from .subject import Given, Subject, chosen, require_user_or_queue, subject_of
 
@@ -115,10 +117,31 @@ class Blocking:
         short = scarcest == r
         return Stop("resource", r, where[short], int(where[short][fits[short].argmax()]))
 
+    @cached_property
+    def _in_quotas(self) -> tuple[QuotaTree, np.ndarray]:
+        """The tree of quotas, and what is in use of each."""
+        return usage_of(self.instance, self.tasks)
+
+    def _quota(self, n: int, queues: Queues, resource: np.ndarray) -> Stop | None:
+        """Return the lowest queue above a user whose quotas, with what it may borrow, leave no room in any flavor."""
+        tree, used = self._in_quotas
+        stops = []
+        for use in tree.lanes.use[tree.lanes.user == n]:
+            step = use if self.whole else AUDIT * np.maximum(tree.limits[0], used[0]) * (use > 0)
+            for v in queues.chain(int(queues.of[n])):
+                over = (step > 0) & (used[v] + step > tree.limits[v] * (1 + AUDIT))
+                if over.any():
+                    stops.append(Stop("cap", int(resource[over.argmax()]), _NONE, queue=v))
+                    break
+                step = np.where(used[v] + step > tree.kept[v] * (1 + AUDIT), step, 0.0)
+            else:
+                return None
+        return stops[0] if stops else None
+
     def _cap(self, n: int, demand: np.ndarray) -> Stop | None:
         """Return the lowest queue above a user whose cap leaves no room for a task (or for any part of one)."""
         queues = self.instance.queues
-        if queues is None or not queues.capped.any():
+        if queues is None:
             return None
         for v in queues.chain(int(queues.of[n])):
             caps = queues.caps[v]
@@ -126,7 +149,7 @@ class Blocking:
             over = (demand > 0) & np.isfinite(caps) & (self._by_queue[v] + step > caps * (1 + AUDIT))
             if over.any():
                 return Stop("cap", int(over.argmax()), _NONE, queue=v)
-        return None
+        return None if queues.quotas is None else self._quota(n, queues, queues.quotas.resource)
 
     def held(self, resource: int, servers: np.ndarray) -> np.ndarray:
         """Return how much of a resource each user holds on these servers, shape (N,)."""
@@ -267,7 +290,9 @@ class ShareComparison:
             "waiting": below @ self.waiting,
             "owed": below @ self.owed,
         }
-        return pd.DataFrame(columns | _of(rows), index=pd.Index(tree.paths.labels, name="queue"))
+        found = pd.DataFrame(columns | _of(rows), index=pd.Index(tree.paths.labels, name="queue"))
+        shares = self.subject.shares
+        return found if shares.empty else found.join(shares)
 
     @property
     def _guaranteed(self) -> bool:
@@ -349,7 +374,9 @@ class ShareComparison:
         nearest = str(self.instance.servers[stop.nearest]) if stop.nearest >= 0 else ""
         if stop.why == "cap":
             assert self.instance.queues is not None
-            return f"cap of {self.instance.resources[stop.resource]}", 0, str(self.instance.queues.paths[stop.queue])
+            resource, path = self.instance.resources[stop.resource], str(self.instance.queues.paths[stop.queue])
+            none = self.instance.queues.quotas is not None and self.instance.queues.caps[stop.queue, stop.resource] == 0
+            return f"{'no quota' if none else 'cap'} of {resource}", 0, path
         words = {"room": ROOM, "nowhere": "it fits no server"}
         return words.get(stop.why) or str(self.instance.resources[stop.resource]), count, nearest
 

@@ -19,6 +19,7 @@ from ...models.files.instances import read
 from ...models.files.whole_files import home
 from ...models.instances.instance import Instance
 from ...models.instances.merging import equal_servers
+from ...models.instances.problem import quantity
 from ...models.instances.queues import cleaned
 from ..clusters.assembly import Snapshot
 from ..clusters.reading import snapshot
@@ -102,32 +103,6 @@ def _amounts(instance: Instance, row: int) -> str:
     )
 
 
-def scaled(unit: str) -> tuple[float, str]:
-    """Return the factor to a unit that people read, and that unit: cores for thousandths of one, GiB for MiB.
-
-    >>> scaled("1/1000 core"), scaled("MiB"), scaled("GB")
-    ((0.001, 'core'), (0.0009765625, 'GiB'), (1.0, 'GB'))
-    """
-    part, _, whole = unit.partition(" ")
-    number = part.removeprefix("1/")
-    if part != number and number.isdecimal() and whole:
-        return 1 / int(number), whole
-    return (1 / 1024, "GiB") if unit == "MiB" else (1.0, unit)
-
-
-def quantity(amount: float, resource: str, unit: str) -> str:
-    """Return an amount of a resource as people say it.
-
-    >>> quantity(8000, "cpu", "1/1000 core"), quantity(32768, "memory", "MiB"), quantity(2, "gpu", "")
-    ('8 CPU', '32 GiB', '2 gpu')
-    """
-    factor, name = scaled(unit)
-    if name.rstrip("s") in ("core", "vcore"):
-        name = "CPU"
-    value = factor * amount
-    return f"{value:,.0f} {name or resource}" if abs(value) >= 1000 else f"{value:.4g} {name or resource}"
-
-
 def _unique(names: list[str], amounts: list[str]) -> list[str]:
     """Return names of which no two are the same: amounts are added, then numbers."""
     twice = {name for name in names if names.count(name) > 1}
@@ -171,6 +146,8 @@ class Subject:
         By resource, what nodes say is in use beyond what the tasks of the dump have.
     excluded : Series
         By resource, what users have who were left out of the report.
+    shares : DataFrame
+        Of queues with quotas, their weighted shares, and those that the scheduler told.
     """
 
     instance: Instance
@@ -184,6 +161,7 @@ class Subject:
     name: str = ""
     held: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["user", "queue", "tasks", "reason"]))
     hidden: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
+    shares: pd.DataFrame = field(default_factory=pd.DataFrame)
     excluded: pd.Series[float] = field(default_factory=lambda: pd.Series(dtype=float))
 
     def without(self, names: Iterable[str], there: bool = True) -> Subject:
@@ -318,6 +296,7 @@ def _of_snapshot(found: Snapshot, observed: Any, name: str) -> Subject:
         name,
         found.held,
         found.hidden,
+        found.shares,
     )
 
 

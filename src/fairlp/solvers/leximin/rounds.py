@@ -231,11 +231,15 @@ class Rounds:
         if not solution.status.is_optimal:
             return SolverError(f"{solution.solver} did not solve {self.name!r}: {solution.status}")
         certificate = solution.verify()
-        if not (certificate.is_optimal if self.has_duals else certificate.is_feasible):
+        if not (self.proves(certificate, solution) if self.has_duals else certificate.is_feasible):
             return SolverError(f"{solution.solver} called {self.name!r} optimal, but it is not: {certificate}")
         self.certificate = certificate
         self.gap = max(self.gap, certificate.gap or 0.0)
         return solution
+
+    def proves(self, certificate: Certificate, solution: Solution) -> bool:
+        """Whether a certificate is good enough."""
+        return certificate.is_optimal
 
     def leaves_open(self, solution: Solution) -> bool:
         """Whether a round is to be solved again: those who go on to another round depend on its last digits."""
@@ -426,8 +430,8 @@ class TreeRounds(Rounds):
         super().__init__(solver, program, rows, t)
         positions = program.leximin()[0].positions
         self.users = np.arange(len(rows)) if positions is None else positions
-        self.segment, self.alone, self.cuts, self.pool_rows = first, first.rate, pool, len(pool.room)
-        self.unit = -program.A[:, [t]].toarray()[rows, 0] / first.rate[self.users]  # of a row, for one task
+        self.segment, self.alone, self.cuts, self.pool_rows = first, first.alone, pool, len(pool.room)
+        self.unit = -program.A[:, [t]].toarray()[rows, 0] / self.alone[self.users]  # of a row, for one task
 
     def run(self) -> None:
         """Run rounds until nobody rises any more."""
@@ -463,7 +467,7 @@ class TreeRounds(Rounds):
     def _farthest(self) -> tuple[float, Solution | None]:
         """Pass segments as far as everybody can go; return the t in the last one, and the program that has it."""
         path, held, at = [self.segment], self.segment.has, 0.0
-        refused, reached, solution = held, False, None
+        refused, reached, solution, stopper = held, False, None, None
         while path[-1].active.any():
             t, at = self._allowed(path, at)
             aim = path[-1].asked(t)
@@ -482,7 +486,7 @@ class TreeRounds(Rounds):
                 self._cut(found, held + (aim - held) * part)
                 while len(path) > 1 and self.cuts.exceeded(path[-1].has):
                     path.pop()
-                refused = aim
+                refused, stopper = aim, found if self.cuts.reach(path[-1]) <= path[-1].least else None
             elif self._decides(solution := found if part <= 2 - self.enough else None, path[-1], end):
                 self.last, reached, held, at = x, True, path[-1].asked(end), end
                 if end < t:
@@ -492,7 +496,7 @@ class TreeRounds(Rounds):
             self.last, _ = self.solve()
         for one in path[:-1]:
             self._pass(one, one.end, one.full(one.end))
-        self.segment = path[-1]
+        self.segment, solution = path[-1], stopper or solution
         return at, None if solution is None else self._per_level(solution)
 
     def _decides(self, solution: Solution | None, segment: RateSegment, t: float) -> bool:
@@ -517,6 +521,7 @@ class TreeRounds(Rounds):
         while True:
             segment = path[-1]
             t = self.cuts.reach(segment) if segment.active.any() else 0.0
+            t = 0.0 if t <= segment.least and t < segment.end else t
             if not self.has_duals:
                 t = min(t, segment.next_rise(at))
             may_pass = np.isfinite(segment.end) and not segment.pace.jumps and (self.has_duals or at == t)
@@ -524,6 +529,13 @@ class TreeRounds(Rounds):
                 return t, at
             path.append(segment.after(segment.end, segment.full(segment.end)))
             at = 0.0
+
+    def proves(self, certificate: Certificate, solution: Solution) -> bool:
+        """Whether a certificate is good enough: t is 1 at the point aimed at, and errors beside 1 do not matter."""
+        if certificate.gap is None or solution.x is None:
+            return False
+        small = certificate.gap * abs(solution.x[self.t]) <= SOLVER_TIGHTEST
+        return certificate.is_optimal or (small and replace(certificate, gap=0.0).is_optimal)
 
     def _cut(self, solution: Solution, has: np.ndarray) -> None:
         """Keep what the prices of a program say: tasks are worth no more, all together, than where it ended."""
@@ -584,7 +596,7 @@ class TreeRounds(Rounds):
             rate[self.users[waiting]] = speed[self.users[waiting]]
             self._load(has, rate, np.inf)
             x, solution = self.solve()
-            raised = self._gains(self._held(), x)[waiting]
+            raised = self._gains(self._held(), x)[waiting] & (x[self.t] >= self.segment.least)
             if not raised.any():
                 slope = self.unit * rate[self.users]
                 priced = self.with_price(solution, slope, slope > 0)[waiting]

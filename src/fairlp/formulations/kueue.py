@@ -1,0 +1,205 @@
+"""What Kueue promises (KEP-1714), divisible: nominal quotas first, then equal dominant resource shares of what is lent.
+
+:func:`nominal_first` is a leximin over queues of what their nominal quotas come to; :func:`kueue` shares what is left
+above those floors. The arithmetic of shares along the tree is in :mod:`fairlp.models.trees.quotas`. Users of these
+programs are lanes: one for each user and choice of flavors. What users have is in dominant shares of the pool.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models.instances.instance import Instance
+from ..models.instances.quotas import Lanes, nearest_listing
+from ..models.notation.expressions import Expression, Index, Parameter, Variable
+from ..models.notation.model import Model
+from ..models.trees.quotas import QuotaTree
+from . import normalisers, region
+from .max_min import LIMIT
+from .region import runnable_users, where_runnable, where_runs
+
+SOURCE = "Kueue, KEP-1714"
+
+
+def kueue(instance: Instance, lanes: Lanes, floors: np.ndarray) -> Model:
+    """Kueue's fair sharing: quotas with borrowing and lending along cohorts, above nominal floors; the first round.
+
+    After it lanes rise at the rates of the tree of quotas: dominant resource shares, from the root down.
+
+    Parameters
+    ----------
+    instance : Instance
+    lanes : Lanes
+        Of the instance; identical servers may be merged.
+    floors : ndarray, shape (Q,)
+        Dominant shares of the pool that the users whose nominal quota is that of a queue have together at least.
+    """
+    books = Books.opened(instance, lanes, "Kueue's fair sharing")
+    model, small = books.model, lanes.instance
+    g = books.on_servers()
+    t = model.variable("t", upper=None if runnable_users(small).any() else 0.0, doc="level of the first round")
+    fairness = model.constraint("fairness", g.sum(small.servers) >= t, where=where_runnable(model, small))
+    books.limit(g.sum(small.servers))
+    quota_rows(model, QuotaTree(instance, lanes), small, books.use * g.sum(small.servers))
+    floor = model.parameter("F", books.owners, floors[books.at], "dominant shares that the nominal quota of o comes to")
+    model.constraint("floor", books.sums(g.sum(small.servers)) >= floor)
+    model.leximin(fairness, t)
+    return model
+
+
+def nominal_alone(instance: Instance, lanes: Lanes) -> Model:
+    """Return the program of the most that each queue's nominal quota and demand allow, whatever servers there are."""
+    books, small = Books.opened(instance, lanes, "what nominal quotas allow"), lanes.instance
+    alone = small.gamma().sum(axis=1) / normalisers.dominant(small)
+    most = np.where(lanes.use.any(axis=1) & (alone > 0), np.inf, alone)
+    y = books.model.variable("y", small.users, upper=most, doc="dominant share of n")
+    books.nominal(1 * y)
+    books.model.maximize(books.sums(y).sum(books.owners))
+    return books.model
+
+
+def nominal_first(instance: Instance, lanes: Lanes, due: np.ndarray) -> Model:
+    """Return the leximin over queues of (what a queue has) / (what its nominal quota and its demand allow, ``due``)."""
+    books = Books.opened(instance, lanes, "nominal quotas first")
+    model, has = books.model, books.on_servers().sum(lanes.instance.servers)
+    t = model.variable("t", doc="smallest part of what quotas allow")
+    books.nominal(has)
+    level = model.parameter("D", books.owners, due, "dominant shares that quota and demand of o allow")
+    some = model.subset("S", books.owners, due > 0, "quota and demand of o allow something")
+    fairness = model.constraint("fairness", books.sums(has) >= level * t, where=some)
+    model.constraint("no_more", books.sums(has) <= level)
+    model.leximin(fairness, t)
+    return model
+
+
+@dataclass(frozen=True, eq=False)
+class Books:
+    """A model over the lanes of an instance, and what it says of nominal quotas.
+
+    Attributes
+    ----------
+    owners : Index
+        Queues whose nominal quota is that of some user: the lowest above it that list anything.
+    at : ndarray of int
+        Position of each owner.
+    mine, use : Parameter
+        Whether the quota of a lane is that of an owner; and what a dominant share of a lane takes of a column.
+    """
+
+    model: Model
+    instance: Instance
+    lanes: Lanes
+    owners: Index
+    at: np.ndarray
+    mine: Parameter
+    use: Parameter
+
+    @classmethod
+    def opened(cls, instance: Instance, lanes: Lanes, name: str) -> Books:
+        """Return the books of an instance, in a new model."""
+        queues, small = instance.queues, lanes.instance
+        assert queues is not None and queues.quotas is not None
+        nearest = nearest_listing(queues)[queues.of][lanes.user]
+        at = np.unique(nearest)
+        model = Model(name, SOURCE, (small.users, small.servers, small.resources))
+        o = Index("o", queues.paths.labels[at], "queue")
+        q = Index("q", queues.quotas.names(instance.resources), "quota")
+        mine = model.parameter("M", (o, small.users), at[:, None] == nearest, "1 where the quota of n is that of o")
+        amount = lanes.use * normalisers.dominant(small)[:, None]
+        use = model.parameter("a", (small.users, q), amount, "amount of q that a dominant share of n takes")
+        return cls(model, instance, lanes, o, at, mine, use)
+
+    def sums(self, share: Expression) -> Expression:
+        """Return what the lanes of each owner have together, of something by lane."""
+        return (self.mine * share).sum(self.lanes.instance.users)
+
+    def on_servers(self) -> Variable:
+        """Add dominant shares on servers, the rows ``capacity`` and the definition ``tasks``."""
+        model, small = self.model, self.lanes.instance
+        n, i, r = small.users, small.servers, small.resources
+        share = normalisers.normalised_demands(small)
+        d = model.parameter("d_hat", (n, r), share, "demand of n for r, as a multiple of its dominant one")
+        there = small.capacities * small.counts[:, None] / small.pool
+        c = model.parameter("c", (i, r), there, "capacity of i, as a fraction of the pool")
+        gamma = model.parameter("Gamma", n, normalisers.dominant(small), "tasks n could run alone on the pool")
+        g = model.variable("g", n, i, where=where_runs(model, small), doc="dominant share of n on i")
+        model.constraint("capacity", (d * g).sum(n) <= c)
+        model.define("tasks", gamma * g)
+        model.define("capacity_unit", model.parameter("C", r, small.pool, "capacity of the pool"))
+        return g
+
+    def nominal(self, share: Expression) -> None:
+        """Add the rows ``nominal``: what owners use of each column is within their nominal quota; and task limits."""
+        queues, (_, q) = self.instance.queues, self.use.indices
+        assert queues is not None and queues.quotas is not None
+        listed = queues.quotas.listed[self.at]
+        some = self.model.subset("O", (self.owners, q), listed, "o lists q")
+        own = np.where(listed, queues.quotas.amounts[0, self.at], 0.0)
+        most = self.model.parameter("N", (self.owners, q), own, "nominal quota of o")
+        used = self.sums(self.use * share)
+        self.model.constraint("nominal", used <= most, over=(self.owners, q), where=some)
+        self.model.define("has", self.sums(share))
+        self.model.define("used", used)
+        self.limit(share)
+
+    def limit(self, share: Expression) -> None:
+        """Add the rows ``cap`` and ``limit``: task limits of all lanes of a user together."""
+        small, limits = self.lanes.instance, self.instance.task_limits
+        alone = normalisers.dominant(small)
+        region.caps(self.model, small, share, alone)
+        if len(small.users) == len(limits):
+            return region.task_limits(self.model, small, share, LIMIT, unit=alone)
+        m, finite = self.instance.users.alias("m"), np.isfinite(limits)
+        one = (np.arange(len(limits))[:, None] == self.lanes.user) * alone
+        tasks = self.model.parameter("W", (m, small.users), one, "tasks of m in a dominant share of its lane n")
+        given = self.model.parameter("T", m, np.where(finite, limits, 0.0), "tasks that m has")
+        some = self.model.subset("L", m, finite, "the number of tasks that m has is given")
+        self.model.constraint("limit", (tasks * share).sum(small.users) <= given, where=some)
+
+
+def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Expression) -> None:
+    """Add what is in use by queue and quota, and its limits, with borrowing and lending.
+
+    Parameters
+    ----------
+    model : Model
+    tree : QuotaTree
+    small : Instance
+        Of the model's users, each in its queue.
+    consumed : Expression
+        What each of them takes of each column of the quotas.
+    """
+    queues, n = small.queues, small.users
+    assert queues is not None and queues.quotas is not None
+    nearest = nearest_listing(queues)
+    said = np.unique(nearest)
+    place = np.searchsorted(said, nearest)
+    k = Index("k", queues.paths.labels[said], "queue")
+    j, q = k.alias("j"), Index("q", queues.quotas.names(small.resources), "quota")
+    inside = np.arange(len(said))[:, None]
+    stands = model.parameter("Z", (k, n), inside == place[queues.of], "1 where the lowest queue with quotas of n is k")
+    below = (inside == place[queues.parents[said]]) & (said > 0)
+    child = model.parameter("H", (k, j), below, "1 where k is next above j of the queues with quotas")
+    kept = model.parameter("K", (k, q), tree.kept[said], "what k keeps for itself")
+    used = model.variable("U", k, q, doc="what is in use in k")
+    taken = model.variable("e", k, q, doc="what k takes of what its parent has")
+    model.constraint("usage", used == (stands * consumed).sum(n) + (child * taken[j, q]).sum(j))
+    model.constraint("taken", taken >= used - kept)
+    finite = np.isfinite(tree.limits[said])
+    most = model.parameter("S", (k, q), np.where(finite, tree.limits[said], 0.0), "what k may use at most")
+    some = model.subset("P", (k, q), finite, "k may not borrow without end")
+    model.constraint("quota", used <= most, over=(k, q), where=some)
+
+
+def within_quotas(model: Model, instance: Instance, tasks: Expression) -> None:
+    """Add the rows of quotas to a model with tasks over the instance's own users and servers, as audits have."""
+    lanes, n, i, queues = Lanes.of(instance), instance.users, instance.servers, instance.queues
+    assert queues is not None and queues.quotas is not None
+    q = Index("q", queues.quotas.names(instance.resources), "quota")
+    use = np.zeros((len(n), len(i), len(q)))
+    for user, where, amounts in zip(lanes.user, lanes.instance.runnable(), lanes.use, strict=True):
+        use[user, where] = amounts
+    there = model.parameter("u", (n, i, q), use, "amount of q that one task of n takes on i")
+    quota_rows(model, QuotaTree(instance, lanes), instance, (there * tasks).sum(i))

@@ -1,0 +1,106 @@
+"""The method of ``kueue``: a leximin of nominal quotas over queues, then rounds along the tree of quotas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...formulations import kueue as formulas
+from ...models.instances.instance import Instance
+from ...models.instances.merging import merge_servers
+from ...models.instances.problem import of_whole
+from ...models.instances.quotas import Lanes, nearest_listing
+from ...models.notation.model import Model
+from ...models.programs.certificate import Proof
+from ...models.trees.quotas import QuotaSegment
+from ...solvers.leximin.leximin import climb
+from ...solvers.leximin.of_model import leximin
+from ...tolerances import AGREEMENT, AUDIT, NOISE
+from ..allocation import no_certificate
+from ..mechanism import Mechanism, MethodCall, Tasks
+from .methods import outcome
+
+
+class Nominal(NamedTuple):
+    """What nominal quotas come to.
+
+    Attributes
+    ----------
+    floors : ndarray, shape (Q,)
+        Dominant shares of the pool that users whose quota is that of a queue have together at least.
+    told : tuple of str
+        One sentence for each queue of whose quota something that its demand allows has no server.
+    gap : float or None
+        Largest duality gap of the programs.
+    """
+
+    floors: np.ndarray
+    told: tuple[str, ...] = ()
+    gap: float | None = 0.0
+
+
+def nominal(instance: Instance, lanes: Lanes, **how: Any) -> Nominal:
+    """Return what the nominal quotas of an instance come to: the leximin over queues, clipped to what has servers."""
+    queues = instance.queues
+    assert queues is not None
+    lanes = replace(lanes, instance=merge_servers(lanes.instance)[0])
+    alone = formulas.nominal_alone(instance, lanes)
+    found = alone.solve(**how).require_optimal().require_point()
+    due, wanted = alone.evaluate("has", found), alone.evaluate("used", found)
+    due[due <= NOISE * due.max(initial=0.0)] = 0.0
+    floors = np.zeros(len(queues))
+    if not due.any():
+        return Nominal(floors)
+    first = formulas.nominal_first(instance, lanes, due)
+    answer = leximin(first, **how)
+    at = np.unique(nearest_listing(queues)[queues.of])
+    floors[at] = first.evaluate("has", answer.x) * (1 - AGREEMENT)
+    return Nominal(floors, tuple(_told(instance, at, wanted, first.evaluate("used", answer.x))), answer.gap)
+
+
+def _told(instance: Instance, owners: np.ndarray, wanted: np.ndarray, has: np.ndarray) -> list[str]:
+    """Return a sentence for each owner of a quota that lacks servers: of the column that most lacks them."""
+    queues, sentences = instance.queues, []
+    assert queues is not None and queues.quotas is not None
+    wanted = np.where(queues.quotas.listed[owners], wanted, 0.0)
+    lacks = np.where(wanted > 0, wanted - has, 0.0)
+    part = np.divide(lacks, wanted, out=np.zeros(wanted.shape), where=wanted > 0)
+    for o in np.flatnonzero(part.max(axis=1) > AUDIT).tolist():
+        m = int(part[o].argmax())
+        resource = str(instance.resources[int(queues.quotas.resource[m])])
+        amounts = of_whole(lacks[o, m], wanted[o, m], resource, instance.units.get(resource, ""))
+        sentences.append(f"{amounts} in the nominal quota of queue {queues.paths[int(owners[o])]!r} have no node")
+    return sentences
+
+
+def formulation(instance: Instance) -> Model:
+    """Return the program of what is shared above the floors of nominal quotas."""
+    lanes = Lanes.of(instance)
+    return formulas.kueue(instance, lanes, nominal(instance, lanes).floors)
+
+
+def share_quotas(call: MethodCall) -> Tasks:
+    """Share nominal quotas first, and then what is lent, by rounds of linear programs."""
+    instance, lanes = call.instance, Lanes.of(call.instance)
+    with call.phase("nominal"):
+        own = nominal(instance, lanes, solver=call.solver, **call.options)
+    result = climb(
+        lanes.instance,
+        lambda small: formulas.kueue(instance, replace(lanes, instance=small), own.floors),
+        QuotaSegment.first(lanes, instance),
+        solver=call.solver,
+        merge=call.merge,
+        options=call.options,
+    )
+    found = outcome(lanes.instance, result)
+    tasks = np.zeros((len(instance.users), found.tasks.shape[1]))
+    np.add.at(tasks, lanes.user, found.tasks)
+    gap = None if found.gap is None or own.gap is None else max(found.gap, own.gap)
+    return replace(found, tasks=tasks, gap=gap, notes=(*found.notes, *own.told))
+
+
+def no_rationals(mechanism: Mechanism, instance: Instance, count: str) -> tuple[Proof, np.ndarray]:
+    """Raise: rounds along a tree of quotas are not solved in rationals."""
+    raise no_certificate(mechanism.name, True)

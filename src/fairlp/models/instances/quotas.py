@@ -1,0 +1,189 @@
+"""Quotas of queues as Kueue means them: bookkeeping by resource and flavor, apart from what servers have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InstanceError, nearest
+from ..notation.expressions import Index
+from .conditions import Columns, evaluate
+
+if TYPE_CHECKING:
+    from .instance import Instance
+    from .queues import Queues
+
+#: What a queue may say by resource, or by ``resource@condition``.
+KINDS = ("nominal", "borrowing", "lending")
+#: Parts a resource from the condition that picks the servers of a flavor.
+AT = "@"
+#: Amounts by kind, and by resource or ``resource@condition``.
+Said = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Quotas:
+    """Quotas of the queues of a tree, one column for each resource and flavor.
+
+    A flavor is a set of servers: those where a condition on their attributes holds, or all. What a task takes of a
+    resource counts in the first column, in this order, that its queue lists and that has the server. A resource of
+    which its queue lists nothing is not counted.
+
+    Attributes
+    ----------
+    flavors : tuple of str
+        Condition on the servers of each column, empty for all.
+    resource : ndarray of int, shape (M,)
+        Position of the resource of each column.
+    amounts : ndarray, shape (3, Q, M)
+        ``nominal``, what belongs to the queue (NaN where it lists nothing); ``borrowing`` and ``lending``, what it may
+        have beyond its own, and what it lends to others, at most (infinite for no limit).
+    """
+
+    flavors: tuple[str, ...]
+    resource: np.ndarray
+    amounts: np.ndarray
+
+    def __post_init__(self) -> None:
+        self.resource.setflags(write=False)
+        self.amounts.setflags(write=False)
+
+    @property
+    def listed(self) -> np.ndarray:
+        """Which queue lists which column: bool, shape (Q, M)."""
+        return np.asarray(~np.isnan(self.amounts[0]))
+
+    def names(self, resources: Iterable[Any]) -> list[str]:
+        """Return what each column is called: ``resource`` or ``resource@condition``."""
+        labels = [str(resource) for resource in resources]
+        pairs = zip(self.resource.tolist(), self.flavors, strict=True)
+        return [labels[r] + (AT + flavor if flavor else "") for r, flavor in pairs]
+
+    def said(self, v: int, resources: Iterable[Any]) -> Said:
+        """Return what a queue says of its quotas."""
+        names = self.names(resources)
+        given = zip(KINDS, self.amounts[:, v], strict=True)
+        return {kind: {names[m]: float(row[m]) for m in np.flatnonzero(np.isfinite(row))} for kind, row in given}
+
+    def of_resources(self, positions: np.ndarray) -> Quotas | None:
+        """Return the quotas of these resources only, by position; None where there are none."""
+        kept = np.flatnonzero(np.isin(self.resource, positions))
+        order = np.argsort(positions, kind="stable")
+        of = order[np.searchsorted(positions[order], self.resource[kept])] if kept.size else kept
+        return Quotas(tuple(self.flavors[m] for m in kept), of, self.amounts[:, :, kept]) if kept.size else None
+
+    def servers(self, instance: Instance) -> np.ndarray:
+        """Return which servers each column counts on: bool, shape (M, K); unknown names are errors."""
+        columns = Columns(instance.server_attributes, instance.capacities, instance.resources)
+        all_ = np.ones(len(instance.servers), dtype=bool)
+        return np.array([evaluate(one, columns, f"flavor {one!r}") if one else all_ for one in self.flavors])
+
+
+def parted(key: Any, resources: Iterable[Any], what: str) -> tuple[int, str]:
+    """Return the position of the resource, and the condition, of ``resource`` or ``resource@condition``."""
+    known = {str(resource): r for r, resource in enumerate(resources)}
+    own, _, condition = (str(key), "", "") if str(key) in known else str(key).partition(AT)
+    if own not in known:
+        raise InstanceError(f"{what} names {key!r}, which is no resource; {nearest(own, known)}")
+    return known[own], condition
+
+
+def quotas_of(rows: Mapping[str, Said], tree: Sequence[str], resources: Index) -> Quotas | None:
+    """Return the quotas of what queues say by path; None where no queue says anything.
+
+    Raises
+    ------
+    InstanceError
+        For an amount below 0, and a limit of a column of which the queue has no nominal quota.
+    """
+    names = list(dict.fromkeys(name for said in rows.values() for kind in KINDS for name in said.get(kind, {})))
+    if not names:
+        return None
+    names.sort(key=lambda name: AT not in name)  # what is of some servers comes before what is of all
+    place, column = {path: v for v, path in enumerate(tree)}, {name: m for m, name in enumerate(names)}
+    amounts = np.full((len(KINDS), len(tree), len(names)), np.inf)
+    amounts[0] = np.nan
+    for path, said in rows.items():
+        for k, kind in enumerate(KINDS):
+            for name, amount in said.get(kind, {}).items():
+                what = f"{kind} of queue {path!r}, {name!r},"
+                if not amount >= 0 or (k == 0 and np.isinf(amount)):
+                    raise InstanceError(f"{what} is {amount:g}; expected a number >= 0 (leave it out for none)")
+                if name not in said.get("nominal", {}):
+                    raise InstanceError(f"{what} has no nominal quota beside it; give one (0 counts)")
+                amounts[k, place[path], column[name]] = amount
+    found = [parted(name, resources, "a quota") for name in names]
+    return Quotas(tuple(condition for _, condition in found), np.array([r for r, _ in found], dtype=np.intp), amounts)
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """The ways in which tasks can count in quotas: one lane for each user and choice of flavors.
+
+    Attributes
+    ----------
+    instance : Instance
+        Its users are the lanes; each may run on the servers of its flavors only.
+    user : ndarray of int
+        User of each lane; lanes of one user lie together, in the order in which it tries them.
+    use : ndarray, shape (lanes, M)
+        What one task of a lane takes of each column of the quotas.
+    """
+
+    instance: Instance
+    user: np.ndarray
+    use: np.ndarray
+
+    @classmethod
+    def of(cls, instance: Instance) -> Lanes:
+        """Return the lanes of an instance with quotas."""
+        queues = instance.queues
+        assert queues is not None and queues.quotas is not None
+        quotas, there, runs = queues.quotas, queues.quotas.servers(instance), instance.runnable()
+        listed, asked = quotas.listed[nearest_listing(queues)][queues.of], instance.demands > 0
+        kinds, of = np.unique(np.hstack([listed, asked]), axis=0, return_inverse=True)
+        ways = [_ways(quotas, there, *np.split(kind, [listed.shape[1]])) for kind in kinds]
+        found: list[tuple[int, np.ndarray, np.ndarray]] = []
+        for n, kind in enumerate(of.ravel()):
+            own = [(n, columns, where & runs[n]) for columns, where in ways[kind] if (where & runs[n]).any()]
+            found += own or [(n, np.zeros(0, dtype=int), np.zeros(len(instance.servers), dtype=bool))]
+        user = np.array([n for n, _, _ in found])
+        use = np.zeros((len(found), len(quotas.flavors)))
+        for k, (n, columns, _) in enumerate(found):
+            use[k, columns] = instance.demands[n, quotas.resource[columns]]
+        again = np.diff(user, prepend=-1) == 0
+        names = [str(instance.users[n]) + (f" (lane {k})" if again[k] else "") for k, n in enumerate(user.tolist())]
+        small = instance.select_users(user).derived(
+            users=Index("n", names, "user"),
+            eligible=np.array([where for _, _, where in found]),
+            conditions=(),
+        )
+        return cls(small, user, use)
+
+
+def nearest_listing(queues: Queues) -> np.ndarray:
+    """Return the lowest queue from each one upward that lists any quota; where none does, the root. Shape (Q,)."""
+    assert queues.quotas is not None
+    lists = np.asarray(queues.quotas.listed.any(axis=1))
+    found = np.zeros(len(lists), dtype=np.intp)
+    for v in range(1, len(lists)):  # parents come first
+        found[v] = v if lists[v] else found[queues.parents[v]]
+    return found
+
+
+def _ways(
+    quotas: Quotas, there: np.ndarray, listed: np.ndarray, asked: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the columns that tasks of one kind can count in together, and the servers where they do."""
+    columns = [np.flatnonzero(listed & (quotas.resource == r)) for r in np.flatnonzero(asked)]
+    columns = [some for some in columns if some.size]
+    everywhere = np.ones(there.shape[1], dtype=bool)
+    if not columns:
+        return [(np.zeros(0, dtype=int), everywhere)]
+    allowed = np.logical_and.reduce([there[some].any(axis=0) for some in columns])
+    picks = np.array([some[there[some].argmax(axis=0)] for some in columns])
+    kinds = np.unique(picks[:, allowed], axis=1).T
+    return [(kind, allowed & (picks == kind[:, None]).all(axis=0)) for kind in kinds]

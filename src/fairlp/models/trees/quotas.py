@@ -1,0 +1,267 @@
+"""Dominant resource shares along a tree with quotas (Kueue), and how they rise together.
+
+Of queue v and column m (a resource, of a flavor), from the leaves up:
+
+* S[v] = N[v] + Σ over children c of (S[c] − K[c]): what belongs to v and to those below it, and is theirs to lend;
+  K[v] = max(0, S[v] − lending limit): what v keeps for itself.
+* U[v] = what stands in v itself + Σ max(0, U[c] − K[c]): what is in use. U[v] ≤ S[v] + borrowing
+  limit; U[root] ≤ S[root].
+* A[root] = S[root], A[v] = min(S[v] + borrowing limit, K[v] + A[parent]): what v could have.
+* share(v) = max over resources of (Σ over flavors of max(0, U[v] − S[v])) / (Σ over flavors of A[parent]), over the
+  weight. A resource of which the parent has nothing to lend is left out. A user is a child with S = 0.
+
+Shares rise from the root down: in each queue the children with the least share go first, all at one pace. A child whose
+share stands still while it rises (it is within what is its own) goes before the others; several such are compared by
+their largest parts of the pool, over their weights. Children of the least weight borrow when no other child rises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from ...tolerances import ACCEPTED, AGREEMENT
+from ..instances.instance import Instance
+from ..instances.queues import LEAST_WEIGHT
+from ..instances.quotas import Lanes, nearest_listing
+from .filling import RateSegment
+from .rates import Pace, constant
+
+
+class QuotaTree:
+    """What quotas come to along a tree whose nodes are queues, then users (with S = 0); arrays are (nodes, M).
+
+    Attributes
+    ----------
+    owned, kept, limits : ndarray
+        S, K, and the most that U may be (infinite for no limit).
+    lent : ndarray, shape (nodes, R)
+        What a node's parent could lend of each resource: A, summed over flavors.
+    """
+
+    def __init__(self, instance: Instance, lanes: Lanes) -> None:
+        queues = instance.queues
+        assert queues is not None and queues.quotas is not None
+        self.instance, self.lanes, self.count = instance, lanes, len(queues)
+        self.parents = np.concatenate([queues.parents, queues.of])
+        self.owner = nearest_listing(queues)[queues.of][lanes.user]  # whose quota is that of a lane
+        self.weights = np.concatenate([queues.weights, instance.user_weights])
+        self.late = self.weights <= np.where(np.arange(len(self.weights)) < self.count, LEAST_WEIGHT, 0.0)
+        depths = np.concatenate([queues.depths, queues.depths[queues.of] + 1])
+        self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
+        self.sums = (queues.quotas.resource[:, None] == np.arange(len(instance.resources))).astype(float)
+        users = np.zeros((len(queues.of), len(self.sums)))
+        nominal, borrowing, lending = queues.quotas.amounts
+        self.owned = np.vstack([np.nan_to_num(nominal), users])
+        borrowing, lending = np.vstack([borrowing, users + np.inf]), np.vstack([lending, users + np.inf])
+        self.kept = np.zeros(self.owned.shape)
+        for nodes in reversed(self.levels):
+            self.kept[nodes] = np.maximum(self.owned[nodes] - lending[nodes], 0.0)
+            np.add.at(self.owned, self.parents[nodes], self.owned[nodes] - self.kept[nodes])
+        self.limits = self.owned + borrowing
+        self.limits[0] = self.owned[0]
+        could = self.owned.copy()
+        for nodes in self.levels:
+            could[nodes] = np.minimum(self.limits[nodes], self.kept[nodes] + could[self.parents[nodes]])
+        self.lent = (could @ self.sums)[self.parents]
+
+    def usage(self, tasks: np.ndarray) -> np.ndarray:
+        """Return U of each node, given the tasks of each lane."""
+        return self.upward(self.by_user(self.lanes.use * tasks[:, None]), self.kept)
+
+    def by_user(self, amounts: np.ndarray) -> np.ndarray:
+        """Return sums over the lanes of each user, where nodes that are queues have 0."""
+        found = np.zeros((len(self.parents), amounts.shape[1]))
+        np.add.at(found, self.count + self.lanes.user, amounts)
+        return found
+
+    def upward(self, amounts: np.ndarray, kept: np.ndarray) -> np.ndarray:
+        """Return amounts with those of all nodes below, each less what is kept there."""
+        for nodes in reversed(self.levels):
+            np.add.at(amounts, self.parents[nodes], np.maximum(amounts - kept, 0.0)[nodes])
+        return amounts
+
+    def parts(self, amounts: np.ndarray) -> np.ndarray:
+        """Return amounts by column as parts of what the parent could lend, by resource; 0 of nothing."""
+        whole = self.lent
+        return np.asarray(np.divide(amounts @ self.sums, whole, out=np.zeros(whole.shape), where=whole > 0))
+
+    def shares(self, used: np.ndarray) -> np.ndarray:
+        """Return the dominant resource share of each node, over its weight; the root has none."""
+        found = np.asarray(self.parts(np.maximum(used - self.owned, 0.0)).max(axis=1) / self.weights)
+        found[0] = 0.0
+        return found
+
+    def pace(self, has: np.ndarray, active: np.ndarray) -> Pace:
+        """Return how active lanes, at most one of each user, rise from what all lanes have; O((N + Q)(M + R))."""
+        demands = self.lanes.instance.demands / self.instance.pool
+        used = self.usage(has)
+        whole = self.upward(self.by_user(demands * has[:, None]), np.zeros(1))
+        stages = (_Stage(self, self.parts(np.maximum(used - self.owned, 0.0))), _Stage(self, whole))
+        moves = _Moves(self, used, stages)
+        moves.climb(self.by_user(self.lanes.use * active[:, None]), self.by_user(demands * active[:, None]))
+        rate = np.where(active, moves.speed[self.count + self.lanes.user], 0.0)
+        return Pace(rate, stages[0].least, stages[0].lifts.astype(float), moves.end(), False)
+
+
+def usage_of(instance: Instance, tasks: np.ndarray) -> tuple[QuotaTree, np.ndarray]:
+    """Return the tree, and what is in use in each node of each column of the quotas, given tasks by user and server."""
+    lanes = Lanes.of(instance)
+    tree = QuotaTree(instance, lanes)
+    return tree, tree.usage(np.where(lanes.instance.eligible, tasks[lanes.user], 0.0).sum(axis=1))
+
+
+class _Stage:
+    """What children are compared by: parts by node and resource, of which the largest counts, over the weight.
+
+    ``growth`` is that of the parts per unit of a node's own time, ``turns`` tells who is compared, and of each queue
+    ``least`` is the least of its children, and ``lifts`` whether it rises (none of those stands still).
+    """
+
+    def __init__(self, tree: QuotaTree, parts: np.ndarray) -> None:
+        self.parts, self.most, self.up, self.weights = parts, parts.max(axis=1), tree.parents, tree.weights
+        self.key = self.most / self.weights
+        self.top = parts >= (self.most * (1 - AGREEMENT))[:, None]
+        self.growth, self.least = np.zeros(parts.shape), np.full(len(parts), np.inf)
+        self.turns, self.lifts = np.zeros(len(parts), dtype=bool), np.ones(len(parts), dtype=bool)
+
+    def slope(self, nodes: np.ndarray) -> np.ndarray:
+        """Return how fast what nodes are compared by grows."""
+        return np.asarray(np.where(self.top, self.growth, 0.0)[nodes].max(axis=1) / self.weights[nodes])
+
+    def behind(self, nodes: np.ndarray) -> np.ndarray:
+        """Return which nodes are among the least of their queue. Bool."""
+        return np.asarray(self.key[nodes] <= self.least[self.up[nodes]] * (1 + AGREEMENT) + AGREEMENT)
+
+    def choose(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return which of the nodes rise by this stage, and which stand still in it and go on to the next."""
+        self.turns[nodes] = True
+        np.minimum.at(self.least, self.up[nodes], self.key[nodes])
+        turn = nodes[self.behind(nodes)]
+        still = turn[self.slope(turn) <= 0]
+        self.lifts[self.up[still]] = False
+        return turn[self.lifts[self.up[turn]]], still
+
+    def end(self, speed: np.ndarray) -> float:
+        """Return when another part becomes the largest of a node, or a node catches up with another one."""
+        growth = self.growth * speed[:, None]
+        pace = np.where(self.top, growth, 0.0).max(axis=1, keepdims=True)
+        kink = _first(self.most[:, None] - self.parts, growth - pace, ~self.top & self.turns[:, None])
+        nodes = np.flatnonzero(self.turns)
+        above = self.up[nodes]
+        waits = ~self.behind(nodes) & self.lifts[above]
+        return min(kink, _first(self.key[nodes] - self.least[above], speed[above], waits))
+
+
+class _Moves:
+    """Who rises, and how fast: directions from the leaves up, speeds from the root down.
+
+    ``way`` is how U of the parent grows while a node rises, per unit of its own time; ``pace`` is its own time per unit
+    of its parent's, and ``speed`` per unit of t.
+    """
+
+    def __init__(self, tree: QuotaTree, used: np.ndarray, stages: tuple[_Stage, _Stage]) -> None:
+        self.tree, self.used, self.stages = tree, used, stages
+        self.over, self.out = (used >= bound * (1 - AGREEMENT) for bound in (tree.owned, tree.kept))
+        self.speed, self.pace = np.zeros(len(used)), np.zeros(len(used))
+
+    def climb(self, way: np.ndarray, whole: np.ndarray) -> None:
+        """Find the directions of queues and the speeds of all nodes, given the directions of users that rise."""
+        tree, self.way = self.tree, way
+        borrowed, taken = self.stages
+        taken.growth = whole
+        for nodes in reversed(tree.levels):
+            borrowed.growth[nodes] = tree.parts(np.where(self.over, way, 0.0))[nodes]
+            self._choose(nodes[whole[nodes].any(axis=1)])
+            way[nodes] = np.where(self.out, way, 0.0)[nodes]
+            for amounts in (way, whole):
+                np.add.at(amounts, tree.parents[nodes], (amounts * self.pace[:, None])[nodes])
+        self.speed[0] = 1.0
+        for nodes in tree.levels:
+            self.speed[nodes] = self.speed[tree.parents[nodes]] * self.pace[nodes]
+
+    def _choose(self, nodes: np.ndarray) -> None:
+        """Let those of the children that can rise do so whose turn it is."""
+        early = np.zeros(len(self.used), dtype=bool)
+        early[self.tree.parents[nodes[~self.tree.late[nodes]]]] = True
+        nodes = nodes[~(self.tree.late[nodes] & early[self.tree.parents[nodes]])]
+        for stage in self.stages:
+            rises, nodes = stage.choose(nodes)
+            self.pace[rises] = 1.0 / stage.slope(rises)
+        self.pace[nodes] = self.tree.weights[nodes] / self.stages[1].growth[nodes].max(axis=1)
+
+    def end(self) -> float:
+        """Return the t of the next kink: in U of a queue, or in what nodes are compared by."""
+        grown = np.zeros(self.used.shape)
+        np.add.at(grown, self.tree.parents[1:], self.way[1:] * self.speed[1:, None])
+        bounds = ((self.tree.owned, self.over), (self.tree.kept, self.out))
+        kinks = [_first(bound - self.used, grown, ~passed) for bound, passed in bounds]
+        return min([*kinks, *(stage.end(self.speed) for stage in self.stages)])
+
+
+def _first(gaps: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
+    """Return the least time in which a gap is closed; infinite if none is."""
+    where = where & (speeds > 0)
+    least: float = (gaps[where] / speeds[where]).min(initial=np.inf)
+    return least
+
+
+@dataclass(frozen=True)
+class QuotaSegment(RateSegment):
+    """Lanes that rise at the constant rates of a tree of quotas; ``satisfied`` are those that rise no further."""
+
+    tree: QuotaTree = field(kw_only=True)
+
+    @classmethod
+    def first(cls, lanes: Lanes, instance: Instance) -> QuotaSegment:
+        """Return the segment that begins with nothing."""
+        small, queues = lanes.instance, lanes.instance.queues
+        assert queues is not None
+        able = small.runnable().any(axis=1) & (small.task_limits > 0) & ~queues.barred(small.demands)
+        nothing = np.zeros(len(able))
+        rates, tree = constant(nothing), QuotaTree(instance, lanes)
+        return cls(rates, nothing, small.task_limits, nothing, able, ~able, rates.origin, tree=tree)._renewed()
+
+    @property
+    def alone(self) -> np.ndarray:
+        """Tasks of each lane that are a dominant share of 1."""
+        return np.asarray(1.0 / (self.tree.lanes.instance.demands / self.tree.instance.pool).max(axis=1))
+
+    @property
+    def least(self) -> float:
+        """A rise that is what floors of nominal quotas were lowered by for rounding."""
+        return ACCEPTED
+
+    @cached_property
+    def pace(self) -> Pace:
+        """How lanes go on."""
+        return self.tree.pace(self.has, self.active)
+
+    @property
+    def base(self) -> np.ndarray:
+        """What lanes have where the segment begins."""
+        return self.has
+
+    def level(self, t: float) -> float:
+        """Return the least share of the root's children that rise."""
+        return float(self.pace.level[0] + self.pace.taken[0] * t)
+
+    def after(self, t: float, stops: np.ndarray) -> QuotaSegment:
+        """Return the next segment: lanes that stop are done, and so are all of a user who has all its tasks."""
+        user, done = self.tree.lanes.user, self.satisfied | stops
+        full = np.bincount(user, weights=stops & self.full(t))[user] > 0
+        return replace(self, has=self.asked(t), satisfied=done | full)._renewed()
+
+    def _renewed(self) -> QuotaSegment:
+        """Return the segment with one lane of each user active: the first within its queue's own, else the first."""
+        tree, user = self.tree, self.tree.lanes.user
+        used, owned = (amounts[tree.owner] for amounts in (tree.usage(self.has), tree.owned))
+        beyond = ((used >= owned * (1 - AGREEMENT)) & (tree.lanes.use > 0)).any(axis=1)
+        left = np.flatnonzero(~self.satisfied)
+        left = left[np.lexsort((beyond[left], user[left]))]
+        active = np.zeros(len(user), dtype=bool)
+        active[left[np.unique(user[left], return_index=True)[1]]] = True
+        others = np.bincount(user, weights=self.has)[user] - self.has
+        return replace(self, active=active, limits=tree.lanes.instance.task_limits - others)

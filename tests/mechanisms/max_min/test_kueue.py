@@ -1,0 +1,241 @@
+"""``kueue``: the golden cases of its paper trail, a tournament by small steps, flavors, lending, and what is told."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairlp
+from fairlp.errors import InstanceError, NotDefinedError
+from kueue_oracle import Cohorts
+
+
+def three(a, weights=(1, 1, 2)):
+    """Three queues with nominal 20, 10, 10 cores and 4 GiB for each; A wants so many tasks, B and C want 40."""
+    queues = {
+        name: {"weight": weight, "nominal": {"cpu": cores, "memory": 4 * cores}}
+        for name, weight, cores in zip("ABC", weights, (20, 10, 10), strict=True)
+    }
+    return fairlp.Instance.from_arrays(
+        [[1, 4]] * 3,
+        [[40, 160]],
+        users=["a", "b", "c"],
+        resources=["cpu", "memory"],
+        queue=["A", "B", "C"],
+        task_limits=[a, 40, 40],
+        queues=queues,
+    )
+
+
+@pytest.mark.parametrize(
+    ("a", "fair"), [(0, [0, 50 / 3, 70 / 3]), (14, [14, 12, 14]), (20, [20, 10, 10]), (90, [20, 10, 10])]
+)
+def test_what_is_lent_goes_by_weight_above_nominal_quotas(a, fair):
+    found = fairlp.allocate(three(a), "kueue")
+    assert found.totals.tolist() == pytest.approx(fair, rel=1e-9)
+    assert not found.notes
+
+
+@pytest.mark.parametrize("covered", [True, False])
+def test_pods_covered_or_not_change_nothing(covered):
+    pods = {"pods": 50} if covered else {}
+    instance = fairlp.Instance.from_arrays(
+        [[1, 1]] * 2,
+        [[40, 110]],
+        resources=["cpu", "pods"],
+        queue=["A", "B"],
+        task_limits=[40, 40],
+        queues={"A": {"nominal": {"cpu": 30, **pods}}, "B": {"nominal": {"cpu": 10, **pods}}},
+    )
+    assert fairlp.allocate(instance, "kueue").totals.tolist() == pytest.approx([30, 10], rel=1e-9)
+
+
+def selectors():
+    """Nominal 20 and 20, of which A can use 8 only."""
+    return fairlp.Instance.from_arrays(
+        [[1], [1]],
+        [[8], [32]],
+        resources=["cpu"],
+        eligible=[[1, 0], [1, 1]],
+        queue=["A", "B"],
+        task_limits=[40, 40],
+        queues={"A": {"nominal": {"cpu": 20}}, "B": {"nominal": {"cpu": 20}}},
+    )
+
+
+def test_a_nominal_quota_without_servers_is_clipped_and_told():
+    found = fairlp.allocate(selectors(), "kueue")
+    assert found.totals.tolist() == pytest.approx([8, 32], rel=1e-9)
+    assert found.notes == ("12 of 20 cpu in the nominal quota of queue 'A' have no node",)
+
+
+def random_cohorts(seed):
+    """A random tree on one pool: cohorts in cohorts, limits of borrowing and lending, and one user a queue."""
+    rng = np.random.default_rng(seed)
+    resources = int(rng.integers(1, 3))
+    paths = ["", "x", "y", "x/a", "x/b", "y/c", "d"] if rng.random() < 0.6 else ["", "a", "b", "c", "d"]
+    leaves = [path for path in paths if not any(other.startswith(path + "/") for other in paths) and path]
+    none = [math.inf] * resources
+    tree = {"": (1.0, [0.0] * resources, none, none)}
+    users = {}
+    for path in paths[1:]:
+        leaf = path in leaves
+        nominal = rng.integers(0, 9, resources) if leaf or rng.random() < 0.4 else np.zeros(resources)
+        borrowing, lending = (
+            [float(rng.integers(0, 6)) if rng.random() < 0.25 else math.inf for _ in range(resources)] for _ in range(2)
+        )
+        weight = 0.001 if rng.random() < 0.1 else float(rng.integers(1, 4))
+        tree[path] = (weight, nominal.astype(float).tolist(), borrowing, lending)
+        if leaf:
+            demand = rng.integers(0, 4, resources).astype(float)
+            demand[int(rng.integers(resources))] += 1
+            users[path] = (demand.tolist(), float(rng.integers(0, 12)) if rng.random() < 0.6 else math.inf)
+    total = np.sum([nominal for _, nominal, _, _ in tree.values()], axis=0)
+    pool = np.maximum(np.rint(total * rng.choice([0.6, 1.0, 1.3])), 1.0)
+    return tree, users, pool.tolist()
+
+
+def instance_of(tree, users, pool):
+    """The same as an instance."""
+    names = [f"r{k}" for k in range(len(pool))]
+
+    def amounts(values):
+        return {name: value for name, value in zip(names, values, strict=True) if value < math.inf}
+
+    return fairlp.Instance.from_arrays(
+        [demand for demand, _ in users.values()],
+        [pool],
+        users=list(users),
+        resources=names,
+        queue=list(users),
+        task_limits=[limit for _, limit in users.values()],
+        queues={
+            path: {"weight": w, "nominal": amounts(n), "borrowing": amounts(b), "lending": amounts(lent)}
+            for path, (w, n, b, lent) in tree.items()
+        },
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rounds_of_programs_are_a_tournament_of_small_steps(seed):
+    tree, users, pool = random_cohorts(seed)
+    found = fairlp.allocate(instance_of(tree, users, pool), "kueue")
+    step = 0.01
+    expected = Cohorts(tree, users, pool).fair(step)
+    shares = found.totals.to_numpy() * [max(demand) for demand, _ in users.values()]
+    steps = np.array([expected[path] * max(users[path][0]) for path in users])
+    assert shares == pytest.approx(steps, abs=8 * step)
+
+
+@pytest.mark.parametrize("seed", range(60, 72))
+def test_solvers_and_merging_agree_and_nobody_can_gain(seed):
+    instance = instance_of(*random_cohorts(seed))
+    table = fairlp.validate(instance, "kueue")
+    assert table["agrees"].all() and table["residual"].max() < 1e-7
+    found = fairlp.allocate(instance, "kueue")
+    other = fairlp.allocate(instance, "kueue", solver="scipy")
+    assert other.totals.tolist() == pytest.approx(found.totals.tolist(), rel=1e-7, abs=1e-7)
+    assert (
+        fairlp.audit(instance, found, ["feasible", "Pareto-optimal", "caps kept"])["holds"].tolist()[:2] == [True] * 2
+    )
+    assert found.certify().holds
+
+
+def flavored(limits=(20, 20)):
+    """Six spot and four other cores; A has a quota of both, B of spot only."""
+    servers = pd.DataFrame({"pool": ["spot", "plain"]}, index=["s", "p"])
+    queues = {
+        "A": {"nominal": {"cpu@pool == 'spot'": 2, "cpu": 4}},
+        "B": {"nominal": {"cpu@pool == 'spot'": 4}},
+    }
+    return fairlp.Instance.from_arrays(
+        [[1], [1]],
+        [[6], [4]],
+        users=["a", "b"],
+        servers=["s", "p"],
+        resources=["cpu"],
+        server_attributes=servers,
+        queue=["A", "B"],
+        queues=queues,
+        task_limits=limits,
+    )
+
+
+@pytest.mark.parametrize(
+    ("limits", "tasks"), [((20, 20), [[2, 4], [4, 0]]), ((20, 1), [[5, 4], [1, 0]]), ((3, 20), [[2, 1], [4, 0]])]
+)
+def test_quotas_count_by_flavor(limits, tasks):
+    """B may not use the flavor that it does not list; A takes its own of both flavors before it borrows."""
+    found = fairlp.allocate(flavored(limits), "kueue").tasks_array
+    for own, expected in zip(found, tasks, strict=True):
+        assert own.tolist() == pytest.approx(expected, abs=1e-7)
+    assert found[0].sum() == pytest.approx(min(limits[0], 10 - found[1].sum()), abs=1e-7)
+
+
+def test_a_flavor_of_ones_own_comes_before_one_to_borrow():
+    found = fairlp.allocate(flavored((5, 0)), "kueue")
+    assert found.tasks_array[0].tolist() == pytest.approx([2, 3], abs=1e-7)
+
+
+def test_a_user_of_two_flavors_has_its_limit_once():
+    found = fairlp.allocate(flavored((3, 0)), "kueue")
+    assert found.totals.tolist() == pytest.approx([3, 0], abs=1e-8)
+
+
+def test_queues_within_a_queue_share_its_quota():
+    queues = {"q": {"nominal": {"cpu": 6}}, "q/one": {"weight": 2}, "r": {"nominal": {"cpu": 2}}}
+    instance = fairlp.Instance.from_arrays(
+        [[1], [1], [1]], [[8]], resources=["cpu"], queue=["q/one", "q/two", "r"], queues=queues
+    )
+    assert fairlp.allocate(instance, "kueue").totals.tolist() == pytest.approx([4, 2, 2], rel=1e-8)
+
+
+def test_a_queue_whose_weight_stands_for_0_borrows_last():
+    queues = {"A": {"nominal": {"cpu": 6}}, "B": {"weight": 0.001, "nominal": {"cpu": 1}}, "C": {"nominal": {"cpu": 1}}}
+    for limit, expected in ((9, [1, 7]), (3, [5, 3])):
+        instance = fairlp.Instance.from_arrays(
+            [[1], [1]], [[8]], resources=["cpu"], queue=["B", "C"], queues=queues, task_limits=[9, limit]
+        )
+        assert fairlp.allocate(instance, "kueue").totals.tolist() == pytest.approx(expected, rel=1e-8)
+
+
+def test_the_model_is_shown_and_written(tmp_path):
+    model = fairlp.formulate(selectors(), "kueue")
+    shown = str(model)
+    for row in ("usage", "taken", "quota", "floor", "capacity", "fairness"):
+        assert row in shown
+    model.write(tmp_path / "kueue.mps")
+    again = fairlp.read_program(tmp_path / "kueue.mps")
+    assert again.solve().objective == pytest.approx(model.solve().objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.yaml", "folder"])
+def test_quotas_are_written_and_read(tmp_path, name):
+    for instance in (three(14), flavored(), instance_of(*random_cohorts(5))):
+        instance.write(tmp_path / name)
+        assert fairlp.read(tmp_path / name).equals(instance)
+        assert instance.replace(weights=instance.weights).equals(instance)
+    assert not three(14).replace(queues={"A": {"nominal": {"cpu": 20}}}).equals(three(14))
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"nominal": {"cpu": -1}}, "nominal of queue 'A', 'cpu', is -1; expected a number >= 0"),
+        ({"nominal": {"gpu": 1}}, "names 'gpu', which is no resource"),
+        ({"lending": {"cpu": 1}}, "has no nominal quota beside it"),
+        ({"nominal": {"cpu@pool == 1": 1}}, "pool"),
+        ({"nominal": 3}, "expected a mapping"),
+    ],
+)
+def test_wrong_quotas_are_refused(given, match):
+    with pytest.raises(InstanceError, match=match):
+        fairlp.Instance.from_arrays([[1]], [[1]], resources=["cpu"], queue=["A"], queues={"A": given})
+
+
+def test_without_quotas_there_is_nothing_to_share_by():
+    with pytest.raises(NotDefinedError, match="no queue has one"):
+        fairlp.allocate(fairlp.examples.ghodsi(), "kueue")
