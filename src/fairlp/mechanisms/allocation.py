@@ -54,7 +54,7 @@ def _used(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     multiple = effort(instance)
     used = (tasks if multiple is None else tasks * multiple).T @ instance.demands
     capacity = instance.total_capacities
-    return np.asarray(np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0))
+    return quotients(used, capacity)
 
 
 class Answer(ABC):

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...models.instances.problem import quotients
 from ...models.programs.program import Program
 from ...models.programs.solution import Options, Solution
 from ...tolerances import SOLVER_TIGHTEST
@@ -167,7 +168,7 @@ def _likely(program: Program, start: Solution) -> np.ndarray:
     assert start.x is not None and start.row_duals is not None
     cost = abs(_gain(program, program.c, start.row_duals))
     size = abs(program.A) @ abs(start.x)
-    reach = abs(program.A).T @ np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    reach = abs(program.A).T @ quotients(1.0, size)
     part = abs(start.x) * reach  # how much of its rows a column is
     likely = np.where(part >= cost, part, 0.0)
     most = _FIRST * program.n_rows
