@@ -33,6 +33,11 @@ def quotients(part: np.ndarray | float, whole: np.ndarray) -> np.ndarray:
     return np.asarray(np.divide(part, whole, out=np.zeros(shape), where=whole > 0))
 
 
+def relative(part: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return part / size, and the part itself where the size is 0."""
+    return np.asarray(part / np.where(size > 0, size, 1.0))
+
+
 def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:
     """Return min over r with d[n,r] > 0 of c[i,r]/d[n,r], shape (N, K), one resource at a time to save memory."""
     alone = np.full((len(demands), len(capacities)), np.inf)

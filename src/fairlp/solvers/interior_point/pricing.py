@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.instances.problem import quotients
+from ...models.instances.problem import quotients, relative
 from ...models.programs.program import Program
 from ...models.programs.solution import Options, Solution
 from ...tolerances import SOLVER_TIGHTEST
@@ -180,7 +180,7 @@ def _likely(program: Program, start: Solution) -> np.ndarray:
 def _gain(program: Program, costs: np.ndarray, duals: np.ndarray) -> np.ndarray:
     """Return costs less what the duals charge, relative to the terms of each."""
     terms = abs(costs) + abs(program.A).T @ abs(duals)
-    return np.asarray((costs - program.A.T @ duals) / np.where(terms > 0, terms, 1.0))
+    return relative(costs - program.A.T @ duals, terms)
 
 
 def _relative(values: np.ndarray) -> np.ndarray:
