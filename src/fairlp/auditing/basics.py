@@ -14,7 +14,16 @@ from ..mechanisms.mechanism import Division
 from ..mechanisms.per_server.market import PerServerMarket
 from ..mechanisms.table import TABLE
 from ..models.instances.instance import Instance
-from ..models.instances.problem import beyond, exact_room, integers, quotients, tasks_alone, usable, whole_table
+from ..models.instances.problem import (
+    beyond,
+    exact_room,
+    integers,
+    quotients,
+    relative,
+    tasks_alone,
+    usable,
+    whole_table,
+)
 from ..models.notation.model import Model
 from ..tolerances import AUDIT, FEASIBILITY
 from .findings import AuditCase, Finding, amount
@@ -32,12 +41,12 @@ def feasible(case: AuditCase) -> Finding:
     what = list(instance.resources) if case.division == "rdm" else ["time"]
     for i, who in enumerate(market.users):
         capacity = market.capacity[i]
-        over = (case.tasks[who, i] @ market.demands[i] - capacity) / np.where(capacity > 0, capacity, 1.0)
+        over = relative(case.tasks[who, i] @ market.demands[i] - capacity, capacity)
         r = int(over.argmax())
         found.append((over[r], f"{instance.servers[i]!r} is over its {what[r]} by {amount(over[r])} of it"))
     limits, totals = instance.task_limits, case.totals
     with np.errstate(invalid="ignore"):
-        beyond = np.where(np.isfinite(limits), (totals - limits) / np.where(limits > 0, limits, 1.0), 0.0)
+        beyond = np.where(np.isfinite(limits), relative(totals - limits, limits), 0.0)
     n = int(beyond.argmax())
     found.append((beyond[n], f"{case.name(n)} runs {amount(totals[n])} tasks and has {amount(limits[n])}"))
     for wrong, says in (

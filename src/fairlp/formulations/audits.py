@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..models.instances.instance import Instance
+from ..models.instances.problem import quotients
 from ..models.notation.model import Model
 from ..tolerances import FEASIBILITY
 from . import region
@@ -93,7 +94,7 @@ def one_resource(
     def gamma(instance: Instance) -> np.ndarray:
         position = instance.resources.labels.get_loc(resource)
         need = instance.demands[:, position]
-        return np.asarray(np.divide(instance.pool[position], need, out=np.zeros(len(need)), where=need > 0))
+        return quotients(instance.pool[position], need)
 
     def formulation(instance: Instance) -> Model:
         return max_min(instance, f"max-min of {resource}", "bottleneck fairness", gamma(instance), "tasks that use all")

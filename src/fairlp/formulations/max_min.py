@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..models.instances.instance import Instance
+from ..models.instances.problem import quotients
 from ..models.notation.expressions import Expression, Variable
 from ..models.notation.model import Model
 from . import normalisers, region
@@ -153,7 +154,7 @@ def separate_limits(instance: Instance) -> np.ndarray:
     """Return T[n]·γ[n,i]/Σ_i γ[n,i]: a limit divided over servers that do not know of each other. Shape (N, K)."""
     gamma = instance.gamma()
     whole = gamma.sum(axis=1, keepdims=True)
-    part = np.divide(gamma, whole, out=np.zeros_like(gamma), where=whole > 0)
+    part = quotients(gamma, whole)
     limits = instance.task_limits[:, None]
     return np.where(np.isfinite(limits), np.where(np.isfinite(limits), limits, 0.0) * part, np.inf)
 

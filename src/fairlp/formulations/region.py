@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InstanceError, nearest
 from ..models.instances.instance import Instance
-from ..models.instances.problem import effort
+from ..models.instances.problem import effort, quotients
 from ..models.notation.expressions import Expression, Index, Parameter
 from ..models.notation.model import Model
 from ..models.notation.tables import Subset
@@ -101,7 +101,7 @@ def task_limits(
 
 def inverse(values: np.ndarray) -> np.ndarray:
     """Return 1/values, 0 where they are 0."""
-    return np.asarray(np.divide(1.0, values, out=np.zeros_like(values), where=values > 0))
+    return quotients(1.0, values)
 
 
 # Rows of guarantees and caps: what users below a queue have together at least, and at most.

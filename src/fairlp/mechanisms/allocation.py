@@ -18,7 +18,7 @@ from ..errors import InstanceError, NotDefinedError
 from ..models.files.tables import csv_text
 from ..models.files.whole_files import write_text
 from ..models.instances.instance import Instance
-from ..models.instances.problem import effort, quotients
+from ..models.instances.problem import effort, quotients, relative
 from ..models.notation.labels import aligned, floats
 from ..models.programs.certificate import NO_PROOF, Proof
 from ..tolerances import ROUNDING, VERIFIED
@@ -54,7 +54,7 @@ def _used(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     multiple = effort(instance)
     used = (tasks if multiple is None else tasks * multiple).T @ instance.demands
     capacity = instance.total_capacities
-    return np.asarray(np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0))
+    return quotients(used, capacity)
 
 
 class Answer(ABC):
@@ -255,10 +255,10 @@ class Allocation(Answer):
             return float("inf")
         capacity = self.instance.total_capacities
         over = self.usage.to_numpy() - capacity
-        worst = float((over / np.where(capacity > 0, capacity, 1.0)).max(initial=0.0))
+        worst = float(relative(over, capacity).max(initial=0.0))
         totals, limits = self.totals.to_numpy(), self.instance.task_limits
         finite = np.isfinite(limits)
-        beyond = (totals[finite] - limits[finite]) / np.where(limits[finite] > 0, limits[finite], 1.0)
+        beyond = relative(totals[finite] - limits[finite], limits[finite])
         worst = max(worst, float(beyond.max(initial=0.0)), float((-self.tasks_array).max(initial=0.0)))
         if self.instance.queues is not None:
             worst = max(worst, self.instance.queues.over_caps(totals, self.instance.demands)[0])

@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
+from ..models.instances.problem import relative
 from ..models.programs.backends import AnySolver, spelt
 from ..models.programs.certificate import ExactProof, Proof
 from ..tolerances import AGREEMENT, ROUNDING
@@ -90,7 +91,7 @@ def validate(
 def differences(ours: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """Return how far numbers are apart, each relative to the larger of the two."""
     larger = np.maximum(abs(ours), abs(expected))
-    return np.asarray(abs(ours - expected) / np.where(larger > 0, larger, 1.0))
+    return relative(abs(ours - expected), larger)
 
 
 def agreement(instance: Instance, found: Allocation, reference: Allocation) -> dict[str, Any]:

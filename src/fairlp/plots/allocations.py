@@ -12,6 +12,7 @@ import pandas as pd
 from ..errors import InstanceError, UnknownNameError, nearest
 from ..models.instances.instance import Instance
 from ..models.instances.merging import equal_servers
+from ..models.instances.problem import quotients
 from ..tolerances import AGREEMENT
 from . import style
 
@@ -238,9 +239,7 @@ def _layers(
     order = _by_share(allocation)
     rest = order[:0]
     if len(order) > _ALL_USERS:
-        bars = [
-            np.divide(demand, capacity, out=np.zeros_like(capacity), where=capacity > 0) for demand in instance.demands
-        ]
+        bars = [quotients(demand, capacity) for demand in instance.demands]
         most = np.array([(tasks[n][:, None] * bars[n]).max(initial=0.0) for n in order])
         ranks = np.argsort(-np.round(most / AGREEMENT), kind="stable")
         order, rest = order[np.sort(ranks[:_COLOURED_USERS])], order[np.sort(ranks[_COLOURED_USERS:])]
@@ -270,7 +269,7 @@ def _stacked_bars(axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]
 
 def _number_the_others(axis: Any, used: np.ndarray, capacity: np.ndarray) -> None:
     """Write into the grey band of each bar how many users share it, where it is high enough."""
-    parts = np.divide(used, capacity, out=np.zeros_like(used), where=capacity > 0)
+    parts = quotients(used, capacity)
     top = [sum(patch.get_height() for patch in bars) for bars in zip(*list(axis.containers)[1:], strict=True)]
     for k, band in enumerate(parts.sum(axis=0)):
         if band > _ROOM:

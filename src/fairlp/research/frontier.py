@@ -19,6 +19,7 @@ from ..formulations.region import have_limits, runnable_users
 from ..mechanisms.allocation import Allocation, tasks_of
 from ..mechanisms.table import find, find_defined
 from ..models.instances.instance import Instance
+from ..models.instances.problem import relative
 from ..solvers.interior_point.backend import in_series
 from ..tolerances import AGREEMENT, ROUNDING
 from .study.statistics import jains_index
@@ -125,7 +126,7 @@ class Frontier:
         levels, total = _levels(instance, tasks), _total(instance, tasks)
         most, highest = self._extremes
         smallest = _smallest(levels)
-        used = tasks.sum(axis=1) @ instance.demands / np.where(instance.pool > 0, instance.pool, 1.0)
+        used = relative(tasks.sum(axis=1) @ instance.demands, instance.pool)
         mean = float(used[instance.pool > 0].mean())
         prices = _price(total, most), _price(smallest, highest)
         return total, mean, smallest, jain(levels), gini(levels), *prices

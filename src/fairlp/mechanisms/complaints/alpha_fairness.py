@@ -331,7 +331,8 @@ def _through_solver(call: MethodCall, alpha: float, held: tuple[np.ndarray, floa
         prices = np.maximum(solution.row_duals[block.slice].reshape(small.capacities.shape), 0.0) / small.pool
         of_caps = _prices_of_caps(small, model, solution.row_duals)
     prices = None if prices is None else prices[servers.of]
-    return _Priced(servers.spread(tasks), prices=prices, notes=servers.notes, times=solution.times, of_caps=of_caps)
+    tasks = servers.spread(tasks) if servers.merges else tasks
+    return _Priced(tasks, prices=prices, notes=servers.notes, times=solution.times, of_caps=of_caps)
 
 
 def _prices_of_caps(instance: Instance, model: Model, duals: np.ndarray) -> np.ndarray | None:

@@ -21,6 +21,7 @@ from ...errors import InstanceError, UnknownNameError, nearest
 from ...formulations.complaints import UTILIZATION, Criterion, value
 from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
+from ...models.instances.problem import quotients
 from ...models.instances.requests import Requests
 from ...tolerances import AGREEMENT
 from ..allocation import Allocation, tasks_by_user
@@ -242,7 +243,7 @@ def against_drf(instance: Instance, **options: Any) -> DrfComparison:
     requests = Requests.of(instance)
     other = _drf(instance, requests)
     dominant = np.where(requests.tasks > 0, requests.fractions.max(axis=1), 0.0)
-    share = np.divide(dominant, requests.tasks, out=np.zeros_like(dominant), where=requests.tasks > 0)
+    share = quotients(dominant, requests.tasks)
     checked = check_complaints(requests, other)
     users = pd.DataFrame(
         {

@@ -15,6 +15,7 @@ import pandas as pd
 
 from ...errors import InstanceError, SolverError, TooLargeError
 from ...formulations.complaints import UTILIZATION, Criterion, candidate
+from ...models.instances.problem import relative
 from ...models.instances.requests import Requests
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Proof, figure
@@ -265,7 +266,7 @@ def check_complaints(requests: Requests, tasks: np.ndarray, tolerance: float = A
         f"{requests.users[n]!r} has {tasks[n]:g} tasks and asked for {requests.tasks[n]:g}" for n in beyond[:5]
     ]
     bottlenecks = tuple(names[saturated])
-    complaint = float((short / np.where(needed > 0, needed, 1.0)).max(initial=0.0))
+    complaint = float(relative(short, needed).max(initial=0.0))
     return ComplaintCheck(
         not violations and not bool(complains.any()),
         f"{_in_words(violations, table[complains])} (bottlenecks: {', '.join(map(str, bottlenecks)) or 'none'})",
@@ -362,7 +363,7 @@ def _gap(requests: Requests, x: np.ndarray, prices: np.ndarray, who: np.ndarray)
     """Return dual minus primal value: D(λ) = Σ λ + Σ_n max over x ≤ 1 of e·log x − p·x."""
     e, p = requests.entitlements[who], requests.fractions[who] @ prices
     with np.errstate(divide="ignore", invalid="ignore"):  # who pays nothing takes without end: no gap is finite
-        best = np.where(p > 0, e / np.where(p > 0, p, 1.0), np.inf)
+        best = np.where(p > 0, relative(e, p), np.inf)
         best = np.where(requests.limited[who], np.minimum(best, 1.0), best)
         # term by term: the values themselves may be large beside their difference
         terms = e * np.log(best / x[who]) - p * best

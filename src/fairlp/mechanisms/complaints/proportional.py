@@ -48,7 +48,7 @@ def convex(call: MethodCall) -> Tasks:
         verdict = verdict if of_rest or not verdict else of_rest
     prices = None if prices is None else prices[servers.of]
     return Tasks(
-        servers.spread(tasks),
+        servers.spread(tasks) if servers.merges else tasks,
         tasks_per_level=_tasks_at_level_1(instance),
         prices=prices,
         gap=gap,

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...models.instances.problem import quotients
 from ...tolerances import ROUNDING, SATURATED, SETTLED
 from .best_response import MOST_SWEEPS, SettledSweeps
 from .market import PerServerMarket, fill_server
@@ -42,7 +43,7 @@ class Procedure:
 def separate_start(market: PerServerMarket) -> np.ndarray:
     """Return DRF on each server by itself (the paper's start), a task limit divided in proportion to γ; N×K."""
     alone = market.gamma.sum(axis=1, keepdims=True)
-    part = np.divide(market.gamma, alone, out=np.zeros_like(market.gamma), where=alone > 0)
+    part = quotients(market.gamma, alone)
     tasks = np.zeros(market.shape)
     for i, who in enumerate(market.users):
         if who.size:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...models.instances.merging import connected
+from ...models.instances.problem import quotients
 from ...tolerances import SETTLED
 from .market import NO_GROUP, Filled, PerServerMarket
 
@@ -384,7 +385,7 @@ def _drift(market: PerServerMarket, tasks: np.ndarray, step: np.ndarray) -> None
 
     Where a user's tasks move from server to server a little in each sweep, this does hundreds of them at once.
     """
-    part = np.divide(abs(step), market.gamma, out=np.zeros_like(step), where=market.gamma > 0)
+    part = quotients(abs(step), market.gamma)
     falls = (step < 0) & (part >= DRIFTING * part.max())
     if falls.any():
         tasks += float((tasks[falls] / -step[falls]).min()) * step

@@ -16,6 +16,7 @@ import pandas as pd
 
 from ...formulations import per_server
 from ...models.instances.instance import Instance
+from ...models.instances.problem import relative
 from ...models.notation.model import Model
 from ...models.programs.certificate import Proof
 from ...tolerances import AGREEMENT, FEASIBILITY
@@ -146,10 +147,10 @@ def _infeasibility(market: PerServerMarket, instance: Instance, tasks: np.ndarra
         if who.size:
             used = tasks[who, i] @ market.demands[i]
             capacity = market.capacity[i]
-            worst = max(worst, float(((used - capacity) / np.where(capacity > 0, capacity, 1.0)).max()))
+            worst = max(worst, float(relative(used - capacity, capacity).max()))
     finite = np.isfinite(market.limits)
     limits = market.limits[finite]
-    worst = max(worst, float(((totals[finite] - limits) / np.where(limits > 0, limits, 1.0)).max(initial=0.0)))
+    worst = max(worst, float(relative(totals[finite] - limits, limits).max(initial=0.0)))
     worst = max(worst, float(tasks[market.gamma == 0].max(initial=0.0)))
     scale = np.where(market.gamma > 0, market.gamma, 1.0)
     return max(worst, float((-tasks / scale).max(initial=0.0)))

@@ -20,6 +20,7 @@ from ...models.instances.problem import (
     integers,
     product,
     quotient,
+    quotients,
     same_quotient,
     whole,
     whole_table,
@@ -155,7 +156,7 @@ class Keys:
 
     def __post_init__(self) -> None:
         share = quotient(self.top, self.bottom)
-        self.rate = np.divide(1.0, share, out=np.zeros(len(share)), where=share > 0)
+        self.rate = quotients(1.0, share)
 
     def take(self, users: np.ndarray) -> Keys:
         """Return the keys of these users only."""

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ...models.instances.instance import Instance
-from ...models.instances.problem import require_countable
+from ...models.instances.problem import quotients, require_countable
 from ...models.trees.rates import ExactRates, ExactTree, decimal, exact_hierarchical, exact_pool
 from ...tolerances import LEVEL_ROUNDING
 
@@ -147,7 +147,7 @@ def _in_bulk(room: FreeCapacity, rate: dict[int, Fraction], limits: list[float],
 
     low = float((has / speed).min())
     pace = speed @ use
-    high = low + float(np.divide(left, pace, out=np.zeros(len(left)), where=pace > 0).max(initial=0.0))
+    high = low + float(quotients(left, pace).max(initial=0.0))
     high = min(high, float(((np.array([limits[n] for n in users]) - 1) / speed).min()))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import TooLargeError
 from ...models.instances.instance import EVERYWHERE, Instance
-from ...models.instances.problem import whole, whole_table
+from ...models.instances.problem import quotients, whole, whole_table
 from ...tolerances import LEVEL_ROUNDING
 from .filling import Pool
 
@@ -217,7 +217,7 @@ class Servers:
 
     def units(self, first: np.ndarray | int) -> np.ndarray:
         """Return what an amount of each resource per amount of the ``first`` counts."""
-        inverse = np.divide(1.0, self.unit, out=np.zeros_like(self.unit), where=self.unit > 0)
+        inverse = quotients(1.0, self.unit)
         return np.asarray(self.unit[first, None] * inverse)
 
 

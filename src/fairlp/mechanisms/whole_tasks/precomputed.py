@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...models.instances.problem import integers, quotient
+from ...models.instances.problem import integers, quotient, quotients
 from ...tolerances import QUOTIENT_ROUNDING
 from .filling import Filling, Pool
 
@@ -30,7 +30,7 @@ class FluidLevel:
 
     def __post_init__(self) -> None:
         share = quotient(self.pool.top, self.pool.bottom)
-        self.rate = np.divide(1.0, share, out=np.zeros(len(share)), where=share > 0)
+        self.rate = quotients(1.0, share)
         demands = self.pool.demands.astype(float)
         growth = self.rate @ demands
         self._doubt = QUOTIENT_ROUNDING * max(len(share), 1)  # rounding of a sum of N terms
@@ -52,7 +52,7 @@ class FluidLevel:
         if not np.isfinite(self.value):
             return np.full(len(top), np.inf)
         share = quotient(top, bottom)
-        reached = np.divide(self.value, share, out=np.zeros(len(share)), where=share > 0)
+        reached = quotients(self.value, share)
         count = np.floor(reached)
         doubtful = np.flatnonzero(abs(reached - np.rint(reached)) <= self._doubt * np.maximum(reached, 1.0))
         doubtful = doubtful[share[doubtful] > 0]

@@ -27,10 +27,15 @@ def effort(instance: Instance, servers: slice = slice(None)) -> np.ndarray | Non
     return quotients(alone, rates)
 
 
-def quotients(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+def quotients(part: np.ndarray | float, whole: np.ndarray) -> np.ndarray:
     """Return part / whole, 0 where the whole is 0."""
-    shape = np.broadcast_shapes(part.shape, whole.shape)
+    shape = np.broadcast_shapes(np.shape(part), np.shape(whole))
     return np.asarray(np.divide(part, whole, out=np.zeros(shape), where=whole > 0))
+
+
+def relative(part: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return part / size, and the part itself where the size is 0."""
+    return np.asarray(part / np.where(size > 0, size, 1.0))
 
 
 def tasks_alone(demands: np.ndarray, capacities: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from scipy import sparse
 from ...errors import InstanceError, UnknownNameError, nearest
 from ..notation.expressions import Index
 from ..notation.labels import aligned, floats
+from .problem import relative
 from .quotas import KINDS, Quotas, Said, parted, quotas_of
 
 #: The path of the tree's root.
@@ -107,7 +108,7 @@ class Queues:
         """Return the largest violation of a cap, relative to it (0 for none), and its queue and resource."""
         has = self.below @ (totals[:, None] * demands)
         with np.errstate(invalid="ignore"):
-            beyond = np.where(self.capped, (has - self.caps) / np.where(self.caps > 0, self.caps, 1.0), 0.0)
+            beyond = np.where(self.capped, relative(has - self.caps, self.caps), 0.0)
         v, r = divmod(int(beyond.argmax()), beyond.shape[1])
         return max(float(beyond[v, r]), 0.0), v, r
 

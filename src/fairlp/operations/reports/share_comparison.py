@@ -15,7 +15,7 @@ from ...errors import InstanceError
 from ...mechanisms.allocation import Allocation
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.instance import Instance
-from ...models.instances.problem import effort, tasks_alone
+from ...models.instances.problem import effort, quotients, tasks_alone
 from ...models.instances.queues import Queues
 from ...models.trees.filling import floors
 from ...models.trees.quotas import QuotaTree, usage_of
@@ -366,7 +366,7 @@ class ShareComparison:
     def _excess(self) -> np.ndarray:
         """The part of what each user has that is beyond its fair share."""
         beyond = np.where(self.has > self.fair_tasks * (1 + AUDIT), self.has - self.fair_tasks, 0.0)
-        return np.asarray(np.divide(beyond, self.has, out=np.zeros_like(beyond), where=self.has > 0))
+        return quotients(beyond, self.has)
 
     def _words(self, stop: Stop) -> tuple[str, int, str]:
         """Return what stops a user, on how many servers, and the nearest of them (of a cap: the queue)."""

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...models.instances.problem import quotients, relative
 from ...models.programs.program import Program
 from ...models.programs.solution import Options, Solution
 from ...tolerances import SOLVER_TIGHTEST
@@ -167,7 +168,7 @@ def _likely(program: Program, start: Solution) -> np.ndarray:
     assert start.x is not None and start.row_duals is not None
     cost = abs(_gain(program, program.c, start.row_duals))
     size = abs(program.A) @ abs(start.x)
-    reach = abs(program.A).T @ np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+    reach = abs(program.A).T @ quotients(1.0, size)
     part = abs(start.x) * reach  # how much of its rows a column is
     likely = np.where(part >= cost, part, 0.0)
     most = _FIRST * program.n_rows
@@ -179,7 +180,7 @@ def _likely(program: Program, start: Solution) -> np.ndarray:
 def _gain(program: Program, costs: np.ndarray, duals: np.ndarray) -> np.ndarray:
     """Return costs less what the duals charge, relative to the terms of each."""
     terms = abs(costs) + abs(program.A).T @ abs(duals)
-    return np.asarray((costs - program.A.T @ duals) / np.where(terms > 0, terms, 1.0))
+    return relative(costs - program.A.T @ duals, terms)
 
 
 def _relative(values: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...models.instances.merging import connected
+from ...models.instances.problem import quotients
 from ...tolerances import (
     FEASIBILITY,
     MATRIX_FREE_FLOOR,
@@ -191,7 +192,7 @@ class PairIterate:
 
     def blocked(self) -> np.ndarray:
         """Return for whom no server has all that it needs left, or whose value exceeds its room; shape (N,) of bool."""
-        room = np.divide(self.u, self.t[self.group], out=np.zeros_like(self.u), where=self.t[self.group] > 0)
+        room = quotients(self.u, self.t[self.group])
         mean = sum(self.fleet.ask("worth", groups=self.groups)) / sum(self.fleet.ask("rows_used", groups=self.groups))
         parts = self.fleet.ask("blocked", mean=mean)
         everywhere = self.fleet.lowest([np.where(part, 1.0, 0.0) for part in parts]) > 0
@@ -372,9 +373,7 @@ class Leximin:
 def caps_of(limits: np.ndarray, tasks_per_level: np.ndarray) -> np.ndarray:
     """Return task limits as levels, 0 for who can run nothing."""
     with np.errstate(over="ignore"):  # a limit that is no limit
-        return np.asarray(
-            np.divide(limits, tasks_per_level, out=np.zeros_like(tasks_per_level), where=tasks_per_level > 0)
-        )
+        return quotients(limits, tasks_per_level)
 
 
 class _State:
@@ -444,7 +443,7 @@ class _State:
         levels = np.where(capped, np.minimum(before.cap, level), level)
         self.found.levels[self.users[stopped]] = (np.where(capped, before.cap, level) * unit[group])[stopped]
         capacity = self.sharing.capacities[self.servers]
-        prices = np.divide(prices, capacity, out=np.zeros_like(capacity), where=capacity > 0)
+        prices = quotients(prices, capacity)
         prices *= (unit / iterate.by_group(before.slope))[iterate.pairs.group][:, None]
         scaled = LevelRows(before.slope, before.floor * unit[group], before.cap * unit[group])
         bounds = self.before * unit, iterate.upper * unit
