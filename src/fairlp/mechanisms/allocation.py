@@ -189,7 +189,7 @@ class Allocation(Answer):
     @cached_property
     def totals(self) -> pd.Series[float]:
         """Tasks by user."""
-        return pd.Series(np.asarray(self.matrix.sum(axis=1)), index=self._users, name="tasks")
+        return pd.Series(self.tasks_array.sum(axis=1), index=self._users, name="tasks")
 
     @cached_property
     def shares(self) -> pd.Series[float]:

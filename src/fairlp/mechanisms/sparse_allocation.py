@@ -254,6 +254,12 @@ class SparseAllocation(Allocation):
         return sparse.csr_array((self.tasks_array, (self.user, self.server)), shape=shape)
 
     @cached_property
+    def totals(self) -> pd.Series[float]:
+        """Tasks by user."""
+        found = np.bincount(self.user, weights=self.tasks_array, minlength=len(self.instance.users))
+        return pd.Series(found, index=self._users, name="tasks")
+
+    @cached_property
     def tasks(self) -> pd.Series[float]:  # type: ignore[override]
         """Tasks of each pair that runs some, by user and server."""
         pairs = self.matrix.tocoo()
