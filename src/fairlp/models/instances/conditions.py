@@ -317,7 +317,7 @@ class _Condition:
 Conditions = tuple[str | None, ...]
 _FLAG = (bool, np.bool_)
 _NUMBER = (int, float, np.number)
-_LIST = (list, tuple, set, frozenset, np.ndarray, pd.Index, pd.Series)
+_LIST = (list, tuple, set, frozenset, np.ndarray)
 
 
 def resolve(
@@ -412,7 +412,7 @@ def pairs(
     if isinstance(eligible, (pd.Series, Mapping)) and not is_table(eligible):  # which must name every user here
         eligible = list(aligned(eligible, (n, i), "the argument 'eligible'", InstanceError))
     entries = _entries(eligible, n) if _table(eligible, n, i) is None else [None]
-    if not all(isinstance(entry, _LIST) for entry in entries):
+    if not all(isinstance(entry, (*_LIST, pd.Index, pd.Series)) for entry in entries):
         mask, _ = resolve(eligible, n, i, c, r, attributes)
         user, server = np.nonzero(np.ones((len(n), len(i)), dtype=bool) if mask is None else mask)
         return user, server
@@ -517,7 +517,7 @@ def _mask_of_entries(entries: Sequence[Any], n: Index, i: Index, columns: Column
         if isinstance(entry, str):
             conditions[k] = str(entry)
             users_of.setdefault(str(entry), []).append(k)
-        elif isinstance(entry, _LIST):
+        elif isinstance(entry, (*_LIST, pd.Index, pd.Series)):
             mask[k] = False
             mask[k, _positions(entry, n[k], position)] = True
         else:
