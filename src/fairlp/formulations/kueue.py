@@ -107,8 +107,8 @@ class Books:
         o = Index("o", queues.paths.labels[at], "queue")
         q = Index("q", queues.quotas.names(instance.resources), "quota")
         mine = model.parameter("M", (o, small.users), at[:, None] == nearest, "1 where the quota of n is that of o")
-        amount = lanes.use * normalisers.dominant(small)[:, None]
-        use = model.parameter("a", (small.users, q), amount, "amount of q that a dominant share of n takes")
+        part = lanes.use * normalisers.dominant(small)[:, None] / small.pool[queues.quotas.resource]
+        use = model.parameter("a", (small.users, q), part, "part of the pool that a dominant share of n takes of q")
         return cls(model, instance, lanes, o, at, mine, use)
 
     def sums(self, share: Expression) -> Expression:
@@ -132,12 +132,12 @@ class Books:
 
     def nominal(self, share: Expression) -> None:
         """Add the rows ``nominal``: what owners use of each column is within their nominal quota; and task limits."""
-        queues, (_, q) = self.instance.queues, self.use.indices
+        queues, small, (_, q) = self.instance.queues, self.lanes.instance, self.use.indices
         assert queues is not None and queues.quotas is not None
         listed = queues.quotas.listed[self.at]
         some = self.model.subset("O", (self.owners, q), listed, "o lists q")
-        own = np.where(listed, queues.quotas.amounts[0, self.at], 0.0)
-        most = self.model.parameter("N", (self.owners, q), own, "nominal quota of o")
+        own = np.where(listed, queues.quotas.amounts[0, self.at], 0.0) / small.pool[queues.quotas.resource]
+        most = self.model.parameter("N", (self.owners, q), own, "nominal quota of o, as part of the pool")
         used = self.sums(self.use * share)
         self.model.constraint("nominal", used <= most, over=(self.owners, q), where=some)
         self.model.define("has", self.sums(share))
@@ -169,10 +169,11 @@ def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Express
     small : Instance
         Of the model's users, each in its queue.
     consumed : Expression
-        What each of them takes of each column of the quotas.
+        What each of them takes of each column of the quotas, as part of the pool.
     """
     queues, n = small.queues, small.users
     assert queues is not None and queues.quotas is not None
+    pool = small.pool[queues.quotas.resource]
     nearest = nearest_listing(queues)
     said = np.unique(nearest)
     place = np.searchsorted(said, nearest)
@@ -182,13 +183,13 @@ def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Express
     stands = model.parameter("Z", (k, n), inside == place[queues.of], "1 where the lowest queue with quotas of n is k")
     below = (inside == place[queues.parents[said]]) & (said > 0)
     child = model.parameter("H", (k, j), below, "1 where k is next above j of the queues with quotas")
-    kept = model.parameter("K", (k, q), tree.kept[said], "what k keeps for itself")
-    used = model.variable("U", k, q, doc="what is in use in k")
+    kept = model.parameter("K", (k, q), tree.kept[said] / pool, "what k keeps for itself")
+    used = model.variable("U", k, q, doc="what is in use in k, as part of the pool")
     taken = model.variable("e", k, q, doc="what k takes of what its parent has")
     model.constraint("usage", used == (stands * consumed).sum(n) + (child * taken[j, q]).sum(j))
     model.constraint("taken", taken >= used - kept)
     finite = np.isfinite(tree.limits[said])
-    most = model.parameter("S", (k, q), np.where(finite, tree.limits[said], 0.0), "what k may use at most")
+    most = model.parameter("S", (k, q), np.where(finite, tree.limits[said], 0.0) / pool, "what k may use at most")
     some = model.subset("P", (k, q), finite, "k may not borrow without end")
     model.constraint("quota", used <= most, over=(k, q), where=some)
 
@@ -199,7 +200,8 @@ def within_quotas(model: Model, instance: Instance, tasks: Expression) -> None:
     assert queues is not None and queues.quotas is not None
     q = Index("q", queues.quotas.names(instance.resources), "quota")
     use = np.zeros((len(n), len(i), len(q)))
-    for user, where, amounts in zip(lanes.user, lanes.instance.runnable(), lanes.use, strict=True):
-        use[user, where] = amounts
-    there = model.parameter("u", (n, i, q), use, "amount of q that one task of n takes on i")
+    parts = lanes.use / instance.pool[queues.quotas.resource]
+    for user, where, part in zip(lanes.user, lanes.instance.runnable(), parts, strict=True):
+        use[user, where] = part
+    there = model.parameter("u", (n, i, q), use, "part of the pool that one task of n takes of q on i")
     quota_rows(model, QuotaTree(instance, lanes), instance, (there * tasks).sum(i))

@@ -70,7 +70,8 @@ def _told(instance: Instance, owners: np.ndarray, wanted: np.ndarray, has: np.nd
     for o in np.flatnonzero(part.max(axis=1) > AUDIT).tolist():
         m = int(part[o].argmax())
         resource = str(instance.resources[int(queues.quotas.resource[m])])
-        amounts = of_whole(lacks[o, m], wanted[o, m], resource, instance.units.get(resource, ""))
+        pool = instance.pool[queues.quotas.resource[m]]
+        amounts = of_whole(lacks[o, m] * pool, wanted[o, m] * pool, resource, instance.units.get(resource, ""))
         sentences.append(f"{amounts} in the nominal quota of queue {queues.paths[int(owners[o])]!r} have no node")
     return sentences
 

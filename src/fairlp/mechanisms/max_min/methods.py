@@ -142,7 +142,7 @@ def _first(instance: Instance, rates: Rates, count: str) -> RateSegment:
 def unplaced(instance: Instance, kept: np.ndarray | None = None) -> np.ndarray:
     """Return the guaranteed tasks of each user (``kept``) that have no place, at least; 0 within rounding."""
     kept = floors(instance) if kept is None else kept
-    model = shortfall(instance, kept)
+    model = shortfall(merge_servers(instance)[0], kept)
     missing = np.asarray(model.evaluate("missing", model.solve().require_optimal().require_point())).ravel()
     return np.where(missing > AGREEMENT * np.maximum(kept, 1.0), missing, 0.0)
 
