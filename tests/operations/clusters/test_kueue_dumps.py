@@ -7,6 +7,9 @@ import math
 import pytest
 
 import fairlp
+from fairlp.errors import FairlpWarning, SolverError
+from fairlp.operations.reports import share_comparison
+from fairlp.operations.reports.headline import headline
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import subject_of
 from kubernetes_dumps import kueue, node, pod, said, written
@@ -204,3 +207,22 @@ def test_free_capacity_has_no_quotas(tmp_path):
     items = [node("n1"), *queue("A", [group({"default": {"cpu": nominal(4)}})]), *running("A", 1, ["n1"])]
     found = fairlp.snapshot(written(tmp_path, *items, workload("more", "A", 3)), capacity="free")
     assert found.instance.queues.quotas is None and found.observed.instance.queues.quotas is not None
+
+
+def test_where_no_program_is_solved_the_next_rule_is_taken_and_told(tmp_path, monkeypatch):
+    honest = share_comparison.allocate
+
+    def failing(instance, mechanism, **options):
+        if mechanism == "kueue":
+            raise SolverError("planted")
+        return honest(instance, mechanism, **options)
+
+    items = [node("n0"), *queue("A", [group({"default": {"cpu": nominal(2)}})]), *running("A", 1, ["n0"])]
+    subject = subject_of(written(tmp_path, *items))
+    assert headline(ShareComparison.of(subject))[-1].startswith("Fair is what kueue gives: Kueue gives every queue")
+    monkeypatch.setattr(share_comparison, "allocate", failing)
+    with pytest.warns(FairlpWarning, match="what is fair is that of 'h-drf-counted': planted"):
+        found = ShareComparison.of(subject)
+    assert headline(found)[-1].startswith("Fair is what h-drf-counted gives: Kubernetes itself promises no shares")
+    with pytest.raises(SolverError, match="planted"):
+        ShareComparison.of(subject, "kueue")

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...models.instances.problem import quantity
 from .share_comparison import ROOM, ShareComparison
+from .subject import chosen
 
 #: Users who are short, and reasons of tasks that may not run yet, that are named; the others are counted together.
 _USERS, _REASONS = 3, 3
@@ -112,7 +113,10 @@ def _remedy(comparison: ShareComparison, row: Any) -> str:
 def _rule(comparison: ShareComparison) -> str:
     """Return what fair means here, and why."""
     queues = comparison.instance.queues
-    if promise := _PROMISES.get(comparison.subject.scheduler):
+    quotas = queues is not None and queues.quotas is not None
+    if quotas and comparison.fair.mechanism == chosen(comparison.instance, None):
+        why = "Kueue gives every queue its nominal quota first, and shares what is lent by dominant resource shares"
+    elif promise := _PROMISES.get(comparison.subject.scheduler):
         why = promise
     elif queues is not None and not queues.is_flat:
         why = "the scheduler shares among queues first, and inside a queue among its users"

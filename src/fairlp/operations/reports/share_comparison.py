@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -11,7 +12,7 @@ import pandas as pd
 from scipy import sparse
 
 from ...api import allocate
-from ...errors import InstanceError
+from ...errors import FairlpWarning, InstanceError, SolverError
 from ...mechanisms.allocation import Allocation
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.instance import Instance
@@ -180,7 +181,14 @@ class ShareComparison:
         """Return the comparison under a mechanism; of a dump, a task that fits no server is owed to nobody."""
         if subject.scheduler:
             options = {"oversized": "drop", **options}
-        found = allocate(subject.instance, chosen(subject.instance, mechanism), **options)
+        try:
+            found = allocate(subject.instance, chosen(subject.instance, mechanism), **options)
+        except SolverError as error:
+            if mechanism is not None:
+                raise
+            other = chosen(subject.instance, None, failed=1)
+            warnings.warn(f"what is fair is that of {other!r}: {error}", FairlpWarning, stacklevel=2)
+            found = allocate(subject.instance, other, **options)
         return cls(subject, getattr(found, "last", found))  # of users who arrive: after the last step
 
     @property

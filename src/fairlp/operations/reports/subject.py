@@ -306,8 +306,8 @@ def require_user_or_queue(by: str) -> None:
         raise UnknownNameError(f"by={by!r}; {nearest(by, ['user', 'queue'])}")
 
 
-def chosen(instance: Instance, mechanism: str | Mechanism | None) -> str | Mechanism:
-    """Return the mechanism asked for, or the one that goes without saying.
+def chosen(instance: Instance, mechanism: str | Mechanism | None, failed: int = 0) -> str | Mechanism:
+    """Return the mechanism asked for, or the one that goes without saying; without so many first ones that failed.
 
     That is the first of the table which shares along the tree where users stand in queues; else the first that is
     about dominant shares of the pool; else the first that is defined.
@@ -321,4 +321,4 @@ def chosen(instance: Instance, mechanism: str | Mechanism | None) -> str | Mecha
         rows = [row for row in rows if row.gamma is dominant and not row.whole_tasks and not row.along_tree] or rows
     if not rows:
         raise InstanceError("no mechanism is defined for this instance; fairlp.mechanisms() says what each expects")
-    return rows[0].name
+    return rows[min(failed, len(rows) - 1)].name
