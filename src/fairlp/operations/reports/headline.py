@@ -74,8 +74,11 @@ def _verdict(comparison: ShareComparison) -> list[str]:
     short = np.flatnonzero(comparison.owed >= 1)
     waits = comparison.waiting[np.isfinite(comparison.waiting)].sum()
     if not short.size:
-        said = f"Tasks that wait: {waits:,.0f}." if waits else "Nothing waits."
-        return [f"Fair: nobody is short of a whole task of its fair share. {said}"]
+        others = len(comparison.subject.held) + len(comparison.subject.homeless)
+        nothing = "No task that could run waits." if others else "Nothing waits."
+        fair = "Of the tasks that it shows" if len(comparison.subject.hidden) else "Fair"
+        said = f"Tasks that wait: {waits:,.0f}." if waits else nothing
+        return [f"{fair}: nobody is short of a whole task of its fair share. {said}"]
     by = comparison.owed * comparison.share_of_a_task
     short = short[np.argsort(-by[short], kind="stable")]
     n = int(short[0])
