@@ -156,8 +156,10 @@ def test_who_stays_behind_does_not_leave():
 
 
 def test_a_cycle_is_one_task_of_the_largest_user():
-    solution = solved(precomputed_drf(Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]])))
+    demands, pool = [[1, 4], [3, 1], [1, 1]], [[9, 18]]
+    solution = solved(precomputed_drf(Instance.from_arrays(demands, pool, task_limits=[INF, INF, 0])))
     assert solution.objective == pytest.approx(2) and solution.values["k"] == pytest.approx(2)
+    assert solved(precomputed_drf(Instance.from_arrays(demands, pool, task_limits=[0, 0, 0]))).objective == 0
 
 
 # --- PS-DSF ----------------------------------------------------------------------------------------------------------
@@ -175,10 +177,14 @@ def rows_break(model, tasks, **others):
     return not program.replace(col_lower=low, col_upper=high).solve().status.is_optimal
 
 
-def test_theorem_1_refuses_planted_allocations():
+MEMORY = {user: {"server1": "resource2"} for user in ("user1", "user2")}
+
+
+@pytest.mark.parametrize("given", [{}, {"bottlenecks": MEMORY}, {"bottlenecks": MEMORY, "support": [[True], [True]]}])
+def test_theorem_1_refuses_planted_allocations(given):
     instance = Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[8.0, 9.0]])
     level = 9 / 17  # of 8 and 4.5 tasks, where memory ends
-    model = per_server.psdsf_rdm(instance)
+    model = per_server.psdsf_rdm(instance, **given)
     assert not rows_break(model, [[8 * level], [4.5 * level]])
     assert rows_break(model, [[8 * level * 0.9], [4.5 * level * 0.9]])  # nothing is saturated
     assert rows_break(model, [[8 * level + 0.6], [4.5 * level - 0.3]])  # the poorer one's bottleneck has a richer user
