@@ -10,7 +10,7 @@ import pytest
 import fairlp
 from fairlp.formulations.hierarchical import collapsed, parts_of_queues, rates_on_tree
 from fairlp.models.trees.filling import floors
-from fairlp.models.trees.rates import ExactTree, decimal, exact_hierarchical, exact_shares
+from fairlp.models.trees.rates import ExactTree, decimal, exact_hierarchical, exact_shares, rational_rates
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
 from tree_oracle import static_rates
@@ -49,6 +49,35 @@ def test_one_unit_of_a_queue_is_one_unit_of_dominant_share():
     assert rates.tolist() == pytest.approx([2 * 5, 2 * 5, 10])
     alone = rates_on_tree(instance)(np.array([True, False, True]))
     assert alone.tolist() == pytest.approx([3 * 5, 0, 10])
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take(seed, exact):
+    """From kink to kink: what a queue takes is that of its leaves, and its largest entry what its weight gives it."""
+    rng = np.random.default_rng(seed)
+    instance = tree_instance(rng)
+    rates = rational_rates(instance, counted=True) if exact else rates_on_tree(instance, counted=True)
+    queues, users = instance.queues, len(instance.users)
+    active, below = rng.random(users) < 0.6, queues.below.toarray().astype(int)
+    rises = (below @ active > 0) & (np.arange(len(below)) > 0)
+    satisfied = np.where(active, 0, rng.integers(0, 9, users)).astype(rates.own.dtype)
+    point = rates.begin(satisfied)
+    least = point.taken.max(axis=1)
+    for _ in range(100):
+        pace = rates.pace(active, point)
+        end = pace.end if pace.end < np.inf else 7
+        for t in (end / 2, end):
+            at = pace.after(point, t)
+            tasks = np.where(active, rates.asked(at), satisfied)
+            taken = (below @ (rates.task * tasks[:, None])).astype(float)
+            assert at.taken.astype(float) == pytest.approx(taken, rel=1e-9, abs=1e-9)
+            level = np.maximum(least, rates.own * at.level[queues.parents]).astype(float)
+            assert taken.max(axis=1)[rises] == pytest.approx(level[rises], rel=1e-9, abs=1e-9)
+        if pace.end == np.inf:
+            return
+        point = at
+    raise AssertionError("there is no end of kinks")
 
 
 def test_a_guarantee_is_shared_as_a_pool_of_its_own():
