@@ -213,6 +213,10 @@ def test_what_blocks_is_what_is_scarcest_and_having_all():
     found = basics.blockers(instance, np.array([[4.0], [3.0]])).set_index("user")
     assert found.loc["user1", "resource"] == "resource2" and found.loc["user1", "blocked"]
     assert found.loc["user2", "resource"] == "its tasks" and found.loc["user2", "blocked"]
+    # on the second server [7.5, 2] is left: seven tasks by the one, half a task by the other
+    two = Instance.from_arrays([[1.0, 4.0]], [[10.0, 4.0], [8.0, 4.0]], task_limits=[INF])
+    found = basics.blockers(two, np.array([[1.0, 0.5]])).set_index("server")
+    assert found["resource"].tolist() == ["resource2"] * 2 and found["free"].tolist() == [0, 0.5]
     less = basics.blockers(instance, np.array([[3.9], [2.9]]))
     assert not less["blocked"].any()
 

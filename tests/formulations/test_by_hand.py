@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from fairlp import Instance
-from fairlp.formulations import arrivals, audits, complaints, max_min, normalisers, per_server, proportional, region
+from fairlp.formulations import (
+    alpha_fair,
+    arrivals,
+    audits,
+    complaints,
+    max_min,
+    normalisers,
+    per_server,
+    proportional,
+    region,
+)
 from fairlp.formulations.whole_tasks import Settled, precomputed_drf, whole_able, whole_tasks
 from fairlp.models.instances.requests import Requests
 
@@ -97,6 +107,14 @@ def test_given_rates_scale_what_tasks_need():
     needs = region.server_needs(instance, instance.gamma())
     assert needs[:, 0].tolist() == [[0.5, 0.5], [1, 3]]
     assert solved(max_min.tsf(instance)).objective == pytest.approx(0.6)
+
+
+def test_who_is_held_back_counts_with_all_its_tasks_as_at_the_level_that_is_given():
+    """All its tasks are a share of 0.9 / 9, which is one of the level 0.4 to all others."""
+    instance = two(task_limits=[0.9, INF])
+    unit = alpha_fair.reference(instance)
+    model = alpha_fair.with_held_back(instance, 2.0, np.array([True, False]), 0.4)
+    assert model.parameters["l"].values.tolist() == pytest.approx([0.1 * unit / 0.4, unit])
 
 
 # --- audits ----------------------------------------------------------------------------------------------------------

@@ -164,6 +164,12 @@ class Untouchable:
         raise SolverError("called")
 
 
+def test_a_status_cannot_be_changed():
+    status = answer(program([[1.0]], [(-INF, 1.0)], [(0.0, INF)], [1.0]), np.ones(1)).status
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        status.termination = Termination.INFEASIBLE
+
+
 def test_a_time_limit_of_nothing_runs_nothing():
     p = program([[1.0]], [(-INF, 1.0)], [(0.0, INF)], [1.0])
     stopped = backends.solve_on(Untouchable(), p, Options(time_limit=0))

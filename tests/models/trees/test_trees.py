@@ -9,11 +9,12 @@ import pytest
 
 import fairlp
 from fairlp.formulations.hierarchical import collapsed, parts_of_queues, rates_on_tree
-from fairlp.models.trees.filling import floors
+from fairlp.models.trees.filling import Rows, fill, first_segment, floors
+from fairlp.models.trees.quotas import usage_of
 from fairlp.models.trees.rates import ExactTree, decimal, exact_hierarchical, exact_shares, rational_rates
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
-from tree_oracle import static_rates
+from tree_oracle import counted, static_rates
 
 
 @pytest.mark.parametrize("seed", range(many(60)))
@@ -78,6 +79,36 @@ def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take
             return
         point = at
     raise AssertionError("there is no end of kinks")
+
+
+@pytest.mark.parametrize("seed", range(many(40)))
+def test_filling_a_pool_gives_what_curves_of_nodes_give(seed):
+    instance = tree_instance(np.random.default_rng(seed))
+    rows = Rows.of_pool(instance.pool, instance.demands, instance.demands, instance.queues)
+    able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+    rates, nothing = rates_on_tree(instance, counted=True), np.zeros(len(able))
+    tasks, history = fill(rows, first_segment(rates, nothing, instance.task_limits, able))
+    expected = counted(*for_the_oracle(instance))
+    assert tasks == pytest.approx(expected, rel=2e-4, abs=2e-4 * (1 + expected.max()))
+    assert sorted(n for _, stopped in history for n in stopped) == np.flatnonzero(able).tolist()
+
+
+def test_quotas_are_lent_kept_and_shared_as_by_hand():
+    """A of 20 keeps 14 and lends 6 to B of 10, which may borrow 4; the root has 10 + 6 to lend."""
+    queues = {
+        "A": {"nominal": {"cpu": 20, "gpu": 2}, "lending": {"cpu": 6}},
+        "B": {"nominal": {"cpu": 10, "gpu": 2}, "borrowing": {"cpu": 4}, "weight": 2},
+    }
+    instance = fairlp.Instance.from_arrays(
+        [[1, 0], [1, 0.25]], [[99, 9]], queue=["A", "B"], queues=queues, resources=["cpu", "gpu"]
+    )
+    tree, used = usage_of(instance, np.array([[17.0], [12.0]]))
+    assert tree.owned.tolist() == [[16, 4], [20, 2], [10, 2], [0, 0], [0, 0]]
+    assert tree.kept[:, 0].tolist() == [0, 14, 0, 0, 0] and tree.limits[:3, 0].tolist() == [16, np.inf, 14]
+    assert tree.lent[:, 0].tolist() == [16, 16, 16, 30, 14]
+    assert used.tolist() == [[3 + 12, 3], [17, 0], [12, 3], [17, 0], [12, 3]]
+    # B is 2 cores and 1 GPU beyond its own, of 16 and 4 that the root has, at a weight of 2
+    assert tree.shares(used)[:3].tolist() == pytest.approx([0, 0, (1 / 4) / 2])
 
 
 def test_a_guarantee_is_shared_as_a_pool_of_its_own():
