@@ -120,6 +120,7 @@ def test_what_is_left_counts_what_tasks_need_there_and_no_rounding():
     instance = fairlp.Instance.from_arrays([[1.0]], [[1e4]])
     tasks = np.array([[1e4 * (1 - SATURATED / 2)]])
     assert stop(instance, tasks, 0, whole=False) == ("resource", 0, [0], 0, -1)
+    assert Blocking(instance, tasks, whole=False).left == 0
     assert stop(instance, 0 * tasks, 0, whole=False) == ("room", -1, [0], 0, -1)
 
 
@@ -128,6 +129,16 @@ def test_a_cap_leaves_room_for_a_task_or_not(cap, expected):
     queues = {"q": {"cap": {"resource1": cap}}}
     instance = fairlp.Instance.from_arrays([[2.0]], [[20.0]], queue=["q"], queues=queues)
     assert stop(instance, [[3]], 0) == expected
+
+
+@pytest.mark.parametrize("queues", [{"q": {"cap": {"resource1": 6}}}, {"q": {"nominal": {"resource1": 6}}}])
+def test_parts_of_tasks_have_room_unless_a_cap_or_a_quota_is_used_up(queues):
+    instance = fairlp.Instance.from_arrays([[2, 0], [0, 1]], [[20, 9]], queue=["q", "q"], queues=queues)
+    queue = 1 if "cap" in queues["q"] else 0  # all quotas are the root's as well
+    for rounding in (-1e-12, 0, 1e-12):
+        assert stop(instance, [[3 + rounding], [0]], 0, whole=False)[::4] == ("cap", queue)
+        assert stop(instance, [[3 + rounding], [0]], 1, whole=False)[0] == "room"
+    assert stop(instance, [[2.9], [0]], 0, whole=False)[0] == "room"
 
 
 @pytest.mark.parametrize(
