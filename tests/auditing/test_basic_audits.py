@@ -105,6 +105,9 @@ def test_pareto_optimality_is_of_whole_tasks_of_time_and_of_what_is_held():
     assert basics.pareto_optimal(case(two, [[5], [5]])).holds is False
     over = basics.pareto_optimal(case(Instance.from_arrays([[1.0], [1.0]], [[10.0]]), [[9], [9]]))
     assert over.holds  # nobody could gain with what is taken
+    apart = Instance.from_arrays([[1.0], [1.0]], [[10.0], [5.0]], eligible=np.eye(2, dtype=bool))
+    found = basics.pareto_optimal(case(apart, [[0.5, 4], [0, 5]]))  # 4 tasks of the first are where it may not run
+    assert found.holds is False and "user1 could run 9.5 more tasks" in found.witness.replace("'", "")
 
 
 @pytest.mark.parametrize("off", OFF)
