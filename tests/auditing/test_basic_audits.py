@@ -105,6 +105,9 @@ def test_pareto_optimality_is_of_whole_tasks_of_time_and_of_what_is_held():
     assert basics.pareto_optimal(case(two, [[5], [5]])).holds is False
     over = basics.pareto_optimal(case(Instance.from_arrays([[1.0], [1.0]], [[10.0]]), [[9], [9]]))
     assert over.holds  # nobody could gain with what is taken
+    apart = Instance.from_arrays([[1.0], [1.0]], [[10.0], [5.0]], eligible=np.eye(2, dtype=bool))
+    found = basics.pareto_optimal(case(apart, [[0.5, 4], [0, 5]]))  # 4 tasks of the first are where it may not run
+    assert found.holds is False and "user1 could run 9.5 more tasks" in found.witness.replace("'", "")
 
 
 @pytest.mark.parametrize("off", OFF)
@@ -213,6 +216,10 @@ def test_what_blocks_is_what_is_scarcest_and_having_all():
     found = basics.blockers(instance, np.array([[4.0], [3.0]])).set_index("user")
     assert found.loc["user1", "resource"] == "resource2" and found.loc["user1", "blocked"]
     assert found.loc["user2", "resource"] == "its tasks" and found.loc["user2", "blocked"]
+    # on the second server [7.5, 2] is left: seven tasks by the one, half a task by the other
+    two = Instance.from_arrays([[1.0, 4.0]], [[10.0, 4.0], [8.0, 4.0]], task_limits=[INF])
+    found = basics.blockers(two, np.array([[1.0, 0.5]])).set_index("server")
+    assert found["resource"].tolist() == ["resource2"] * 2 and found["free"].tolist() == [0, 0.5]
     less = basics.blockers(instance, np.array([[3.9], [2.9]]))
     assert not less["blocked"].any()
 

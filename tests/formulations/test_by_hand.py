@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from fairlp import Instance
-from fairlp.formulations import arrivals, audits, complaints, max_min, normalisers, per_server, proportional, region
+from fairlp.formulations import (
+    alpha_fair,
+    arrivals,
+    audits,
+    complaints,
+    max_min,
+    normalisers,
+    per_server,
+    proportional,
+    region,
+)
 from fairlp.formulations.whole_tasks import Settled, precomputed_drf, whole_able, whole_tasks
 from fairlp.models.instances.requests import Requests
 
@@ -99,6 +109,14 @@ def test_given_rates_scale_what_tasks_need():
     assert solved(max_min.tsf(instance)).objective == pytest.approx(0.6)
 
 
+def test_who_is_held_back_counts_with_all_its_tasks_as_at_the_level_that_is_given():
+    """All its tasks are a share of 0.9 / 9, which is one of the level 0.4 to all others."""
+    instance = two(task_limits=[0.9, INF])
+    unit = alpha_fair.reference(instance)
+    model = alpha_fair.with_held_back(instance, 2.0, np.array([True, False]), 0.4)
+    assert model.parameters["l"].values.tolist() == pytest.approx([0.1 * unit / 0.4, unit])
+
+
 # --- audits ----------------------------------------------------------------------------------------------------------
 
 
@@ -156,8 +174,10 @@ def test_who_stays_behind_does_not_leave():
 
 
 def test_a_cycle_is_one_task_of_the_largest_user():
-    solution = solved(precomputed_drf(Instance.from_arrays([[1, 4], [3, 1]], [[9, 18]])))
+    demands, pool = [[1, 4], [3, 1], [1, 1]], [[9, 18]]
+    solution = solved(precomputed_drf(Instance.from_arrays(demands, pool, task_limits=[INF, INF, 0])))
     assert solution.objective == pytest.approx(2) and solution.values["k"] == pytest.approx(2)
+    assert solved(precomputed_drf(Instance.from_arrays(demands, pool, task_limits=[0, 0, 0]))).objective == 0
 
 
 # --- PS-DSF ----------------------------------------------------------------------------------------------------------
@@ -175,10 +195,14 @@ def rows_break(model, tasks, **others):
     return not program.replace(col_lower=low, col_upper=high).solve().status.is_optimal
 
 
-def test_theorem_1_refuses_planted_allocations():
+MEMORY = {user: {"server1": "resource2"} for user in ("user1", "user2")}
+
+
+@pytest.mark.parametrize("given", [{}, {"bottlenecks": MEMORY}, {"bottlenecks": MEMORY, "support": [[True], [True]]}])
+def test_theorem_1_refuses_planted_allocations(given):
     instance = Instance.from_arrays([[1.0, 1.0], [1.0, 2.0]], [[8.0, 9.0]])
     level = 9 / 17  # of 8 and 4.5 tasks, where memory ends
-    model = per_server.psdsf_rdm(instance)
+    model = per_server.psdsf_rdm(instance, **given)
     assert not rows_break(model, [[8 * level], [4.5 * level]])
     assert rows_break(model, [[8 * level * 0.9], [4.5 * level * 0.9]])  # nothing is saturated
     assert rows_break(model, [[8 * level + 0.6], [4.5 * level - 0.3]])  # the poorer one's bottleneck has a richer user

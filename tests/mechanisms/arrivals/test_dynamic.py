@@ -53,6 +53,8 @@ def test_tables_are_of_one_piece(seed, mechanism):
         assert result.competitive()["sum"][step] == pytest.approx(row.sum(), rel=1e-12)
         part = result.table([step], list(row.index)[::-1])
         np.testing.assert_array_equal(part.loc[step], row[::-1])
+    last = list(steps.columns)[::-2]
+    np.testing.assert_array_equal(result.table(users=last), steps[last])
     for user in steps.columns:
         np.testing.assert_array_equal(result.history(user), steps[user].dropna())
     np.testing.assert_allclose(result.totals, result.at(len(demands)).totals)

@@ -183,6 +183,8 @@ def test_users_entitled_to_nothing_get_what_others_leave():
         assert complaints.check(instance, found, CONVEX_POINT)
     heavier = instance.replace(weights=np.array([1.0, 1, 1, 3, 1]))
     assert totals(heavier).tolist() == pytest.approx([0.6, 1, 0, 1, 0.6])
+    path = complaints.trajectory(instance, method="newton")
+    assert (path.granted[["user3", "user4", "user5"]] == 0).all(axis=None)  # the path is that of those entitled
     # with nothing saturated that it uses, even a user entitled to nothing may ask for more
     idle = complaints.check(instance, [0.6, 1, 0, 0, 0])
     assert idle.complaining == ("user4", "user5") and idle.table.loc["user4", "bottleneck"] == ""

@@ -10,6 +10,7 @@ import fairlp
 import per_server_oracle as oracle
 from fairlp import Instance, examples
 from fairlp.errors import InstanceError, NotConvergedError, NotDefinedError, UnknownNameError, UnsupportedError
+from fairlp.mechanisms.per_server.rows import time_market
 from fairlp.models.instances.merging import merge_servers
 from fairlp.models.programs.solution import Termination
 from instances import random_instance
@@ -241,6 +242,16 @@ def test_a_verdict_names_who_could_gain_from_whom():
     assert not over and over.infeasibility == pytest.approx(0.5) and "infeasible" in str(over)
     elsewhere = fairlp.per_server.check(instance, [[3, 1], [3, 0], [0, 5]])
     assert not elsewhere and elsewhere.infeasibility == 1  # user 1 may not run on server 2
+
+
+def test_the_market_of_time_gives_out_no_more_than_all_the_time():
+    for seed in range(many(20)):
+        instance = random_instance(seed).replace(task_limits=None)
+        tasks, gamma = time_market(instance), instance.gamma()
+        time = np.divide(tasks, gamma, out=np.zeros(gamma.shape), where=gamma > 0).sum(axis=0)
+        assert time.max() <= 1 + 1e-6 and not tasks[gamma == 0].any()
+        expected = allocate(instance, "tdm", "best-response").totals.to_numpy()
+        assert tasks.sum(axis=1) == pytest.approx(expected, rel=1e-4, abs=1e-4), seed
 
 
 # --- what does not settle, options, validate -------------------------------------------------------------------------

@@ -40,6 +40,19 @@ def test_a_parameter_with_other_labels_is_refused(values, said):
         Model("m").parameter("c", R, values)
 
 
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        (["ann cpu", "ann memory", "bob cpu"], r"\('bob', 'memory'\) nowhere; expected each combination once"),
+        (["ann cpu", "ann memory", "bob cpu", "bob memory", "ann memory"], r"\('ann', 'memory'\) twice"),
+    ],
+)
+def test_a_series_over_pairs_has_each_pair_once(pairs, said):
+    values = pd.Series(1.0, pd.MultiIndex.from_tuples(pair.split() for pair in pairs))
+    with pytest.raises(ModelError, match=f"parameter 'd' has {said}"):
+        Model("m").parameter("d", (N, R), values)
+
+
 def test_bounds_and_masks_have_labels_too():
     model = Model("m")
     x = model.variable("x", N, lower=pd.Series({"bob": 1.0, "ann": 0.5}), upper={"bob": 2.0, "ann": 3.0})

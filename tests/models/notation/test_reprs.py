@@ -20,6 +20,8 @@ def model():
     model = Model("<m>", indices=(N, I))
     d, h = model.parameter("d", (N, I), np.ones((2, 3)), "units & more"), model.parameter("h", (), 0.5)
     g, t = model.variable("g", N, I, where=MASK), model.variable("t", upper=1)
+    model.variable("y", N, upper=[1, 2], integer=True)
+    model.variable("b", N, binary=True)
     model.constraint("capacity", (d * g).sum(N) <= h)
     model.constraint("some", g.sum(I) >= t, where=[True, False])
     model.maximize(t)
@@ -35,6 +37,8 @@ def reprs(m):
         "<Parameter h: 0.5>": m["h"],
         "<Variable g[n,i] ≥ 0: 4 of 6 exist>": g,
         "<Variable 0 ≤ t ≤ 1>": t,
+        "<Variable lower ≤ y[n] ≤ upper integer: 2 users>": m["y"],
+        "<Variable b[n] ∈ {0,1}: 2 users>": m["b"],
         "<Element g[ann,i] of a variable: 3 servers>": g["ann"],
         "<Element d[ann,s2] of a parameter>": d["ann", "s2"],
         "<Expression ∑_n d[n,i]·g[n,i] over i>": (d * g).sum(N),
@@ -43,7 +47,7 @@ def reprs(m):
         "<Range 1 ≤ t ≤ 3>": t.between(1, 3),
         "<Constraint capacity: ∑_n d[n,i]·g[n,i] ≤ h ∀ i: 3 rows>": m["capacity"],
         "<Constraint some: ∑_i g[n,i] ≥ t ∀ n: 1 of 2 rows>": m["some"],
-        "<Model '<m>': 2 variables, 2 constraints>": m,
+        "<Model '<m>': 4 variables, 2 constraints>": m,
     }
 
 

@@ -124,6 +124,7 @@ def test_optimal_needs_a_point_and_a_limit_is_never_optimal():
     p = program([[1.0]], [(-INF, 1.0)], [(0.0, INF)], [1.0])
     nothing = answer(p, None)
     assert nothing.status.termination is Termination.UNKNOWN and not nothing.status.is_optimal
+    assert "objective" not in repr(nothing) and "objective 1>" in repr(answer(p, np.ones(1)))
     late = answer(p, np.ones(1), np.ones(1), Termination.TIME_LIMIT)
     assert late.status.primal is late.status.dual is Point.FEASIBLE and not late.status.is_optimal
     with pytest.raises(NoSolutionError, match="time limit"):
@@ -162,6 +163,12 @@ class Untouchable:
 
     def solve(self, program, options):
         raise SolverError("called")
+
+
+def test_a_status_cannot_be_changed():
+    status = answer(program([[1.0]], [(-INF, 1.0)], [(0.0, INF)], [1.0]), np.ones(1)).status
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        status.termination = Termination.INFEASIBLE
 
 
 def test_a_time_limit_of_nothing_runs_nothing():

@@ -9,11 +9,12 @@ import pytest
 
 import fairlp
 from fairlp.formulations.hierarchical import collapsed, parts_of_queues, rates_on_tree
-from fairlp.models.trees.filling import floors
-from fairlp.models.trees.rates import ExactTree, decimal, exact_hierarchical, exact_shares
+from fairlp.models.trees.filling import Rows, fill, first_segment, floors
+from fairlp.models.trees.quotas import usage_of
+from fairlp.models.trees.rates import ExactTree, decimal, exact_hierarchical, exact_shares, rational_rates
 from profiles import many
 from tree_instances import for_the_oracle, tree_instance
-from tree_oracle import static_rates
+from tree_oracle import counted, static_rates
 
 
 @pytest.mark.parametrize("seed", range(many(60)))
@@ -49,6 +50,65 @@ def test_one_unit_of_a_queue_is_one_unit_of_dominant_share():
     assert rates.tolist() == pytest.approx([2 * 5, 2 * 5, 10])
     alone = rates_on_tree(instance)(np.array([True, False, True]))
     assert alone.tolist() == pytest.approx([3 * 5, 0, 10])
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("seed", range(many(60)))
+def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take(seed, exact):
+    """From kink to kink: what a queue takes is that of its leaves, and its largest entry what its weight gives it."""
+    rng = np.random.default_rng(seed)
+    instance = tree_instance(rng)
+    rates = rational_rates(instance, counted=True) if exact else rates_on_tree(instance, counted=True)
+    queues, users = instance.queues, len(instance.users)
+    active, below = rng.random(users) < 0.6, queues.below.toarray().astype(int)
+    rises = (below @ active > 0) & (np.arange(len(below)) > 0)
+    satisfied = np.where(active, 0, rng.integers(0, 9, users)).astype(rates.own.dtype)
+    point = rates.begin(satisfied)
+    least = point.taken.max(axis=1)
+    for _ in range(100):
+        pace = rates.pace(active, point)
+        end = pace.end if pace.end < np.inf else 7
+        for t in (end / 2, end):
+            at = pace.after(point, t)
+            tasks = np.where(active, rates.asked(at), satisfied)
+            taken = (below @ (rates.task * tasks[:, None])).astype(float)
+            assert at.taken.astype(float) == pytest.approx(taken, rel=1e-9, abs=1e-9)
+            level = np.maximum(least, rates.own * at.level[queues.parents]).astype(float)
+            assert taken.max(axis=1)[rises] == pytest.approx(level[rises], rel=1e-9, abs=1e-9)
+        if pace.end == np.inf:
+            return
+        point = at
+    raise AssertionError("there is no end of kinks")
+
+
+@pytest.mark.parametrize("seed", range(many(40)))
+def test_filling_a_pool_gives_what_curves_of_nodes_give(seed):
+    instance = tree_instance(np.random.default_rng(seed))
+    rows = Rows.of_pool(instance.pool, instance.demands, instance.demands, instance.queues)
+    able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
+    rates, nothing = rates_on_tree(instance, counted=True), np.zeros(len(able))
+    tasks, history = fill(rows, first_segment(rates, nothing, instance.task_limits, able))
+    expected = counted(*for_the_oracle(instance))
+    assert tasks == pytest.approx(expected, rel=2e-4, abs=2e-4 * (1 + expected.max()))
+    assert sorted(n for _, stopped in history for n in stopped) == np.flatnonzero(able).tolist()
+
+
+def test_quotas_are_lent_kept_and_shared_as_by_hand():
+    """A of 20 keeps 14 and lends 6 to B of 10, which may borrow 4; the root has 10 + 6 to lend."""
+    queues = {
+        "A": {"nominal": {"cpu": 20, "gpu": 2}, "lending": {"cpu": 6}},
+        "B": {"nominal": {"cpu": 10, "gpu": 2}, "borrowing": {"cpu": 4}, "weight": 2},
+    }
+    instance = fairlp.Instance.from_arrays(
+        [[1, 0], [1, 0.25]], [[99, 9]], queue=["A", "B"], queues=queues, resources=["cpu", "gpu"]
+    )
+    tree, used = usage_of(instance, np.array([[17.0], [12.0]]))
+    assert tree.owned.tolist() == [[16, 4], [20, 2], [10, 2], [0, 0], [0, 0]]
+    assert tree.kept[:, 0].tolist() == [0, 14, 0, 0, 0] and tree.limits[:3, 0].tolist() == [16, np.inf, 14]
+    assert tree.lent[:, 0].tolist() == [16, 16, 16, 30, 14]
+    assert used.tolist() == [[3 + 12, 3], [17, 0], [12, 3], [17, 0], [12, 3]]
+    # B is 2 cores and 1 GPU beyond its own, of 16 and 4 that the root has, at a weight of 2
+    assert tree.shares(used)[:3].tolist() == pytest.approx([0, 0, (1 / 4) / 2])
 
 
 def test_a_guarantee_is_shared_as_a_pool_of_its_own():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import fairlp
 from fairlp.errors import InstanceError
+from fairlp.operations.clusters import slurm
 from fairlp.operations.clusters.cluster import Odd
 from fairlp.operations.clusters.slurm import array_tasks, gres, hosts, number, tres, wanted
 from kubernetes_dumps import said
@@ -277,11 +278,32 @@ def test_gres_hosts_arrays_and_numbers():
     assert gres("gpu:a100:4(S:0-1),gpu:v100:2(S:0,1)") == {"gpu:a100": 4, "gpu:v100": 2, "gpu": 6}
     assert gres("gres:gpu:2") == {"gpu": 2} and gres("(null)") == {} and gres("gpu") == {"gpu": 1}
     assert hosts("a,b-[09-11],") == ["a", "b-09", "b-10", "b-11"] and hosts("") == []
-    assert array_tasks("1,3-5,10-20:5%4") == 7
     assert number({"set": True, "infinite": True, "number": 0}) is None and number(None) is None
     for wrong in ("n[1-99999999]", "n[0-999][0-9999]", "n[1-2:2]", "n[a]", "n1]"):
         with pytest.raises(Odd):
             hosts(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "tasks"),
+    [
+        ("1,3-5,10-20:5%4", 7), ("0-9:3", 4), ("0-8:3", 3), ("5-5", 1), ("0-4:0", 5),
+        ("7-3", 1), ("7-3,1-2", 2), ("0-2,...", 3), ("", 1),
+    ],
+)  # fmt: skip
+def test_ranges_of_array_tasks(text, tasks):
+    assert array_tasks(text) == tasks
+
+
+def test_lists_of_hosts_and_tasks_are_bounded(monkeypatch):
+    monkeypatch.setattr(slurm, "_MOST", 10)
+    for right in ("n[0-9]", "n[0-4],m[0-4]", "r[1-2]n[1-5]"):
+        assert len(hosts(right)) == array_tasks("1-5,11-15") == 10
+    for wrong in ("n[0-10]", "n[0-4],m[0-5]", "r[1-2]n[1-6]"):
+        with pytest.raises(Odd, match="more than 10 hosts"):
+            hosts(wrong)
+    with pytest.raises(Odd, match="more than 10 tasks"):
+        array_tasks("1-5,11-16")
 
 
 @pytest.mark.parametrize(

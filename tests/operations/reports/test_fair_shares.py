@@ -10,8 +10,9 @@ import pytest
 
 import fairlp
 from fairlp.errors import InstanceError, UnknownNameError
-from fairlp.operations.reports.share_comparison import ShareComparison
+from fairlp.operations.reports.share_comparison import Blocking, ShareComparison
 from fairlp.operations.reports.subject import Classes, Subject, chosen, subject_of
+from fairlp.tolerances import SATURATED
 from kubernetes_dumps import flavors, kueue, node, pod, written
 
 
@@ -89,6 +90,72 @@ def test_parts_of_what_is_left_that_fit_no_task_are_not_room():
     found = fairlp.fair_shares(instance, observed=[[0, 0], [1, 1]])  # 6 of 12 are free, and nobody has 4 of them
     assert found.loc["four", ["blocked_by", "servers"]].tolist() == ["resource1", 2]
     assert found.loc["three", "blocked_by"] == "nothing: it fits"
+
+
+def stop(instance, tasks, user, whole=True):
+    """Return what stops a user: why, the resource, the servers, the nearest of them, the queue."""
+    found = Blocking(instance, np.array(tasks, dtype=float), whole=whole).of(user)
+    return found.why, found.resource, found.servers.tolist(), found.nearest, found.queue
+
+
+def test_what_is_short_is_what_fewest_tasks_fit_of():
+    """On the first server [1, 4] are left, on the second [0, 3]; tasks need [2, 1] and [1, 4]."""
+    instance = fairlp.Instance.from_arrays([[2, 1], [1, 4], [0, 1]], [[10, 12], [6, 20]])
+    tasks = [[4, 1], [1, 4], [0, 0]]
+    assert stop(instance, tasks, 0) == ("resource", 0, [0, 1], 0, -1)
+    assert stop(instance, tasks, 0, whole=False) == ("room", -1, [0], 0, -1)
+    assert stop(instance, tasks, 1) == ("room", -1, [0], 0, -1)
+    assert stop(instance, tasks, 2) == ("room", -1, [0, 1], 0, -1)
+    # three servers like the second: [1, 9] and [1, 3] are left, and where memory is short there are more servers
+    more = instance.replace(demands=[[3, 1], [2, 8], [0, 1]], counts=[1, 3])
+    assert stop(more, [[3, 1], [0, 7], [0, 0]], 1) == ("resource", 1, [1], 1, -1)
+    just, too_large = (fairlp.Instance.from_arrays([[d]], [[6.0]]) for d in (6.0, 7.0))
+    assert stop(just, [[0]], 0) == ("room", -1, [0], 0, -1)
+    assert stop(too_large, [[0]], 0) == ("nowhere", -1, [], -1, -1)
+
+
+def test_what_is_left_counts_what_tasks_need_there_and_no_rounding():
+    instance = fairlp.Instance.from_arrays([[1.0]], [[6.0], [6.0]], rates=[[6.0, 3.0]])
+    assert Blocking(instance, np.array([[0.0, 2.0]]), whole=False).left.tolist() == [[6], [2]]
+    instance = fairlp.Instance.from_arrays([[1.0]], [[1e4]])
+    tasks = np.array([[1e4 * (1 - SATURATED / 2)]])
+    assert stop(instance, tasks, 0, whole=False) == ("resource", 0, [0], 0, -1)
+    assert Blocking(instance, tasks, whole=False).left == 0
+    assert stop(instance, 0 * tasks, 0, whole=False) == ("room", -1, [0], 0, -1)
+
+
+@pytest.mark.parametrize(("cap", "expected"), [(7, ("cap", 0, [], -1, 1)), (8, ("room", -1, [0], 0, -1))])
+def test_a_cap_leaves_room_for_a_task_or_not(cap, expected):
+    queues = {"q": {"cap": {"resource1": cap}}}
+    instance = fairlp.Instance.from_arrays([[2.0]], [[20.0]], queue=["q"], queues=queues)
+    assert stop(instance, [[3]], 0) == expected
+
+
+@pytest.mark.parametrize("queues", [{"q": {"cap": {"resource1": 6}}}, {"q": {"nominal": {"resource1": 6}}}])
+def test_parts_of_tasks_have_room_unless_a_cap_or_a_quota_is_used_up(queues):
+    instance = fairlp.Instance.from_arrays([[2, 0], [0, 1]], [[20, 9]], queue=["q", "q"], queues=queues)
+    queue = 1 if "cap" in queues["q"] else 0  # all quotas are the root's as well
+    for rounding in (-1e-12, 0, 1e-12):
+        assert stop(instance, [[3 + rounding], [0]], 0, whole=False)[::4] == ("cap", queue)
+        assert stop(instance, [[3 + rounding], [0]], 1, whole=False)[0] == "room"
+    assert stop(instance, [[2.9], [0]], 0, whole=False)[0] == "room"
+
+
+@pytest.mark.parametrize(
+    ("queue", "tasks", "expected"),
+    [
+        ({}, [20, 10], ("cap", 0, [], -1, 0)),  # all quotas are in use
+        ({}, [20, 9], ("room", -1, [0], 0, -1)),
+        ({"borrowing": {"resource1": 2}}, [22, 5], ("cap", 0, [], -1, 1)),
+        ({"borrowing": {"resource1": 2}}, [21, 5], ("room", -1, [0], 0, -1)),
+        ({"lending": {"resource1": 4}}, [15, 14], ("room", -1, [0], 0, -1)),  # the last of what is its own
+        ({"lending": {"resource1": 4}}, [16, 14], ("cap", 0, [], -1, 0)),
+    ],
+)
+def test_quotas_stop_where_nothing_is_left_to_borrow(queue, tasks, expected):
+    queues = {"A": {"nominal": {"resource1": 20}, **queue}, "B": {"nominal": {"resource1": 10}}}
+    instance = fairlp.Instance.from_arrays([[1], [1]], [[99]], queue=["A", "B"], queues=queues)
+    assert stop(instance, np.array(tasks)[:, None], 0) == expected
 
 
 @pytest.mark.parametrize(

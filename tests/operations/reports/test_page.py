@@ -170,6 +170,45 @@ def test_many_pairs_are_asked_what_is_quick(monkeypatch):
     monkeypatch.undo()
     names.append(set(Facts(ShareComparison.of(subject_of(free, now)), None).compared))
     assert {"observed", "drfh", "tsf"} <= names[0] < names[1] and "ceei" in names[1] - names[0]
+    assert names[1].isdisjoint({"alpha-fair", "slots", "kueue"})  # not compared by default, and not defined here
+
+
+def tree_of(waits=True):
+    """Each queue beside its siblings; the bar of the largest of them, in use or fair, is whole."""
+    table = pd.DataFrame(
+        {"share": [0.6, 0.5, 0.1, 0.4, 0.1], "fair_share": [0.8, 0.4, 0.2, 0.2, 0.4], "guarantee": 0.0, "users": 1,
+         "waiting": [3, 0, 0, 0, 2], "blocked_by": ["", "cpu", "", "", "cpu"], "owed": [0, 0, 0, 0, 1.0]},
+        ["", "a", "a/x", "a/y", "b"],
+    )  # fmt: skip
+    found = sections.tree_of(table, waits)
+    return found, {child["name"]: child for node in (found, *found["children"]) for child in node["children"]}
+
+
+def test_bars_of_queues_are_drawn_beside_those_of_their_siblings():
+    root, queues = tree_of()
+    widths = {name: (node["has_width"], node["due_width"]) for name, node in queues.items()}
+    assert (root["name"], root["has_width"], root["due_width"]) == ("whole cluster", "75.0", "100.0")
+    assert widths == {"a": ("100.0", "80.0"), "b": ("20.0", "80.0"), "x": ("25.0", "50.0"), "y": ("100.0", "50.0")}
+    assert root["figures"] == "has 60.0 %, fair 80.0 %, 1 user, 3 tasks wait"
+    assert queues["a"]["figures"] == "has 50.0 %, fair 40.0 %, 1 user"
+    assert queues["b"]["figures"] == "has 10.0 %, fair 40.0 %, 1 user, 2 tasks wait, stopped by cpu"
+    assert tree_of(waits=False)[1]["b"]["figures"] == "fair 40.0 %, 1 user"
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "shown", "more", "unfolded"),
+    [
+        ("MOST_QUEUES", 2, {"a"}, {"": 1, "a": 2}, {"a"}),
+        ("MOST_CHILDREN", 1, {"a", "x"}, {"": 1, "a": 1, "x": 0}, {"a", "x"}),
+        ("MOST_OPEN", 5, {"a", "b", "x", "y"}, {"": 0, "a": 0}, {"a", "b", "x", "y"}),
+        ("MOST_OPEN", 4, {"a", "b", "x", "y"}, {"": 0, "a": 0}, set()),
+    ],
+)
+def test_of_many_queues_the_largest_are_shown_and_few_unfolded(limit, most, shown, more, unfolded, monkeypatch):
+    monkeypatch.setattr(sections, limit, most)
+    root, queues = tree_of()
+    assert set(queues) == shown and {name for name, node in queues.items() if node["open"]} == unfolded
+    assert root["open"] and more.items() <= {"": root["more"], **{n: q["more"] for n, q in queues.items()}}.items()
 
 
 def test_an_instance_alone_is_reported_by_its_mechanism(tmp_path):
@@ -423,10 +462,11 @@ def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
         cluster = Instance.from_arrays(np.ones((len(users), 1)), [[12.0]], users=users, task_limits=np.add(runs, waits))
         return subject.Subject(cluster, np.array(runs, dtype=float)[:, None], np.array(waits, dtype=float))
 
-    before, now = of(["a", "b", "old"], [9, 1, 2], [0, 8, 0]), of(["a", "b", "new"], [10, 1, 1], [0, 8, 0])
+    before = of(["a", "b", "c", "old"], [9, 1, 0, 2], [0, 8, 1, 0])
+    now = of(["a", "b", "c", "new"], [10, 1, 0, 1], [0, 8, 1, 0])
     page = fairlp.report(now, tmp_path / "since.html", since=before).read_text("utf-8")
     text = " ".join(Parsed(page).words)
     assert "2 users run more tasks than before, 1 fewer." in text
-    assert "Waiting before and now, and short of their fair share by so many tasks: b (4.5)." in text
+    assert "Waiting before and now, and short of their fair share by so many tasks: b (4), c (1)." in text
     rows = re.search(r'<table id="since-table">.*?</table>', page, re.DOTALL)[0]
-    assert re.findall(r'<th scope="row">(\w+)</th>', rows) == ["old", "a", "new", "b"]
+    assert re.findall(r'<th scope="row">(\w+)</th>', rows) == ["old", "a", "new", "b", "c"]

@@ -11,8 +11,9 @@ import pytest
 
 import fairlp
 from cli_runner import python
+from fairlp.models.instances.merging import connected
 from fairlp.research.library.entry import chosen
-from fairlp.research.library.numerics import SHAPES, shaped
+from fairlp.research.library.numerics import SHAPES, blocks, shaped
 from fairlp.research.library.registry import REGISTRY, SIZES, Made, generator
 
 library = fairlp.library
@@ -29,6 +30,13 @@ def test_the_same_seed_gives_the_same_numbers_whatever_else_is_drawn():
         assert one.instance.equals(other.instance) and one.known == other.known, name
         if name not in ("njc-circle", "njc-selection"):  # where nothing is drawn
             assert not one.instance.equals(library.load(name, seed=4).instance), name
+
+
+def test_blocks_are_ten_and_a_chain_of_them_is_one():
+    for chained, parts in ((False, 10), (True, 1)):
+        user, server = np.nonzero(blocks(np.random.default_rng(0), 30, 20, chained).eligible)
+        group, _ = connected(user, server, (30, 20))
+        assert len(set(group.tolist())) == parts
 
 
 def test_another_process_makes_the_same_numbers():

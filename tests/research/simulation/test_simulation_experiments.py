@@ -22,6 +22,7 @@ from fairlp.research.simulation.experiments import (
     slot_sizes,
 )
 from fairlp.research.simulation.generators import alibaba, divide, google_sample, sample, synthetic
+from fairlp.research.simulation.plots import _examples
 
 HOUR = 3600.0
 
@@ -161,6 +162,7 @@ def test_every_experiment_has_a_figure_with_names_on_its_axes(crowd, compared, t
         figure.savefig(tmp_path / f"{name}.png")
         assert all(axis.get_xlabel() for axis in figure.axes) and figure.axes[0].get_ylabel(), name
     assert [axis.get_title() for axis in figures["shares"].axes] == ["cpu", "memory", "dominant share"]
+    assert _examples(np.array([1.2, 40.0, 950.0])) == [1, 10, 1000] and _examples(np.array([9.0])) == [10]
     bubbles = figures["ratios"].axes[0].collections[0].get_offsets()
     assert np.allclose(bubbles, compared.ratios()[["slots", "best-fit"]])
 

@@ -326,10 +326,13 @@ def test_a_journal_gives_back_its_runs_and_drops_a_line_that_was_cut(tmp_path):
     path.write_bytes(whole + line(run=2).encode()[:-4])
     with Journal(path, DEFINITION) as opened:
         assert sorted(run for _, run in opened.finished({"k": 0})) == [0, 1]
-        opened.append("k", Ran(0, 3, {"a": 1.0}, None))
-    assert path.read_bytes().startswith(whole) and path.read_bytes().count(b"\n") == 4
+        runs = [Ran(0, 3, {"a": 1.0}, None), Ran(0, 4, {}, "it failed")]
+        for run in runs:
+            opened.append("k", run)
+    assert path.read_bytes().startswith(whole) and path.read_bytes().count(b"\n") == 5
     with Journal(path, DEFINITION) as opened:
-        assert sorted(run for _, run in opened.finished({"k": 0})) == [0, 1, 3]
+        found = opened.finished({"k": 0})
+    assert sorted(run for _, run in found) == [0, 1, 3, 4] and [found["k", run.run] for run in runs] == runs
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,28 @@ def test_threads_of_pdlp():
     assert model().solve(solver="ortools:PDLP", threads=1).objective == pytest.approx(2 / 3, rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("solver", "options", "parameters"),
+    [
+        ("GLOP", {}, "primal_feasibility_tolerance: 1e-05 dual_feasibility_tolerance: 1e-07"),
+        ("GLOP", {"extra": {"use_dual_simplex": 1}}, " use_dual_simplex: 1"),
+        ("PDLP", {}, "eps_optimal_absolute: 1e-07 eps_optimal_relative: 1e-07"),  # one for both: the smaller one
+        ("PDLP", {"threads": 2}, " num_threads: 2"),
+    ],
+)
+def test_options_of_ortools_reach_its_process(solver, options, parameters, monkeypatch):
+    pytest.importorskip("ortools")
+
+    def ask(source, target, verbose, limit):
+        with np.load(source) as given:
+            assert parameters in str(given["parameters"]) and given["time_limit"] == 3 and limit > 3
+        return "nothing"
+
+    monkeypatch.setattr(ortools_backend, "ask", ask)
+    with pytest.raises(SolverError, match="nothing"):
+        model().solve(f"ortools:{solver}", primal_tolerance=1e-5, dual_tolerance=1e-7, time_limit=3, **options)
+
+
 def test_scipys_words_for_infeasible_or_unbounded():
     class Answer:
         status, message = 4, "The problem is unbounded or infeasible"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -97,6 +99,8 @@ def test_the_bound_is_the_root_that_bisection_finds():
             assert found == most
         else:
             assert spent(found) == pytest.approx(worth, rel=1e-12)
+            terms = zip(cost, np.where(slope > 0, np.minimum(found, cap), floor), strict=True)
+            assert sum(Fraction(price) * Fraction(amount) for price, amount in terms) >= worth  # it is not too low
 
 
 def test_the_equations_are_those_of_the_eliminated_servers():

@@ -128,7 +128,7 @@ class Blocking:
         tree, used = self._in_quotas
         stops = []
         for use in tree.lanes.use[tree.lanes.user == n]:
-            step = use if self.whole else AUDIT * np.maximum(tree.limits[0], used[0]) * (use > 0)
+            step = use if self.whole else 2 * AUDIT * np.maximum(tree.limits[0], used[0]) * (use > 0)
             for v in queues.chain(int(queues.of[n])):
                 over = (step > 0) & (used[v] + step > tree.limits[v] * (1 + AUDIT))
                 if over.any():
@@ -146,8 +146,8 @@ class Blocking:
             return None
         for v in queues.chain(int(queues.of[n])):
             caps = queues.caps[v]
-            step = demand if self.whole else AUDIT * caps
-            over = (demand > 0) & np.isfinite(caps) & (self._by_queue[v] + step > caps * (1 + AUDIT))
+            step = demand if self.whole else 2 * AUDIT * caps  # a full cap leaves no part of a task, but for rounding
+            over = (demand > 0) & (self._by_queue[v] + step > caps * (1 + AUDIT))
             if over.any():
                 return Stop("cap", int(over.argmax()), _NONE, queue=v)
         return None if queues.quotas is None else self._quota(n, queues, queues.quotas.resource)
