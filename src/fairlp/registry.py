@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -58,6 +58,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self.kind, self.group, self.ours, self.load, self.missing = kind, group, ours, load, missing
         #: What was declared in this process.
         self.own: dict[str, T] = {}
+        self._loaded: dict[str, bool] = {}
 
     @cached_property
     def brought(self) -> Mapping[str, EntryPoint]:
@@ -101,14 +102,15 @@ class Registry(Mapping[str, T], Generic[T]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    @cache  # noqa: B019 -- a registry lives as long as the process
     def _loads(self, name: str) -> bool:
         """Whether what a package brought can be loaded; a warning says why not, once."""
-        try:
-            return self[name] is not None
-        except (UnknownNameError, self.missing) as error:
-            warnings.warn(f"left out: {error}", FairlpWarning, stacklevel=4)
-            return False
+        if name not in self._loaded:
+            try:
+                self._loaded[name] = self[name] is not None
+            except (UnknownNameError, self.missing) as error:
+                warnings.warn(f"left out: {error}", FairlpWarning, stacklevel=4)
+                self._loaded[name] = False
+        return self._loaded[name]
 
 
 def make_callable(module: ModuleType, function: Callable[..., Any]) -> None:

@@ -42,6 +42,7 @@ FAMILIES: dict[str, str] = {
     "ceei": _COMPLAINTS,
     "alpha-fair": _COMPLAINTS,
     "drf-discrete": _WHOLE_TASKS,
+    "h-drf-counted-whole": _WHOLE_TASKS,
     "h-drf-discrete": _WHOLE_TASKS,
     "h-drf-naive": _WHOLE_TASKS,
     "drf-milp": _WHOLE_TASKS,

@@ -100,3 +100,40 @@ def test_a_naive_tree_keeps_caps_and_limits():
         found = fairlp.allocate(instance.replace(task_limits=[45, 20, 60]), "h-drf-naive", turnover=turnover)
         assert found.totals.tolist() == [45, 20, 10]
     assert fairlp.validate(instance, "h-drf-naive").agrees.all()
+
+
+# satisfied leaves counted
+
+
+@pytest.mark.parametrize(("tasks", "limit"), [(40, 1), (400, 7)])
+def test_counted_leaves_keep_the_share_of_their_queue_in_whole_tasks(tasks, limit):
+    """One queue has a user without a limit, the other 19 users with few tasks beside one without."""
+    queue, limits = ["Q1"] + ["Q2"] * 20, [np.inf] + [limit] * 19 + [np.inf]
+    one = fairlp.Instance.from_arrays(np.ones((21, 1)), [[float(tasks)]], queue=queue, task_limits=limits)
+    assert fairlp.allocate(one, "h-drf-counted-whole").totals.iloc[0] == tasks / 2
+    assert fairlp.allocate(one, "h-drf-discrete").totals.iloc[0] < tasks / 2 * 0.9
+
+
+@pytest.mark.parametrize("seed", range(many(30)))
+def test_without_limits_counting_changes_nothing(seed):
+    one = tree_instance(np.random.default_rng(seed), limits=False)
+    ties = ("larger", "smaller", "index")[seed % 3]
+    found = fairlp.allocate(one, "h-drf-counted-whole", ties=ties).totals.tolist()
+    assert found == fairlp.allocate(one, "h-drf-discrete", ties=ties).totals.tolist()
+
+
+@pytest.mark.parametrize("seed", range(many(12)))
+def test_one_resource_is_shared_as_divisible_tasks_are_but_for_a_task_each(seed):
+    rng = np.random.default_rng(seed)
+    users = int(rng.integers(2, 8))
+    one = fairlp.Instance.from_arrays(
+        np.ones((users, 1)),
+        [[float(rng.integers(30, 90))]],
+        queue=[f"q{k}" for k in rng.integers(0, 3, users)],
+        weights=rng.integers(1, 4, users),
+        task_limits=np.where(rng.random(users) < 0.6, rng.integers(1, 20, users), np.inf),
+    )
+    whole_ones, divisible = (
+        fairlp.allocate(one, name).totals.to_numpy() for name in ("h-drf-counted-whole", "h-drf-counted")
+    )
+    assert abs(whole_ones - divisible).max() <= 1 + 1e-9

@@ -56,7 +56,9 @@ def test_what_was_not_counted_is_told():
     hidden = pd.Series({"cpu": 4000.0})
     found = lines([[1, 1], [8, 8]], [0, 0], held=held, homeless=homeless, hidden=hidden)
     assert found[0].startswith("The dump does not show all tasks: 36 CPU in use by the nodes, 32 CPU by the tasks")
-    shows = "Of the tasks that it shows: nobody is short of a whole task of its fair share. No task that could run waits."
+    shows = (
+        "Of the tasks that it shows: nobody is short of a whole task of its fair share. No task that could run waits."
+    )
     assert found[2] == shows
     assert "Not runnable yet, and owed nothing: 15 tasks (v: 5; z: 4; y: 3; other reasons: 3)." in found
     assert "Waiting, but no node may take them: 1 task (lost)." in found

@@ -293,9 +293,9 @@ def rational(values: np.ndarray) -> np.ndarray:
     return np.array(found, dtype=object).reshape(values.shape)
 
 
-def rational_rates(instance: Instance, counted: bool = False) -> Rates:
-    """Return what the instance's leaves ask for, in rationals."""
-    shares = np.array(exact_shares(instance), dtype=object)
+def rational_rates(instance: Instance, counted: bool = False, number: Callable[[float], Fraction] = Fraction) -> Rates:
+    """Return what the instance's leaves ask for, in rationals; ``number`` is what a float stands for."""
+    shares = np.array(exact_shares(instance, number), dtype=object)
     dominant = shares.max(axis=1)
     return Rates(instance.queues, rational(instance.user_weights), shares / dominant[:, None], 1 / dominant, counted)
 

@@ -74,8 +74,8 @@ def _verdict(comparison: ShareComparison) -> list[str]:
     short = np.flatnonzero(comparison.owed >= 1)
     waits = comparison.waiting[np.isfinite(comparison.waiting)].sum()
     if not short.size:
-        others = len(comparison.subject.held) + len(comparison.subject.homeless)
-        nothing = "No task that could run waits." if others else "Nothing waits."
+        cannot = len(comparison.subject.held) + len(comparison.subject.homeless)
+        nothing = "No task that could run waits." if cannot else "Nothing waits."
         fair = "Of the tasks that it shows" if len(comparison.subject.hidden) else "Fair"
         said = f"Tasks that wait: {waits:,.0f}." if waits else nothing
         return [f"{fair}: nobody is short of a whole task of its fair share. {said}"]
