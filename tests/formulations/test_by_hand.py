@@ -82,6 +82,7 @@ def test_the_normalisers_are_those_of_the_papers():
     assert normalisers.tasks_at_level_1(by_resource, normalisers.dominant(by_resource)).tolist() == [9, 6]
     lower = two(weights=np.array([[1.0, 0.25], [2.0, 1.0]]))
     assert normalisers.tasks_at_level_1(lower, normalisers.dominant(lower)).tolist() == [4.5, 6]
+    assert alpha_fair.weights(lower).tolist() == [0.5, 1] and alpha_fair.weights(two(weights=[2, 1])).tolist() == [2, 1]
     for formulation in (max_min.drf, max_min.edrf, max_min.drfh):
         assert solved(formulation(lower)).objective == pytest.approx(18 / 22.5)
 
@@ -220,6 +221,7 @@ def test_theorem_2_refuses_planted_allocations():
     model = per_server.psdsf_tdm(instance, theorem=True)
     assert not rows_break(model, [[4, 4], [0, 8]])
     assert rows_break(model, [[4, 6], [0, 6]]) and rows_break(model, [[3, 5], [0, 6]])
+    assert rows_break(model, [[4, 3], [0, 9]])  # the richer one gives nothing to the poorer one where both run
 
 
 def test_the_market_of_time_has_all_the_time_there_is():

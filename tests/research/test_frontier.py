@@ -49,6 +49,8 @@ def test_the_table_says_what_the_allocations_are():
     assert row.gini == pytest.approx(abs(shares[0] - shares[1]) / 2 / shares.sum())
     used = tasks @ GHODSI.demands / [9, 18]
     assert row.utilization == pytest.approx(used.mean())
+    units = GHODSI.replace(demands=GHODSI.demands / 100, capacities=GHODSI.capacities / 100)
+    assert fairlp.frontier(units, [2]).table.utilization[2.0] == pytest.approx(row.utilization)
     assert row.price_of_fairness == pytest.approx(1 - shares.sum() / (16 / 11))
     assert row.price_of_efficiency == pytest.approx(1 - shares.min() / (2 / 3))
     assert (found.table.gap <= ACCEPTED).all()

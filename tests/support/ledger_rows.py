@@ -23,13 +23,18 @@ def ledger(*keys):
 
 
 @cache
-def verdicts_of_the_page():
-    """Paper and item → what the committed page says in its column of verdicts."""
+def cells_of_the_page():
+    """Paper and item → what the committed page says in its columns of what we get and of verdicts."""
     found, paper = {}, ""
     for line in PAGE.read_text(encoding="utf-8").splitlines():
         if heading := re.match(r"## (\d{3}): ", line):
             paper = heading[1]
         cells = re.split(r"(?<!\\)\|", line)
         if paper and len(cells) == 7 and cells[1].strip() not in ("item", "---"):
-            found[f"{paper} {cells[1].strip()}"] = cells[4].strip()
+            found[f"{paper} {cells[1].strip()}"] = cells[3].strip(), cells[4].strip()
     return found
+
+
+def verdicts_of_the_page():
+    """Paper and item → the verdict on the committed page."""
+    return {key: verdict for key, (_, verdict) in cells_of_the_page().items()}

@@ -74,6 +74,8 @@ def test_one_user_that_holds_two_saturated_resources():
     now = server_procedure(market, 0, here, totals)
     assert now.tasks.tolist() == pytest.approx([4, 0]) and now.updates == 1
     assert allocate(instance, "rdm", "algorithm-1").totals.tolist() == pytest.approx([4, 2])
+    # naive DRF, where it starts, gives user a 2 tasks of 4
+    assert allocate(instance, "rdm", "algorithm-1").rounds["updates"].tolist() == [1, 0]
 
 
 # --- distributed -----------------------------------------------------------------------------------------------------

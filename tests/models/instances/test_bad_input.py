@@ -66,6 +66,7 @@ BAD = {
     "no resources": ({"demands": np.zeros((2, 0)), "capacities": np.zeros((2, 0)), "resources": None}, "no resources"),
     "resource in no server": ({"capacities": [[1, 0], [1, 0]]}, "resource 'memory' is in no server"),
     "count 0": ({"counts": [1, 0]}, "count of server 's2' is 0"),
+    "count beyond floats": ({"counts": [2**53, 1]}, "expected a whole number >= 1 below 2**53"),
     "count not whole": ({"counts": [1.5, 1]}, "count of server 's1' is 1.5"),
     "rates of wrong shape": ({"rates": [[1.0, 2.0]]}, "rates have shape"),
     "rate negative": ({"rates": [[1, 1], [1, -2]]}, "rate of user 'bob', server 's2'"),

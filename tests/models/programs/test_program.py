@@ -40,6 +40,12 @@ def test_why_a_back_end_cannot_be_used():
     assert not [name for name in backends.available_backends() if backends.why_not(name)]
 
 
+def test_the_default_is_the_name_of_ours_and_no_object_of_that_name():
+    named = {name: backends.is_default(name) for name in ("highs", "scipy", backends.SolverName("other", object()))}
+    assert named == {"highs": True, "scipy": False, "other": False}
+    assert not backends.is_default(backends.SolverName("highs", object()))
+
+
 def test_what_a_constructor_says_is_kept():
     class Refusing:
         name = "refusing"

@@ -467,6 +467,8 @@ def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
     page = fairlp.report(now, tmp_path / "since.html", since=before).read_text("utf-8")
     text = " ".join(Parsed(page).words)
     assert "2 users run more tasks than before, 1 fewer." in text
+    cards = {name: (value, unit) for name, value, unit in sections.sections(Facts(ShareComparison.of(now)))[0].cards}
+    assert cards["tasks that wait"] == ("9", "of 2 users") and cards["below fair"] == ("2", "users")
     assert "Waiting before and now, and short of their fair share by so many tasks: b (4), c (1)." in text
     rows = re.search(r'<table id="since-table">.*?</table>', page, re.DOTALL)[0]
     assert re.findall(r'<th scope="row">(\w+)</th>', rows) == ["old", "a", "new", "b", "c"]

@@ -16,7 +16,7 @@ from fairlp.research.ledger import ItemRow, Ledger, dolev, khamse_ashari, li, me
 from fairlp.research.ledger.registry import ENTRIES, PAPERS, Run, Scale, over
 from fairlp.research.ledger.result import FIGURES, drawn, file_of, markdown, write_page
 from fairlp.research.ledger.verdicts import Agreement, ItemAnswer, holds, in_words
-from ledger_rows import PAGE, row, verdicts_of_the_page
+from ledger_rows import PAGE, cells_of_the_page, row, verdicts_of_the_page
 from profiles import PROFILE
 
 #: What the papers number: every one of them has an item, or several.
@@ -107,6 +107,17 @@ def test_whatever_a_paper_numbers_is_an_item(paper):
 def test_what_is_said_to_be_printed_is_printed(key, name):
     (number,) = [one for one in row(key).answer.numbers if one.name == name]
     assert number.paper == GOLDEN[key, name]
+
+
+@pytest.mark.parametrize("key", ENTRIES)
+def test_numbers_beside_those_of_the_paper_are_those_of_the_page(key):
+    def numbers_in(text):
+        return [float(number) for number in re.findall(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?", text)]
+
+    answer = row(key).answer
+    if answer.verdict in (Agreement.EQUAL, Agreement.DIFFERS):
+        ours, _ = cells_of_the_page()[key.replace("|", "\\|")]
+        assert numbers_in(answer.ours) == pytest.approx(numbers_in(ours), rel=1e-3)
 
 
 @pytest.mark.parametrize("seed", [1, 2] if PROFILE == "nightly" else [1])

@@ -192,6 +192,8 @@ def test_more_runs_are_added_to_those_that_are_done(tmp_path, log):
     assert more[more["run"] < 6].reset_index(drop=True).equals(first)
     make(runs=10).run(tmp_path / "other.parquet", backend="sequential")
     assert path.read_bytes() == (tmp_path / "other.parquet").read_bytes()
+    again = make(runs=10).run(path)
+    assert again.frame.equals(more) and again.study == make(runs=10)
     fewer = make(runs=4).run(path)
     assert fewer.frame.equals(make(runs=4).run().frame) and len(study.Result.read(path).frame) == 20
 

@@ -220,6 +220,7 @@ def test_what_is_refused():
     refused("weights of levels are above 0; found 0", x.sum(m), weights=[1, 0, 1])
     refused("no j 'c'", x.sum(m), weights={"a": 1, "b": 1})
     refused("levels are int", 3)
+    refused("levels are list", ["hours", 3])
     refused("has no option 'tme_limit'", x.sum(m), UnknownNameError, tme_limit=3)
     t = model.variable("t")
     model.constraint("least", x.sum(m) >= t)

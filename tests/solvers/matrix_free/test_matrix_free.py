@@ -124,6 +124,9 @@ def test_the_equations_are_those_of_the_eliminated_servers():
     applied = np.stack([made._apply(unit) for unit in np.eye(7)], axis=1)
     np.testing.assert_allclose(applied, expected, rtol=1e-9, atol=1e-10)
     right = draw.normal(size=7)
+    matrix, _ = made._coupling(0.0)
+    for inverse in (made._users_last(matrix), made._servers_last(matrix)):
+        np.testing.assert_allclose(expected @ inverse(right), right, atol=1e-9)
     values, level = made.solve(right, np.full(7, 1e-12))
     np.testing.assert_allclose(expected @ values - slope * level[0], right, atol=1e-9)
     assert abs(values.sum()) <= 1e-9 * abs(values).max()
