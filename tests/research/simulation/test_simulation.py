@@ -190,9 +190,10 @@ def test_jobs_from_csv_and_what_is_wrong_with_them(tmp_path):
 
 
 def test_generators_are_seeded_and_what_they_say():
-    from fairlp.research.simulation.generators import google_sample, synthetic
+    from fairlp.research.simulation.generators import google_sample, sample, synthetic
 
     first, again = synthetic(200, 10, seed=4), synthetic(200, 10, seed=4)
+    assert synthetic(1, 1, tasks=1).jobs["tasks"].tolist() == [1] and sample(google_sample(60), 1).n_servers == 1
     assert first.jobs.equals(again.jobs) and not first.jobs.equals(synthetic(200, 10, seed=5).jobs)
     assert first.jobs.arrival.is_monotonic_increasing and first.jobs[["cpu", "memory"]].max().max() <= 0.1
     assert google_sample(500, seed=1).n_servers == 500
