@@ -45,8 +45,8 @@ def test_the_golden_dump(small):
     assert found.observed.usage.loc["n1"].tolist() == [1000, 2048, 0, 2]
     assert found.observed.usage.loc["n2"].tolist() == [2000, 1024 + 10**6 / 2**20, 0, 2]
     assert found.waiting.to_dict("records") == [
-        {"user": "shop/web", "queue": "shop", "tasks": 1, "since": "2026-01-01T00:00:00Z"},
-        {"user": "ml/train", "queue": "ml", "tasks": 1, "since": "2026-01-01T00:00:00Z"},
+        {"user": "shop/web", "queue": "shop", "tasks": 1, "since": "2026-01-01T00:00:00Z", "priority": None},
+        {"user": "ml/train", "queue": "ml", "tasks": 1, "since": "2026-01-01T00:00:00Z", "priority": None},
     ]
     assert repr(found) == ("<Snapshot of kubernetes: 3 users, 2 servers, 4 tasks run, 2 wait, 0 lines not understood>")
 

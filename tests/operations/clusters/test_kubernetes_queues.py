@@ -75,16 +75,18 @@ def workload(name, queue, owner, status=None, count=3, **spec):
 def test_workloads_that_are_not_admitted_wait_and_tell_queues_of_pods(tmp_path):
     finished = {"conditions": [{"type": "Finished", "status": "True"}]}
     items = [
-        workload("job-x", "to-red", ("Job", "x")),
+        workload("job-x", "to-red", ("Job", "x"), priority=5),
         workload("job-y", "to-red", ("Job", "y"), {"admission": {"clusterQueue": "red"}}),
         workload("job-z", "to-red", ("Job", "z"), finished),
         workload("pod-p", "to-red", ("Pod", "p")),
         workload("job-q", "to-red", ("Job", "q"), active=False),
         pod("y-1", owner=("Job", "y"), on="n1"),
-        pod("p", owner=None, labels={LABEL: "to-red"}),
+        pod("p", owner=None, labels={LABEL: "to-red"}, priority=0),
     ]
     found = read(tmp_path, node("n1"), *items, *TREE)
     assert found.waiting.set_index("user")["tasks"].to_dict() == {"ml/x": 3, "ml/p": 1}
+    assert found.waiting.set_index("user")["priority"].to_dict() == {"ml/x": 5, "ml/p": 0}
+    assert said(found, "their priorities differ") == [("tasks that wait", "priorities do not count here")]
     assert found.waiting.set_index("user").loc["ml/x", "since"] == "2026-02-03T00:00:00Z"
     assert set(found.instance.queue) == {"org/lab/red"} and found.observed.totals["ml/y"] == 1
     assert found.held[["user", "tasks", "reason"]].to_numpy().tolist() == [["ml/q", 3, "it is not active"]]

@@ -60,6 +60,10 @@ root|||0.000000|10||1.000000||||
 """
 
 
+#: What is done for an account whose share is that of its parent.
+WEIGHS = "it weighs as much as all with tasks below it, who share at its parent"
+
+
 def test_the_golden_dump(tmp_path):
     nodes = [
         node("n1"),
@@ -70,7 +74,7 @@ def test_the_golden_dump(tmp_path):
     jobs = [
         job(1),
         job(2),
-        job(3, nodes="", array_task_string="1-5%2"),
+        job(3, nodes="", array_task_string="1-5%2", priority=wrapped(7)),
         job(4, "bob", "lab", gpu, "g1", partition="gpu"),
         job(5, "bob", "lab", gpu, "", partition="gpu", features="a100&nvme"),
     ]
@@ -90,14 +94,18 @@ def test_the_golden_dump(tmp_path):
     assert found.observed.tasks.to_numpy().tolist() == [[2, 0], [0, 1]]
     assert found.observed.usage.to_numpy().tolist() == [[8, 16384, 0], [8, 32768, 2]]
     assert found.waiting.to_dict("records") == [
-        {"user": "physics/ann", "queue": "physics/ann", "tasks": 2, "since": "2026-01-01T00:00:00Z"},
-        {"user": "lab/bob", "queue": "physics/lab/bob", "tasks": 1, "since": "2026-01-01T00:00:00Z"},
+        {"user": "physics/ann", "queue": "physics/ann", "tasks": 2, "since": "2026-01-01T00:00:00Z", "priority": 7},
+        {"user": "lab/bob", "queue": "physics/lab/bob", "tasks": 1, "since": "2026-01-01T00:00:00Z", "priority": None},
     ]
     held = {"user": "physics/ann", "queue": "physics/ann", "tasks": 3, "reason": "array throttle (%2)"}
     assert found.held.to_dict("records") == [held] and "3 may not run yet" in repr(found) and found.hidden.empty
     assert said(found, "it takes no new tasks (DRAIN)") == [("node 'n2'", "left out")]
     assert said(found, "nodes have it, but nobody asks for it") == [("resource 'gpu:a100'", "left out")]
-    assert said(found, "its share is that of its parent") == [("line 5", "taken as 1")]
+    assert said(found, "its share is that of its parent") == [("line 5", WEIGHS)]
+    assert found.shares["usage"].to_dict() == {
+        "": 10, "physics": 7, "physics/ann": 7, "physics/lab": 0, "physics/lab/bob": 0, "bio": 3
+    }  # fmt: skip
+    assert found.shares["fairshare"].dropna().to_dict() == {"physics/ann": 0.5, "physics/lab/bob": 1}
     assert len(found.not_understood) == 3
 
 
@@ -214,6 +222,80 @@ def test_accounts_as_json(tmp_path):
     (tmp_path / "share.json").write_text(json.dumps({"shares": {"shares": shares, "total_shares": 3}}))
     queues = fairlp.snapshot(tmp_path).instance.queues
     assert queues.weights[[queues.named("physics"), queues.named("physics/ann")]].tolist() == [5, 2]
+
+
+def share(name, parent, shares, user=False, usage=0, factor=0.0, level="1.0"):
+    """An entry of ``sshare --json``, as text: Slurm 23.11 prints ``Infinity``, which is not JSON."""
+    known = {"cluster": "c", "name": name, "parent": parent, "shares": shares, "usage": usage, "partition": ""}
+    known |= {"shares_normalized": wrapped(0.5), "usage_normalized": wrapped(0.1), "effective_usage": 0.1}
+    known |= {"fairshare": {"factor": factor, "level": "LEVEL"}, "type": ["USER" if user else "ASSOCIATION"]}
+    return json.dumps(known).replace('"LEVEL"', level)
+
+
+def write_shares(folder, entries, name="sshare.json"):
+    text = f'{{"shares": {{"shares": [{", ".join(entries)}], "total_shares": {len(entries)}}}, "meta": {{}}}}'
+    (folder / name).write_text(text, encoding="utf-8")
+
+
+def weights_of(found):
+    return {path: found.instance.queues.weights[found.instance.queues.named(path)] for path in found.instance.queues}
+
+
+@pytest.mark.parametrize("name", ["a-sshare.json", "z-sshare.json"])  # read before and after the associations
+def test_shares_of_sshare_win_over_those_of_associations_whose_caps_stay(tmp_path, name):
+    written(tmp_path, [node("n1")], [job(1), job(2, "eve")])
+    total = [("cpu", "", 10)]
+    entries = [association("root"), association("physics", parent="root", share=5, total=total)]
+    entries += [association("physics", "ann", share=2), association("physics", "eve", share=8)]
+    (tmp_path / "assoc.json").write_text(json.dumps({"associations": entries}), encoding="utf-8")
+    shares = [share("root", "", wrapped(4294967294) | {"set": False}, usage=90), share("physics", "root", wrapped(6))]
+    shares += [share("ann", "physics", 3, True, 40, wrapped(0.25)), share("ann", "physics", 9, True, 41)]
+    shares += [share("eve", "physics", wrapped(4), True, 50, 0.125, level="Infinity")]
+    write_shares(tmp_path, shares, name)
+    found = fairlp.snapshot(tmp_path)
+    assert weights_of(found) == {"": 1, "physics": 6, "physics/ann": 3, "physics/eve": 4}
+    assert limits(found, "physics") == {"cpu": 10}
+    assert found.shares["usage"].to_dict() == {"": 90, "physics": 0, "physics/ann": 40, "physics/eve": 50}
+    assert found.shares["fairshare"].dropna().to_dict() == {"physics/ann": 0.25, "physics/eve": 0.125}
+    assert said(found, "there is an earlier line of 'ann' in 'physics'") == [("share of 'ann'", "left out")]
+    assert fairlp.fair_shares(found, by="queue").loc["physics/eve", ["usage", "fairshare"]].tolist() == [50, 0.125]
+    page = tmp_path / "page.html"
+    fairlp.report(found, page)
+    text = page.read_text(encoding="utf-8")
+    assert "decayed usage is in the dump, and what users had in the past does not count here" in text
+    assert "decayed, as Slurm told it" in text
+
+
+@pytest.mark.parametrize("parent", [2147483647, wrapped(2147483647), wrapped(0) | {"infinite": True}])
+def test_those_below_an_account_with_its_parents_share_share_with_its_siblings(tmp_path, parent):
+    """As fair tree has it: bob (3), eve (1), and ann (2) are siblings; zoe has no tasks and takes nothing."""
+    jobs = [job(1, nodes=""), job(2, "bob", "lab", nodes=""), job(3, "eve", "deep", nodes="")]
+    written(
+        tmp_path, [node("n1", cpus=12)], [one | {"array_task_string": "1-9", "tres_req_str": "cpu=1"} for one in jobs]
+    )
+    shares = [share("root", "", 1), share("physics", "root", 5), share("ann", "physics", 2, True)]
+    shares += [share("lab", "physics", parent), share("bob", "lab", 3, True), share("zoe", "lab", 50, True)]
+    shares += [share("deep", "lab", parent), share("eve", "deep", parent, True)]
+    write_shares(tmp_path, shares)
+    found = fairlp.snapshot(tmp_path)
+    weights = weights_of(found)
+    assert (weights["physics/lab"], weights["physics/lab/deep"], weights["physics/lab/deep/eve"]) == (4, 1, 1)
+    assert said(found, "that of its parent") == [
+        ("share of 'lab'", WEIGHS), ("share of 'deep'", WEIGHS), ("share of 'eve'", "taken as 1")
+    ]  # fmt: skip
+    fair = fairlp.allocate(found.instance, "h-drf")
+    assert fair.totals.to_dict() == pytest.approx({"physics/ann": 4, "lab/bob": 6, "deep/eve": 2}, rel=1e-9)
+
+
+def test_priorities_that_differ_are_told_and_do_not_count(tmp_path):
+    jobs = [job(1), job(2, nodes="", priority=wrapped(5)), job(3, nodes="", priority=9), job(4, "bob", nodes="")]
+    found = read(tmp_path, [node("n1")], jobs)
+    assert found.waiting["priority"].tolist() == [9, None]
+    assert said(found, "their priorities differ, and slurm takes the highest first") == [
+        ("tasks that wait", "priorities do not count here")
+    ]
+    held = job(3, nodes="", priority=0, state_reason="JobHeldUser")
+    assert not said(read(tmp_path, [node("n1")], [*jobs[:2], held]), "priorities differ")
 
 
 LINES = [

@@ -76,7 +76,9 @@ def test_the_golden_dump(tmp_path):
     nodes = [node("n1", (3072, 3), (5120, 5)), node("n2", (1024, 1), (7168, 7))]
     apps = [
         app(1, "root.a.x", has=(2048, 2)),
-        app(2, "x", has=(1024, 1), containers=1, resourceRequests=[asks(3), asks(3, name="/rack1"), asks(0)]),
+        app(
+            2, "x", has=(1024, 1), containers=1, priority=4, resourceRequests=[asks(3), asks(3, name="/rack1"), asks(0)]
+        ),
         app(3, "root.b", "bob", (1024, 1), 1),
         app(4, "b", "bob", (-1, -1), 0, state="FINISHED"),
         app(5, "b", "eve", (0, 0), 0, state="ACCEPTED", resourceRequests=asks(1, 512)),
@@ -92,8 +94,8 @@ def test_the_golden_dump(tmp_path):
     assert found.observed.tasks.to_numpy().tolist() == [[3], [1], [0]]
     assert found.observed.usage.to_numpy().tolist() == [[4, 4096]]
     assert found.waiting.to_dict("records") == [
-        {"user": "a/x/ann", "queue": "a/x", "tasks": 3, "since": "2026-01-01T00:00:00Z"},
-        {"user": "b/eve", "queue": "b", "tasks": 1, "since": "2026-01-01T00:00:00Z"},
+        {"user": "a/x/ann", "queue": "a/x", "tasks": 3, "since": "2026-01-01T00:00:00Z", "priority": 4},
+        {"user": "b/eve", "queue": "b", "tasks": 1, "since": "2026-01-01T00:00:00Z", "priority": None},
     ]
     weights = {path: instance.queues.weights[instance.queues.named(path)] for path in instance.queues}
     assert weights == {"": 1, "a": 75, "a/x": 33.3, "a/y": 66.7, "b": 25, "stopped": 1 / 1000}

@@ -36,8 +36,8 @@ class Snapshot:
     observed : Allocation
         What runs now, of the instance with the whole capacity (``observed.instance``).
     waiting : DataFrame
-        ``user``, ``queue``, ``tasks`` that wait and may run, and ``since`` when the first of them does, where that is
-        known.
+        ``user``, ``queue``, ``tasks`` that wait and may run, ``since`` when the first of them does, and the highest
+        ``priority`` among them (it does not count in fair shares), where these are known.
     held : DataFrame
         ``user``, ``queue``, ``tasks`` that may not run yet, and the scheduler's own ``reason``.
     hidden : Series
@@ -49,7 +49,8 @@ class Snapshot:
         ``kubernetes``, ``slurm``, ``yarn`` or ``mesos``.
     shares : DataFrame
         Of queues with quotas, by ``queue``: ``weighted_share``, the dominant resource share of what is admitted (of
-        what runs, where the dump does not say) in thousandths, over the weight; and what Kueue ``told`` itself.
+        what runs, where the dump does not say) in thousandths, over the weight; and what Kueue ``told`` itself. Of
+        Slurm's accounts and users: the decayed ``usage`` and the ``fairshare`` factor of ``sshare``.
     """
 
     instance: Instance
@@ -59,7 +60,7 @@ class Snapshot:
     scheduler: str
     held: pd.DataFrame
     hidden: pd.Series[float]
-    shares: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["weighted_share", "told"]))
+    shares: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def __repr__(self) -> str:
         running, waiting = self.observed.tasks_array.sum(), self.waiting["tasks"].sum()
@@ -179,6 +180,9 @@ def assemble(cluster: Cluster, allowed: Allowed, path: str, capacity: str, by: s
             f"{size / 2**30:.3g} GiB; read a part of the dump{way}"
         )
     waiting, held = _waiting(rows)
+    if len(set().union(*(row.group.priorities for row in rows))) > 1:
+        what = f"their priorities differ, and {cluster.scheduler} takes the highest first"
+        cluster.note("", "tasks that wait", what, "priorities do not count here")
     rows = [row for row in rows if (row.running or row.group.waiting) and _may_run(cluster, row)]
     _one_node_an_owner(cluster, rows)
     resources, rows = _resources(cluster, nodes, rows)
@@ -260,9 +264,11 @@ def _waiting(rows: list[Row]) -> tuple[pd.DataFrame, pd.DataFrame]:
         taken.add(name)
         row.leaf = row.leaf._replace(label=name)
     found = [
-        (row.leaf.label, row.leaf.queue, row.group.waiting, row.group.since) for row in rows if row.group.waiting > 0
+        (row.leaf.label, row.leaf.queue, group.waiting, group.since, max(group.priorities, default=None))
+        for row in rows
+        if (group := row.group).waiting > 0
     ]
-    table = pd.DataFrame(found, columns=["user", "queue", "tasks", "since"], dtype=object)
+    table = pd.DataFrame(found, columns=["user", "queue", "tasks", "since", "priority"], dtype=object)
     kept = [(row.leaf.label, row.leaf.queue, *entry[::-1]) for row in rows for entry in row.group.held.items()]
     held = pd.DataFrame(kept, columns=["user", "queue", "tasks", "reason"], dtype=object)
     return table.astype({"tasks": int}), held.astype({"tasks": int})
@@ -460,10 +466,11 @@ def _clipped(cluster: Cluster, instance: Instance) -> Instance:
 
 
 def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
-    """Return the weighted shares of queues with quotas, and those that the scheduler told."""
+    """Return the weighted shares of queues with quotas, and what the scheduler told of shares."""
     instance, queues = observed.instance, observed.instance.queues
+    told = pd.DataFrame.from_dict(cluster.told, orient="index").rename_axis("queue")
     if queues is None or queues.quotas is None:
-        return pd.DataFrame(columns=["weighted_share", "told"])
+        return told
     tree, used = usage_of(instance, observed.tasks_array)
     if cluster.admitted:
         names, own = queues.quotas.names(instance.resources), np.zeros(used.shape)
@@ -472,8 +479,7 @@ def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
         used = tree.upward(own, tree.kept)
     shares = pd.Series(1000 * tree.shares(used)[: len(queues)], queues.paths.labels.rename("queue"))
     shares[tree.late[: len(queues)]] = np.inf
-    told = pd.Series(cluster.told, dtype=float)
-    found = pd.DataFrame({"weighted_share": shares, "told": told.reindex(shares.index)})
+    found = pd.DataFrame({"weighted_share": shares, "told": told.reindex(shares.index, columns=["told"])["told"]})
     return found.iloc[np.flatnonzero(queues.quotas.listed.any(axis=1))]
 
 

@@ -141,23 +141,27 @@ class Leaf(NamedTuple):
 class Group:
     """The tasks of a leaf: how many run on which node, how many wait and since when, and how many may not run yet.
 
-    ``held`` counts the last kind by the scheduler's own reason.
+    ``held`` counts the last kind by the scheduler's own reason; ``priorities`` are those of the tasks that wait.
     """
 
     running: dict[str, int] = field(default_factory=dict)
     waiting: int = 0
     since: str | None = None
     held: dict[str, int] = field(default_factory=dict)
+    priorities: set[float] = field(default_factory=set)
 
     def add(self, other: Group) -> None:
         """Take in the tasks of another one."""
         add_amounts(self.running, other.running)
         add_amounts(self.held, other.held)
         self.wait(other.waiting, other.since)
+        self.priorities |= other.priorities
 
-    def wait(self, count: int, since: str | None) -> None:
+    def wait(self, count: int, since: str | None, priority: float | None = None) -> None:
         """Count tasks that wait."""
         self.waiting += count
+        if priority is not None:
+            self.priorities.add(priority)
         if since is not None and (self.since is None or since < self.since):
             self.since = since
 
@@ -183,7 +187,7 @@ class Cluster:
         self.groups: dict[Leaf, Group] = {}
         self.queues: dict[str, Record] = {}
         self.admitted: dict[str, dict[str, float]] = {}  # what the scheduler says is in use, by queue and quota
-        self.told: dict[str, float] = {}  # the shares of queues that it says
+        self.told: dict[str, dict[str, float]] = {}  # what it says of the shares of queues, by column
         self.absent: list[str] = []  # nodes that tasks run on, and that are not in the dump
 
     def add(self, node: Node) -> None:
@@ -202,9 +206,9 @@ class Cluster:
         running = self.groups.setdefault(leaf, Group()).running
         running[node] = running.get(node, 0) + count
 
-    def wait(self, leaf: Leaf, count: int, since: str | None) -> None:
+    def wait(self, leaf: Leaf, count: int, since: str | None, priority: float | None = None) -> None:
         """Count tasks that wait."""
-        self.groups.setdefault(leaf, Group()).wait(count, since)
+        self.groups.setdefault(leaf, Group()).wait(count, since, priority)
 
     def hold(self, leaf: Leaf, count: int, reason: str) -> None:
         """Count tasks that may not run yet, for the scheduler's own reason: they are never owed anything."""

@@ -156,6 +156,13 @@ class KubernetesReader:
             annotations=self.volcano.annotations_of(pod),
         )
 
+    def _wait(self, leaf: Leaf, pod: Pod) -> None:
+        """Count the tasks of a pod that waits, or is held by a gate."""
+        if pod.gate:
+            self.cluster.hold(leaf, pod.tasks, pod.gate)
+        else:
+            self.cluster.wait(leaf, pod.tasks, pod.since, pod.priority)
+
     def finish(self) -> tuple[Cluster, Allowed]:
         """Return the cluster, and what tells where pods may be."""
         cluster = self.cluster
@@ -168,11 +175,10 @@ class KubernetesReader:
             if pod.node:
                 cluster.run(leaf, pod.node, pod.where)
             else:
-                cluster.hold(leaf, 1, pod.gate) if pod.gate else cluster.wait(leaf, 1, pod.since)
+                self._wait(leaf, pod)
         there = {(pod.namespace, pod.owner) for pod in self.pods.values()}
         for pod in map(self.kueue.placed, self.kueue.waiting(there)):
-            leaf = self._leaf(pod)
-            cluster.hold(leaf, pod.tasks, pod.gate) if pod.gate else cluster.wait(leaf, pod.tasks, pod.since)
+            self._wait(self._leaf(pod), pod)
         self.kueue.bar(cluster)
         for leaf in cluster.groups:
             for resource, _ in leaf.demand:

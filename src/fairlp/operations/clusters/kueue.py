@@ -189,7 +189,10 @@ class Kueue:
             labels = {_QUEUE_NAMES[0]: queue}
             count = part(one, "count", kind=int, default=1)
             name, owned = self._name(given), f"{kind}/{owner}"
-            pods.append(Pod(file, name, namespace, owned, demand, place, "", since, labels, {}, "", count, gate))
+            priority = part(given, "spec", "priority", kind=int)
+            pods.append(
+                Pod(file, name, namespace, owned, demand, place, "", since, labels, {}, "", count, gate, priority)
+            )
         admission = mapping_at(given, "status", "admission")
         if admission:  # its quota is taken, and its pods are there or to come
             sets = list_at(admission, "podSetAssignments")
@@ -335,7 +338,7 @@ class Kueue:
             for kind in ("borrowing", "lending"):
                 top.setdefault(kind, {})[column] = 0.0
         if one.told is not None:
-            cluster.told[path] = one.told
+            cluster.told[path] = {"told": one.told}
 
     def _column(self, resource: str, flavor: str) -> str:
         """Return the column of a resource and flavor, with a condition where the flavor is of some nodes only."""

@@ -295,6 +295,7 @@ class Pod(NamedTuple):
     scheduler: str
     tasks: int = 1
     gate: str = ""
+    priority: float | None = None
 
     @property
     def where(self) -> tuple[str, str]:
@@ -334,6 +335,7 @@ def pod_of(given: Mapping[str, Any], file: str, notes: Notes) -> Pod | None:
         mapping_at(given, "metadata", "annotations"),
         text_at(given, "spec", "schedulerName"),
         gate=", ".join(f"gate {text_at(gate, 'name')}" for gate in list_at(given, "spec", "schedulingGates")),
+        priority=part(given, "spec", "priority", kind=int),
     )
 
 

@@ -6,9 +6,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ...models.files.whole_files import read_text
+from ...models.instances.queues import lineage, parent_of
 from .assembly import Allowed
 from .cluster import (
     Cluster,
@@ -182,6 +184,10 @@ _ROOT: Final = "root"
 #: Columns by what they mean: those of sacctmgr, and of sshare.
 _SHARES: Final = ("Share", "RawShares", "Fairshare")
 _READ: Final = frozenset({"Cluster", "Account", "User", "Partition", "GrpTRES", "ParentName", "Par Name", *_SHARES})
+#: What ``Fairshare=parent`` is as a number (``SLURMDB_FS_USE_PARENT``).
+_PARENT: Final = "2147483647"
+#: What is told of decayed usage, and the columns that say it.
+_TOLD: Final = {"usage": "RawUsage", "fairshare": "FairShare"}
 #: What sshare computes: nobody has set it.
 _COMPUTED: Final = frozenset(
     {"NormShares", "RawUsage", "NormUsage", "EffectvUsage", "FairShare", "LevelFS", "TRESRunMins", "ID", "Lft", "Rgt"}
@@ -190,11 +196,15 @@ _COMPUTED: Final = frozenset(
 
 @dataclass
 class Account:
-    """What is known of an account, or of a user in it: the account above, its share, and what it may have."""
+    """What is known of an account, or of a user in it: the account above, its share, and what it may have.
+
+    The share of an account is None where it is that of its parent; ``told`` is what sshare computes.
+    """
 
     parent: str | None
-    share: float
+    share: float | None
     cap: dict[str, float]
+    told: dict[str, float] = field(default_factory=dict)
 
 
 class Accounts:
@@ -204,6 +214,7 @@ class Accounts:
         self._notes, self._note = notes, notes.add
         self._accounts: dict[str, Account] = {}
         self._users: dict[tuple[str, str], Account] = {}
+        self._read: set[tuple[bool, Any]] = set()  # whom sshare tells of (True), and whom associations
         self._missing: set[str] = set()
         self._chains: dict[str, list[str]] = {}
 
@@ -238,7 +249,11 @@ class Accounts:
                 if header not in _READ | _COMPUTED and cell.strip():
                     self._note(*where, f"column {header!r}", "left out")
             share = next((row[header].strip() for header in _SHARES if row.get(header, "").strip()), "1")
-            self._take(where, (account, user, parent), share, lambda row=row: tres(row.get("GrpTRES", "").strip()))  # type: ignore[misc]
+            told = None
+            if "RawShares" in row:
+                computed = {name: row.get(header, "").strip() for name, header in _TOLD.items()}
+                told = {name: float(cell) for name, cell in computed.items() if cell.replace(".", "", 1).isdecimal()}
+            self._take(where, (account, user, parent), share, partial(tres, row.get("GrpTRES", "").strip()), told)
 
     def read_association(self, given: Any, file: str) -> None:
         """Take in an association as ``sacctmgr --json`` prints it."""
@@ -254,19 +269,28 @@ class Accounts:
                 texts.append(f"{kind}{'/' + name if name else ''}={part(entry, 'count', kind=int, default=0)}{unit}")
             return tres(",".join(texts))
 
-        share = number(given.get("shares_raw"))
         parent = text_at(given, "parent_account")
-        self._take(where, (account, user, parent), "1" if share is None else f"{share:.0f}", cap)
+        self._take(where, (account, user, parent), _share_as_text(given.get("shares_raw")), cap)
 
     def read_share(self, given: Any, file: str) -> None:
         """Take in an entry of ``sshare --json``."""
         name, parent = text_at(given, "name"), text_at(given, "parent")
         user = "USER" in list_at(given, "type")
-        share = number(given.get("shares"))
         names = (parent, name, "") if user else (name, "", parent)
-        self._take((file, f"share of {name!r}"), names, "1" if share is None else f"{share:.0f}", dict)
+        factor = number(mapping_at(given, "fairshare").get("factor")) if user else None  # accounts have none
+        computed = {"usage": number(given.get("usage")), "fairshare": factor}
+        told = {key: value for key, value in computed.items() if value is not None}
+        self._take((file, f"share of {name!r}"), names, _share_as_text(given.get("shares")), dict, told)
 
-    def _take(self, where: Where, names: tuple[str, str, str], share: str, cap: Callable[[], Record]) -> None:
+    def _take(
+        self,
+        where: Where,
+        names: tuple[str, str, str],
+        share: str,
+        cap: Callable[[], Record],
+        told: dict[str, float] | None = None,
+    ) -> None:
+        """Take in an association, or, with ``told``, a line of sshare, whose share is the one that Slurm uses."""
         account, user, parent = names
         if not account:
             self._note(*where, "it has no account", "left out")
@@ -279,18 +303,24 @@ class Accounts:
         for resource in sorted(UNCOUNTED & set(limits)):
             self._note(*where, f"limit of {resource!r}", "left out: it is no resource of nodes")
             del limits[resource]
-        weight = self._weight(share, where)
-        known = self._users if user else self._accounts
+        weight = self._weight(share, where, bool(user))
+        known: Any = self._users if user else self._accounts
         key: Any = (account, user) if user else account
-        if key in known:
+        if (told is not None, key) in self._read:
             self._note(*where, f"there is an earlier line of {user or account!r} in {account!r}", "left out")
+            return
+        self._read.add((told is not None, key))
+        one: Account = known.setdefault(key, Account(parent or None, weight, limits))
+        if told is None:
+            one.cap = limits
         else:
-            known[key] = Account(parent or None, weight, limits)
+            one.share, one.told = weight, told
 
-    def _weight(self, share: str, where: Where) -> float:
-        if share == "parent":
-            self._note(*where, "its share is that of its parent", "taken as 1")
-            return 1.0
+    def _weight(self, share: str, where: Where, of_user: bool) -> float | None:
+        if share in ("parent", _PARENT):
+            done = "taken as 1" if of_user else "it weighs as much as all with tasks below it, who share at its parent"
+            self._note(*where, "its share is that of its parent", done)
+            return 1.0 if of_user else None
         if not share.isdecimal() or len(share) > 18:
             self._note(*where, f"share {share!r} is no whole number", "taken as 1")
             return 1.0
@@ -322,13 +352,30 @@ class Accounts:
         return names[::-1] if account else [name_in_path("")]
 
     def fill(self, cluster: Cluster) -> None:
-        """Put weights and caps on the queues of a cluster."""
-        for account, one in self._accounts.items():
-            cluster.queue("/".join(self._above(account)) if account != _ROOT else "").update(
-                {"weight": one.share, "cap": one.cap}
-            )
-        for (account, user), one in self._users.items():
-            cluster.queue(self.path(account, user)).update({"weight": one.share, "cap": one.cap})
+        """Put weights, caps and what sshare computes on the queues of a cluster whose jobs are known."""
+        found = {"/".join(self._above(a)) if a != _ROOT else "": one for a, one in self._accounts.items()}
+        found |= {self.path(*names): one for names, one in self._users.items()}
+        for path, one in found.items():
+            cluster.queue(path).update({"weight": one.share, "cap": one.cap})
+            if one.told:
+                cluster.told[path] = one.told
+        leaves = [leaf.queue for leaf, group in cluster.groups.items() if group.running or group.waiting]
+        used = {here: None for queue in leaves for here in lineage(queue)}
+        below: Counter[str] = Counter()
+        for path in sorted({**cluster.queues, **used}, key=len, reverse=True):  # those below come first
+            row = cluster.queues.get(path, {"weight": 1.0})
+            if row["weight"] is None:
+                row["weight"] = below[path] or 1.0
+            if path in used and path:
+                below[parent_of(path)] += row["weight"]
+
+
+def _share_as_text(value: Any) -> str:
+    """Return a share of JSON as tables write it: ``parent`` where it is infinite, 1 where none is set."""
+    share = number(value)
+    if share is not None:
+        return f"{share:.0f}"
+    return "parent" if isinstance(value, dict) and value.get("set") and value.get("infinite") else "1"
 
 
 # Where a job of Slurm may run: its partitions, the features it asks of nodes, nodes it names or excludes.
@@ -442,6 +489,7 @@ class _Job(NamedTuple):
     where: Where
     held: dict[str, int]
     array: str
+    priority: float | None
 
 
 class SlurmReader:
@@ -552,6 +600,7 @@ class SlurmReader:
             where,
             held,
             array,
+            number(given.get("priority")),
         )
 
     def _share(self, total: Amounts, count: int, where: Where) -> Amounts:
@@ -602,7 +651,6 @@ class SlurmReader:
     def finish(self) -> tuple[Cluster, Allowed]:
         """Return the cluster, and what tells where jobs may be."""
         cluster = self.cluster
-        self.accounts.fill(cluster)
         self._throttle()
         for job in self.jobs.values():
             queue = self.accounts.path(job.account, job.user)
@@ -613,9 +661,10 @@ class SlurmReader:
                     cluster.run(leaf, node, job.where)
                 else:
                     if job.waiting:
-                        cluster.wait(leaf, job.waiting, job.since)
+                        cluster.wait(leaf, job.waiting, job.since, job.priority)
                     for reason, tasks in job.held.items():
                         cluster.hold(leaf, tasks, reason)
+        self.accounts.fill(cluster)
         return cluster, Features([(name, *self.places[name]) for name in cluster.nodes]).allowed
 
 

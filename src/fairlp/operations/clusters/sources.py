@@ -170,8 +170,11 @@ def _once(pairs: list[tuple[str, Any]]) -> Record:
     return found
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON; expected a finite number")
+def _no_constant(name: str) -> str:
+    """Return the text for an infinity, which Slurm 23.11 prints for ``fairshare.level`` of who has used nothing."""
+    if name == "NaN":
+        raise ValueError(f"{name} is not JSON; expected a finite number")
+    return name
 
 
 def _number(text: str) -> int | float | str:

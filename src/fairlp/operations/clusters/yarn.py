@@ -331,9 +331,11 @@ class YarnReader:
             demand = tuple(sorted((resource, float(amount // parts)) for resource, amount in amounts.items()))
             self.cluster.run(leaf._replace(demand=demand, place=partition), partition_name(partition), where, parts)
         asked = 0
+        since, priority = _time(given.get("startedTime")), given.get("priority")
+        priority = priority if type(priority) is int else None
         for count, demand, partition in self._asks(given):
             asked += count
-            self.cluster.wait(leaf._replace(demand=demand, place=partition), count, _time(given.get("startedTime")))
+            self.cluster.wait(leaf._replace(demand=demand, place=partition), count, since, priority)
         if not asked and given["state"] != "RUNNING":
             self.note(*where, f"it is {given['state']}, and nothing tells what it asks for", "left out")
 

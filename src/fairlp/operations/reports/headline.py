@@ -15,7 +15,7 @@ _USERS, _REASONS = 3, 3
 #: What each scheduler promises, which the rule follows, and what its dump does not tell.
 _PROMISES = {
     "slurm": "Slurm shares among accounts by their shares first, and then among their users. Slurm's decayed usage is "
-    "not in the dump, so that what users had in the past does not count here",
+    "{} what users had in the past does not count here",
     "kubernetes": "Kubernetes itself promises no shares: here namespaces, or queues, count by their weights, and "
     "inside each one its owners",
     "yarn": "YARN gives queues their guaranteed capacity first, and shares the rest by their weights",
@@ -120,7 +120,7 @@ def _rule(comparison: ShareComparison) -> str:
     if quotas and comparison.fair.mechanism == chosen(comparison.instance, None):
         why = "Kueue gives every queue its nominal quota first, and shares what is lent by dominant resource shares"
     elif promise := _PROMISES.get(comparison.subject.scheduler):
-        why = promise
+        why = promise.format("not in the dump, so that" if comparison.subject.shares.empty else "in the dump, and")
     elif queues is not None and not queues.is_flat:
         why = "the scheduler shares among queues first, and inside a queue among its users"
     else:

@@ -322,6 +322,13 @@ def _since(facts: Facts) -> Section:
     return Section("since", "Since then", "Who moved since the earlier dump, and who still waits", said, tables=[table])
 
 
+#: Columns of what schedulers tell of shares, and what they are.
+_TOLD = {
+    "weighted_share": "dominant resource share in thousandths, over the weight",
+    "told": "the same, as Kueue told it",
+    "usage": "decayed, as Slurm told it; it does not count here",
+    "fairshare": "Slurm's own factor of that usage, 1 for who used nothing",
+}
 #: Users who are named in a sentence.
 _NAMED = 5
 
@@ -343,10 +350,8 @@ def _queues(facts: Facts) -> Section:
         TableColumn("blocked by", "text"),
         TableColumn("held by", "words", "other queues that hold most of it there"),
     ]
-    told = [name for name in ("weighted_share", "told") if name in queues]
-    if told:
-        about = "dominant resource share in thousandths, over the weight"
-        columns += [TableColumn("weighted share", about=about), TableColumn("told", about="the same, as Kueue told it")]
+    told = [name for name in _TOLD if name in queues]
+    columns += [TableColumn(name.replace("_", " "), about=_TOLD[name]) for name in told]
 
     def rows(part: pd.DataFrame) -> list[list[Any]]:
         return [
