@@ -263,9 +263,9 @@ def test_an_allocation_loads_no_optional_solver():
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="an sdist has no links")
 def test_the_root_shows_the_rooms():
     for room in ("models", "solvers", "formulations"):
-        link = ROOT / room
-        assert link.is_symlink() and link.resolve() == (SOURCE / room).resolve()
-        assert not os.path.isabs(os.readlink(link))
+        link = ROOT / room  # a clone without the right to make links, as on Windows, has a file with the target in it
+        target = os.readlink(link) if link.is_symlink() else link.read_text(encoding="utf-8")
+        assert target == f"src/fairlp/{room}" and (ROOT / target).is_dir()
 
 
 @pytest.fixture(scope="session")

@@ -36,10 +36,23 @@ def test_the_oldest_versions_are_those_of_the_metadata():
 
 
 @pytest.mark.parametrize(
-    "name", [".pre-commit-config.yaml", *(f".github/ISSUE_TEMPLATE/{one}.yml" for one in ("wish", "wrong-answer"))]
+    "name",
+    [
+        ".pre-commit-config.yaml",
+        ".github/workflows/tests.yml",
+        *(f".github/ISSUE_TEMPLATE/{one}.yml" for one in ("wish", "wrong-answer")),
+    ],
 )
 def test_what_tools_read_is_yaml(name):
     assert yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_versions_of_python_are_those_that_the_tests_run_on():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))
+    prefix = "Programming Language :: Python :: 3."
+    named = [one.rpartition(" ")[2] for one in PROJECT["classifiers"] if one.startswith(prefix)]
+    assert set(named) <= set(workflow["jobs"]["tests"]["strategy"]["matrix"]["python"])
+    assert named[0] == PROJECT["requires-python"].removeprefix(">=")
 
 
 def test_what_an_issue_is_asked_for_exists():
