@@ -84,6 +84,15 @@ class Answer(ABC):
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "drf")
+        >>> print(found.to_json()[:30])
+        {
+         "mechanism": "drf",
+         "metho
         """
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False)
         if path is not None:
@@ -100,6 +109,15 @@ class Answer(ABC):
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "drf")
+        >>> print(found.to_csv().strip())
+        user,pool
+        A,3.0
+        B,2.0
         """
         text = csv_text(self._csv())
         if path is not None:
@@ -279,6 +297,13 @@ class Allocation(Answer):
         Returns
         -------
         matplotlib.figure.Figure
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "drf")
+        >>> [axes.get_ylabel() for axes in found.plot().axes]
+        ['fraction of capacity in use', 'fraction of capacity in use']
         """
         from ..plots.allocations import plot_allocation
 
@@ -308,6 +333,13 @@ class Allocation(Answer):
         ------
         NotDefinedError
             For a mechanism without an optimality certificate (whole tasks: :func:`fairlp.validate` compares them).
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("wang-figure-1"), "drfh")
+        >>> bool(found.certify())
+        True
         """
         if self.prove is None:
             raise no_certificate(self.mechanism, exact)
@@ -322,6 +354,16 @@ class Allocation(Answer):
         -------
         DataFrame
             Indexed by user: ``tasks``, ``share``, ``level`` and ``server_rows``.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "drf")
+        >>> found.summary()
+              tasks     share     level  server_rows
+        user
+        A       3.0  0.666667  0.666667            1
+        B       2.0  0.666667  0.666667            1
         """
         used = np.asarray((self.matrix > 0).sum(axis=1))
         return pd.DataFrame({"tasks": self.totals, "share": self.shares, "level": self.levels, "server_rows": used})
@@ -387,6 +429,13 @@ class Allocation(Answer):
         -------
         dict
             Mappings and lists of text and numbers.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "drf")
+        >>> sorted(found.to_dict())[:4]
+        ['gap', 'mechanism', 'method', 'notes']
         """
         from scipy.sparse import coo_array
 

@@ -134,6 +134,13 @@ class Arrivals:
         InstanceError
             For a user who is there already, a resource that is not, an amount that is no finite number >= 0, a user
             who demands nothing, or more users (more weight) than the horizon. Nothing has changed then.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> arrivals = fairlp.Arrivals({"cpu": 9, "memory": 18}, horizon=3)
+        >>> arrivals.add("ann", {"cpu": 1, "memory": 4})
+        <Change at step 1: 'ann', now at level 0.333333>
         """
         if not isinstance(user, (str, int)) or isinstance(user, bool) or user == "":
             raise InstanceError(f"user label {user!r} is {type(user).__name__}; expected text or a whole number")
@@ -181,6 +188,14 @@ class Arrivals:
         ------
         UnknownNameError
             For a user who has not come; the nearest are named.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> arrivals = fairlp.Arrivals({"cpu": 9, "memory": 18}, horizon=3)
+        >>> change = arrivals.add("ann", {"cpu": 1, "memory": 4})
+        >>> round(arrivals.share("ann"), 6)
+        0.333333
         """
         if user not in self._places:
             raise UnknownNameError(f"no user {user!r} has come; {nearest(user, self.users)}")
@@ -224,6 +239,14 @@ class Arrivals:
         ------
         InstanceError
             When nobody has come yet.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> arrivals = fairlp.Arrivals({"cpu": 9, "memory": 18}, horizon=3)
+        >>> change = arrivals.add("ann", {"cpu": 1, "memory": 4})
+        >>> arrivals.instance()
+        <Instance: 1 user, 1 server, resources cpu, memory>
         """
         if not self.users:
             raise InstanceError("nobody has come yet")
@@ -244,6 +267,14 @@ class Arrivals:
         Returns
         -------
         DynamicAllocation
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> arrivals = fairlp.Arrivals({"cpu": 9, "memory": 18}, horizon=3)
+        >>> change = arrivals.add("ann", {"cpu": 1, "memory": 4})
+        >>> arrivals.result().totals.to_dict()
+        {'ann': 1.5}
         """
         from .rows import online_result
 

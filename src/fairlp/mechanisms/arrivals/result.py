@@ -369,6 +369,16 @@ class DynamicAllocation(Answer):
             When the table would take more than 1 GiB.
         UnknownNameError
             For a step or a user that does not exist.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "dynamic-drf")
+        >>> found.table()
+        user         A         B
+        step
+        1     0.500000       NaN
+        2     0.666667  0.666667
         """
         chosen = range(1, len(self.level_array) + 1) if steps is None else [self._step(step) for step in steps]
         places = np.arange(len(self.level_array)) if users is None else np.array([self._place(user) for user in users])
@@ -402,6 +412,13 @@ class DynamicAllocation(Answer):
         Returns
         -------
         ndarray, shape (k,)
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "dynamic-drf")
+        >>> found.levels_at(1)
+        array([0.5])
         """
         k = self._step(step)
         levels = np.empty(k)
@@ -422,6 +439,13 @@ class DynamicAllocation(Answer):
         Returns
         -------
         Series
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "dynamic-drf")
+        >>> found.history("A").round(3).to_dict()
+        {1: 0.5, 2: 0.667}
         """
         place = self._place(user)
         raised = self.first_array[place:] <= place
@@ -440,6 +464,13 @@ class DynamicAllocation(Answer):
         Returns
         -------
         Allocation
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "dynamic-drf")
+        >>> found.at(1).totals.to_dict()
+        {'A': 2.25}
         """
         k = self._step(step)
         levels = np.full(len(self.instance.users), np.nan)
@@ -527,6 +558,13 @@ class DynamicAllocation(Answer):
         Returns
         -------
         Proof
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "dynamic-drf")
+        >>> bool(found.certify())
+        True
         """
         parts = self.schedule.parts
         whole = np.cumsum(np.vstack([np.zeros(self.needs.shape[1]), self.needs]), axis=0)
@@ -559,6 +597,16 @@ class DynamicAllocation(Answer):
             ``drf_sum`` (sums of dominant shares), ``cr1`` (sum / drf_sum, which can exceed 1) and ``bound``: what
             ``cr2`` never goes below, with m resources 1/m (dynamic DRF: Theorem 2), or what :func:`cautious_bound`
             says.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "dynamic-drf")
+        >>> found.competitive()[["drf", "smallest", "bound"]]
+                   drf  smallest  bound
+        step
+        1     0.500000  0.500000    0.5
+        2     0.666667  0.666667    0.5
         """
         available, parts = self.schedule.available, self.schedule.parts
         drf = available / np.cumsum(self.needs, axis=0).max(axis=1)
@@ -588,6 +636,13 @@ class DynamicAllocation(Answer):
         -------
         DataFrame
             One row for each step and property.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "dynamic-drf")
+        >>> bool(found.properties()["holds"].all())
+        True
         """
         return self._of_every_step.copy() if steps is None else properties(self, steps)
 
@@ -607,6 +662,13 @@ class DynamicAllocation(Answer):
         Returns
         -------
         Model
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "dynamic-drf")
+        >>> found.model(2)
+        <Model 'dynamic DRF, step 2': 2 variables, 3 constraints>
         """
         k = self._step(step)
         present = self.instance.select_users(self.schedule.order[:k])
@@ -650,6 +712,16 @@ class DynamicAllocation(Answer):
         -------
         DataFrame
             Indexed by user: ``arrived``, ``tasks``, ``share`` and ``level``.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "dynamic-drf")
+        >>> found.summary()
+              arrived  tasks     share     level
+        user
+        A           1    3.0  0.666667  0.666667
+        B           2    2.0  0.666667  0.666667
         """
         arrived = np.empty(len(self.level_array), dtype=int)
         arrived[self.schedule.order] = np.arange(1, len(arrived) + 1)

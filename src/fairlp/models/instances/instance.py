@@ -276,6 +276,15 @@ class Instance:
         Returns
         -------
         Instance
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> import pandas as pd
+        >>> users = pd.DataFrame({"cpu": [1, 3], "memory": [4, 1]}, index=["A", "B"])
+        >>> servers = pd.DataFrame({"cpu": [9], "memory": [18]}, index=["server"])
+        >>> fairlp.Instance.from_frames(users, servers)
+        <Instance: 2 users, 1 server, resources cpu, memory>
         """
         from ..files.frames import from_frames
 
@@ -287,6 +296,16 @@ class Instance:
         Returns
         -------
         tuple of (DataFrame, DataFrame)
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> users, servers = fairlp.examples.load("ghodsi").to_frames()
+        >>> users
+              cpu [CPUs]  memory [GB]
+        user
+        A            1.0          4.0
+        B            3.0          1.0
         """
         from ..files.frames import to_frames
 
@@ -309,6 +328,16 @@ class Instance:
         ------
         FileFormatError
             When the format is unknown, or cannot hold the instance.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = fairlp.examples.load("ghodsi").write(Path(folder) / "ghodsi.yaml")[0]
+        ...     print(fairlp.read(path))
+        <Instance 'ghodsi': 2 users, 1 server, resources cpu, memory>
         """
         from ..files.instances import write
 
@@ -385,6 +414,13 @@ class Instance:
         Returns
         -------
         ndarray of bool, shape (N, K)
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> fairlp.Instance.from_arrays([[1, 2], [0, 3]], [[9, 12], [12, 0]]).runnable()
+        array([[ True, False],
+               [ True, False]])
         """
         eligible = self.dense().eligible
         if self.rates is not None:
@@ -400,6 +436,14 @@ class Instance:
         Returns
         -------
         Instance
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> pairs = fairlp.SparseInstance.from_arrays([[1, 2], [2, 1]], [[4, 4], [6, 6]], [(0, 0), (0, 1), (1, 1)])
+        >>> pairs.dense().eligible
+        array([[ True,  True],
+               [False,  True]])
         """
         return self
 
@@ -410,6 +454,14 @@ class Instance:
         -------
         DataFrame
             Indexed by user: ``server`` that comes nearest, ``fraction`` of a task that fits there, ``resource`` short.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> fairlp.Instance.from_arrays([[8, 1]], [[4, 4], [6, 6]]).oversized()
+                server  fraction   resource
+        user
+        user1  server2      0.75  resource1
         """
         from .merging import merge_servers
 
@@ -431,6 +483,13 @@ class Instance:
         Returns
         -------
         Instance
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> cluster = fairlp.examples.load("wang-figure-1")
+        >>> cluster.pooled()
+        <Instance 'wang-figure-1': 2 users, 1 server, resources cpu, memory>
         """
         return self.derived(
             servers=Index("i", pd.Index(["pool"], dtype=object), "server"),
@@ -455,6 +514,13 @@ class Instance:
             When that would be too many pairs of user and server.
         InstanceError
             When a new label is that of another row.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> cluster = fairlp.Instance.from_arrays([[1, 1]], [[4, 4]], servers=["big"], counts=[2])
+        >>> cluster.expanded().servers
+        <Index i: 2 servers big #1, big #2>
         """
         if (self.counts == 1).all():
             return self
@@ -489,6 +555,14 @@ class Instance:
         Returns
         -------
         Instance
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> import numpy as np
+        >>> cluster = fairlp.examples.load("wang-figure-1")
+        >>> cluster.select_users(np.array([1]))
+        <Instance 'wang-figure-1': 1 user, 2 servers, resources cpu, memory>
         """
         return self.derived(
             users=Index("n", self.users.labels[positions], "user"),
@@ -523,6 +597,13 @@ class Instance:
             For an argument that there is not.
         InstanceError
             For what does not fit.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> cluster = fairlp.examples.load("ghodsi")
+        >>> fairlp.allocate(cluster.replace(weights=[2, 1]), "drf").shares.round(3).to_dict()
+        {'A': 0.923, 'B': 0.462}
         """
         given = {name: getattr(self, name) for name in inspect.signature(Instance.from_arrays).parameters}
         for name in changes:
@@ -544,6 +625,12 @@ class Instance:
         Returns
         -------
         Instance
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> fairlp.examples.load("ghodsi").derived(name="renamed")
+        <Instance 'renamed': 2 users, 1 server, resources cpu, memory>
         """
         return replace(self, **changes)._frozen()
 
@@ -557,6 +644,12 @@ class Instance:
         Returns
         -------
         bool
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> fairlp.examples.load("ghodsi").equals(fairlp.examples.load("ghodsi"))
+        True
         """
         if not isinstance(other, Instance):
             return False

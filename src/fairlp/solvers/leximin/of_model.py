@@ -364,6 +364,13 @@ class LeximinSolution:
         ------
         UnsupportedError
             Exact, and the model has integers.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> cluster = fairlp.examples.load("wang-figure-1")
+        >>> bool(fairlp.leximin(fairlp.formulate(cluster, "drfh")).certify())
+        True
         """
         problem = self.problem
         if problem.program.is_mip and exact:
