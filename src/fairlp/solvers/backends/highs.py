@@ -33,10 +33,9 @@ def lower(model: Model) -> Any:
     highs = configured(Options(), "choose")
     ones = Scaling(np.ones(program.n_rows), np.ones(program.n_columns), 1.0, 1.0)
     pass_model(highs, program, ones, program.A.data, 1.0, maximize=program.sense == "max")
-    for column, name in enumerate(program.column_names):
-        checked(highs.passColName(column, name), "passColName")
-    for row, name in enumerate(program.row_names):
-        checked(highs.passRowName(row, name), "passRowName")
+    lp = highs.getLp()  # names go in with the program: a call for each takes seconds
+    lp.col_names_, lp.row_names_ = program.column_names, program.row_names
+    checked(highs.passModel(lp), "the model with its names")
     return highs
 
 
