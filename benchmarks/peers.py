@@ -25,8 +25,6 @@ from fairlp.research.library.numerics import scattered
 
 #: Gavel freezes who cannot be raised by this factor and this much more; its levels are promised no better than that.
 SLACK, EPSILON = 1.0001, 1e-5
-#: HiGHS with the primal simplex method: the point of a round is feasible in the next.
-PRIMAL: dict[str, Any] = {"extra": {"simplex_strategy": 4}}
 
 
 def apart(found: np.ndarray, right: np.ndarray) -> float:
@@ -124,10 +122,10 @@ def jobs_model(jobs: Jobs) -> tuple[Model, Any]:
     return model, (rate * x).sum(j)
 
 
-def by_leximin(jobs: Jobs, **options: Any) -> np.ndarray:
-    """Return levels by ours, with options of HiGHS."""
+def by_leximin(jobs: Jobs) -> np.ndarray:
+    """Return levels by ours."""
     model, levels = jobs_model(jobs)
-    return fairlp.leximin(model, levels, **options).levels.to_numpy()
+    return fairlp.leximin(model, levels).levels.to_numpy()
 
 
 class WaterFilling:
@@ -226,11 +224,11 @@ def pop_levels(instance: Instance, parts: int, method: str, seed: int) -> tuple[
     return levels, seconds
 
 
-def pop_jobs(jobs: Jobs, parts: int, seed: int, **options: Any) -> tuple[np.ndarray, list[float]]:
+def pop_jobs(jobs: Jobs, parts: int, seed: int) -> tuple[np.ndarray, list[float]]:
     """Return levels of Gavel's policy in parts, each with a k-th of the GPUs of every type, and seconds."""
     levels, seconds = np.zeros(len(jobs.scale)), []
     for who in dealt(len(jobs.scale), parts, np.random.default_rng(seed)):
         begin = process_time()
-        levels[who] = by_leximin(jobs.select(who, jobs.workers / parts), **options)
+        levels[who] = by_leximin(jobs.select(who, jobs.workers / parts))
         seconds.append(process_time() - begin)
     return levels, seconds

@@ -24,7 +24,6 @@ import cvxpy as cp
 import numpy as np
 from measure import console, machine, show
 from peers import (
-    PRIMAL,
     SLACK,
     Jobs,
     WaterFilling,
@@ -125,22 +124,20 @@ def race_gavel(sizes: list[int], limit: float, seed: int) -> None:
         for size in sizes:
             jobs = drawn_jobs(size, seed, like_gavel)
             right, seconds = timed(by_leximin, jobs)
-            same, primal = timed(lambda one: by_leximin(one, **PRIMAL), jobs)
-            require(apart(same, right), EQUAL, "fairlp.leximin by the primal simplex method")
             name = f"{size} jobs, {'V100, P100, K80' if like_gavel else '4 types, any rates'}"
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 try:
                     levels, other = timed(lambda one: WaterFilling(one).levels(), jobs)
                 except cp.error.SolverError as error:
-                    rows.append([name, f"{seconds:.3f}", f"{primal:.3f}", "—", "—", str(error)[:30], ""])
+                    rows.append([name, f"{seconds:.3f}", "—", "—", str(error)[:30], ""])
                     continue
             lowest = require(apart(levels.min(), right.min()), 2 * (SLACK - 1), "the least level of Gavel's")
-            ratio, off = f"{other / seconds:.0f}, {other / primal:.0f}", f"{apart(levels, right):.0e}"
-            rows.append([name, f"{seconds:.3f}", f"{primal:.3f}", f"{other:.2f}", ratio, off, f"{lowest:.0e}"])
+            ratio, off = f"{other / seconds:.0f}", f"{apart(levels, right):.0e}"
+            rows.append([name, f"{seconds:.3f}", f"{other:.2f}", ratio, off, f"{lowest:.0e}"])
             if other > limit / 4:
                 break
-    columns = ["", "ours, CPU s", "primal", "water filling", "ratios", "levels off", "the least off"]
+    columns = ["", "ours, CPU s", "water filling", "ratio", "levels off", "the least off"]
     show("Gavel's max-min policy: its water filling beside fairlp.leximin", columns, rows)
 
 
@@ -194,17 +191,16 @@ def race_pop(sizes: list[int], parts: list[int], limit: float, seed: int) -> Non
 def race_pop_jobs(sizes: list[int], parts: list[int], seed: int) -> None:
     """Gavel's policy in parts, which is what POP was tried on."""
     rows = []
-    for label, options in (("", {}), (", primal", PRIMAL)):
-        for size in sizes:
-            jobs = drawn_jobs(size, seed)
+    for size in sizes:
+        jobs = drawn_jobs(size, seed)
 
-            def exact(jobs: Jobs = jobs, options: dict[str, Any] = options) -> np.ndarray:
-                return by_leximin(jobs, **options)
+        def exact(jobs: Jobs = jobs) -> np.ndarray:
+            return by_leximin(jobs)
 
-            def in_parts(k: int, jobs: Jobs = jobs, options: dict[str, Any] = options) -> Any:
-                return pop_jobs(jobs, k, seed, **options)
+        def in_parts(k: int, jobs: Jobs = jobs) -> Any:
+            return pop_jobs(jobs, k, seed)
 
-            rows += pop_rows(f"{size} jobs{label}", exact, in_parts, parts)
+        rows += pop_rows(f"{size} jobs", exact, in_parts, parts)
     show("Gavel's policy: POP beside the exact leximin", ["V100, P100, K80", "", *COLUMNS], rows)
 
 

@@ -59,7 +59,7 @@ def function_sizes(files: Iterable[Path]) -> tuple[float, float]:
 
 
 def words_of_docs() -> int:
-    """Return the words of README and docs, without blocks of code, rules of tables and the page that a command writes."""
+    """Return the words of README and docs, without code, rules of tables and the page that a command writes."""
     pages = [ROOT / "README.md", *(page for page in (ROOT / "docs").glob("*.md") if page.name != "ledger.md")]
     texts = (re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M) for page in pages)
     return sum(any(map(str.isalnum, word)) for text in texts for word in text.split())

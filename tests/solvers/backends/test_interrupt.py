@@ -19,6 +19,14 @@ from profiles import PROFILE
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on other systems")
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """A shell in the background has Ctrl-C ignored, for all that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def press(seconds=0.2):
     """Press Ctrl-C a little later."""
     timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))

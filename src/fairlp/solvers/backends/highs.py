@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, nearest
-from ...models.programs.certificate import proves_infeasible
+from ...models.programs.certificate import certify, proves_infeasible
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Point, Solution, Status, Termination
 from ...tolerances import MILP_TOLERANCES, SOLVER_TIGHTEST
@@ -102,6 +102,8 @@ _PATIENCE = 5.0
 _MOST_STEPS = 1_000
 #: Linear programs of so few nonzeros have ended before anybody could interrupt them.
 _QUICK = 1_000
+#: HiGHS's simplex_strategy: the dual simplex method, and the primal one.
+_DUAL, _PRIMAL = 1, 4
 #: Both bring a library of the same name, so that the second of them cannot be loaded.
 _BESIDE_ORTOOLS = (
     "highspy cannot be loaded in a process that has imported ortools; use solver='scipy', which has its own HiGHS, "
@@ -235,6 +237,7 @@ class HighsSession(ProgramSession):
         if "ipm_iteration_limit" not in options.extra:
             _set(self._highs, "ipm_iteration_limit", _MOST_STEPS)
         self._longest = 0.0
+        self._repriced, self._point = False, None
         self.restart()
         self._passed = perf_counter() - begin
 
@@ -242,6 +245,7 @@ class HighsSession(ProgramSession):
         """Change the program, and what is loaded of it."""
         super().apply(change)
         highs, scaling = self._highs, self.scaling
+        self._repriced |= change.coefficients is not None or change.costs is not None
         if change.coefficients is not None:
             rows, column, values = change.coefficients
             scaled = values * scaling.rows[rows] * scaling.columns[column]
@@ -286,6 +290,8 @@ class HighsSession(ProgramSession):
         if self._solved and self._loaded != "simplex" and not self.program.is_mip:
             # a basis is there after crossover: simplex goes on from it, the other methods would start afresh
             _set(self._highs, "solver", "simplex")
+        if "simplex_strategy" not in self.options.extra:
+            _set(self._highs, "simplex_strategy", _PRIMAL if self._starts_feasible() else _DUAL)
         begin = perf_counter()
         try:
             self._run()
@@ -299,10 +305,15 @@ class HighsSession(ProgramSession):
             _set(self._highs, "time_limit", float("inf"))  # what a restart may have set is spent
         self._longest = max(self._longest, solved - begin)
         solution = _read(self)
-        self._solved = True
+        self._solved, self._repriced, self._point = True, False, solution["x"]
         times = {"pass": self._passed, "solve": solved - begin, "read": perf_counter() - solved}
         self._passed = 0.0
         return Solution(**{**solution, "times": times})
+
+    def _starts_feasible(self) -> bool:
+        """Whether the last point is feasible and its prices are not: in a leximin the optimum of the round before."""
+        start = self._point if self._solved and self._repriced else None
+        return start is not None and certify(self.program, start).is_feasible
 
     def _run(self) -> None:
         """Run HiGHS so that Ctrl-C ends it; it notices a time limit that is over."""
