@@ -11,6 +11,7 @@ import fairlp
 from fairlp import Capability, Model, Raw, Termination
 from fairlp.models.programs.certificate import certify, proves_infeasible, proves_unbounded
 from fairlp.models.programs.solution import Point
+from fairlp.solvers.backends.scaling import equilibrate
 from fairlp.tolerances import SMALLEST_COST
 
 SOLVERS = ["highs", "highs-ipm", "scipy", "glpk", "scip", "interior-point", "cvxpy:CLARABEL", "cvxpy:ECOS", "cvxpy:SCS"]
@@ -171,11 +172,21 @@ def test_a_model_without_variables_has_an_optimum(solver):
 
 
 def test_costs_far_apart_are_all_seen_by_the_solver():
-    from fairlp.solvers.backends.scaling import equilibrate
-
     program = small_cost_without_end().compile()
     costs = equilibrate(program)[0].costs(program.c)
     assert costs[costs > 0].min() >= SMALLEST_COST / 2 and costs.max() <= 1 / SMALLEST_COST
+
+
+def test_a_cost_that_is_only_rounding_does_not_blow_up_an_integer_objective():
+    # HiGHS branched for ever on costs of millions, scaled for the sake of one of 2e-14
+    model = Model("pick")
+    x = [model.variable(f"x{k}", binary=True) for k in range(3)]
+    model.constraint("row", x[0] + x[1] + x[2] <= 2)
+    model.maximize(0.75 * x[0] + 0.25 * x[1] + 2e-14 * x[2])
+    program = model.compile()
+    scaling, _ = equilibrate(program)
+    assert 0.5 <= abs(scaling.costs(program.c)).max() <= 2
+    assert model.solve().objective == pytest.approx(1.0)
 
 
 def test_a_back_end_that_ends_the_process_is_a_failed_solver():
@@ -216,8 +227,6 @@ def test_an_empty_row_that_cannot_hold_proves_itself():
 
 
 def test_rows_without_sides_or_entries_do_not_scale_a_program():
-    from fairlp.solvers.backends.scaling import equilibrate
-
     model = Model("free row")
     x = model.variable("x", upper=2e4)
     for name, factor, side in (("row", 1.0, 3e4), ("free", 1e15, 7.0), ("nothing", 0.0, 1e12)):

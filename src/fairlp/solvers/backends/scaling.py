@@ -89,7 +89,8 @@ def equilibrate(program: Program) -> tuple[Scaling, np.ndarray]:
         priced = max(priced, float(abs(program.logs.weights).max(initial=0.0)))
     cost = float(_power_of_two(1.0 / priced)) if priced > 0 else 1.0
     least = abs(program.c * columns)[program.c != 0].min(initial=np.inf) * cost / rhs
-    if 0 < least < SMALLEST_COST:  # a solver would take it for 0: it may be as far below 1 as the largest is above
+    # a solver would take it for 0: it may be as far below 1 as the largest is above (where branch and bound gets lost)
+    if 0 < least < SMALLEST_COST and not fixed.any():
         cost *= float(_power_of_two(min(SMALLEST_COST / least, 1 / SMALLEST_COST)))
     scaling = Scaling(rows, columns, rhs, cost)
     data = A.data * rows[row_of] * columns[column_of]

@@ -16,7 +16,7 @@ from ...models.notation.compiler import assemble, compile_rows
 from ...models.notation.expressions import Expression, Index
 from ...models.notation.model import Model
 from ...models.notation.tables import parameter_values
-from ...models.programs.backends import AnySolver, spelt
+from ...models.programs.backends import AnySolver, find_backend, spelt
 from ...models.programs.certificate import Proof, certify, reach_of
 from ...models.programs.program import CONTINUOUS, Block, BlockView, Program
 from ...models.programs.solution import Backend, Capability, Options, Solution, Termination
@@ -25,6 +25,7 @@ from ...tolerances import ACCEPTED, AGREEMENT, LEVEL_ROUNDING, NEGLIGIBLE, ROUND
 from ..backends import cvxpy_backend, pyomo_backend
 from ..backends.cvxpy_backend import unused
 from .exact import ExactRounds
+from .outcomes import Oracle, Outcomes
 from .rounds import LevelRounds, Members, own_error, tightest
 
 # Which levels: a model as a program whose column t is the lowest of them.
@@ -36,7 +37,7 @@ class Levels:
 
     ``places`` are the positions of these rows, and ``labels`` what the levels are called. ``columns`` and ``rows`` are
     the blocks of the model itself. ``hand_back`` writes a point into the variables of the CVXPY problem or Pyomo model
-    that it was read from.
+    that it was read from. ``outcomes`` has an oracle for further columns.
     """
 
     program: Program
@@ -46,6 +47,7 @@ class Levels:
     columns: tuple[Block, ...]
     rows: tuple[Block, ...]
     hand_back: Callable[[np.ndarray], None] | None = None
+    outcomes: Outcomes | None = None
 
     @cached_property
     def weights(self) -> np.ndarray:
@@ -68,6 +70,11 @@ class Levels:
         """Return the sizes of the numbers that each level is made of at a point of such sizes."""
         terms = abs(self.without_t) @ sizes + abs(self.program.row_lower)
         return np.asarray(terms[self.places] / self.weights)
+
+    def tightest(self, solver: AnySolver, options: dict[str, Any]) -> tuple[Any, Options]:
+        """Return a back end for these programs, and its options with the tightest tolerances."""
+        backend, chosen = tightest(solver, options)
+        return backend if self.outcomes is None else self.outcomes.behind(backend), chosen
 
     def labelled(self, values: Iterable[Any]) -> pd.Series[Any]:
         """Return one value a level, by its labels."""
@@ -196,6 +203,14 @@ def extended(
         levels="",
         logs=None,
     )
+
+
+def of_oracle(people: Any, oracle: Oracle, levels: Any, weights: Any) -> Levels:
+    """Return the levels of a lottery over an oracle's outcomes."""
+    if levels is not None or isinstance(people, Model | Program | str):
+        raise ModelError("with an oracle the first argument is the people (an Index, or labels), and levels are theirs")
+    outcomes = Outcomes(people if isinstance(people, Index) else Index("n", people, "person"), oracle)
+    return replace(by_rows(outcomes.program(weights), "levels", None), outcomes=outcomes)
 
 
 def levels_of(model: Any, levels: Any, weights: Any) -> Levels:
@@ -329,6 +344,13 @@ class LeximinSolution:
     problem: Levels
     priced: Solution | None = None
 
+    @property
+    def outcomes(self) -> pd.DataFrame:
+        """Outcomes of positive probability, where an oracle gave them: ``probability``, and each person's level."""
+        if self.problem.outcomes is None:
+            raise NoSolutionError(f"the leximin of {self.problem.program.name!r} is not of an oracle's outcomes")
+        return self.problem.outcomes.table(self.x)
+
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
@@ -363,7 +385,7 @@ class LeximinSolution:
         Raises
         ------
         UnsupportedError
-            Exact, and the model has integers.
+            Exact, and the model has integers, or outcomes of an oracle.
 
         Examples
         --------
@@ -378,6 +400,8 @@ class LeximinSolution:
         wrong = self._wrong_point()
         if wrong or problem.program.is_mip:
             return Proof(False, wrong or f"not proved: {_INTEGER}")
+        if exact and problem.outcomes is not None:
+            raise UnsupportedError("outcomes of an oracle have no proof in rationals here: the oracle's word is needed")
         if exact:
             found = ExactRounds(problem.program, problem.places, problem.t).run()
             if not found.holds:
@@ -438,7 +462,11 @@ class LeximinSolution:
             floor[abs(floor) <= 2 * self._rounding(reach=True) * weights] = 0.0
             lower = problem.program.row_lower.copy()
             lower[places] = np.where(np.arange(len(places)) == k, -np.inf, floor)
-            solution = problem.program.replace(A=problem.without_t, row_lower=lower, c=cost).solve(solver)
+            raised = problem.program.replace(A=problem.without_t, row_lower=lower, c=cost)
+            if problem.outcomes is None:
+                solution = raised.solve(solver)
+            else:
+                solution = problem.outcomes.behind(find_backend(solver)).solve(raised, Options())
             if solution.status.is_optimal:
                 floor[k] = 0.0
                 error = own_error(solution, solution.verify().gap or 0.0, places, floor, np.zeros(len(places)))
@@ -462,6 +490,7 @@ def leximin(
     levels: str | Sequence[str] | Expression | Any = None,
     *,
     weights: Any = None,
+    oracle: Oracle | None = None,
     solver: AnySolver = "highs",
     **options: Any,
 ) -> LeximinSolution:
@@ -481,6 +510,11 @@ def leximin(
         indexed component, a list, or a dict by label). With expressions, the objective plays no part.
     weights : array_like, Series or mapping, optional
         Of an expression's elements: a level is the element divided by its weight, above 0. A block has its own.
+    oracle : callable, optional
+        With an Index, or a sequence of labels, in the model's place: the people. Given weights ≥ 0 (a Series by
+        person), it returns an outcome whose weighted sum of levels is largest: one number a person (Series, mapping or
+        array), or a collection of the people who have level 1. The leximin is that of expected levels under a lottery
+        over outcomes, :attr:`LeximinSolution.outcomes`. It is as right as the oracle is.
     solver : str, Backend or class
         A name from :func:`fairlp.solvers`, or a back end of your own (:class:`fairlp.Backend`).
     **options
@@ -501,6 +535,7 @@ def leximin(
 
     Notes
     -----
+    Outcomes of an oracle by column generation (:mod:`.outcomes`).
     Linear models by rounds: raise t, freeze whose rows have a price, and go on (:class:`.rounds.Rounds`); the rounds of
     the mechanisms are these. Integer models by ordered outcomes (Ogryczak and Śliwiński, 2006).
 
@@ -518,8 +553,17 @@ def leximin(
     {'a': 4.0, 'b': 4.0, 'c': 2.0}
     >>> print(answer.certify(exact=True))
     the leximin, proved (in rationals, 2 rounds); levels agree to ...
+
+    A panel of two of four people, one of the two women at least: everybody is on it with probability ½.
+
+    >>> def best_panel(weight):
+    ...     first = weight[["ann", "bea"]].idxmax()
+    ...     return [first, weight.drop(first).idxmax()]
+    >>> answer = leximin(["ann", "bea", "carl", "dan"], oracle=best_panel)
+    >>> answer.levels.round(9).to_dict()
+    {'ann': 0.5, 'bea': 0.5, 'carl': 0.5, 'dan': 0.5}
     """
-    problem = levels_of(model, levels, weights)
+    problem = levels_of(model, levels, weights) if oracle is None else of_oracle(model, oracle, levels, weights)
     found = _solved(problem, solver, options)
     if problem.hand_back is not None:
         problem.hand_back(found.x)
@@ -529,7 +573,7 @@ def leximin(
 def _solved(problem: Levels, solver: AnySolver, options: dict[str, Any]) -> LeximinSolution:
     """Return the leximin, by rounds or by ordered outcomes."""
     name = spelt(solver)
-    chosen = tightest(name, options)
+    chosen = problem.tightest(name, options)
     if problem.program.is_mip:
         x = ordered_outcomes(problem.program, problem.places, problem.t, *chosen)
         levels, gap, unproved, priced = problem.of(x), None, _INTEGER, None
@@ -546,6 +590,11 @@ def _solved(problem: Levels, solver: AnySolver, options: dict[str, Any]) -> Lexi
         gap, unproved, priced = None, _NO_DUALS, None
         if rounds.has_duals:
             gap, unproved, priced = rounds.gap, _unproved(rounds, shift), rounds.priced
+        if problem.outcomes is not None:
+            problem = replace(
+                problem, program=(grown := problem.outcomes.extended(problem.program)), columns=grown.columns
+            )
+            x = np.append(x, np.zeros(grown.n_columns - len(x)))
     shown = problem.labelled(levels), _table(problem, history)
     return LeximinSolution(*shown, str(name), gap, unproved, x, problem, priced)
 
@@ -574,6 +623,7 @@ def _shift(problem: Levels, backend: Backend, options: Options) -> float:
         )
     x = solution.require_optimal().x
     assert x is not None
+    x = x[: problem.program.n_columns]  # an oracle may have found more
     size, level = problem.terms(abs(x)), problem.of(x)
     # what the other levels are made of matters in their rounds only
     largest = float(size[level <= level.min() + AGREEMENT * size].max())

@@ -261,18 +261,17 @@ class Rounds:
 
         Each program maximises the sum of what the rows that are left have, over ``speed``; those that gain leave.
         """
-        program = self.session.program
-        rows, held = program.A[self.rows].tocsr(), self._held()
+        costs, held = self.session.program.c, self._held()
         while waiting.size:
             weight = np.zeros(len(self.rows))
             weight[waiting] = 1.0 / speed[waiting]
             self.session.change(costs=held.T @ weight)
             x, _ = self.solve()
-            raised = self._gains(rows, x)[waiting]
+            raised = self._gains(self.session.program.A[self.rows].tocsr(), x)[waiting]
             if not raised.any():
                 break
             waiting = waiting[~raised]
-        self.session.change(costs=program.c)
+        self.session.change(costs=costs)
         return waiting
 
     def _held(self) -> Any:

@@ -1,0 +1,179 @@
+"""The leximin of a lottery over outcomes that only an oracle knows, by column generation.
+
+A panel, a committee or a timetable gives every person a level. There are too many of them to list, but an oracle can
+find the one that is best for given weights of the people. A linear program mixes the outcomes found so far. Its prices
+are the next weights: if the best outcome for them is worth more than the mixture, it becomes a column, and the program
+is solved again. Otherwise no outcome at all would help, and the optimum is that of all outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from ...errors import ModelError, UnknownNameError, UnsupportedError, nearest
+from ...models.notation.labels import Index, aligned, carries_labels, floats
+from ...models.notation.model import Model
+from ...models.programs.program import CONTINUOUS, Program
+from ...models.programs.solution import Backend, Capability, Options, Session, Solution
+from ...tolerances import ACCEPTED, SOLVER_TIGHTEST
+
+Oracle = Callable[[Any], Any]
+
+
+class Outcomes:
+    """The outcomes that an oracle has found so far, and the program of lotteries over them.
+
+    It maximises t subject to z[n] ≥ w[n]·t, Σ_k a[k,n]·p[k] ≥ z[n] and Σ_k p[k] = 1: z[n] is the level of person n,
+    w[n] its weight, a[k,n] its level in outcome k, and p[k] the probability of outcome k.
+    """
+
+    def __init__(self, people: Index, oracle: Oracle) -> None:
+        self.people, self.oracle = people, oracle
+        self.levels = np.empty((0, len(people)))
+        self.gap = 0.0
+        reached = np.zeros(len(people), dtype=bool)
+        while not reached.all():  # everybody whom some outcome serves is in one
+            found = self.ask(np.where(reached, SOLVER_TIGHTEST, 1.0))
+            before = reached.copy()
+            reached |= found != 0
+            if len(self.levels) and (reached == before).all():
+                break
+            self.levels = np.vstack([self.levels, found])
+
+    def ask(self, weights: np.ndarray) -> np.ndarray:
+        """Return each person's level in an outcome that is best for these weights, as the oracle says."""
+        said = self.oracle(pd.Series(weights, index=self.people.labels, name="weight"))
+        what = "the oracle's outcome"
+        if isinstance(said, np.ndarray) or carries_labels(said):
+            levels = floats(aligned(said, (self.people,), what, ModelError))
+            if levels.shape != (len(self.people),) or not np.isfinite(levels).all():
+                raise ModelError(f"{what} is expected to be one finite number for each of {len(self.people)} people")
+            return levels
+        members = list(said)
+        for member in members:
+            if member not in self.people:
+                raise UnknownNameError(f"{what} has {member!r}; {nearest(member, self.people)}")
+        return np.asarray(self.people.labels.isin(members), dtype=float)
+
+    def program(self, weights: Any) -> Program:
+        """Return the program of lotteries over the outcomes found so far, which maximises the lowest level."""
+        n, k = self.people, self._numbers()
+        model = Model("lottery", indices=(n, k))
+        a = model.parameter("a", (k, n), self.levels, "level of n in outcome k")
+        w = model.parameter("w", n, np.ones(len(n)) if weights is None else weights, "weight of n")
+        z = model.variable("level", n, lower=None)
+        t = model.variable("lowest", lower=None)
+        p = model.variable("probability", k)
+        model.constraint("levels", z >= w * t)
+        model.constraint("expected", (a * p).sum(k) >= z)
+        model.constraint("lottery", p.sum(k) == 1)
+        model.maximize(t)
+        return model.compile()
+
+    def extended(self, program: Program) -> Program:
+        """Return a program of lotteries over all outcomes found so far; ``program`` knows some of them."""
+        *others, known = program.columns
+        new = self.levels[len(known) :]
+        more, k = len(new), self._numbers()
+        fresh = sp.lil_array((program.n_rows, more))
+        fresh[program.row_block("expected").slice] = new.T
+        fresh[program.row_block("lottery").start] = 1.0
+        return program.replace(
+            c=np.append(program.c, np.zeros(more)),
+            A=sp.csc_array(sp.hstack([program.A, fresh])),
+            col_lower=np.append(program.col_lower, np.zeros(more)),
+            col_upper=np.append(program.col_upper, np.full(more, np.inf)),
+            integrality=np.append(program.integrality, np.full(more, CONTINUOUS, dtype=np.uint8)),
+            columns=(*others, replace(known, axes=((k.symbol, k.labels),), stop=known.start + len(k))),
+        )
+
+    def _numbers(self) -> Index:
+        """Return the index of the outcomes found so far."""
+        return Index("k", pd.RangeIndex(1, len(self.levels) + 1), "outcome")
+
+    def improves(self, solution: Solution) -> bool:
+        """Whether another outcome is worth more than the lottery, at the prices of its program; it is kept."""
+        program, duals = solution.program, solution.row_duals
+        assert duals is not None
+        price = np.maximum(-duals[program.row_block("expected").slice], 0.0)
+        price[price <= SOLVER_TIGHTEST * price.max()] = 0.0  # rounding, which integer programs take for a matter
+        value = float(duals[program.row_block("lottery").start])
+        levels = self.ask(price)
+        gain, terms = float(price @ levels) - value, float(price @ abs(levels)) + abs(value)
+        if gain < -ACCEPTED * terms:
+            raise ModelError(
+                f"the oracle's outcome is worth {gain + value:.9g} at its weights, and others that it found are worth "
+                f"{value:.9g}; an oracle must return an outcome that is best for the weights"
+            )
+        if gain <= SOLVER_TIGHTEST * terms or (self.levels == levels).all(axis=1).any():
+            self.gap = max(self.gap, gain / terms if gain > 0 else 0.0)
+            return False
+        self.levels = np.vstack([self.levels, levels])
+        return True
+
+    def behind(self, backend: Backend) -> Generating:
+        """Return a back end that solves programs of lotteries over all outcomes."""
+        if Capability.DUALS not in backend.capabilities:
+            raise UnsupportedError(f"{backend.name} gives no duals, and an oracle is asked with these as weights")
+        return Generating(self, backend)
+
+    def table(self, x: np.ndarray) -> pd.DataFrame:
+        """Return the outcomes of positive probability: the probability and each person's level."""
+        table = pd.DataFrame(self.levels, columns=self.people.labels, index=self._numbers().labels.rename("outcome"))
+        table.insert(0, "probability", x[-len(table) :], allow_duplicates=True)
+        return table[table["probability"] > 0]
+
+
+class Generating:
+    """A back end whose sessions ask an oracle for further columns."""
+
+    def __init__(self, outcomes: Outcomes, backend: Backend) -> None:
+        self.outcomes, self.backend = outcomes, backend
+        self.name, self.capabilities = backend.name, backend.capabilities
+
+    def session(self, program: Program, options: Options) -> GeneratingSession:
+        """Load a program of lotteries."""
+        return GeneratingSession(self, program, options)
+
+    def solve(self, program: Program, options: Options) -> Solution:
+        """Solve a program of lotteries over all outcomes."""
+        return self.session(program, options).solve()
+
+
+class GeneratingSession:
+    """A session of a back end on a program that gets a column for each outcome that its prices ask for."""
+
+    def __init__(self, owner: Generating, program: Program, options: Options) -> None:
+        self.outcomes = owner.outcomes
+        self.master: Session = owner.backend.session(self.outcomes.extended(program), options)
+        self.restart, self.leaves_open, self.reaches = self.master.restart, self.master.leaves_open, self.master.reaches
+
+    @property
+    def program(self) -> Program:
+        """The program over the outcomes found so far."""
+        return self.master.program
+
+    def change(self, *, costs: np.ndarray | None = None, **others: Any) -> None:
+        """Change the program; outcomes that have come since have no costs."""
+        if costs is not None:
+            costs = np.append(costs, np.zeros(self.program.n_columns - len(costs)))
+        self.master.change(costs=costs, **others)
+
+    def solve(self) -> Solution:
+        """Solve what is loaded, over all outcomes."""
+        while True:
+            solution = self.master.solve()
+            if not solution.status.is_optimal or not self.outcomes.improves(solution):
+                return solution
+            basic = getattr(self.master, "basic", lambda: None)()
+            self.master.program = self.outcomes.extended(self.program)
+            self.master.restart()
+            if basic is not None:
+                columns = np.append(basic[0], np.zeros(self.program.n_columns - len(basic[0]), dtype=bool))
+                self.master.start_from(columns, basic[1])  # type: ignore[attr-defined]
