@@ -23,6 +23,7 @@ from .tables import (
     replaced,
     require_name,
     subset_of,
+    with_absolutes,
 )
 
 if TYPE_CHECKING:
@@ -342,6 +343,7 @@ class Declarations(Tables):
                 f"{expression.indices[0].symbol!r}; sum over it"
             )
         check_own(self, "the objective", expression)
+        expression = with_absolutes(self, expression)
         self._sense, self._objective, self._levels = sense, expression, None
         self.changed()
 
@@ -349,7 +351,7 @@ class Declarations(Tables):
         require_name(name, "variable, parameter or subset")
         if name in self._parameters or name in self._variables or name in self._subsets:
             raise ModelError(f"the name {name!r} is used twice in model {self.name!r}")
-        self._indices = union(self._indices, indices)
+        self._indices = union(self._indices, (index.whole or index for index in indices))
         self.changed()
 
 
