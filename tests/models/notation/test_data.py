@@ -79,7 +79,7 @@ def test_every_operator_reads_labels_from_both_sides(over, sign):
         for mine, theirs in zip(expected, compiled(lambda x, data=data: act(x, data)), strict=True):
             np.testing.assert_array_equal(mine, theirs, err_msg=name)
         if isinstance(data, KEEPS_INNER if sign == "@" else KEEPS):
-            with pytest.raises((ModelError, TypeError), match="with the expression first|has shape|dot only"):
+            with pytest.raises((ModelError, TypeError), match=r"with the expression first|has shape|dot only"):
                 compiled(lambda x, data=data: act(data, x))
             continue
         mirrored = MIRRORED.get(sign, lambda x, p: act(p, x))

@@ -273,7 +273,7 @@ class Expression(Fixed):
         return Relation(self, "<=", as_expression(other, self))
 
     def __ge__(self, other: Any) -> Relation:
-        if isinstance(other, Abs):
+        if isinstance(other, Abs) and other.degree:
             return other <= self
         return Relation(self, ">=", as_expression(other, self))
 

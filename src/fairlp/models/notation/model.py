@@ -414,6 +414,114 @@ class Model(Declarations):
 
     __copy__ = copy
 
+    def relax_integrality(self) -> Model:
+        """Return a copy in which no variable is integer; the bounds of binary ones stay.
+
+        Returns
+        -------
+        Model
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x", integer=True)
+        >>> whole = model.constraint("whole", 2 * x <= 3)
+        >>> model.maximize(x)
+        >>> model.solve().objective, model.relax_integrality().solve().objective
+        (1.0, 1.5)
+        """
+        return copied(self, relaxed=True)
+
+    def statistics(self, *, scaled: bool = False) -> pd.DataFrame:
+        """Return the sizes and the ranges of numbers of each block, and of the whole.
+
+        Magnitudes are of numbers that are neither 0 nor infinite; bounds of constraints are their right-hand sides.
+
+        Parameters
+        ----------
+        scaled : bool
+            Of the program as HiGHS is given it: scaled by powers of two.
+
+        Returns
+        -------
+        DataFrame
+            One row a block, by kind and name, and one of all of a kind, without a name.
+
+        Raises
+        ------
+        UnsupportedError
+            With ``scaled``, for numbers that no scaling brings near enough.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x, y = model.variable("x", upper=8), model.variable("y", integer=True)
+        >>> row = model.constraint("row", 1000 * x + y <= 2e6)
+        >>> model.statistics()[["size", "nonzeros", "smallest coefficient", "largest coefficient"]]
+                         size  nonzeros  smallest coefficient  largest coefficient
+        kind       name
+        constraint row      1         2                   1.0               1000.0
+                            1         2                   1.0               1000.0
+        variable   x        1         1                1000.0               1000.0
+                   y        1         1                   1.0                  1.0
+                            2         2                   1.0               1000.0
+        """
+        from ..programs.inspection import statistics
+
+        return statistics(self.compile(), scaled)
+
+    def diff(self, other: Model | Program) -> pd.DataFrame:
+        """Return what the programs of two models differ in, by the names of rows and columns, whatever their order.
+
+        Parameters
+        ----------
+        other : Model or Program
+
+        Returns
+        -------
+        DataFrame
+            ``part``, ``row``, ``column`` and the number in the ``first`` and ``second``; one line for a row or column
+            that only one has. Empty where they are the same.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x")
+        >>> row = model.constraint("row", 2 * x <= 3)
+        >>> other = model.copy()
+        >>> row = other.replace("row", 4 * other["x"] <= 3)
+        >>> model.diff(other)
+                  part  row column first second
+        0  coefficient  row      x   2.0    4.0
+        """
+        from ..programs.inspection import difference
+
+        return difference(self.compile(), other if isinstance(other, Program) else other.compile())
+
+    def equals(self, other: Model | Program) -> bool:
+        """Whether another model has the same program, whatever the order of its rows and columns; see :meth:`diff`.
+
+        Parameters
+        ----------
+        other : Model or Program
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x")
+        >>> other = model.copy()
+        >>> model.equals(other)
+        True
+        >>> other["x"].set(upper=2)
+        >>> model.equals(other)
+        False
+        """
+        return self.diff(other).empty
+
     def evaluate(self, name: str, x: np.ndarray) -> np.ndarray:
         """Return the values of a definition at column values ``x``, one array axis for each of its indices.
 

@@ -473,7 +473,11 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
     The variable is at least the argument and its negative: two families of rows.
     """
     old = dict(model._absolutes)
-    objective = rebuilt(objective, lambda node: old.get(node.name) if isinstance(node, Variable) else None)
+
+    def restored(node: Expression) -> Expression | None:
+        return old.get(node.name) if isinstance(node, Variable) else node if isinstance(node, Abs) else None
+
+    objective = rebuilt(objective, restored)
     for name in old:
         own = {f"constraint {name + end!r}" for end in (_ABOVE, _BELOW)} | {"the objective"}
         places = [place for place in _where_used(model, model._variables[name]) if place not in own]
