@@ -170,7 +170,9 @@ def subset_of(where: Any, over: tuple[Index, ...], what: str) -> Subset | None:
     if where is None:
         return None
     if isinstance(where, Subset):
-        if [(index.symbol, len(index)) for index in where.indices] != [(index.symbol, len(index)) for index in over]:
+        if [index.symbol for index in where.indices] != [index.symbol for index in over] or not all(
+            mine.labels.equals(own.labels) for mine, own in zip(where.indices, over, strict=True)
+        ):
             raise ModelError(f"{what}: {where!r} is not over ({', '.join(index.symbol for index in over)})")
         return where if len(where) < where.full_size else None
     mask = np.asarray(aligned(where, over, f"'where' of {what}", ModelError))

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from ...errors import ModelError, SolverError, UnknownNameError, first_line, nearest
 from ...models.notation.expressions import (
+    Abs,
     Add,
     Along,
     Constant,
@@ -153,6 +154,8 @@ class _Builder:
                 return 0.0 if zero else left * right
             case Quotient():
                 return self(node.left, at) / self(node.right, at)
+            case Abs():
+                return abs(self(node.argument, at))
             case Log():
                 return self.pyo.log(self(node.argument, at))
             case Power():
