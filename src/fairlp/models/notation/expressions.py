@@ -454,6 +454,13 @@ class GroupedExpression(Fixed):
         -------
         Expression
             Over the groups, in the place of the index.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> x = Model("m").variable("x", Index("n", ["ann", "bob", "cat"]))
+        >>> x.groupby(["ml", "web", "ml"], "team").sum()
+        <Expression ∑_n∈team x[n] over team>
         """
         return self._of(self.matrix)
 
@@ -464,6 +471,13 @@ class GroupedExpression(Fixed):
         -------
         Expression
             Over the groups, in the place of the index; 0 for a group without labels.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> x = Model("m").variable("x", Index("n", ["ann", "bob", "cat"]))
+        >>> x.groupby(["ml", "web", "ml"], "team").mean()
+        <Expression (∑_n∈team x[n])/[2 numbers over team] over team>
         """
         sizes = np.maximum(self.matrix.sum(axis=1), 1.0)
         return self._of(self.matrix) / Data("", (self.to,), sizes)

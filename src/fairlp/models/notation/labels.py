@@ -87,6 +87,12 @@ class Index(Fixed):
         Returns
         -------
         Index
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"], "user")
+        >>> n.alias("m")
+        <Index m: 2 users ann, bob>
         """
         return Index(symbol, self.labels, self.name)
 
@@ -100,6 +106,12 @@ class Index(Fixed):
         Returns
         -------
         Index
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob", "cat"], "user")
+        >>> n.part(np.array([2, 0]))
+        <Index n: 2 users cat, ann>
         """
         return Index(self.symbol, self.labels[positions], self.name, self.whole or self)
 

@@ -45,6 +45,14 @@ class Declarations(Tables):
         ----------
         name : str, optional
             A parameter or variable whose numbers changed.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> before = model.compile()
+        >>> model.changed()
+        >>> model.compile() is before
+        False
         """
         if name is None:
             self._program = None
@@ -74,6 +82,12 @@ class Declarations(Tables):
         ------
         ModelError
             For a duplicate name, a wrong shape, or a number that is not finite (the labels are named).
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> Model("m").parameter("d", n, {"bob": 2, "ann": 1}).values.tolist()
+        [1.0, 2.0]
         """
         indices = (over,) if isinstance(over, Index) else tuple(over)
         found = parameter_values(values, indices, name)
@@ -97,6 +111,14 @@ class Declarations(Tables):
         Returns
         -------
         Subset
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> old = model.subset("E", n, [True, False], "n was here last year")
+        >>> print(model.variable("x", n, where=old).lower)
+        [0.]
         """
         indices = (over,) if isinstance(over, Index) else tuple(over)
         given = subset_of(where, indices, f"subset {name!r}")
@@ -140,6 +162,12 @@ class Declarations(Tables):
         ------
         ModelError
             For a name that is taken, or bounds or a ``where`` that do not fit.
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"], "user")
+        >>> Model("m").variable("x", n, upper=3, integer=True)
+        <Variable 0 ≤ x[n] ≤ 3 integer: 2 users>
         """
         for index in over:
             if not isinstance(index, Index):
@@ -178,6 +206,16 @@ class Declarations(Tables):
         ------
         ModelError
             For a name that is taken, what is no relation, or what another model declared.
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> x = model.variable("x", n)
+        >>> model.constraint("cake", x.sum(n) <= 4).rows
+        ['cake']
+        >>> model.constraint("least", x >= {"bob": 2, "ann": 1}).rows
+        ['least[ann]', 'least[bob]']
         """
         require_name(name, "constraint")
         if name in self._constraints:
@@ -197,6 +235,14 @@ class Declarations(Tables):
         ------
         ModelError
             For a parameter, variable or subset that is still used, with where it is.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> rows = model.constraint("k", model.variable("x") <= 4)
+        >>> model.remove("k")
+        >>> "k" in model
+        False
         """
         removed(self, name)
         self.changed()
@@ -222,6 +268,14 @@ class Declarations(Tables):
         ------
         ModelError
             For what is no constraint, no relation, or over other indices without a ``where``.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x")
+        >>> rows = model.constraint("k", x <= 4)
+        >>> model.replace("k", 2 * x <= 5)
+        <Constraint k: 2·x ≤ 5: 1 row>
         """
         row = replaced(self, name, relation, where)
         self._constraints[row.name] = row
@@ -240,6 +294,13 @@ class Declarations(Tables):
         ------
         ModelError
             For what another model declared.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> model.define("double", 2 * model.variable("x"))
+        >>> float(model.evaluate("double", np.array([3.0])))
+        6.0
         """
         check_own(self, f"definition {name!r}", expression)
         self._definitions[name] = expression
@@ -256,6 +317,14 @@ class Declarations(Tables):
         ------
         ModelError
             For a free index, or what another model declared.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x", upper=3)
+        >>> model.maximize(2 * x + 1)
+        >>> model.solve().objective
+        7.0
         """
         self._optimise("max", objective)
 
@@ -271,6 +340,16 @@ class Declarations(Tables):
         ------
         ModelError
             For a free index, or what another model declared.
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> x = model.variable("x", n)
+        >>> cake = model.constraint("cake", x.sum() <= 4)
+        >>> model.minimize(abs(x - [1, 5]).sum())
+        >>> model.solve().objective
+        2.0
         """
         self._optimise("min", objective)
 
@@ -409,6 +488,15 @@ class Model(Declarations):
         Returns
         -------
         Model
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x", upper=3)
+        >>> other = model.copy()
+        >>> other["x"].set(upper=9)
+        >>> x.upper.tolist()
+        [3.0]
         """
         return copied(self)
 
@@ -535,6 +623,14 @@ class Model(Declarations):
         Returns
         -------
         ndarray
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> model.define("total", model.variable("x", n).sum())
+        >>> float(model.evaluate("total", np.array([3.0, 4.0])))
+        7.0
         """
         from .compiler import evaluate
 
@@ -551,6 +647,13 @@ class Model(Declarations):
         ------
         ModelError
             When the model cannot be written as a linear program with logarithms or powers in the objective.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> rows = model.constraint("k", 2 * model.variable("x") <= 5)
+        >>> model.compile().A.toarray().tolist(), model.compile().row_upper.tolist()
+        ([[2.0]], [5.0])
         """
         if self._program is None:
             from .compiler import compile_model
@@ -584,6 +687,15 @@ class Model(Declarations):
             For what the solver cannot do or honour.
         SolverError
             When the solver itself fails; that there is no optimum is no error.
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> x = model.variable("x", n, upper=[1, 2])
+        >>> model.maximize(x.sum())
+        >>> model.solve().values["x"].to_dict()
+        {'ann': 1.0, 'bob': 2.0}
         """
         from ..programs.backends import build_and_solve
 
@@ -617,6 +729,15 @@ class Model(Declarations):
         -------
         DataFrame
             One row a value: ``objective``, ``status`` and what was read (NaN without an optimum).
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> h, x = model.parameter("h", (), 1), model.variable("x")
+        >>> cake = model.constraint("cake", x <= h)
+        >>> model.maximize(x)
+        >>> model.sweep("h", [1, 2])["objective"].tolist()
+        [1.0, 2.0]
         """
         from .sweeps import sweep
 
@@ -638,6 +759,15 @@ class Model(Declarations):
         ------
         UnsupportedError
             For an object of another kind.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> model.maximize(model.variable("x", upper=3))
+        >>> highs = model.to_highs()
+        >>> status = highs.run()
+        >>> model.read_back(highs).objective
+        3.0
         """
         from ..programs.backends import reader
 
@@ -661,6 +791,14 @@ class Model(Declarations):
         ------
         SolverError
             When the solver can tell neither.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x", upper=3)
+        >>> rows = model.constraint("least", x >= 4)
+        >>> model.explain().shape[0] > 0
+        True
         """
         from ..programs.backends import explain
 
@@ -688,6 +826,15 @@ class Model(Declarations):
             For another ending of the name.
         UnsupportedError
             For what the format has no place for.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> model = Model("m")
+        >>> model.maximize(model.variable("x", upper=3))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [path.name for path in model.write(Path(folder) / "m.mps")]
+        ['m.mps']
         """
         if Path(path).suffix.lower() == ".nl":
             from ..files.programs import write_nl
@@ -703,6 +850,13 @@ class Model(Declarations):
         Returns
         -------
         Highs
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x")
+        >>> model.to_highs().getNumCol()
+        1
         """
         from ..programs.backends import lowering
 
@@ -714,6 +868,13 @@ class Model(Declarations):
         Returns
         -------
         ConcreteModel
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x", upper=3)
+        >>> model.to_pyomo().x.ub
+        3.0
         """
         from ..programs.backends import lowering
 
@@ -725,13 +886,20 @@ class Model(Declarations):
         Returns
         -------
         Problem
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> model.maximize(model.variable("x", upper=3))
+        >>> list(model.to_cvxpy().var_dict)
+        ['x']
         """
         from ..programs.backends import lowering
 
         return lowering("cvxpy")(self)
 
     def to_latex(self, *, symbols: bool = False) -> str:
-        """Return the model as a LaTeX ``aligned`` block, for a paper; with what each symbol stands for, if asked.
+        r"""Return the model as a LaTeX ``aligned`` block, for a paper; with what each symbol stands for, if asked.
 
         Parameters
         ----------
@@ -741,6 +909,16 @@ class Model(Declarations):
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> model.maximize(2 * model.variable("x"))
+        >>> print(model.to_latex())
+        \begin{aligned}
+        \text{maximize}\quad & 2\, x \\
+        & x \ge 0
+        \end{aligned}
         """
         from .render import model_latex
 

@@ -124,12 +124,27 @@ class Constraint(Fixed):
         return self.block(0).names()
 
     def block(self, start: int) -> Block:
-        """Return the rows as a block of a Program that begins at row ``start``."""
+        """Return the rows as a block of a Program that begins at row ``start``.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> model.constraint("k", model.variable("x") <= 4).block(7).slice
+        slice(7, 8, None)
+        """
         axes = tuple((index.symbol, index.labels) for index in self.over)
         return Block(self.name, axes, start, start + self.size, self.positions)
 
     def check(self) -> None:
-        """Raise where an end of a range is above the other, with the labels."""
+        """Raise where an end of a range is above the other, with the labels.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> model.constraint("k", model.variable("x").between(1, 4)).check()
+        """
         ends = self.relation.ends if isinstance(self.relation, Range) else (None, None)
         with naming(f"constraint {self.name!r}"):
             found = [numbers(end).rows(self.over, self.positions) for end in ends if end is not None]
@@ -144,11 +159,29 @@ class Constraint(Fixed):
             )
 
     def remove(self) -> None:
-        """Remove it from its model; the next solve is without it."""
+        """Remove it from its model; the next solve is without it.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> model.constraint("k", model.variable("x") <= 4).remove()
+        >>> dict(model.constraints)
+        {}
+        """
         self._model().remove(self)
 
     def replace(self, relation: Relation, *, where: Any = ...) -> Constraint:
-        """Put another relation in its place, and return the handle of that; see :meth:`Model.replace`."""
+        """Put another relation in its place, and return the handle of that; see :meth:`Model.replace`.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> x = model.variable("x")
+        >>> model.constraint("k", x <= 4).replace(x >= 1)
+        <Constraint k: x ≥ 1: 1 row>
+        """
         return self._model().replace(self, relation, where=where)
 
     def _model(self) -> Editable:
@@ -326,6 +359,14 @@ class Tables:
             For a name that there is not; the nearest are named.
         ModelError
             For a name of several things.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> x = model.variable("x")
+        >>> model.kind_of("x")
+        ('variable', 'x')
         """
         found = [kind for kind in _KINDS if name in self._table(kind)]
         if not found:
