@@ -68,7 +68,7 @@ class Declarations(Tables):
         name : str
             Name in formulas; Greek names (``phi``) and hats (``d_hat``) print as such.
         over : Index or tuple of Index
-        values : array_like, Series, DataFrame or mapping
+        values : array_like, Series, DataFrame, mapping or sparse array of SciPy
             One finite number for each combination of labels. What carries labels is put in the order of the indices, or
             refused; see :func:`.labels.aligned`.
         doc : str
@@ -330,6 +330,9 @@ class Declarations(Tables):
 
     def minimize(self, objective: Any) -> None:
         """Set the objective to be minimised.
+
+        Absolute values in it have weights ≥ 0 (≤ 0 where it is maximised). Each becomes a variable ``abs1`` with rows
+        ``abs1_above`` and ``abs1_below``, which go when the objective is replaced.
 
         Parameters
         ----------
