@@ -99,17 +99,9 @@ class Entries:
 
     def scaled(self, factor: Labelled) -> Entries:
         """Return the product with numbers, over the indices of both."""
-        indices = union(self.indices, factor.indices)
-        extra = indices[len(self.indices) :]
-        shape = (len(self.values), *(len(index) for index in extra))
-        grid = np.indices(shape, sparse=True)
-        at = [np.broadcast_to(places.reshape(-1, *(1,) * len(extra)), shape).reshape(-1) for places in self.at]
-        at += [np.broadcast_to(places, shape).reshape(-1) for places in grid[1:]]
-        found = self.taken(np.broadcast_to(grid[0], shape).reshape(-1))
-        found.indices, found.at = indices, at
-        numbers = factor.over(indices)
-        found.values = found.values * numbers[tuple(a if n > 1 else 0 for a, n in zip(at, numbers.shape, strict=True))]
-        return found if found.values.all() else found.taken(found.values != 0)
+        at = list(np.nonzero(factor.values)) if factor.indices else []
+        values = factor.values[tuple(at)].reshape(-1)
+        return self.times(Entries(factor.indices, at, values, np.zeros(len(values), dtype=np.int32)))
 
     def without(self, index: Index) -> Entries:
         """Return the sum over an index."""

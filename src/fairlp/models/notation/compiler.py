@@ -268,16 +268,12 @@ def _times(term: AnyTerm, known: Expression, factor: Entries) -> AnyTerm:
 def _along(term: AnyTerm, node: Along) -> AnyTerm:
     """Return a linear map of a term along an index."""
     assert not isinstance(term, LogTerm)
-    own = term.indices if isinstance(term, Entries) else union(term.coefficient.indices, _indices(term))
     if isinstance(term, Term) and term.variable is None:
         return Term(mapped_numbers(term.coefficient, node), None)
-    if node.index.symbol not in {index.symbol for index in own} - term.summed:
+    entries = spread(term) if isinstance(term, Term) else term
+    if node.index.symbol not in {index.symbol for index in entries.indices}:
         return _scaled(term, Labelled((node.to,), node.matrix.sum(axis=1)))
-    return (spread(term) if isinstance(term, Term) else term).along(node)
-
-
-def _indices(term: Term) -> tuple[Index, ...]:
-    return () if term.variable is None else term.variable.indices
+    return entries.along(node)
 
 
 def _scaled(term: AnyTerm, factor: Labelled) -> AnyTerm:

@@ -462,7 +462,7 @@ class GroupedExpression(Fixed):
         >>> x.groupby(["ml", "web", "ml"], "team").sum()
         <Expression ∑_n∈team x[n] over team>
         """
-        return self._of(self.matrix)
+        return Along(self.body, self.index, self.matrix, self.to, f"{self.index.symbol}∈{self.to.symbol}", True)
 
     def mean(self) -> Expression:
         """Return the mean over each group.
@@ -480,10 +480,7 @@ class GroupedExpression(Fixed):
         <Expression (∑_n∈team x[n])/[2 numbers over team] over team>
         """
         sizes = np.maximum(self.matrix.sum(axis=1), 1.0)
-        return self._of(self.matrix) / Data("", (self.to,), sizes)
-
-    def _of(self, matrix: csr_array[Any]) -> Expression:
-        return Along(self.body, self.index, matrix, self.to, f"{self.index.symbol}∈{self.to.symbol}", True)
+        return self.sum() / Data("", (self.to,), sizes)
 
 
 class Abs(Expression):
