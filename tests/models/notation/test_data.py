@@ -7,6 +7,7 @@ import operator
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 import xarray as xr
 
 from fairlp import Index, Model
@@ -108,6 +109,14 @@ def test_it_prints_short_and_the_numbers_are_not_those_of_the_caller():
     given[0] = 99
     assert model.compile().A.max() == 3 and str(3 * x <= np.array(5.0)) == "3·x[n,i] ≤ 5"
     assert model.copy().compile() is model.compile()
+
+
+def test_arrays_of_expressions_are_arrays_of_objects():
+    x = Model("m", indices=(N, I)).variable("x", N, I)
+    found = np.array([x["ann", "s1"], 2 * x["bob", "s1"]])
+    assert found.dtype == object and str(found.sum()) == "x[ann,s1] + 2·x[bob,s1]"
+    with pytest.raises(ModelError, match=r"scipy.sparse as model.parameter"):
+        sp.eye(3) @ x
 
 
 WRONG = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import numpy as np
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 Comparison = Literal["<=", ">=", "==", "between"]
 #: Numbers of a sparse parameter, zeros too, that are written out where a formula needs them all.
 _MOST_DENSE = 1_000_000
+
+
+#: Functions of pandas and xarray that do not hand an operator over to what stands on the right, but read it as numbers.
+_WOULD_READ = ("dot", "as_compatible_data")
 
 
 class Expression(Fixed):
@@ -72,11 +77,15 @@ class Expression(Fixed):
     def __abs__(self) -> Expression:
         return Abs(self)
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise ModelError(
-            f"{self} is no array; with the expression first (x @ data, x * data, x <= data) labelled data may stand "
-            "beside it, and model.parameter(name, indices, data) takes anything"
-        )
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        if sys._getframe(1).f_code.co_name in _WOULD_READ:
+            raise ModelError(
+                f"{self} is no array; with the expression first (x @ data, x * data, x <= data) labelled data may "
+                "stand beside it, and model.parameter(name, indices, data) takes anything"
+            )
+        found = np.empty((), dtype=object)  # as of any other object: arrays of expressions are arrays of objects
+        found[()] = self
+        return found
 
     def sum(self, *over: Index) -> SumOver:
         """Sum over the given indices (over all free ones when none is given).
