@@ -295,7 +295,8 @@ def _bound(
     flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
     found = flat if positions is None or array.ndim == 0 else flat[positions]
     if np.isnan(found).any() or (found == -default).any():
-        raise ModelError(f"variable {name!r}: a {what} is NaN or {-default}; expected a number or None")
+        expected = "NaN; expected a number" if np.isnan(default) else f"NaN or {-default}; expected a number or None"
+        raise ModelError(f"variable {name!r}: a {what} is {expected}")
     return found
 
 
