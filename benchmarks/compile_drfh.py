@@ -2,6 +2,7 @@
 
     python benchmarks/compile_drfh.py [users] [servers] [resources]
 
+Then a ramp ``x[t] − x[t−1] <= r`` over 5,000 steps, by ``shift`` and by a dense 0/1 parameter over pairs of steps.
 Everyone builds the same program (the nonzeros are compared) from the same arrays; medians of five runs (Pyomo: three).
 """
 
@@ -82,6 +83,31 @@ def with_pyomo(d: np.ndarray, c: np.ndarray) -> int:
     return int(LinearStandardFormCompiler().write(model, mixed_form=True).A.nnz)
 
 
+def ramp(steps: int, units: int, shift: bool) -> fairlp.Program:
+    """What is changed from one step to the next is bounded: by a shift, or by a 0/1 parameter over pairs of steps."""
+    t, u = fairlp.Index("t", range(steps), "step"), fairlp.Index("u", range(units), "unit")
+    s = t.alias("s")
+    model = fairlp.Model("ramp", indices=(t, u, s))
+    x = model.variable("x", t, u)
+    before = x.shift(t) if shift else (model.parameter("is_before", (t, s), np.eye(steps, k=-1)) * x[s, u]).sum(s)
+    model.constraint("ramp", x - before <= 3)
+    return model.compile()
+
+
+def ramps() -> None:
+    """Print the seconds of a ramp over 5,000 steps, and that both ways give the same program."""
+    a, b = ramp(50, 3, True), ramp(50, 3, False)
+    assert np.array_equal(a.A.toarray(), b.A.toarray()) and np.array_equal(a.row_upper, b.row_upper)
+    one, ten = (median_seconds(lambda units=units: ramp(5000, units, True)) for units in (1, 10))
+    mask = median_seconds(lambda: ramp(5000, 1, False), 1)
+    rows = [["shift, 1 unit", f"{one:.4f}", "1.0"], ["shift, 10 units", f"{ten:.4f}", f"{ten / one:.1f}"]]
+    show(
+        "A ramp over 5,000 steps",
+        ["", "seconds", "ratio"],
+        [*rows, ["mask, 1 unit", f"{mask:.4f}", f"{mask / one:.1f}"]],
+    )
+
+
 def main() -> None:
     sizes = [int(value) for value in sys.argv[1:]] + [500, 500, 3][len(sys.argv) - 1 :]
     rng = np.random.default_rng(0)
@@ -112,6 +138,7 @@ def main() -> None:
         f"peak of memory while formulating and compiling: {peak / 1e6:.1f} MB, {peak / program.nbytes:.2f} × the "
         f"Program's own arrays ({program.nbytes / 1e6:.1f} MB); limit 3 ×"
     )
+    ramps()
 
 
 if __name__ == "__main__":

@@ -101,6 +101,8 @@ class Formulas:
                 one = one / self.below
             case 3:
                 one = (one + self.known()) * self.known()
+            case 4 if one.indices:
+                one = (self.known() * one).shift(one.indices[0], int(self.rng.integers(-1, 2)))
         return self.known() * one if self.rng.random() < 0.6 else one
 
     def total(self) -> Expression:

@@ -218,7 +218,7 @@ WRONG = {
         lambda m, d, x: (m.constraint("k", x / (d.sum(R) - 2) <= 1), m.compile()),
         "division by zero",
     ),
-    "an array without a name": (lambda m, d, x: np.ones(3) * x, "without a name"),
+    "an array as a formula": (lambda m, d, x: log(np.ones(3)), r"model.parameter\(name, indices, values\)"),
     "a string": (lambda m, d, x: x + "1", "cannot stand in a formula"),
     "infinite constant": (lambda m, d, x: x <= np.inf, "finite number"),
     "sum over what is not there": (lambda m, d, x: x.sum(R), "does not occur"),

@@ -6,7 +6,7 @@ the rest; it is emitted as one batch of (row, column, value) triples.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,14 @@ import numpy as np
 
 from ...errors import ModelError
 from ..programs.program import INTEGER, Block, LogTerms, Program
+from .arrays import Entries, Labelled, mapped_numbers, times
 from .expressions import (
+    Abs,
     Add,
+    Along,
     Constant,
+    Data,
     Element,
-    Ends,
     Expression,
     Log,
     Parameter,
@@ -45,9 +48,9 @@ def children(node: Expression) -> tuple[Expression, ...]:
     match node:
         case Add() | Product() | Quotient():
             return node.left, node.right
-        case SumOver():
+        case SumOver() | Along():
             return (node.body,)
-        case Log() | Power():
+        case Log() | Power() | Abs():
             return (node.argument,)
     return ()
 
@@ -74,32 +77,49 @@ def in_coefficients(names: Collection[str], node: Expression) -> bool:
         case Product() | Quotient() if node.degree:
             unknown, known = (node.left, node.right) if node.left.degree else (node.right, node.left)
             return uses(names, known) or in_coefficients(names, unknown)
-        case Add() | SumOver():
+        case Add() | SumOver() | Along():
             return any(in_coefficients(names, child) for child in children(node))
     return False
 
 
+def rebuilt(node: Expression, change: Callable[[Expression], Expression | None]) -> Expression:
+    """Return the same tree with other nodes in the place of those that ``change`` gives one for."""
+    found = change(node)
+    if found is not None:
+        return found
+    match node:
+        case Add():
+            return Add(rebuilt(node.left, change), rebuilt(node.right, change), node.sign)
+        case Product():
+            return Product(rebuilt(node.left, change), rebuilt(node.right, change))
+        case Quotient():
+            return Quotient(rebuilt(node.left, change), rebuilt(node.right, change))
+        case SumOver():
+            return SumOver(rebuilt(node.body, change), node.over)
+        case Along():
+            return Along(rebuilt(node.body, change), node.index, node.matrix, node.to, node.shown, node.summed)
+        case Log():
+            return Log(rebuilt(node.argument, change))
+        case Power():
+            return Power(rebuilt(node.argument, change), node.exponent)
+        case Abs():
+            return Abs(rebuilt(node.argument, change))
+    return node
+
+
 def mapped(node: Expression, leaves: Mapping[str, Parameter | Variable]) -> Expression:
     """Return the same tree over other parameters and variables, by name."""
-    match node:
-        case Element():
-            return Element(leaves[node.name], node.places, node.indices)
-        case Parameter() | Variable():
-            base = leaves[node.name]
-            return base if node is node.base else base[node.indices]
-        case Add():
-            return Add(mapped(node.left, leaves), mapped(node.right, leaves), node.sign)
-        case Product():
-            return Product(mapped(node.left, leaves), mapped(node.right, leaves))
-        case Quotient():
-            return Quotient(mapped(node.left, leaves), mapped(node.right, leaves))
-        case SumOver():
-            return SumOver(mapped(node.body, leaves), node.over)
-        case Log():
-            return Log(mapped(node.argument, leaves))
-        case Power():
-            return Power(mapped(node.argument, leaves), node.exponent)
-    return node
+
+    def leaf(one: Expression) -> Expression | None:
+        match one:
+            case Element():
+                return Element(leaves[one.name], one.places, one.indices)
+            case Parameter() | Variable():
+                base = leaves[one.name]
+                return base if one is one.base else base[one.indices]
+        return None
+
+    return rebuilt(node, leaf)
 
 
 def mapped_relation(relation: Relation, leaves: Mapping[str, Parameter | Variable]) -> Relation:
@@ -112,30 +132,6 @@ def mapped_relation(relation: Relation, leaves: Mapping[str, Parameter | Variabl
 
 
 # Numbers over indices: what expressions without variables come to.
-
-
-@dataclass
-class Labelled:
-    """Numbers over indices, one array axis each."""
-
-    indices: tuple[Index, ...]
-    values: np.ndarray
-
-    def symbols(self) -> list[str]:
-        """Return the symbols of the axes."""
-        return [index.symbol for index in self.indices]
-
-    def over(self, indices: tuple[Index, ...]) -> np.ndarray:
-        """Return the values with axes in the order of ``indices``, of length 1 where they do not vary."""
-        mine = self.symbols()
-        order = [mine.index(index.symbol) for index in indices if index.symbol in mine]
-        shape = [len(index) if index.symbol in mine else 1 for index in indices]
-        return self.values.transpose(order).reshape(shape)
-
-    def rows(self, over: tuple[Index, ...], positions: np.ndarray | None) -> np.ndarray:
-        """Return one number for each row of a block over indices, kept where in ``positions``."""
-        flat = np.broadcast_to(self.over(over), [len(index) for index in over]).reshape(-1)
-        return flat if positions is None else flat[positions]
 
 
 @contextmanager
@@ -152,7 +148,7 @@ def numbers(node: Expression) -> Labelled:
     match node:
         case Constant():
             return Labelled((), np.asarray(node.value))
-        case Parameter() | Element() | Ends() if node.degree == 0:
+        case Parameter() | Element() | Data() if node.degree == 0:
             return Labelled(node.indices, node.values)
         case Add():
             left, right = numbers(node.left), numbers(node.right)
@@ -165,15 +161,11 @@ def numbers(node: Expression) -> Labelled:
             body = numbers(node.body)
             axes = tuple(body.symbols().index(index.symbol) for index in node.over)
             return Labelled(node.indices, body.values.sum(axis=axes))
+        case Along():
+            return mapped_numbers(numbers(node.body), node)
+        case Abs():
+            return Labelled(node.indices, abs(numbers(node.argument).over(node.indices)))
     raise ModelError(f"{node} has variables where numbers are expected")
-
-
-def times(a: Labelled, b: Labelled) -> Labelled:
-    """Return the product, over the indices of both."""
-    if a.values.ndim == 0 and a.values == 1.0:
-        return b
-    indices = union(a.indices, b.indices)
-    return Labelled(indices, a.over(indices) * b.over(indices))
 
 
 def reciprocal(node: Quotient) -> Labelled:
@@ -205,7 +197,24 @@ class LogTerm:
     alpha: float = 1.0
 
 
-def terms(node: Expression) -> list[Term | LogTerm]:
+def sparse(node: Expression) -> Entries | None:
+    """Return the numbers of a sparse parameter, or of a number times one; None for what is neither."""
+    match node:
+        case Parameter() if not isinstance(node.stored, np.ndarray):
+            at = [np.asarray(places) for places in node.stored.coords]
+            return Entries(node.indices, at, node.stored.data, at[0])
+        case Product():
+            for factor, other in ((node.left, node.right), (node.right, node.left)):
+                found = sparse(other) if isinstance(factor, Constant) else None
+                if found is not None:
+                    return found.scaled(numbers(factor))
+    return None
+
+
+AnyTerm = Term | LogTerm | Entries
+
+
+def terms(node: Expression) -> list[AnyTerm]:
     """Return an expression as a flat list of terms."""
     if node.degree == 0:
         return [Term(numbers(node), None)]
@@ -222,6 +231,9 @@ def terms(node: Expression) -> list[Term | LogTerm]:
             return terms(node.left) + right
         case Product():
             known, unknown = (node.left, node.right) if node.right.degree else (node.right, node.left)
+            entries = sparse(known)
+            if entries is not None:
+                return [_times(term, known, entries) for term in terms(unknown)]
             factor = numbers(known)
             return [_scaled(term, factor) for term in terms(unknown)]
         case Quotient():
@@ -229,19 +241,57 @@ def terms(node: Expression) -> list[Term | LogTerm]:
             return [_scaled(term, factor) for term in terms(node.left)]
         case SumOver():
             return [_summed(term, node.over) for term in terms(node.body)]
+        case Along():
+            return [_along(term, node) for term in terms(node.body)]
+        case Abs():
+            raise ModelError(f"{node} stands where no absolute value can; it may be in an objective, or {node} <= b")
     raise ModelError(f"{type(node).__name__} cannot be compiled")
 
 
-def _scaled(term: Term | LogTerm, factor: Labelled) -> Term | LogTerm:
+def spread(term: Term) -> Entries:
+    """Return a term as triples over its free indices."""
+    variable = term.variable
+    assert variable is not None
+    over = tuple(i for i in union(variable.indices, term.coefficient.indices) if i.symbol not in term.summed)
+    rows, columns, values = emit(term, 0, over, None)
+    at = list(np.unravel_index(rows, [len(index) for index in over])) if over else []
+    return Entries(over, at, values, columns, variable, term.summed)
+
+
+def _times(term: AnyTerm, known: Expression, factor: Entries) -> AnyTerm:
+    """Return a term times a sparse parameter."""
+    if isinstance(term, LogTerm) or (isinstance(term, Term) and term.variable is None):
+        return _scaled(term, numbers(known))
+    return (spread(term) if isinstance(term, Term) else term).times(factor)
+
+
+def _along(term: AnyTerm, node: Along) -> AnyTerm:
+    """Return a linear map of a term along an index."""
+    assert not isinstance(term, LogTerm)
+    if isinstance(term, Term) and term.variable is None:
+        return Term(mapped_numbers(term.coefficient, node), None)
+    entries = spread(term) if isinstance(term, Term) else term
+    if node.index.symbol not in {index.symbol for index in entries.indices}:
+        return _scaled(term, Labelled((node.to,), node.matrix.sum(axis=1)))
+    return entries.along(node)
+
+
+def _scaled(term: AnyTerm, factor: Labelled) -> AnyTerm:
+    if isinstance(term, Entries):
+        return term.scaled(factor)
     coefficient = times(term.coefficient, factor)
     if isinstance(term, LogTerm):
         return LogTerm(coefficient, term.argument, term.alpha)
     return Term(coefficient, term.variable, term.summed)
 
 
-def _summed(term: Term | LogTerm, over: tuple[Index, ...]) -> Term | LogTerm:
+def _summed(term: AnyTerm, over: tuple[Index, ...]) -> AnyTerm:
     if isinstance(term, LogTerm):
         return term  # an objective has no free index: every one is summed over
+    if isinstance(term, Entries):
+        for index in over:
+            term = term.without(index)
+        return term
     coefficient, summed = term.coefficient, set(term.summed)
     own = {index.symbol for index in term.variable.indices} if term.variable is not None else set()
     for index in over:
@@ -264,12 +314,7 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
     assert variable is not None
     strides = dict(zip((index.symbol for index in over), _steps([len(index) for index in over]), strict=True))
     own = variable.indices
-    clash = sorted(term.summed & strides.keys())
-    if clash:
-        raise ModelError(
-            f"{variable.name!r} is summed over {clash[0]!r}, which is also an index of the row; "
-            f"sum over another symbol: m = {clash[0]}.alias('m'), then {variable.name}[…m…].sum(m)"
-        )
+    _refuse_clash(term, over)
     mine = {index.symbol for index in own}
     extra = tuple(index for index in over if index.symbol not in mine)
     coefficient = term.coefficient.over((*own, *extra))
@@ -298,13 +343,37 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
         rows, columns, values = rows[keep], columns[keep], values[keep]
     else:
         rows, columns, values = rows.ravel(), columns.ravel(), values.ravel()
-    if positions is not None:
-        renumber = np.full(int(np.prod([len(index) for index in over])), -1, dtype=np.int32)
-        renumber[positions] = np.arange(len(positions), dtype=np.int32)
-        rows = renumber[rows]
-        keep = rows >= 0
-        rows, columns, values = rows[keep], columns[keep], values[keep]
-    return rows, columns, values
+    return (rows, columns, values) if positions is None else _kept((rows, columns, values), over, positions)
+
+
+def emit_entries(term: Entries, start: int, over: tuple[Index, ...], positions: np.ndarray | None) -> Triples:
+    """Return (row, column, value) of a term that is triples; as `emit`, but one place may occur several times."""
+    _refuse_clash(term, over)
+    everywhere = tuple(index for index in over if index.symbol not in {own.symbol for own in term.indices})
+    if everywhere:
+        term = term.scaled(Labelled(everywhere, np.ones([len(index) for index in everywhere])))
+    found = term.places(over).astype(np.int32), term.columns + np.int32(start), term.values
+    return found if positions is None else _kept(found, over, positions)
+
+
+def _refuse_clash(term: Term | Entries, over: tuple[Index, ...]) -> None:
+    """Raise where a term is summed over an index of the row."""
+    clash = sorted(term.summed & {index.symbol for index in over})
+    if clash:
+        name = getattr(term.variable, "name", "")
+        raise ModelError(
+            f"{name!r} is summed over {clash[0]!r}, which is also an index of the row; "
+            f"sum over another symbol: m = {clash[0]}.alias('m'), then {name}[…m…].sum(m)"
+        )
+
+
+def _kept(triples: Triples, over: tuple[Index, ...], positions: np.ndarray) -> Triples:
+    """Return the triples of the rows that exist, with the rows counted among these."""
+    renumber = np.full(int(np.prod([len(index) for index in over])), -1, dtype=np.int32)
+    renumber[positions] = np.arange(len(positions), dtype=np.int32)
+    rows = renumber[triples[0]]
+    keep = rows >= 0
+    return rows[keep], triples[1][keep], triples[2][keep]
 
 
 def _steps(lengths: list[int]) -> list[int]:
@@ -353,17 +422,28 @@ def compile_rows(
 
 
 def _emitted(
-    found: list[Term], starts: dict[str, int], over: tuple[Index, ...], positions: np.ndarray | None
+    found: list[Term | Entries], starts: dict[str, int], over: tuple[Index, ...], positions: np.ndarray | None
 ) -> list[Triples]:
     """Return the triples of the terms with variables."""
-    return [emit(term, starts[term.variable.base.name], over, positions) for term in found if term.variable is not None]
+    return [emitted(term, starts, over, positions) for term in found if term.variable is not None]
 
 
-def _constants(found: list[Term], over: tuple[Index, ...], positions: np.ndarray | None) -> np.ndarray:
+def emitted(
+    term: Term | Entries, starts: dict[str, int], over: tuple[Index, ...], positions: np.ndarray | None
+) -> Triples:
+    """Return the triples of one term with a variable."""
+    assert term.variable is not None
+    start = starts[term.variable.base.name]
+    if isinstance(term, Entries):
+        return emit_entries(term, start, over, positions)
+    return emit(term, start, over, positions)
+
+
+def _constants(found: list[Term | Entries], over: tuple[Index, ...], positions: np.ndarray | None) -> np.ndarray:
     """Return the sum of the terms without variables, for each row."""
     constant = np.zeros([len(index) for index in over])
     for term in found:
-        if term.variable is None:
+        if isinstance(term, Term) and term.variable is None:
             constant += term.coefficient.over(over)
     flat = constant.reshape(-1)
     return flat if positions is None else flat[positions]
@@ -397,32 +477,33 @@ def assemble(triples: list[Triples], shape: tuple[int, int], layout: str) -> Any
     return matrix
 
 
-def linear(expression: Expression) -> list[Term]:
+def linear(expression: Expression) -> list[Term | Entries]:
     """Return the terms of an expression without logarithms."""
-    return [term for term in terms(expression) if isinstance(term, Term)]
+    return [term for term in terms(expression) if not isinstance(term, LogTerm)]
 
 
-def terms_of(row: Constraint) -> list[Term]:
+def terms_of(row: Constraint) -> list[Term | Entries]:
     """Return the terms of what the rows of a block are made of."""
     with naming(f"constraint {row.name!r}"):
         return linear(row.relation.body)
 
 
-def entries(row: Constraint, found: list[Term], starts: dict[str, int], n_columns: int) -> list[Triples]:
+def entries(row: Constraint, found: list[Term | Entries], starts: dict[str, int], n_columns: int) -> list[Triples]:
     """Return the triples of the rows of a block with these terms, counted from 0; no place occurs twice.
 
     Entries of one place are added here, block by block: the sum of floats must not depend on what else the matrix has.
     """
     with naming(f"constraint {row.name!r}"):
         triples = _emitted(found, starts, row.over, row.positions)
-    if len({term.variable.base.name for term in found if term.variable is not None}) == len(triples):
+    once = len({term.variable.base.name for term in found if term.variable is not None}) == len(triples)
+    if once and not any(isinstance(term, Entries) for term in found):
         return triples
     own = assemble(triples, (row.size, n_columns), "csc").tocoo()
     rows, columns = own.coords
     return [(rows.astype(np.int32), columns.astype(np.int32), own.data)]
 
 
-def sides(row: Constraint, found: list[Term]) -> tuple[np.ndarray, np.ndarray]:
+def sides(row: Constraint, found: list[Term | Entries]) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper bounds of the rows of a block with these terms."""
     constant = _constants(found, row.over, row.positions)
     if isinstance(row.relation, Range):
@@ -504,11 +585,19 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
             constants.append(constant)
             alphas.append(np.full(len(constant), term.alpha))
             size += len(constant)
-        elif term.variable is None:
+        elif isinstance(term, Term) and term.variable is None:
             offset += float(term.coefficient.values)
         else:
-            _, at, values = emit(term, starts[term.variable.base.name], (), None)
+            _, at, values = emitted(term, starts, (), None)
             np.add.at(cost, at, values)
+    for name, absolute in model.absolutes.items():
+        weight = cost[starts[name] : starts[name] + model.variables[name].size]
+        worst = weight.min(initial=0.0) if model.sense == "min" else weight.max(initial=0.0)
+        if worst:
+            raise ModelError(
+                f"the weight of {absolute} is {worst:g}, and to {model.sense}imize that is not convex: it needs "
+                f"integers; expected weights {'>=' if model.sense == 'min' else '<='} 0"
+            )
     if not weights:
         return cost, offset, None
     weight, alpha = np.concatenate(weights), np.concatenate(alphas)

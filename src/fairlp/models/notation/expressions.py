@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+import sys
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest
-from .labels import Changing, Fixed, Index, aligned, axes_text, floats, union
+from ..programs.solution import Solution
+from .labels import Changing, Fixed, Index, aligned, carries_labels, floats, member, placed, union
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from .tables import Subset
 
 # Expressions: sums, products, quotients, logarithms and powers of what has a name, and the relations between them.
 
 Comparison = Literal["<=", ">=", "==", "between"]
+#: Numbers of a sparse parameter, zeros too, that are written out where a formula needs them all.
+_MOST_DENSE = 1_000_000
+
+
+#: Functions of pandas and xarray that do not hand an operator over to what stands on the right, but read it as numbers.
+_WOULD_READ = ("dot", "as_compatible_data")
 
 
 class Expression(Fixed):
@@ -26,45 +36,223 @@ class Expression(Fixed):
     #: 0: numbers only; 1: linear in variables; 2: with logarithms or powers (objectives only).
     degree: int = 0
     _names = frozenset({"indices", "degree", "left", "right", "sign", "value", "body", "over", "argument"})
-    #: Let NumPy scalars and arrays on the left hand over to us.
+    #: Let NumPy scalars and arrays on the left hand over to us, and Series and frames (their own priority is 4000).
     __array_ufunc__ = None
+    __pandas_priority__ = 5000
     __hash__ = object.__hash__
 
     def __add__(self, other: Any) -> Expression:
-        return Add(self, as_expression(other), 1)
+        return Add(self, as_expression(other, self), 1)
 
     def __radd__(self, other: Any) -> Expression:
-        return Add(as_expression(other), self, 1)
+        return Add(as_expression(other, self), self, 1)
 
     def __sub__(self, other: Any) -> Expression:
-        return Add(self, as_expression(other), -1)
+        return Add(self, as_expression(other, self), -1)
 
     def __rsub__(self, other: Any) -> Expression:
-        return Add(as_expression(other), self, -1)
+        return Add(as_expression(other, self), self, -1)
 
     def __neg__(self) -> Expression:
         return Product(Constant(-1.0), self)
 
     def __mul__(self, other: Any) -> Expression:
-        return Product(self, as_expression(other))
+        return Product(self, as_expression(other, self))
 
     def __rmul__(self, other: Any) -> Expression:
-        return Product(as_expression(other), self)
+        return Product(as_expression(other, self), self)
 
     def __truediv__(self, other: Any) -> Expression:
-        return Quotient(self, as_expression(other))
+        return Quotient(self, as_expression(other, self))
 
     def __rtruediv__(self, other: Any) -> Expression:
-        return Quotient(as_expression(other), self)
+        return Quotient(as_expression(other, self), self)
 
-    def sum(self, *over: Index) -> Expression:
-        """Sum over the given indices (over all free ones when none is given)."""
+    def __matmul__(self, other: Any) -> Expression:
+        return _inner(self, as_expression(other, self))
+
+    def __rmatmul__(self, other: Any) -> Expression:
+        return _inner(as_expression(other, self), self)
+
+    def __abs__(self) -> Expression:
+        return Abs(self)
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        if sys._getframe(1).f_code.co_name in _WOULD_READ:
+            raise ModelError(
+                f"{self} is no array; with the expression first (x @ data, x * data, x <= data) labelled data may "
+                "stand beside it, and model.parameter(name, indices, data) takes anything"
+            )
+        found = np.empty((), dtype=object)  # as of any other object: arrays of expressions are arrays of objects
+        found[()] = self
+        return found
+
+    def sum(self, *over: Index) -> SumOver:
+        """Sum over the given indices (over all free ones when none is given).
+
+        Parameters
+        ----------
+        *over : Index
+
+        Returns
+        -------
+        Expression
+
+        Raises
+        ------
+        ModelError
+            For what is no index, or does not occur.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> n, i = Index("n", ["ann", "bob"]), Index("i", ["s1", "s2"])
+        >>> x = Model("m").variable("x", n, i)
+        >>> x.sum(i)
+        <Expression ∑_i x[n,i] over n>
+        """
         for one in over:
             if not isinstance(one, Index):
                 raise ModelError(
                     f"sum over {one!r}: expected an Index, not {type(one).__name__}; a variable x has x.indices"
                 )
         return SumOver(self, over or self.indices)
+
+    def mean(self, *over: Index) -> Expression:
+        """Return the sum over the given indices (all free ones when none is given) over the number of labels.
+
+        Elements that a mask leaves out count as 0.
+
+        Parameters
+        ----------
+        *over : Index
+
+        Returns
+        -------
+        Expression
+
+        Raises
+        ------
+        ModelError
+            As :meth:`sum`, and for a mean of nothing.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> n = Index("n", ["ann", "bob"])
+        >>> x = Model("m").variable("x", n)
+        >>> x.mean(n)
+        <Expression (∑_n x[n])/2>
+        """
+        total = self.sum(*over)
+        count = int(np.prod([len(index) for index in total.over]))
+        if not count:
+            raise ModelError(f"the mean of {self} is over nothing")
+        return total / count
+
+    def shift(self, index: Index, steps: int = 1) -> Expression:
+        """Return the expression ``steps`` labels before, along an index; 0 where that is outside the index.
+
+        Parameters
+        ----------
+        index : Index
+            Its labels are taken in order.
+        steps : int
+            Negative: later labels.
+
+        Returns
+        -------
+        Expression
+
+        Raises
+        ------
+        ModelError
+            For an index that does not occur, or steps that are no whole number.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> t = Index("t", [8, 9, 10], "hour")
+        >>> model = Model("m")
+        >>> x = model.variable("x", t)
+        >>> model.constraint("ramp", x - x.shift(t) <= 5)
+        <Constraint ramp: x[t] − x[t−1] ≤ 5 ∀ t: 3 rows>
+        >>> model.compile().A.toarray().tolist()
+        [[1.0, 0.0, 0.0], [-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]
+        """
+        own = _own(self, index, "shift")
+        if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)):
+            raise ModelError(f"{self} is shifted by {steps!r}; expected a whole number of labels")
+        to = np.arange(max(0, steps), max(len(own) + min(0, steps), 0))
+        shown = f"{own.symbol}{'−' if steps > 0 else '+'}{abs(steps)}"
+        return Along(self, own, _matrix(to, to - steps, (len(own), len(own))), own, shown)
+
+    def cumsum(self, index: Index) -> Expression:
+        """Return the sum of the expression up to each label of an index.
+
+        Rows with it have as many entries as labels come before; over long indices declare a running total
+        ``y == y.shift(t) + x`` instead.
+
+        Parameters
+        ----------
+        index : Index
+
+        Returns
+        -------
+        Expression
+
+        Raises
+        ------
+        ModelError
+            For an index that does not occur.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> t = Index("t", [8, 9, 10], "hour")
+        >>> x = Model("m").variable("x", t)
+        >>> x.cumsum(t) <= [1, 2, 4]
+        <Relation ∑_t'≤t x[t] ≤ [3 numbers over t] ∀ t>
+        """
+        own = _own(self, index, "cumsum")
+        return Along(
+            self,
+            own,
+            _matrix(*np.tril_indices(len(own)), (len(own), len(own))),
+            own,
+            f"{own.symbol}'≤{own.symbol}",
+            True,
+        )
+
+    def groupby(self, owner: Any, name: str | Index = "") -> GroupedExpression:
+        """Group the labels of one index, for ``.sum()`` and ``.mean()`` over each group.
+
+        Parameters
+        ----------
+        owner : Series, mapping or array_like
+            The group of each label of one index.
+        name : str or Index
+            Symbol of the index of the groups, which come in the order of their first label; or their index itself.
+            Without it, a Series has its own name.
+
+        Returns
+        -------
+        GroupedExpression
+
+        Raises
+        ------
+        ModelError
+            For an owner that is not over one index, or no name.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> n = Index("n", ["ann", "bob", "cat"], "user")
+        >>> x = Model("m").variable("x", n)
+        >>> x.groupby({"ann": "ml", "bob": "web", "cat": "ml"}, "team").sum() <= {"web": 2, "ml": 3}
+        <Relation ∑_n∈team x[n] ≤ [2 numbers over team] ∀ team>
+        """
+        return GroupedExpression(self, owner, name)
 
     def between(self, low: Any, high: Any) -> Range:
         """Return ``low <= expression <= high``: one row with both bounds for each element.
@@ -74,14 +262,29 @@ class Expression(Fixed):
         low, high : float, parameter, array_like, Series, DataFrame, mapping or None
             The ends: numbers, an expression of parameters, or one number for each combination of the labels of the
             expression's indices (labels are put in order). None and infinities are no end.
+
+        Returns
+        -------
+        Range
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> band = model.constraint("band", model.variable("x", n).between(1, {"bob": 3, "ann": 2}))
+        >>> model.compile().row_upper.tolist()
+        [2.0, 3.0]
         """
         return Range(self, low, high)
 
     def __le__(self, other: Any) -> Relation:
-        return Relation(self, "<=", as_expression(other))
+        return Relation(self, "<=", as_expression(other, self))
 
     def __ge__(self, other: Any) -> Relation:
-        return Relation(self, ">=", as_expression(other))
+        if isinstance(other, Abs) and other.degree:
+            return other <= self
+        return Relation(self, ">=", as_expression(other, self))
 
     def __lt__(self, other: Any) -> NoReturn:
         raise ModelError(f"{self} is compared by < or >; a model has no strict relations: write <= or >=")
@@ -89,7 +292,7 @@ class Expression(Fixed):
     __gt__ = __lt__
 
     def __eq__(self, other: Any) -> Relation:  # type: ignore[override]
-        return Relation(self, "==", as_expression(other))
+        return Relation(self, "==", as_expression(other, self))
 
     def __bool__(self) -> NoReturn:
         raise ModelError("an expression has no truth value; write model.constraint(name, left <= right)")
@@ -162,9 +365,146 @@ class SumOver(Expression):
                     f"it has {', '.join(sorted(free)) or 'no index'}"
                 )
         summed = {index.symbol for index in over}
-        self.body, self.over = body, union(over)
+        self.body, self.over = body, tuple(_own(body, index, "sum") for index in union(over))
         self.indices = tuple(index for index in body.indices if index.symbol not in summed)
         self.degree = body.degree
+
+
+def _own(node: Expression, index: Index, what: str) -> Index:
+    """Return the index of an expression with the symbol of the given one: itself, or the part that is taken of it."""
+    found = next((own for own in node.indices if isinstance(index, Index) and own.symbol == index.symbol), None)
+    if found is None:
+        symbols = ", ".join(own.symbol for own in node.indices) or "no index"
+        raise ModelError(f"{what} of {node} along {index}: expected one of its indices; it has {symbols}")
+    return found
+
+
+def _inner(left: Expression, right: Expression) -> Expression:
+    """Return the sum of a product over the indices that both have."""
+    symbols = {index.symbol for index in right.indices}
+    shared = tuple(index for index in left.indices if index.symbol in symbols)
+    if not shared:
+        raise ModelError(f"({left}) @ ({right}) have no index in common to sum over; write * for the product")
+    return SumOver(Product(left, right), shared)
+
+
+def _matrix(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int], values: Any = 1.0) -> csr_array[Any]:
+    from scipy.sparse import csr_array
+
+    return csr_array((np.broadcast_to(np.asarray(values, dtype=float), len(rows)), (rows, columns)), shape=shape)
+
+
+class Along(Expression):
+    """A linear map along one index: element j is ``Σ_i matrix[j, i] · body[i]``; shifts, selections, sums of groups.
+
+    Attributes
+    ----------
+    body : Expression
+    index : Index
+        The index of the body that the matrix is applied along.
+    matrix : csr_array, shape (labels of to, labels of index)
+    to : Index
+        What stands in its place.
+    shown : str
+        How it prints: ``t−1`` in the place of t, or below a sum.
+    summed : bool
+        Whether it prints as a sum.
+    """
+
+    _names = frozenset({"body", "index", "matrix", "to", "shown", "summed", "indices", "degree"})
+
+    def __init__(
+        self, body: Expression, index: Index, matrix: csr_array[Any], to: Index, shown: str, summed: bool = False
+    ) -> None:
+        if body.degree > 1:
+            raise ModelError(f"{body} is not linear; shift, add and group inside a logarithm, power or absolute value")
+        self.body, self.index, self.matrix, self.to = body, index, matrix, to
+        self.shown, self.summed, self.degree = shown, summed, body.degree
+        if to.symbol != index.symbol and to.symbol in {own.symbol for own in body.indices}:
+            raise ModelError(f"groups are called {to.symbol!r}, as an index of {body} is; give another name")
+        self.indices = tuple(to if own is index else own for own in body.indices)
+
+
+class GroupedExpression(Fixed):
+    """An expression whose labels along one index are grouped; made by :meth:`Expression.groupby`.
+
+    Parameters
+    ----------
+    body : Expression
+    owner : Series, mapping or array_like
+        The group of each label of one index.
+    name : str or Index
+        Symbol of the groups, or their index.
+    """
+
+    _names = frozenset({"body", "index", "matrix", "to"})
+
+    def __init__(self, body: Expression, owner: Any, name: str | Index) -> None:
+        what = f"the owner of groups of {body}"
+        axes = placed(owner, body.indices, what, ModelError)
+        symbol = name or getattr(owner, "name", None)
+        if len(axes) != 1 or not isinstance(symbol, (str, Index)):
+            raise ModelError(f"{what} is expected to be over one index, and groups to have a name (name=…)")
+        groups = np.asarray(aligned(owner, axes, what, ModelError))
+        codes, labels = pd.factorize(groups)
+        to = symbol if isinstance(symbol, Index) else Index(symbol, pd.Index(labels, tupleize_cols=False))
+        if to is symbol:
+            codes = to.labels.get_indexer(pd.Index(groups, tupleize_cols=False))
+        if (codes < 0).any():
+            at = int((codes < 0).argmax())
+            raise ModelError(f"{what} puts {axes[0].name} {axes[0][at]!r} in {groups[at]!r}, which is no {to.name}")
+        self.body, self.index, self.to = body, axes[0], to
+        self.matrix = _matrix(codes, np.arange(len(codes)), (len(to), len(codes)))
+
+    def sum(self) -> Expression:
+        """Return the sum over each group.
+
+        Returns
+        -------
+        Expression
+            Over the groups, in the place of the index.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> x = Model("m").variable("x", Index("n", ["ann", "bob", "cat"]))
+        >>> x.groupby(["ml", "web", "ml"], "team").sum()
+        <Expression ∑_n∈team x[n] over team>
+        """
+        return Along(self.body, self.index, self.matrix, self.to, f"{self.index.symbol}∈{self.to.symbol}", True)
+
+    def mean(self) -> Expression:
+        """Return the mean over each group.
+
+        Returns
+        -------
+        Expression
+            Over the groups, in the place of the index; 0 for a group without labels.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> x = Model("m").variable("x", Index("n", ["ann", "bob", "cat"]))
+        >>> x.groupby(["ml", "web", "ml"], "team").mean()
+        <Expression (∑_n∈team x[n])/[2 numbers over team] over team>
+        """
+        sizes = np.maximum(self.matrix.sum(axis=1), 1.0)
+        return self.sum() / Data("", (self.to,), sizes)
+
+
+class Abs(Expression):
+    """An absolute value: in objectives where it is convex, and ``abs(e) <= numbers``; see :meth:`Model.minimize`."""
+
+    def __init__(self, argument: Expression) -> None:
+        if argument.degree > 1:
+            raise ModelError("an absolute value of a logarithm, power or absolute value is not supported")
+        self.argument, self.indices, self.degree = argument, argument.indices, 2 * argument.degree
+
+    def __le__(self, other: Any) -> Relation:
+        bound = as_expression(other, self)
+        if self.degree and not bound.degree:
+            return Range(self.argument, -bound, bound)
+        return super().__le__(bound)
 
 
 class Log(Expression):
@@ -249,10 +589,17 @@ class Relation(Fixed):
     _names = frozenset({"left", "comparison", "right", "indices"})
 
     def __init__(self, left: Expression, comparison: Comparison, right: Expression) -> None:
+        if any(isinstance(one, Abs) and one.degree for one in (left, right)):
+            raise ModelError(
+                f"({left}) {comparison} ({right}) is not linear: abs(e) <= b takes numbers b (with variables write "
+                "e <= b and -e <= b); >= and == are not convex, and need integers"
+            )
         if max(left.degree, right.degree) > 1:
             raise ModelError("a constraint must be linear; logarithms and powers belong in the objective")
         self.left, self.comparison, self.right = left, comparison, right
         self.indices = union(left.indices, right.indices)
+
+    __array__ = Expression.__array__
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -314,8 +661,8 @@ class Range(Relation):
         return self.left
 
 
-class Ends(Expression):
-    """The numbers of one end of a range, without a name of their own; they may be infinite."""
+class Data(Expression):
+    """Numbers that stand in a formula as they are; ends of a range may be infinite. Without a name they are counted."""
 
     _names = frozenset({"name", "indices", "values"})
 
@@ -333,44 +680,62 @@ def _end(value: Any, name: str, expression: Expression) -> Expression | None:
             )
         return value
     words, none = f"the {name} end of the range of {expression}", -np.inf if name == "lower" else np.inf
-    axes = expression.indices
-    try:
-        array = floats(none if value is None else aligned(value, axes, words, ModelError))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, ModelError):
-            raise
-        raise ModelError(f"{words} is not all numbers ({error})") from None
-    shape = tuple(len(index) for index in axes)
-    if array.shape not in ((), shape):
-        raise ModelError(f"{words} has shape {array.shape}, expected {shape} ({axes_text(axes)})")
+    axes, array = _numbers(none if value is None else value, expression, words)
     if np.isnan(array).any() or (array == -none).any():
         raise ModelError(f"{words} is NaN or {-none}; expected numbers, or None for no end")
     if (array == none).all() and array.size:
         return None
-    return Constant(array.item()) if array.ndim == 0 else Ends(name, axes, array)
+    return Constant(array.item()) if array.ndim == 0 else Data(name, axes, array)
 
 
-def as_expression(value: Any) -> Expression:
-    """Return a number as an expression; arrays must be named parameters first, so that the model can be read."""
+def _numbers(value: Any, beside: Expression, what: str) -> tuple[tuple[Index, ...], np.ndarray]:
+    """Return numbers beside an expression: those of its indices that they run over, and one array axis for each."""
+    try:
+        axes = placed(value, beside.indices, what, ModelError)
+        array = floats(aligned(value, axes, what, ModelError))
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"{what} is not all numbers ({error})") from None
+    turned = [axes.index(index) for index in beside.indices if index in axes]
+    return tuple(axes[k] for k in turned), array.transpose(turned)
+
+
+def as_expression(value: Any, beside: Expression | None = None) -> Expression:
+    """Return a number as an expression, and arrays and labelled data as numbers over the indices of what is beside."""
     if isinstance(value, Expression):
         return value
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         return Constant(float(value))
-    if isinstance(value, (np.ndarray, pd.Series, pd.DataFrame, list, tuple)):
-        raise ModelError(
-            "an array stands in a formula without a name; give it one with model.parameter(name, indices, array)"
-        )
+    if isinstance(value, (np.ndarray, list, tuple)) or carries_labels(value):
+        what = type(value).__name__
+        if beside is None:
+            raise ModelError(
+                f"a formula is expected, not a {what}; give numbers a name with model.parameter(name, indices, values)"
+            )
+        axes, array = _numbers(value, beside, f"the {what} beside {beside}")
+        if not np.isfinite(array).all():
+            at = np.argwhere(~np.isfinite(array))[0]
+            labels = ", ".join(str(index[int(k)]) for index, k in zip(axes, at, strict=True))
+            raise ModelError(f"the {what} beside {beside} is {array[tuple(at)]} at {labels}; expected finite numbers")
+        name = getattr(value, "name", None)
+        return Data(name if isinstance(name, str) else "", axes, array) if axes else Constant(array.item())
     raise ModelError(
-        f"{value!r} ({type(value).__name__}) cannot stand in a formula; expected a number or an expression"
+        f"{value!r} ({type(value).__name__}) cannot stand in a formula; expected a number, labelled data or an "
+        "expression (scipy.sparse as model.parameter(name, indices, matrix))"
     )
 
 
 __all__ = [
+    "Abs",
     "Add",
+    "Along",
     "Comparison",
     "Constant",
+    "Data",
     "Element",
     "Expression",
+    "GroupedExpression",
     "Index",
     "Log",
     "Parameter",
@@ -398,7 +763,7 @@ class Parameter(Expression):
         self,
         name: str,
         indices: tuple[Index, ...],
-        values: np.ndarray | None,
+        values: Any,
         doc: str = "",
         *,
         model: Changing | None = None,
@@ -410,9 +775,24 @@ class Parameter(Expression):
             self.__dict__["_values"] = values
 
     @property
+    def stored(self) -> Any:
+        """The numbers as they are kept: an array, or a ``scipy.sparse.coo_array``."""
+        return self.base.__dict__["_values"]
+
+    @property
     def values(self) -> np.ndarray:
         """The numbers, read-only; one array axis for each index."""
-        found: np.ndarray = self.base.__dict__["_values"]
+        stored = self.stored
+        if isinstance(stored, np.ndarray):
+            return stored
+        size = int(np.prod(stored.shape))
+        if size > _MOST_DENSE:
+            raise ModelError(
+                f"parameter {self.name!r} is sparse, and all its {size:,} numbers would be needed; multiply it with a "
+                "variable before anything else (a @ x, (a * x).sum(n)), or give the product another parameter"
+            )
+        found: np.ndarray = stored.toarray()
+        found.setflags(write=False)
         return found
 
     def __repr__(self) -> str:
@@ -427,6 +807,14 @@ class Parameter(Expression):
         ----------
         values : array_like, Series, DataFrame or mapping
             As :meth:`Model.parameter` takes them: with labels they are put in order, and all are checked.
+
+        Examples
+        --------
+        >>> from fairlp import Index, Model
+        >>> d = Model("m").parameter("d", Index("n", ["ann", "bob"]), [1, 2])
+        >>> d.set({"bob": 4, "ann": 3})
+        >>> d.values.tolist()
+        [3.0, 4.0]
         """
         from .tables import parameter_values
 
@@ -435,12 +823,12 @@ class Parameter(Expression):
         if base.model is not None:
             base.model.changed(base.name)
 
-    def __getitem__(self, key: Any) -> Parameter | Element:
+    def __getitem__(self, key: Any) -> Parameter | Element | Along:
         """Return the same numbers over other symbols (``d[m, r]``), or some of them by label (``d["ann", :]``)."""
-        places, indices = _places(self, key)
+        places, indices, parts = _places(self, key)
         if places.count(None) < len(places):
-            return Element(self.base, places, indices)
-        return Parameter(self.name, indices, None, self.doc, base=self.base)
+            return _selected(Element(self.base, places, indices), parts)
+        return _selected(Parameter(self.name, indices, None, self.doc, base=self.base), parts)
 
 
 class Variable(Expression):
@@ -475,25 +863,107 @@ class Variable(Expression):
 
     @property
     def lower(self) -> np.ndarray:
-        """Lower bounds of the elements that exist, read-only."""
-        found: tuple[np.ndarray, np.ndarray] = self.base.__dict__["_bounds"]
-        return found[0]
+        """Lower bounds of the elements that exist, read-only; where it is fixed, the numbers it is fixed at."""
+        return self._bounds_now()[0]
 
     @property
     def upper(self) -> np.ndarray:
-        """Upper bounds of the elements that exist, read-only."""
-        found: tuple[np.ndarray, np.ndarray] = self.base.__dict__["_bounds"]
-        return found[1]
+        """Upper bounds of the elements that exist, read-only; where it is fixed, the numbers it is fixed at."""
+        return self._bounds_now()[1]
+
+    def _bounds_now(self) -> tuple[np.ndarray, np.ndarray]:
+        own = self.base.__dict__
+        found: tuple[np.ndarray, np.ndarray] = own.get("_fixed") or own["_bounds"]
+        return found
 
     def __repr__(self) -> str:
         from .render import of_variable
 
         return of_variable(self)
 
+    def fix(self, values: Any) -> None:
+        """Fix the variable at numbers within its bounds; :meth:`unfix` gives the bounds back.
+
+        Parameters
+        ----------
+        values : float, array_like, Series, DataFrame, mapping or Solution
+            As :meth:`Model.variable` takes bounds; of a Solution, the values that this variable has there (put within
+            the bounds, and rounded where the variable is integer).
+
+        Raises
+        ------
+        ModelError
+            For numbers that are missing, or outside the bounds.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> x = model.variable("x", upper=3)
+        >>> model.maximize(x)
+        >>> x.fix(2)
+        >>> model.solve().objective
+        2.0
+        >>> x.unfix()
+        >>> model.solve().objective
+        3.0
+        """
+        from .tables import fixed_values
+
+        base = self.base
+        low, high = base.__dict__["_bounds"]
+        solved = isinstance(values, Solution)
+        found = fixed_values(base, values.values[base.name] if solved else values)
+        if solved:
+            found = np.clip(np.round(found) if base.integer else found, low, high)
+        wrong = np.flatnonzero((found < low) | (found > high))
+        if wrong.size:
+            raise ModelError(
+                f"variable {base.name!r} is fixed at {found[wrong[0]]:g}, outside its bounds {low[wrong[0]]:g} and "
+                f"{high[wrong[0]]:g}; give it other bounds first, with .set(lower=…, upper=…)"
+            )
+        found.setflags(write=False)
+        base.__dict__["_fixed"] = (found, found)
+        if base.model is not None:
+            base.model.changed(base.name)
+
+    def unfix(self) -> None:
+        """Give the variable its bounds back; one that is not fixed stays as it is.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> x = Model("m").variable("x", upper=3)
+        >>> x.fix(2)
+        >>> x.unfix()
+        >>> x.lower.tolist(), x.upper.tolist()
+        ([0.0], [3.0])
+        """
+        if self.base.__dict__.pop("_fixed", None) is not None and self.base.model is not None:
+            self.base.model.changed(self.base.name)
+
     def set(self, *, lower: Any = ..., upper: Any = ...) -> None:
         """Give the variable other bounds, as :meth:`Model.variable` takes them; what is not named stays.
 
-        Of its model only the bounds are compiled anew, when it is next solved.
+        Of its model only the bounds are compiled anew, when it is next solved. While it is fixed, these are the bounds
+        that :meth:`unfix` will give back.
+
+        Parameters
+        ----------
+        lower, upper : float, array_like or None
+
+        Raises
+        ------
+        ModelError
+            For a lower bound above the upper one.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> x = Model("m").variable("x")
+        >>> x.set(upper=3)
+        >>> x
+        <Variable 0 ≤ x ≤ 3>
         """
         from .tables import bounds
 
@@ -518,12 +988,12 @@ class Variable(Expression):
         """Number of elements that exist."""
         return int(np.prod(self.shape)) if self.positions is None else len(self.positions)
 
-    def __getitem__(self, key: Any) -> Variable | Element:
+    def __getitem__(self, key: Any) -> Variable | Element | Along:
         """Return the same variable over other symbols (``x[m, i]``), or some of it by label (``x["ann", :]``)."""
-        places, indices = _places(self, key)
+        places, indices, parts = _places(self, key)
         if places.count(None) < len(places):
-            return Element(self.base, places, indices)
-        return Variable(
+            return _selected(Element(self.base, places, indices), parts)
+        renamed = Variable(
             self.name,
             indices,
             where=self.where,
@@ -531,6 +1001,7 @@ class Variable(Expression):
             doc=self.doc,
             base=self.base,
         )
+        return _selected(renamed, parts)
 
 
 class Element(Expression):
@@ -578,8 +1049,12 @@ class Element(Expression):
         )
 
 
-def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...], tuple[Index, ...]]:
-    """Return what stands in brackets: positions of labels (None where an index stays), and the indices that stay."""
+Parts = list[tuple[Index, np.ndarray]]
+_Node = TypeVar("_Node", bound=Expression)
+
+
+def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...], tuple[Index, ...], Parts]:
+    """Return what stands in brackets: positions of labels (None where an index stays), the indices, and their parts."""
     own = node.indices
     if len(own) == 1 and isinstance(key, tuple) and _is_label(key, own[0]):
         key = (key,)  # a label may be a tuple itself
@@ -589,13 +1064,15 @@ def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...
         raise ModelError(f"{node.name!r} has {len(own)} indices ({symbols}), not {len(keys)}")
     places: list[int | None] = []
     free: list[Index] = []
+    parts: Parts = []
     for index, one in zip(own, (*keys, *(slice(None),) * (len(own) - len(keys))), strict=True):
-        if isinstance(one, slice) and one != slice(None):
-            raise ModelError(f"{node.name!r}: a part of index {index.symbol!r} is not taken by {one}; take all by ':'")
-        stays = one if isinstance(one, Index) else index if isinstance(one, slice) else None
+        several = isinstance(one, (slice, list, np.ndarray, pd.Series, pd.Index))
+        stays = one if isinstance(one, Index) else index if several else None
         places.append(_position(node.name, one, index) if stays is None else None)
         if stays is None:
             continue
+        if several and not (isinstance(one, slice) and one == slice(None)):
+            parts.append((index, _several(node.name, one, index)))
         if not index.labels.equals(stays.labels):
             raise ModelError(
                 f"{node.name!r}: index {index.symbol!r} cannot be replaced by {stays.symbol!r}: other labels"
@@ -603,7 +1080,36 @@ def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...
         if stays.symbol in {other.symbol for other in free}:
             raise ModelError(f"{node.name!r} has index {stays.symbol!r} in two places; a diagonal is taken by `where`")
         free.append(stays)
-    return tuple(places), tuple(free)
+    return tuple(places), tuple(free), parts
+
+
+def _selected(node: _Node, parts: Parts) -> _Node | Along:
+    """Return an expression with only some labels of its indices."""
+    found: _Node | Along = node
+    for index, at in parts:
+        matrix = _matrix(np.arange(len(at)), at, (len(at), len(index)))
+        part = index.part(at)
+        found = Along(found, index, matrix, part, member(part))
+    return found
+
+
+def _several(name: str, key: Any, index: Index) -> np.ndarray:
+    """Return the positions of a slice (of whole numbers: by position; of labels: with both ends), mask or labels."""
+    if isinstance(key, slice):
+        ends = (key.start, key.stop)
+        if all(end is None or isinstance(end, (int, np.integer)) for end in ends):
+            return np.arange(len(index))[key]
+        first, last = (None if end is None else _position(name, end, index) for end in ends)
+        return np.arange(len(index))[slice(first, None if last is None else last + 1, key.step)]
+    if np.asarray(key).dtype == bool:
+        mask = np.asarray(aligned(key, (index,), f"the mask of {name!r}", ModelError))
+        if mask.shape != (len(index),):
+            raise ModelError(f"the mask of {name!r} has shape {mask.shape}, expected {len(index)} {index.name}")
+        return np.flatnonzero(mask)
+    found = np.array([_position(name, label, index) for label in key], dtype=np.intp)
+    if len(np.unique(found)) < len(found):
+        raise ModelError(f"{name!r} is taken at a {index.name} twice; expected each label once")
+    return found
 
 
 def _is_label(key: object, index: Index) -> bool:

@@ -7,6 +7,7 @@ masks of a model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import permutations
 from typing import Any, Protocol
 
 import numpy as np
@@ -58,6 +59,8 @@ class Index(Fixed):
         The labels, in order.
     name : str
         What one label stands for ("user").
+    whole : Index, optional
+        The index that this one is a part of: ``x[:, 1:3]`` runs over a part of an index, under the same symbol.
 
     Examples
     --------
@@ -66,10 +69,10 @@ class Index(Fixed):
     (2, ['ann', 'bob'], 'n')
     """
 
-    _names = frozenset({"symbol", "labels", "name"})
+    _names = frozenset({"symbol", "labels", "name", "whole"})
 
-    def __init__(self, symbol: str, labels: Iterable[Any], name: str = "") -> None:
-        self.symbol = symbol
+    def __init__(self, symbol: str, labels: Iterable[Any], name: str = "", whole: Index | None = None) -> None:
+        self.symbol, self.whole = symbol, whole
         self.labels = labels if isinstance(labels, pd.Index) else pd.Index(list(labels))
         self.name = name or symbol
 
@@ -84,8 +87,33 @@ class Index(Fixed):
         Returns
         -------
         Index
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"], "user")
+        >>> n.alias("m")
+        <Index m: 2 users ann, bob>
         """
         return Index(symbol, self.labels, self.name)
+
+    def part(self, positions: np.ndarray) -> Index:
+        """Return the index of some of the labels, under the same symbol.
+
+        Parameters
+        ----------
+        positions : ndarray of int
+
+        Returns
+        -------
+        Index
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob", "cat"], "user")
+        >>> n.part(np.array([2, 0]))
+        <Index n: 2 users cat, ann>
+        """
+        return Index(self.symbol, self.labels[positions], self.name, self.whole or self)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -115,9 +143,12 @@ def union(*groups: Iterable[Index]) -> tuple[Index, ...]:
         for index in group:
             known = seen.setdefault(index.symbol, index)
             if known is not index and not known.labels.equals(index.labels):
+                parts = known.whole is not None or index.whole is not None
+                remedy = "select the same labels in both" if parts else "give one of them another symbol with .alias()"
                 raise ModelError(
                     f"index {index.symbol!r} stands for {len(known)} labels ({known.name}) in one place and "
-                    f"{len(index)} labels ({index.name}) in another; give one of them another symbol with .alias()"
+                    f"{len(index)} labels ({index.name}) in another; {remedy}"
+                    + (" (neighbours along an index are taken by .shift())" if parts else "")
                 )
     return tuple(seen.values())
 
@@ -220,6 +251,97 @@ def arranged(given: Any, axes: Axes, what: str, error: type[FairlpError]) -> Any
     if isinstance(given, pd.Series):
         return given.reorder_levels(turned)
     return given.T if isinstance(given, pd.DataFrame) else given.transpose(*(given.dims[k] for k in turned))
+
+
+def placed(given: Any, beside: Sequence[Index], what: str, error: type[FairlpError]) -> tuple[Index, ...]:
+    """Return the indices that the axes of what is given run over, in order, found among those of a formula.
+
+    An axis with the name of an index is of that index. One with labels is of the index with these labels, whatever
+    their order. Axes with neither are told by their lengths, and keep the order of the indices.
+
+    Parameters
+    ----------
+    given : object
+        As :func:`aligned` takes it.
+    beside : sequence of Index
+    what : str
+        What it is, for messages.
+    error : type
+        Of the error to raise.
+
+    Raises
+    ------
+    FairlpError
+        Of that type, where no indices fit, or several.
+
+    Examples
+    --------
+    >>> n, i = Index("n", ["ann", "bob"], "user"), Index("i", ["s1", "s2"], "server")
+    >>> placed(pd.Series({"s2": 1, "s1": 3}), (n, i), "the Series", FairlpError)
+    (<Index i: 2 servers s1, s2>,)
+    >>> placed([1, 3], (n, i), "the list", FairlpError)
+    Traceback (most recent call last):
+        ...
+    fairlp.errors.FairlpError: the list could run over (n) or (i); name its axes after the indices (a Series with \
+.rename_axis('n'), a frame with .rename_axis(index='n', columns='i')), or declare it with \
+model.parameter(name, indices, values)
+    """
+    axes = _axes_of(given)
+    fits = [_fits(axis, beside, what, error) for axis in axes]
+    bare = [k for k, (name, own, _) in enumerate(axes) if name is None and (own is None or is_default(own))]
+    found = [
+        way
+        for way in permutations(range(len(beside)), len(axes))
+        if all(fits[k][place] for k, place in enumerate(way)) and sorted(way[k] for k in bare) == [way[k] for k in bare]
+    ]
+    if len(found) == 1:
+        return tuple(beside[place] for place in found[0])
+    if not found:
+        shape, expected = tuple(size for *_, size in axes), tuple(len(index) for index in beside)
+        raise error(f"{what} has shape {shape}, expected {expected} ({axes_text(beside)})")
+    ways = " or ".join(f"({','.join(beside[place].symbol for place in way)})" for way in found)
+    raise error(
+        f"{what} could run over {ways}; name its axes after the indices (a Series with .rename_axis('n'), a frame with "
+        ".rename_axis(index='n', columns='i')), or declare it with model.parameter(name, indices, values)"
+    )
+
+
+def _axes_of(given: Any) -> list[tuple[Any, pd.Index[Any] | None, int]]:
+    """Return name, labels and length of each axis of what is given; None for no name, and for no labels."""
+    names = _names_of(given)
+    if names:
+        labels = [labels_on(given, depth) for depth in range(len(names))]
+        sizes = [given.shape[k] if own is None else len(own) for k, own in enumerate(labels)]
+        return [(name, _plain(own), size) for name, own, size in zip(names, labels, sizes, strict=True)]
+    if isinstance(given, (Mapping, list, tuple)):
+        entries = list(given.values() if isinstance(given, Mapping) else given)
+        own = _plain(list(given)) if isinstance(given, Mapping) else None
+        return [(None, own, len(entries)), *(_axes_of(entries[0]) if entries else [])]
+    return [(None, None, size) for size in np.shape(given)]
+
+
+def _plain(labels: Any) -> pd.Index[Any] | None:
+    return labels if labels is None or isinstance(labels, pd.Index) else pd.Index(labels, tupleize_cols=False)
+
+
+def _fits(
+    axis: tuple[Any, pd.Index[Any] | None, int], beside: Sequence[Index], what: str, error: type[FairlpError]
+) -> list[bool]:
+    """Return which indices an axis may be of: by its name, else by its labels, else by its length."""
+    name, labels, size = axis
+    named = [name is not None and _names(name, index) for index in beside]
+    if any(named):
+        return named
+    plain = [labels is None or is_default(labels, index) for index in beside]
+    common = [0 if alone else _in_common(labels, index) for alone, index in zip(plain, beside, strict=True)]
+    found = [len(index) == size and (alone or k == size) for index, alone, k in zip(beside, plain, common, strict=True)]
+    if labels is not None and beside and not any(found) and not all(plain):
+        order(labels, beside[common.index(max(common))], what, error)
+    return found
+
+
+def _in_common(labels: Any, index: Index) -> int:
+    return len(labels) if labels.equals(index.labels) else int(labels.isin(index.labels).sum())
 
 
 def _names_of(given: Any) -> list[Any]:
@@ -353,3 +475,8 @@ def few(names: Index) -> str:
     """Return the first names of an index, in quotes."""
     shown = ", ".join(repr(name) for name in list(names)[:4])
     return shown + (", …" if len(names) > 4 else "")
+
+
+def member(index: Index) -> str:
+    """Return that an index is one of its labels, the first few where there are many: ``n∈{ann,bob}``."""
+    return f"{index.symbol}∈{{{','.join(map(str, index.labels[:4]))}{',…' if len(index) > 4 else ''}}}"

@@ -23,6 +23,7 @@ from .tables import (
     replaced,
     require_name,
     subset_of,
+    with_absolutes,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +45,14 @@ class Declarations(Tables):
         ----------
         name : str, optional
             A parameter or variable whose numbers changed.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> before = model.compile()
+        >>> model.changed()
+        >>> model.compile() is before
+        False
         """
         if name is None:
             self._program = None
@@ -59,7 +68,7 @@ class Declarations(Tables):
         name : str
             Name in formulas; Greek names (``phi``) and hats (``d_hat``) print as such.
         over : Index or tuple of Index
-        values : array_like, Series, DataFrame or mapping
+        values : array_like, Series, DataFrame, mapping or sparse array of SciPy
             One finite number for each combination of labels. What carries labels is put in the order of the indices, or
             refused; see :func:`.labels.aligned`.
         doc : str
@@ -73,6 +82,12 @@ class Declarations(Tables):
         ------
         ModelError
             For a duplicate name, a wrong shape, or a number that is not finite (the labels are named).
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> Model("m").parameter("d", n, {"bob": 2, "ann": 1}).values.tolist()
+        [1.0, 2.0]
         """
         indices = (over,) if isinstance(over, Index) else tuple(over)
         found = parameter_values(values, indices, name)
@@ -96,6 +111,14 @@ class Declarations(Tables):
         Returns
         -------
         Subset
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> old = model.subset("E", n, [True, False], "n was here last year")
+        >>> print(model.variable("x", n, where=old).lower)
+        [0.]
         """
         indices = (over,) if isinstance(over, Index) else tuple(over)
         given = subset_of(where, indices, f"subset {name!r}")
@@ -139,6 +162,12 @@ class Declarations(Tables):
         ------
         ModelError
             For a name that is taken, or bounds or a ``where`` that do not fit.
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"], "user")
+        >>> Model("m").variable("x", n, upper=3, integer=True)
+        <Variable 0 ≤ x[n] ≤ 3 integer: 2 users>
         """
         for index in over:
             if not isinstance(index, Index):
@@ -177,6 +206,16 @@ class Declarations(Tables):
         ------
         ModelError
             For a name that is taken, what is no relation, or what another model declared.
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> x = model.variable("x", n)
+        >>> model.constraint("cake", x.sum(n) <= 4).rows
+        ['cake']
+        >>> model.constraint("least", x >= {"bob": 2, "ann": 1}).rows
+        ['least[ann]', 'least[bob]']
         """
         require_name(name, "constraint")
         if name in self._constraints:
@@ -196,6 +235,14 @@ class Declarations(Tables):
         ------
         ModelError
             For a parameter, variable or subset that is still used, with where it is.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> rows = model.constraint("k", model.variable("x") <= 4)
+        >>> model.remove("k")
+        >>> "k" in model
+        False
         """
         removed(self, name)
         self.changed()
@@ -221,6 +268,14 @@ class Declarations(Tables):
         ------
         ModelError
             For what is no constraint, no relation, or over other indices without a ``where``.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x")
+        >>> rows = model.constraint("k", x <= 4)
+        >>> model.replace("k", 2 * x <= 5)
+        <Constraint k: 2·x ≤ 5: 1 row>
         """
         row = replaced(self, name, relation, where)
         self._constraints[row.name] = row
@@ -239,6 +294,13 @@ class Declarations(Tables):
         ------
         ModelError
             For what another model declared.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> model.define("double", 2 * model.variable("x"))
+        >>> float(model.evaluate("double", np.array([3.0])))
+        6.0
         """
         check_own(self, f"definition {name!r}", expression)
         self._definitions[name] = expression
@@ -255,11 +317,22 @@ class Declarations(Tables):
         ------
         ModelError
             For a free index, or what another model declared.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x", upper=3)
+        >>> model.maximize(2 * x + 1)
+        >>> model.solve().objective
+        7.0
         """
         self._optimise("max", objective)
 
     def minimize(self, objective: Any) -> None:
         """Set the objective to be minimised.
+
+        Absolute values in it have weights ≥ 0 (≤ 0 where it is maximised). Each becomes a variable ``abs1`` with rows
+        ``abs1_above`` and ``abs1_below``, which go when the objective is replaced.
 
         Parameters
         ----------
@@ -270,6 +343,16 @@ class Declarations(Tables):
         ------
         ModelError
             For a free index, or what another model declared.
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> x = model.variable("x", n)
+        >>> cake = model.constraint("cake", x.sum() <= 4)
+        >>> model.minimize(abs(x - [1, 5]).sum())
+        >>> model.solve().objective
+        2.0
         """
         self._optimise("min", objective)
 
@@ -342,6 +425,7 @@ class Declarations(Tables):
                 f"{expression.indices[0].symbol!r}; sum over it"
             )
         check_own(self, "the objective", expression)
+        expression = with_absolutes(self, expression)
         self._sense, self._objective, self._levels = sense, expression, None
         self.changed()
 
@@ -349,7 +433,7 @@ class Declarations(Tables):
         require_name(name, "variable, parameter or subset")
         if name in self._parameters or name in self._variables or name in self._subsets:
             raise ModelError(f"the name {name!r} is used twice in model {self.name!r}")
-        self._indices = union(self._indices, indices)
+        self._indices = union(self._indices, (index.whole or index for index in indices))
         self.changed()
 
 
@@ -407,10 +491,127 @@ class Model(Declarations):
         Returns
         -------
         Model
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x", upper=3)
+        >>> other = model.copy()
+        >>> other["x"].set(upper=9)
+        >>> x.upper.tolist()
+        [3.0]
         """
         return copied(self)
 
     __copy__ = copy
+
+    def relax_integrality(self) -> Model:
+        """Return a copy in which no variable is integer; the bounds of binary ones stay.
+
+        Returns
+        -------
+        Model
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x", integer=True)
+        >>> whole = model.constraint("whole", 2 * x <= 3)
+        >>> model.maximize(x)
+        >>> model.solve().objective, model.relax_integrality().solve().objective
+        (1.0, 1.5)
+        """
+        return copied(self, relaxed=True)
+
+    def statistics(self, *, scaled: bool = False) -> pd.DataFrame:
+        """Return the sizes and the ranges of numbers of each block, and of the whole.
+
+        Magnitudes are of numbers that are neither 0 nor infinite; bounds of constraints are their right-hand sides.
+
+        Parameters
+        ----------
+        scaled : bool
+            Of the program as HiGHS is given it: scaled by powers of two.
+
+        Returns
+        -------
+        DataFrame
+            One row a block, by kind and name, and one of all of a kind, without a name.
+
+        Raises
+        ------
+        UnsupportedError
+            With ``scaled``, for numbers that no scaling brings near enough.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x, y = model.variable("x", upper=8), model.variable("y", integer=True)
+        >>> row = model.constraint("row", 1000 * x + y <= 2e6)
+        >>> model.statistics()[["size", "nonzeros", "smallest coefficient", "largest coefficient"]]
+                         size  nonzeros  smallest coefficient  largest coefficient
+        kind       name
+        constraint row      1         2                   1.0               1000.0
+                            1         2                   1.0               1000.0
+        variable   x        1         1                1000.0               1000.0
+                   y        1         1                   1.0                  1.0
+                            2         2                   1.0               1000.0
+        """
+        from ..programs.inspection import statistics
+
+        return statistics(self.compile(), scaled)
+
+    def diff(self, other: Model | Program) -> pd.DataFrame:
+        """Return what the programs of two models differ in, by the names of rows and columns, whatever their order.
+
+        Parameters
+        ----------
+        other : Model or Program
+
+        Returns
+        -------
+        DataFrame
+            ``part``, ``row``, ``column`` and the number in the ``first`` and ``second``; one line for a row or column
+            that only one has. Empty where they are the same.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x")
+        >>> row = model.constraint("row", 2 * x <= 3)
+        >>> other = model.copy()
+        >>> row = other.replace("row", 4 * other["x"] <= 3)
+        >>> model.diff(other)
+                  part  row column first second
+        0  coefficient  row      x   2.0    4.0
+        """
+        from ..programs.inspection import difference
+
+        return difference(self.compile(), other if isinstance(other, Program) else other.compile())
+
+    def equals(self, other: Model | Program) -> bool:
+        """Whether another model has the same program, whatever the order of its rows and columns; see :meth:`diff`.
+
+        Parameters
+        ----------
+        other : Model or Program
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x")
+        >>> other = model.copy()
+        >>> model.equals(other)
+        True
+        >>> other["x"].set(upper=2)
+        >>> model.equals(other)
+        False
+        """
+        return self.diff(other).empty
 
     def evaluate(self, name: str, x: np.ndarray) -> np.ndarray:
         """Return the values of a definition at column values ``x``, one array axis for each of its indices.
@@ -425,6 +626,14 @@ class Model(Declarations):
         Returns
         -------
         ndarray
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> model.define("total", model.variable("x", n).sum())
+        >>> float(model.evaluate("total", np.array([3.0, 4.0])))
+        7.0
         """
         from .compiler import evaluate
 
@@ -441,6 +650,13 @@ class Model(Declarations):
         ------
         ModelError
             When the model cannot be written as a linear program with logarithms or powers in the objective.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> rows = model.constraint("k", 2 * model.variable("x") <= 5)
+        >>> model.compile().A.toarray().tolist(), model.compile().row_upper.tolist()
+        ([[2.0]], [5.0])
         """
         if self._program is None:
             from .compiler import compile_model
@@ -474,6 +690,15 @@ class Model(Declarations):
             For what the solver cannot do or honour.
         SolverError
             When the solver itself fails; that there is no optimum is no error.
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> x = model.variable("x", n, upper=[1, 2])
+        >>> model.maximize(x.sum())
+        >>> model.solve().values["x"].to_dict()
+        {'ann': 1.0, 'bob': 2.0}
         """
         from ..programs.backends import build_and_solve
 
@@ -507,6 +732,15 @@ class Model(Declarations):
         -------
         DataFrame
             One row a value: ``objective``, ``status`` and what was read (NaN without an optimum).
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> h, x = model.parameter("h", (), 1), model.variable("x")
+        >>> cake = model.constraint("cake", x <= h)
+        >>> model.maximize(x)
+        >>> model.sweep("h", [1, 2])["objective"].tolist()
+        [1.0, 2.0]
         """
         from .sweeps import sweep
 
@@ -528,6 +762,15 @@ class Model(Declarations):
         ------
         UnsupportedError
             For an object of another kind.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> model.maximize(model.variable("x", upper=3))
+        >>> highs = model.to_highs()
+        >>> status = highs.run()
+        >>> model.read_back(highs).objective
+        3.0
         """
         from ..programs.backends import reader
 
@@ -551,6 +794,14 @@ class Model(Declarations):
         ------
         SolverError
             When the solver can tell neither.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x", upper=3)
+        >>> rows = model.constraint("least", x >= 4)
+        >>> model.explain().shape[0] > 0
+        True
         """
         from ..programs.backends import explain
 
@@ -578,6 +829,15 @@ class Model(Declarations):
             For another ending of the name.
         UnsupportedError
             For what the format has no place for.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> model = Model("m")
+        >>> model.maximize(model.variable("x", upper=3))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [path.name for path in model.write(Path(folder) / "m.mps")]
+        ['m.mps']
         """
         if Path(path).suffix.lower() == ".nl":
             from ..files.programs import write_nl
@@ -593,6 +853,13 @@ class Model(Declarations):
         Returns
         -------
         Highs
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x")
+        >>> model.to_highs().getNumCol()
+        1
         """
         from ..programs.backends import lowering
 
@@ -604,6 +871,13 @@ class Model(Declarations):
         Returns
         -------
         ConcreteModel
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x", upper=3)
+        >>> model.to_pyomo().x.ub
+        3.0
         """
         from ..programs.backends import lowering
 
@@ -615,13 +889,20 @@ class Model(Declarations):
         Returns
         -------
         Problem
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> model.maximize(model.variable("x", upper=3))
+        >>> list(model.to_cvxpy().var_dict)
+        ['x']
         """
         from ..programs.backends import lowering
 
         return lowering("cvxpy")(self)
 
     def to_latex(self, *, symbols: bool = False) -> str:
-        """Return the model as a LaTeX ``aligned`` block, for a paper; with what each symbol stands for, if asked.
+        r"""Return the model as a LaTeX ``aligned`` block, for a paper; with what each symbol stands for, if asked.
 
         Parameters
         ----------
@@ -631,6 +912,16 @@ class Model(Declarations):
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> model.maximize(2 * model.variable("x"))
+        >>> print(model.to_latex())
+        \begin{aligned}
+        \text{maximize}\quad & 2\, x \\
+        & x \ge 0
+        \end{aligned}
         """
         from .render import model_latex
 

@@ -8,10 +8,12 @@ import numpy as np
 
 from ...errors import ModelError
 from .expressions import (
+    Abs,
     Add,
+    Along,
     Constant,
+    Data,
     Element,
-    Ends,
     Expression,
     Log,
     Parameter,
@@ -23,7 +25,7 @@ from .expressions import (
     SumOver,
     Variable,
 )
-from .labels import Index
+from .labels import Index, member
 
 if TYPE_CHECKING:
     from .model import Model
@@ -76,19 +78,48 @@ def symbol(name: str, tex: bool) -> str:
     return shown + "\u0302" if hat else shown
 
 
-def indexed(node: Parameter | Variable | Element | Ends, tex: bool) -> str:
-    """Return a name with its indices: ``d[n,r]``; labels stand for themselves (``d[ann,r]``)."""
+def indexed(node: Expression, tex: bool) -> str:
+    """Return a name with its indices: ``d[n,r]``; labels stand for themselves, and so do places (``d[ann,r−1]``)."""
+    shown: dict[str, str] = {}
+    while isinstance(node, Along):
+        shown[node.index.symbol] = _signs(node.shown, tex)
+        node = node.body
+    assert isinstance(node, (Parameter, Variable, Element, Data))
     name = symbol(node.name, tex)
     if isinstance(node, Element):
         words = [
-            str(key) if place is None else _label(key, tex) for key, place in zip(node.keys, node.places, strict=True)
+            shown.get(key, key) if place is None else _label(key, tex)
+            for key, place in zip(node.keys, node.places, strict=True)
         ]
-        places = ",".join(words)
     else:
-        places = ",".join(index.symbol for index in node.indices)
+        words = [shown.get(index.symbol, index.symbol) for index in node.indices]
+    places = ",".join(words)
     if not places:
         return name
+    if not name:
+        count = f"[{node.values.size} numbers over {places}]"  # type: ignore[union-attr]
+        return f"\\text{{{count}}}" if tex else count
     return f"{name}_{{{places}}}" if tex else f"{name}[{places}]"
+
+
+def _signs(words: str, tex: bool) -> str:
+    """Return words with the signs of formulas, which LaTeX has names for."""
+    if not tex:
+        return words
+    words = _plain_tex(words).replace("−", "-")
+    return words.replace("∈", r" \in ").replace("≤", r" \le ")
+
+
+def _is_named(node: Expression) -> bool:
+    """Whether it is something with a name and brackets, or places of it: ``x[t−1]``."""
+    if isinstance(node, Along):
+        return not node.summed and _is_named(node.body)
+    return isinstance(node, (Parameter, Variable, Element))
+
+
+def held(index: Index, tex: bool) -> str:
+    """Return what stands for an index behind ∀: its symbol, of a part with the labels."""
+    return index.symbol if index.whole is None else _signs(member(index), tex)
 
 
 def _render(node: Expression, tex: bool) -> tuple[str, int]:
@@ -97,8 +128,19 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
         case Constant():
             shown = f"{node.value:.12g}"
             return shown, _ATOM if node.value >= 0 else _SUM
-        case Parameter() | Variable() | Element() | Ends():
+        case Parameter() | Variable() | Element() | Data():
             return indexed(node, tex), _ATOM
+        case Along() if _is_named(node):
+            return indexed(node, tex), _ATOM
+        case Along():
+            shown, inside = _signs(node.shown, tex), _render(node.body, tex)
+            if not node.summed:
+                return (f"({inside[0]})_{{{shown}}}" if tex else f"({inside[0]})[{shown}]"), _ATOM
+            under = _wrap(inside, _PRODUCT)
+            return (f"\\sum_{{{shown}}} {under}" if tex else f"∑_{shown} {under}"), _SUM
+        case Abs():
+            argument = _render(node.argument, tex)[0]
+            return (f"\\left|{argument}\\right|" if tex else f"|{argument}|"), _ATOM
         case Add():
             left, right = _render(node.left, tex)[0], _render(node.right, tex)
             second = _wrap(right, _PRODUCT if node.sign < 0 else _SUM)
@@ -118,8 +160,8 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
             body = _wrap(_render(node.body, tex), _PRODUCT)
             return (f"\\sum_{{{over}}} {body}" if tex else f"∑_{over} {body}"), _SUM
         case Log():
-            inner = _render(node.argument, tex)[0]
-            return (f"\\log\\left({inner}\\right)" if tex else f"log({inner})"), _ATOM
+            argument = _render(node.argument, tex)[0]
+            return (f"\\log\\left({argument}\\right)" if tex else f"log({argument})"), _ATOM
         case Power():
             base, exponent = _wrap(_render(node.argument, tex), _ATOM), f"{node.exponent:g}"
             if tex:
@@ -181,7 +223,7 @@ class _Subsets:
         """Return what a block holds for: ``∀ n, i``, or ``∀ (n,i) ∈ E``."""
         every = "\\forall\\, " if self.tex else "∀ "
         if where is None:
-            return every + ", ".join(index.symbol for index in over)
+            return every + ", ".join(held(index, self.tex) for index in over)
         name = self.names[_key(where)]
         member = r"\in" if self.tex else "∈"
         return f"{every}{_tuple(over)} {member} {_subset_name(name, self.tex)}"
@@ -360,7 +402,7 @@ def _sizes(indices: tuple[Index, ...]) -> str:
 
 
 def _scope(indices: tuple[Index, ...]) -> str:
-    return " ∀ " + ", ".join(index.symbol for index in indices) if indices else ""
+    return " ∀ " + ", ".join(held(index, False) for index in indices) if indices else ""
 
 
 def _short(formula: str) -> str:

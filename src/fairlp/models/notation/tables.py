@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,9 +11,9 @@ import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.program import Block, Program, Sense
-from .compiler import mapped, mapped_relation, named, naming, numbers, uses
-from .expressions import Expression, Parameter, Range, Relation, Variable
-from .labels import Fixed, Index, aligned, axes_text, floats, union
+from .compiler import mapped, mapped_relation, named, naming, numbers, rebuilt, uses
+from .expressions import Abs, Expression, Parameter, Range, Relation, Variable
+from .labels import Fixed, Index, aligned, axes_text, carries_labels, floats, union
 
 if TYPE_CHECKING:
     from .model import Declarations, Model
@@ -123,12 +124,27 @@ class Constraint(Fixed):
         return self.block(0).names()
 
     def block(self, start: int) -> Block:
-        """Return the rows as a block of a Program that begins at row ``start``."""
+        """Return the rows as a block of a Program that begins at row ``start``.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> model.constraint("k", model.variable("x") <= 4).block(7).slice
+        slice(7, 8, None)
+        """
         axes = tuple((index.symbol, index.labels) for index in self.over)
         return Block(self.name, axes, start, start + self.size, self.positions)
 
     def check(self) -> None:
-        """Raise where an end of a range is above the other, with the labels."""
+        """Raise where an end of a range is above the other, with the labels.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> model.constraint("k", model.variable("x").between(1, 4)).check()
+        """
         ends = self.relation.ends if isinstance(self.relation, Range) else (None, None)
         with naming(f"constraint {self.name!r}"):
             found = [numbers(end).rows(self.over, self.positions) for end in ends if end is not None]
@@ -143,11 +159,29 @@ class Constraint(Fixed):
             )
 
     def remove(self) -> None:
-        """Remove it from its model; the next solve is without it."""
+        """Remove it from its model; the next solve is without it.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> model.constraint("k", model.variable("x") <= 4).remove()
+        >>> dict(model.constraints)
+        {}
+        """
         self._model().remove(self)
 
     def replace(self, relation: Relation, *, where: Any = ...) -> Constraint:
-        """Put another relation in its place, and return the handle of that; see :meth:`Model.replace`."""
+        """Put another relation in its place, and return the handle of that; see :meth:`Model.replace`.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> x = model.variable("x")
+        >>> model.constraint("k", x <= 4).replace(x >= 1)
+        <Constraint k: x ≥ 1: 1 row>
+        """
         return self._model().replace(self, relation, where=where)
 
     def _model(self) -> Editable:
@@ -169,7 +203,9 @@ def subset_of(where: Any, over: tuple[Index, ...], what: str) -> Subset | None:
     if where is None:
         return None
     if isinstance(where, Subset):
-        if [index.symbol for index in where.indices] != [index.symbol for index in over]:
+        if [index.symbol for index in where.indices] != [index.symbol for index in over] or not all(
+            mine.labels.equals(own.labels) for mine, own in zip(where.indices, over, strict=True)
+        ):
             raise ModelError(f"{what}: {where!r} is not over ({', '.join(index.symbol for index in over)})")
         return where if len(where) < where.full_size else None
     mask = np.asarray(aligned(where, over, f"'where' of {what}", ModelError))
@@ -179,8 +215,10 @@ def subset_of(where: Any, over: tuple[Index, ...], what: str) -> Subset | None:
     return None if mask.all() else Subset("", over, np.flatnonzero(mask))
 
 
-def parameter_values(values: Any, indices: tuple[Index, ...], name: str) -> np.ndarray:
-    """Return the numbers of a parameter, one for each combination of labels, finite and read-only."""
+def parameter_values(values: Any, indices: tuple[Index, ...], name: str) -> Any:
+    """Return the numbers of a parameter, one for each combination of labels, finite and read-only; sparse as COO."""
+    if hasattr(values, "tocoo") and not carries_labels(values):
+        return _sparse_values(values, indices, name)
     try:
         array = floats(aligned(values, indices, f"parameter {name!r}", ModelError))
     except (TypeError, ValueError) as error:
@@ -198,6 +236,24 @@ def parameter_values(values: Any, indices: tuple[Index, ...], name: str) -> np.n
     return array
 
 
+def _sparse_values(values: Any, indices: tuple[Index, ...], name: str) -> Any:
+    """Return a copy of a sparse array as a COO array without repeated places and zeros."""
+    from scipy.sparse import coo_array
+
+    shape = tuple(len(index) for index in indices)
+    if values.shape != shape:
+        raise ModelError(f"parameter {name!r} has shape {values.shape}, expected {shape} ({axes_text(indices)})")
+    found = coo_array(values, dtype=float, copy=True)
+    found.sum_duplicates()
+    found.eliminate_zeros()
+    if not np.isfinite(found.data).all():
+        at = int((~np.isfinite(found.data)).argmax())
+        where = ", ".join(str(index[int(p[at])]) for index, p in zip(indices, found.coords, strict=True))
+        raise ModelError(f"parameter {name}[{where}] is {found.data[at]}; expected a finite number")
+    found.data.setflags(write=False)
+    return found
+
+
 def require_name(name: Any, what: str) -> None:
     """Raise unless a name is text, and not the empty one."""
     if not isinstance(name, str) or not name:
@@ -208,8 +264,8 @@ def bounds(
     name: str, lower: Any, upper: Any, over: tuple[Index, ...], positions: np.ndarray | None, binary: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the bounds of the elements of a variable that exist, read-only; None is no bound."""
-    low = _bound(name, "lower", lower, -np.inf, over, positions)
-    high = _bound(name, "upper", upper, np.inf, over, positions)
+    low = _bound(name, "lower bound", lower, -np.inf, over, positions)
+    high = _bound(name, "upper bound", upper, np.inf, over, positions)
     if binary:
         low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
     if (low > high).any():
@@ -219,22 +275,29 @@ def bounds(
     return low, high
 
 
+def fixed_values(variable: Variable, values: Any) -> np.ndarray:
+    """Return the numbers that a variable is to be fixed at, for the elements that exist."""
+    return _bound(variable.name, "fixed value", values, np.nan, variable.indices, variable.positions)
+
+
 def _bound(
     name: str, what: str, value: Any, default: float, over: tuple[Index, ...], positions: np.ndarray | None
 ) -> np.ndarray:
     shape = tuple(len(index) for index in over)
-    given = aligned(value, over, f"the {what} bound of variable {name!r}", ModelError)
+    given = aligned(value, over, f"the {what} of variable {name!r}", ModelError)
     try:
         array = floats(default if value is None else given)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"variable {name!r}: the {what} bound is not all numbers ({error})") from None
+        raise ModelError(f"variable {name!r}: the {what} is not all numbers ({error})") from None
     if array.shape not in ((), shape):
-        raise ModelError(f"variable {name!r}: the {what} bound has shape {array.shape}, expected {shape}")
-    if np.isnan(array).any() or (array == -default).any():
-        raise ModelError(f"variable {name!r}: a {what} bound is NaN or {-default}; expected a number or None")
+        raise ModelError(f"variable {name!r}: the {what} has shape {array.shape}, expected {shape}")
     size = int(np.prod(shape)) if positions is None else len(positions)
     flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
-    return flat if positions is None or array.ndim == 0 else flat[positions]
+    found = flat if positions is None or array.ndim == 0 else flat[positions]
+    if np.isnan(found).any() or (found == -default).any():
+        expected = "NaN; expected a number" if np.isnan(default) else f"NaN or {-default}; expected a number or None"
+        raise ModelError(f"variable {name!r}: a {what} is {expected}")
+    return found
 
 
 #: What has a name in a model.
@@ -258,6 +321,8 @@ class Tables:
         self._objective: Expression | None = None
         self._sense: Sense = "min"
         self._levels: str | None = None
+        #: What stands for the absolute values of the objective, by the name of its variable.
+        self._absolutes: dict[str, Abs] = {}
         #: What was compiled last, and the parameters and variables that were set since then.
         self._program: Program | None = None
         self._stale: set[str] = set()
@@ -295,6 +360,14 @@ class Tables:
             For a name that there is not; the nearest are named.
         ModelError
             For a name of several things.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("m")
+        >>> x = model.variable("x")
+        >>> model.kind_of("x")
+        ('variable', 'x')
         """
         found = [kind for kind in _KINDS if name in self._table(kind)]
         if not found:
@@ -353,6 +426,11 @@ class Tables:
         return self._objective
 
     @property
+    def absolutes(self) -> Mapping[str, Abs]:
+        """Absolute values of the objective by the name of the variable that stands for each; a view."""
+        return MappingProxyType(self._absolutes)
+
+    @property
     def levels(self) -> str | None:
         """Name of the constraints that say what the levels of a leximin are; None where the objective is all."""
         return self._levels if self._levels in self._constraints else None
@@ -386,14 +464,15 @@ def declared(
             f"{type(relation).__name__}"
         )
     check_own(model, f"constraint {name!r}", *relation.parts)
-    indices = union(model.indices, relation.indices)
-    free = {index.symbol for index in relation.indices}
+    indices = union(model.indices, (index.whole or index for index in relation.indices))
+    free = {index.symbol: index for index in relation.indices}
     order = over or tuple(index for index in indices if index.symbol in free)
-    if {index.symbol for index in order} != free:
+    if {index.symbol for index in order} != free.keys():
         raise ModelError(
             f"constraint {name!r} holds for each of ({', '.join(sorted(free))}), "
             f"but over=({', '.join(index.symbol for index in order)}) was given"
         )
+    order = tuple(free[index.symbol] for index in order)
     made = Constraint(name, relation, order, subset_of(where, order, f"constraint {name!r}"), doc, model)
     made.check()
     model._indices = indices
@@ -403,6 +482,7 @@ def declared(
 def replaced(model: Declarations, name: str | Constraint, relation: Relation, where: Any) -> Constraint:
     """Return what takes the place of a constraint; see :meth:`Model.replace`."""
     kind, own, old = _of(model, name)
+    _refuse_absolute(model, own)
     if not isinstance(old, Constraint):
         raise ModelError(f"{own!r} is a {kind}; only constraints are replaced")
     same = isinstance(relation, Relation) and {i.symbol for i in relation.indices} == {i.symbol for i in old.over}
@@ -418,6 +498,7 @@ def replaced(model: Declarations, name: str | Constraint, relation: Relation, wh
 def removed(model: Declarations, name: Any) -> None:
     """Remove what has a name, or what a handle stands for; see :meth:`Model.remove`."""
     kind, own, found = _of(model, name)
+    _refuse_absolute(model, own)
     places = _where_used(model, found) if kind not in ("constraint", "definition") else []
     if places:
         raise ModelError(
@@ -426,22 +507,74 @@ def removed(model: Declarations, name: Any) -> None:
     model._table(kind).pop(own)
 
 
-def copied(model: Model) -> Model:
-    """Return an independent copy; see :meth:`Model.copy`."""
+#: Rows of the variable that stands for an absolute value: name of the variable and this.
+_ABOVE, _BELOW = "_above", "_below"
+
+
+def with_absolutes(model: Declarations, objective: Expression) -> Expression:
+    """Return an objective with a variable in the place of each absolute value; those of the last objective go.
+
+    The variable is at least the argument and its negative: two families of rows.
+    """
+    old = dict(model._absolutes)
+
+    def restored(node: Expression) -> Expression | None:
+        return old.get(node.name) if isinstance(node, Variable) else node if isinstance(node, Abs) else None
+
+    objective = rebuilt(objective, restored)
+    for name in old:
+        own = {f"constraint {name + end!r}" for end in (_ABOVE, _BELOW)} | {"the objective"}
+        places = [place for place in _where_used(model, model._variables[name]) if place not in own]
+        places += ["the new objective"] if uses((name,), objective) else []
+        if places:
+            raise ModelError(
+                f"variable {name!r} stands for {old[name]} in the objective that is replaced, and is used in "
+                f"{_listed(places)}; declare a variable of your own for it"
+            )
+    for name in old:
+        del model._absolutes[name], model._variables[name]
+        del model._constraints[name + _ABOVE], model._constraints[name + _BELOW]
+    made: dict[int, Variable] = {}
+
+    def stand_in(node: Expression) -> Expression | None:
+        if not isinstance(node, Abs) or not node.degree:
+            return None
+        if id(node) not in made:
+            name = next(name for k in count(1) if (name := f"abs{k}") not in model and name + _ABOVE not in model)
+            made[id(node)] = model.variable(name, *node.indices, doc=str(node))
+            model.constraint(name + _ABOVE, made[id(node)] >= node.argument)
+            model.constraint(name + _BELOW, made[id(node)] >= -node.argument)
+            model._absolutes[name] = node
+        return made[id(node)]
+
+    return rebuilt(objective, stand_in)
+
+
+def _refuse_absolute(model: Declarations, own: str) -> None:
+    """Raise for what stands for an absolute value of the objective."""
+    for name, node in model._absolutes.items():
+        if own in (name, name + _ABOVE, name + _BELOW):
+            raise ModelError(f"{own!r} stands for {node} in the objective; it goes when the objective is replaced")
+
+
+def copied(model: Model, relaxed: bool = False) -> Model:
+    """Return an independent copy, if asked without integers; see :meth:`Model.copy`."""
     made = type(model)(model.name, model.source, model.indices)
     leaves: dict[str, Parameter | Variable] = {}
     for name, one in model.parameters.items():
-        made._parameters[name] = leaves[name] = Parameter(name, one.indices, one.values, one.doc, model=made)
+        made._parameters[name] = leaves[name] = Parameter(name, one.indices, one.stored, one.doc, model=made)
     for name, variable in model.variables.items():
         made._variables[name] = leaves[name] = Variable(
             name,
             variable.indices,
             where=variable.where,
-            bounds=(variable.lower, variable.upper),
-            integer=variable.integer,
+            bounds=variable.__dict__["_bounds"],
+            integer=variable.integer and not relaxed,
             doc=variable.doc,
             model=made,
         )
+        if "_fixed" in variable.__dict__:
+            leaves[name].__dict__["_fixed"] = variable.__dict__["_fixed"]
     made._subsets.update(model.subsets)
     for name, row in model.constraints.items():
         relation = mapped_relation(row.relation, leaves)
@@ -449,7 +582,9 @@ def copied(model: Model) -> Model:
     made._definitions.update({name: mapped(node, leaves) for name, node in model.definitions.items()})
     made._sense, made._levels = model.sense, model._levels
     made._objective = None if model.objective is None else mapped(model.objective, leaves)
-    made._program, made._stale = model._program, set(model._stale)
+    made._absolutes.update({name: Abs(mapped(node.argument, leaves)) for name, node in model.absolutes.items()})
+    if not relaxed:
+        made._program, made._stale = model._program, set(model._stale)
     return made
 
 

@@ -24,6 +24,7 @@ from .program import Program
 from .solution import HOPELESS, Backend, Capability, Lowering, Options, Solution, Termination
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 _HIGHS = "fairlp.solvers.backends.highs:Highs"
@@ -33,6 +34,7 @@ _TANGENTS = "fairlp.solvers.backends.tangents:solve_with_logs"
 _EXPLAIN = "fairlp.solvers.backends.explain:explain"
 _SETTLED = "fairlp.solvers.backends.explain:settled"
 _BASE = "fairlp.solvers.backends.base:BaseBackend"
+_EQUILIBRATE = "fairlp.solvers.backends.scaling:equilibrate"
 
 #: name → ("module:Class", keyword arguments of the class)
 BACKENDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -262,6 +264,12 @@ def needs(program: Program) -> frozenset[Capability]:
     logs = program.logs.alpha == 1
     kinds = {Capability.LOG: logs.any(), Capability.POWER: not logs.all()}
     return frozenset(kind for kind, there in kinds.items() if there)
+
+
+def equilibrated(program: Program) -> tuple[Any, np.ndarray]:
+    """Return the scaling by powers of two that solvers are given, and the scaled entries."""
+    found: tuple[Any, np.ndarray] = _load(_EQUILIBRATE)(program)
+    return found
 
 
 def explain(program: Program, solver: AnySolver) -> pd.DataFrame:

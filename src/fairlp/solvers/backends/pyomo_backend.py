@@ -18,10 +18,12 @@ import scipy.sparse as sp
 
 from ...errors import ModelError, SolverError, UnknownNameError, first_line, nearest
 from ...models.notation.expressions import (
+    Abs,
     Add,
+    Along,
     Constant,
+    Data,
     Element,
-    Ends,
     Expression,
     Index,
     Log,
@@ -138,7 +140,7 @@ class _Builder:
                     return float(node.base.values[self.places(node, at)])
                 component, key = self.variables[node.name], labels[0] if len(labels) == 1 else labels
                 return component[key] if key in component else 0.0  # noqa: SIM401 (as below)
-            case Parameter() | Ends():
+            case Parameter() | Data():
                 return float(node.values[tuple(at[index.symbol] for index in node.indices)])
             case Variable():
                 component = self.variables[node.base.name]
@@ -152,10 +154,18 @@ class _Builder:
                 return 0.0 if zero else left * right
             case Quotient():
                 return self(node.left, at) / self(node.right, at)
+            case Abs():
+                return abs(self(node.argument, at))
             case Log():
                 return self.pyo.log(self(node.argument, at))
             case Power():
                 return self(node.argument, at) ** node.exponent
+            case Along():
+                start, stop = node.matrix.indptr[at[node.to.symbol] :][:2]
+                entries = zip(node.matrix.indices[start:stop].tolist(), node.matrix.data[start:stop], strict=True)
+                rest = {symbol: place for symbol, place in at.items() if symbol != node.to.symbol}
+                mapped = (value * self(node.body, {**rest, node.index.symbol: k}) for k, value in entries)
+                return self.pyo.quicksum(part for part in mapped if not (isinstance(part, float) and part == 0))
             case SumOver():
                 places = itertools.product(*(range(len(index)) for index in node.over))
                 symbols = [index.symbol for index in node.over]
@@ -174,8 +184,12 @@ def _key(indices: tuple[Index, ...], at: Binding) -> Any:
     return labels[0] if len(labels) == 1 else (labels or None)
 
 
-def _sets(built: Any, indices: tuple[Index, ...]) -> list[Any]:
-    return [getattr(built, index.symbol) for index in indices]
+def _sets(pyo: Any, built: Any, indices: tuple[Index, ...]) -> list[Any]:
+    """Return the Set of each index; a part of an index has one of its own."""
+    return [
+        getattr(built, index.symbol) if index.whole is None else pyo.Set(initialize=list(index.labels), ordered=True)
+        for index in indices
+    ]
 
 
 def _parameter(pyo: Any, built: Any, parameter: Parameter) -> Any:
@@ -186,7 +200,7 @@ def _parameter(pyo: Any, built: Any, parameter: Parameter) -> Any:
         _key(parameter.indices, dict(zip(symbols, place, strict=True))): float(parameter.values[place])
         for place in np.ndindex(parameter.values.shape)
     }
-    return pyo.Param(*_sets(built, parameter.indices), initialize=values, within=pyo.Any, doc=parameter.doc)
+    return pyo.Param(*_sets(pyo, built, parameter.indices), initialize=values, within=pyo.Any, doc=parameter.doc)
 
 
 def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
@@ -204,7 +218,9 @@ def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
     if not variable.indices:
         return pyo.Var(domain=domain, bounds=bounds[None], doc=variable.doc)
     rule: Callable[..., Any] = lambda _, *key: bounds[key[0] if len(key) == 1 else key]  # noqa: E731
-    over = _sets(built, variable.indices) if variable.positions is None else [pyo.Set(initialize=keys, ordered=True)]
+    over = (
+        _sets(pyo, built, variable.indices) if variable.positions is None else [pyo.Set(initialize=keys, ordered=True)]
+    )
     return pyo.Var(*over, domain=domain, bounds=rule, doc=variable.doc)
 
 

@@ -1,0 +1,121 @@
+"""Numbers over indices: arrays with an axis for each index, and the triples of what no broadcast says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .expressions import Along, Element, Variable
+from .labels import Index, union
+
+
+@dataclass
+class Labelled:
+    """Numbers over indices, one array axis each."""
+
+    indices: tuple[Index, ...]
+    values: np.ndarray
+
+    def symbols(self) -> list[str]:
+        """Return the symbols of the axes."""
+        return [index.symbol for index in self.indices]
+
+    def over(self, indices: tuple[Index, ...]) -> np.ndarray:
+        """Return the values with axes in the order of ``indices``, of length 1 where they do not vary."""
+        mine = self.symbols()
+        order = [mine.index(index.symbol) for index in indices if index.symbol in mine]
+        shape = [len(index) if index.symbol in mine else 1 for index in indices]
+        return self.values.transpose(order).reshape(shape)
+
+    def rows(self, over: tuple[Index, ...], positions: np.ndarray | None) -> np.ndarray:
+        """Return one number for each row of a block over indices, kept where in ``positions``."""
+        flat = np.broadcast_to(self.over(over), [len(index) for index in over]).reshape(-1)
+        return flat if positions is None else flat[positions]
+
+
+def times(a: Labelled, b: Labelled) -> Labelled:
+    """Return the product, over the indices of both."""
+    if a.values.ndim == 0 and a.values == 1.0:
+        return b
+    indices = union(a.indices, b.indices)
+    return Labelled(indices, a.over(indices) * b.over(indices))
+
+
+def mapped_numbers(body: Labelled, node: Along) -> Labelled:
+    """Return a linear map of numbers along one of their indices; without it they are the same at each label."""
+    symbols = body.symbols()
+    if node.index.symbol not in symbols:
+        return times(body, Labelled((node.to,), node.matrix.sum(axis=1)))
+    axis = symbols.index(node.index.symbol)
+    front = np.moveaxis(body.values, axis, 0)
+    values = (node.matrix @ front.reshape(len(node.index), -1)).reshape(len(node.to), *front.shape[1:])
+    return Labelled((*body.indices[:axis], node.to, *body.indices[axis + 1 :]), np.moveaxis(values, 0, axis))
+
+
+@dataclass
+class Entries:
+    """A term as triples, where no broadcast says it: places over indices, numbers, and columns of one variable.
+
+    Without columns these are the numbers of a sparse parameter.
+    """
+
+    indices: tuple[Index, ...]
+    at: list[np.ndarray]
+    values: np.ndarray
+    columns: np.ndarray
+    variable: Variable | Element | None = None
+    summed: frozenset[str] = frozenset()
+
+    def places(self, over: tuple[Index, ...]) -> np.ndarray:
+        """Return the position of each entry over some of the indices, in C order."""
+        own = dict(zip((index.symbol for index in self.indices), self.at, strict=True))
+        found = np.zeros(len(self.values), dtype=np.int64)
+        for index in over:
+            found = found * len(index) + own[index.symbol]
+        return found
+
+    def taken(self, keep: np.ndarray) -> Entries:
+        """Return some of the entries, in another order or several times."""
+        at = [places[keep] for places in self.at]
+        return Entries(self.indices, at, self.values[keep], self.columns[keep], self.variable, self.summed)
+
+    def times(self, factor: Entries) -> Entries:
+        """Return the product with the numbers of a sparse parameter, over the indices of both."""
+        mine, theirs = ({index.symbol for index in one.indices} for one in (self, factor))
+        shared = tuple(index for index in self.indices if index.symbol in theirs)
+        key, wanted = factor.places(shared), self.places(shared)
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        first = np.searchsorted(key, wanted)
+        count = np.searchsorted(key, wanted, side="right") - first
+        found = self.taken(np.repeat(np.arange(len(wanted)), count))
+        other = factor.taken(order[np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)])
+        extra = [k for k, index in enumerate(factor.indices) if index.symbol not in mine]
+        found.indices = union(self.indices, factor.indices)
+        found.at += [other.at[k] for k in extra]
+        found.values = found.values * other.values
+        return found
+
+    def scaled(self, factor: Labelled) -> Entries:
+        """Return the product with numbers, over the indices of both."""
+        at = list(np.nonzero(factor.values)) if factor.indices else []
+        values = factor.values[tuple(at)].reshape(-1)
+        return self.times(Entries(factor.indices, at, values, np.zeros(len(values), dtype=np.int32)))
+
+    def without(self, index: Index) -> Entries:
+        """Return the sum over an index."""
+        keep = [k for k, own in enumerate(self.indices) if own.symbol != index.symbol]
+        values = self.values if len(keep) < len(self.indices) else self.values * len(index)
+        indices, at = tuple(self.indices[k] for k in keep), [self.at[k] for k in keep]
+        return Entries(indices, at, values, self.columns, self.variable, self.summed | {index.symbol})
+
+    def along(self, node: Along) -> Entries:
+        """Return a linear map along one of the indices."""
+        matrix, moved = node.matrix.tocoo(), node.index.alias(" to")
+        numbers = Entries((moved, node.index), list(matrix.coords), matrix.data, matrix.coords[0])
+        found = self.times(numbers).without(node.index)
+        found.indices = tuple(node.to if own is moved else own for own in found.indices)
+        if node.to.symbol == node.index.symbol:
+            found.summed = self.summed
+        return found

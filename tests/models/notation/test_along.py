@@ -1,0 +1,336 @@
+"""Maps along an index, selections, data and sparse parameters in random formulas, against dense arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from fairlp import Index, Model, log
+from fairlp.errors import ModelError, UnknownNameError
+from profiles import many
+from random_models import same_bytes
+
+N, I, T = Index("n", ["ann", "bob", "cat"], "user"), Index("i", ["s1", "s2"], "server"), Index("t", range(4), "step")  # noqa: E741
+G = Index("g", ["web", "ml", "idle"], "team")
+OWNER = pd.Series({"cat": "ml", "ann": "ml", "bob": "web"}, name="g")
+MASK = np.arange(24).reshape(3, 2, 4) % 5 != 0
+
+
+@dataclass
+class Dense:
+    """An expression as a dense array: its symbols, then one place for each column and one for the constant."""
+
+    symbols: str
+    array: np.ndarray
+
+    def over(self, symbols):
+        missing = [s for s in symbols if s not in self.symbols]
+        array = self.array[(None,) * len(missing)]
+        own = "".join(missing) + self.symbols
+        return array.transpose([*(own.index(s) for s in symbols), len(own)])
+
+    def axis(self, symbol):
+        return self.symbols.index(symbol)
+
+
+def add(a, b, sign=1):
+    symbols = a.symbols + "".join(s for s in b.symbols if s not in a.symbols)
+    return Dense(symbols, a.over(symbols) + sign * b.over(symbols))
+
+
+def times(a, numbers, symbols):
+    """Product with numbers over other indices."""
+    both = a.symbols + "".join(s for s in symbols if s not in a.symbols)
+    return Dense(both, a.over(both) * Dense(symbols, numbers[..., None]).over(both))
+
+
+def shifted(a, symbol, steps):
+    axis = a.axis(symbol)
+    found = np.zeros_like(a.array)
+    for k in range(a.array.shape[axis]):
+        if 0 <= k - steps < a.array.shape[axis]:
+            at = (slice(None),) * axis
+            found[(*at, k)] = a.array[(*at, k - steps)]
+    return Dense(a.symbols, found)
+
+
+def grouped(a, mean):
+    axis, teams = a.axis("n"), [OWNER[user] for user in N]
+    parts = []
+    for team in G:
+        rows = [k for k, own in enumerate(teams) if own == team]
+        total = sum((a.array.take(k, axis) for k in rows), np.zeros_like(a.array.take(0, axis)))
+        parts.append(total / max(len(rows), 1) if mean else total)
+    return Dense(a.symbols.replace("n", "g"), np.stack(parts, axis))
+
+
+class Twins:
+    """The same random formula twice: for fairlp, and as a dense array."""
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.model = Model("m", indices=(N, I, T, G))
+        x = self.model.variable("x", N, I, T, where=MASK)
+        y, z = self.model.variable("y", N, T), self.model.variable("z")
+        a = sp.random(3, 4, 0.4, random_state=int(rng.integers(99)), data_rvs=lambda size: rng.integers(1, 5, size))
+        self.sparse = self.model.parameter("a", (N, T), a), a.toarray()
+        size = self.size = int(MASK.sum()) + 12 + 1 + 1
+        unit = np.eye(size)
+        dense = np.zeros((3, 2, 4, size))
+        dense[MASK] = unit[: MASK.sum()]
+        self.leaves = [
+            (x, Dense("nit", dense)),
+            (y, Dense("nt", unit[MASK.sum() : MASK.sum() + 12].reshape(3, 4, size))),
+            (z, Dense("", unit[-2])),
+        ]
+
+    def leaf(self):
+        return self.leaves[int(self.rng.integers(len(self.leaves)))]
+
+    def grown(self, pair):
+        """One more operation on a formula and its twin."""
+        node, dense = pair
+        rng = self.rng
+        size = {"n": 3, "i": 2, "t": 4, "g": 3}
+        match int(rng.integers(9)):
+            case 0 if "t" in dense.symbols:
+                steps = int(rng.integers(-5, 6))
+                return node.shift(T, steps), shifted(dense, "t", steps)
+            case 1 if "t" in dense.symbols:
+                return node.cumsum(T), Dense(dense.symbols, dense.array.cumsum(dense.axis("t")))
+            case 2 if "n" in dense.symbols and "g" not in dense.symbols:
+                mean = bool(rng.integers(2))
+                groups = node.groupby(OWNER, G)
+                return (groups.mean() if mean else groups.sum()), grouped(dense, mean)
+            case 3 if dense.symbols:
+                symbol = str(rng.choice(list(dense.symbols)))
+                index = next(own for own in node.indices if own.symbol == symbol)
+                rest = dense.symbols.replace(symbol, "")
+                return node.mean(index), Dense(rest, dense.array.mean(dense.axis(symbol)))
+            case 4 if dense.symbols:
+                symbols = "".join(rng.permutation(list(dense.symbols))[: int(rng.integers(1, len(dense.symbols) + 1))])
+                numbers = rng.integers(-3, 4, [size[s] for s in symbols]).astype(float)
+                return node * labelled(rng, numbers, symbols), times(dense, numbers, symbols)
+            case 5 if dense.symbols:
+                symbol = str(rng.choice(list(dense.symbols)))
+                numbers = rng.integers(-3, 4, size[symbol]).astype(float)
+                return labelled(rng, numbers, symbol) - node, add(self.constant(numbers, symbol), dense, -1)
+            case 6 if "g" not in dense.symbols:
+                a, numbers = self.sparse
+                found = times(dense, numbers, "nt")
+                if "n" in dense.symbols and rng.random() < 0.5:
+                    shared = [s for s in "nt" if s in dense.symbols]
+                    axes = tuple(found.axis(s) for s in shared)
+                    rest = "".join(s for s in found.symbols if s not in shared)
+                    return a @ node, Dense(rest, found.array.sum(axes))
+                return 2 * a * node, Dense(found.symbols, 2 * found.array)
+            case 7 if "n" in dense.symbols and "g" not in dense.symbols:
+                other = self.leaf()
+                return node + other[0], add(dense, other[1])
+        return node * 2, Dense(dense.symbols, dense.array * 2)
+
+    def constant(self, numbers, symbols):
+        array = np.zeros((*numbers.shape, self.size))
+        array[..., -1] = numbers
+        return Dense(symbols, array)
+
+
+def labelled(rng, numbers, symbols):
+    """The numbers with labels in another order, named by the symbols of the indices."""
+    axes = [next(own for own in (N, I, T, G) if own.symbol == s).labels for s in symbols]
+    order = [rng.permutation(len(own)) for own in axes]
+    numbers, axes = numbers[np.ix_(*order)], [own[at] for own, at in zip(axes, order, strict=True)]
+    if len(axes) == 1:
+        return pd.Series(numbers, axes[0].rename(symbols))
+    if len(axes) == 2:
+        return pd.DataFrame(numbers, axes[0].rename(symbols[0]), axes[1].rename(symbols[1]))
+    return pd.Series(numbers.reshape(-1), pd.MultiIndex.from_product(axes, names=list(symbols))).sample(frac=1)
+
+
+@settings(max_examples=many(120), deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5))
+def test_random_formulas_are_those_of_dense_arrays(seed, length):
+    twins = Twins(np.random.default_rng(seed))
+    pair = twins.leaf()
+    for _ in range(length):
+        pair = twins.grown(pair)
+    node, dense = pair
+    model = twins.model
+    try:
+        row = model.constraint("k", node <= 0)
+        program = model.compile()
+    except ModelError as error:
+        assert "which is also an index of the row" in str(error)  # a sum over an index that another term has
+        return
+    symbols = "".join(index.symbol for index in row.over)
+    flat = dense.over(symbols).reshape(-1, dense.array.shape[-1])
+    np.testing.assert_allclose(program.A.toarray(), flat[:, :-1], atol=1e-12)
+    np.testing.assert_allclose(program.row_upper, -flat[:, -1], atol=1e-12)
+    assert program.A.has_canonical_format and program.A.data.all()
+    copy = model.copy()
+    copy.changed()
+    assert same_bytes(copy.compile(), program) == []
+    assert str(copy) == str(model) and copy.to_latex() == model.to_latex()
+    point = np.random.default_rng(seed).uniform(size=program.n_columns)
+    model.define("value", node)
+    expected = dense.over("".join(index.symbol for index in node.indices)) @ np.append(point, 1.0)
+    np.testing.assert_allclose(model.evaluate("value", point), expected, atol=1e-9)
+
+
+def one():
+    model = Model("m", indices=(N, I, T))
+    return model, model.variable("x", N, I), model.variable("y", N, T)
+
+
+def rows(model, relation):
+    """Coefficients of the rows of a relation."""
+    model.constraint("k", relation)
+    return model.compile().A.toarray()
+
+
+KEYS = {
+    "positions": (np.s_[:, 1:3], (slice(None), [1, 2]), "y[n,t∈{1,2}]"),
+    "last": (np.s_[:, -1:], (slice(None), [3]), "y[n,t∈{3}]"),
+    "labels": (np.s_[["cat", "ann"]], ([2, 0],), "y[n∈{cat,ann},t]"),
+    "slice of labels": (np.s_["bob":"cat", :], ([1, 2],), "y[n∈{bob,cat},t]"),
+    "mask": (np.s_[np.array([True, False, True]), ::2], ([0, 2], [0, 2]), "y[n∈{ann,cat},t∈{0,2}]"),
+    "mask with labels": (pd.Series({"bob": True, "cat": False, "ann": False}), ([1],), "y[n∈{bob},t]"),
+    "a row's part": (np.s_["bob", 2:], (1, [2, 3]), "y[bob,t∈{2,3}]"),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_some_labels_are_selected(name):
+    key, at, shown = KEYS[name]
+    model, _, y = one()
+    expected = np.eye(18)[6:].reshape(3, 4, 18)
+    for axis, own in enumerate(at):
+        expected = expected if isinstance(own, (int, slice)) else expected.take(own, axis)
+    expected = expected[1] if at[0] == 1 else expected
+    part = y[key]
+    np.testing.assert_array_equal(rows(model, part <= 1), expected.reshape(-1, 18))
+    assert str(part) == shown
+    w = model.parameter("w", (N, T), np.arange(12.0).reshape(3, 4))
+    assert w[key].indices[0].labels.equals(part.indices[0].labels)
+
+
+def test_parts_of_an_index_do_not_mix_and_have_rows_of_their_own():
+    model, x, y = one()
+    with pytest.raises(ModelError, match=r"'t' stands for 3 labels .* select the same labels in both .*\.shift\(\)"):
+        y[:, 1:] - y[:, :-1]
+    part = model.constraint("part", y[:, :2] <= 1, where=np.eye(3, 2, dtype=bool))
+    assert part.rows == ["part[ann,0]", "part[bob,1]"] and "∀ n, t∈{0,1}" in repr(part)
+    every = model.subset("E", (N, T), np.ones((3, 4), dtype=bool))
+    some = model.subset("S", (N, T), np.eye(3, 4, dtype=bool))
+    with pytest.raises(ModelError, match="is not over"):
+        model.constraint("wrong", y[:, :2] <= 1, where=some)
+    with pytest.raises(ModelError, match="is not over"):
+        model.constraint("wrong", y[:, :2] <= 1, where=every)
+    assert y[:, 1:3].sum(T).indices == (N,) and (y[:, 1:3].sum(T) + x.sum(I)).indices == (N,)
+    with pytest.raises(ModelError, match="is not over"):
+        model.replace("part", y[:, 1:] <= 1, where=some)
+    assert model.constraint("other", y[:, :0] <= 1).rows == []
+    model.compile()
+
+
+def test_the_program_goes_to_other_tools_and_files(tmp_path):
+    model, x, y = one()
+    a = model.parameter("a", (N, I), sp.coo_array(np.array([[1.0, 0], [0, 2], [3, 0]])))
+    model.constraint("ramp", y - y.shift(T) <= [2, 1, 3])
+    model.constraint("teams", y.groupby(OWNER).sum() <= pd.Series({"web": 3, "ml": 4}, name="quota"))
+    model.constraint("total", y[["ann", "cat"], 1:].cumsum(T) <= 9)
+    model.constraint("pools", a @ x <= 5)
+    model.constraint("users", (a * x).sum(I) <= 4)
+    model.constraint("near", abs(x - 1) <= 2)
+    model.maximize(y.sum() + x.sum() - 2 * abs(x.sum(I) - y[:, 3]).sum())
+    expected = model.solve()
+    assert expected.verify().is_optimal
+    for suffix in ("mps", "lp"):
+        path = tmp_path / f"m.{suffix}"
+        model.write(path)
+        assert fairlp.read_program(path).solve().objective == pytest.approx(expected.objective)
+    import pyomo.environ as pyo
+
+    built = model.to_pyomo()
+    pyo.SolverFactory("appsi_highs").solve(built)
+    assert model.read_back(built).objective == pytest.approx(expected.objective)
+    problem = model.to_cvxpy()
+    problem.solve(solver="HIGHS")
+    assert model.read_back(problem).objective == pytest.approx(expected.objective)
+    text = str(model)
+    for line in (
+        "y[n,t] − y[n,t−1] ≤ [3 numbers over n]",
+        "∑_n∈g y[n,t] ≤ quota[g]   ∀ t, g",
+        "∑_t'≤t y[n∈{ann,cat},t∈{1,2,3}] ≤ 9   ∀ n∈{ann,cat}, t∈{1,2,3}",
+        "abs1_above  abs1[n] ≥ ∑_i x[n,i] − y[n,3]",
+    ):
+        assert line in text
+    assert r"\sum_{n \in g} y_{n,t} \le \mathrm{quota}_{g}" in model.to_latex()
+    assert fairlp.leximin(model, levels=y.groupby(OWNER).sum().sum(T)).levels.index.tolist() == ["ml", "web"]
+
+
+def test_logarithms_and_coefficients_follow_their_parameters():
+    model, x, y = one()
+    a = model.parameter("a", (N, T), sp.coo_array(np.eye(3, 4)))
+    model.constraint("k", (a * y).sum(T) + x.sum(I) <= a.sum(T))
+    model.maximize(log((a * y).groupby(OWNER).sum().sum(T) + 1).sum())
+    model.compile()
+    for values in (sp.coo_array(2 * np.eye(3, 4)), np.arange(12.0).reshape(3, 4), sp.coo_array((3, 4))):
+        a.set(values)
+        fresh = model.copy()
+        fresh.changed()
+        assert same_bytes(model.compile(), fresh.compile()) == []
+    swept = model.sweep("a", {"one": sp.coo_array(np.eye(3, 4)), "none": np.zeros((3, 4))})
+    assert swept["status"].tolist() == ["optimal", "optimal"] and swept["objective"].is_monotonic_decreasing
+
+
+def test_a_large_sparse_parameter_is_never_dense():
+    p, q = Index("p", range(3000)), Index("q", range(2000))
+    model = Model("m", indices=(p, q))
+    given = sp.random(3000, 2000, 1e-3, random_state=1)
+    a, x = model.parameter("a", (p, q), given), model.variable("x", q)
+    model.constraint("k", a @ x <= 1)
+    assert abs(model.compile().A - given.tocsc()).max() == 0
+    with pytest.raises(ModelError, match=r"'a' is sparse, and all its 6,000,000 numbers"):
+        a.values  # noqa: B018
+    model.constraint("halves", (a / 2) @ x <= 1)
+    with pytest.raises(ModelError, match="constraint 'halves': parameter 'a' is sparse"):
+        model.compile()
+
+
+WRONG = {
+    "shift along another index": (lambda m, x, y: x.shift(T), "shift of x.* along t: .* it has n, i"),
+    "shift by half": (lambda m, x, y: y.shift(T, 0.5), "whole number"),
+    "cumsum along another": (lambda m, x, y: x.cumsum(T), "cumsum of x"),
+    "groups of a user that is missing": (lambda m, x, y: x.groupby({"ann": "a"}, "g"), "has no user 'bob'"),
+    "groups without a name": (lambda m, x, y: x.groupby(OWNER.rename(None)), "groups to have a name"),
+    "groups of two indices": (lambda m, x, y: x.groupby(np.ones((3, 2)), "g"), "over one index"),
+    "unknown group": (lambda m, x, y: x.groupby(OWNER, Index("g", ["ml"], "team")), "'bob' in 'web', which is no team"),
+    "no group": (lambda m, x, y: x.groupby({"ann": "a", "bob": None, "cat": "b"}, "g"), "'bob' in None"),
+    "groups called as an index": (lambda m, x, y: x.groupby(OWNER, "i").sum(), "groups are called 'i'"),
+    "shift of a logarithm": (lambda m, x, y: log(y).shift(T), "is not linear"),
+    "a mean of nothing": (lambda m, x, y: y[:, :0].mean(T), "is over nothing"),
+    "nothing in common": (lambda m, x, y: m.parameter("a", I, [1, 2]) @ y, "no index in common"),
+    "shape of a sparse parameter": (
+        lambda m, x, y: m.parameter("a", (N, T), sp.eye(3)),
+        r"shape \(3, 3\), expected \(3",
+    ),
+    "NaN in a sparse parameter": (
+        lambda m, x, y: m.parameter("a", (N, I), sp.coo_array(([np.nan], ([1], [0])), shape=(3, 2))),
+        r"parameter a\[bob, s1\] is nan",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_refused(case):
+    action, message = WRONG[case]
+    with pytest.raises((ModelError, UnknownNameError), match=message):
+        action(*one())

@@ -1,0 +1,164 @@
+"""Arrays and labelled data in formulas: every operator from both sides, labels in any order, and what is refused."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import xarray as xr
+
+from fairlp import Index, Model
+from fairlp.errors import ModelError
+
+N, I = Index("n", ["ann", "bob", "cat"], "user"), Index("i", ["s1", "s2"], "server")  # noqa: E741
+NUMBERS = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+FRAME = pd.DataFrame(NUMBERS, list(N), list(I))
+LEVELS = pd.Series(NUMBERS.reshape(-1), pd.MultiIndex.from_product([list(N), list(I)], names=["n", "i"]))
+#: The same numbers, as an expression over both indices may meet them.
+SAME = {
+    "array": NUMBERS,
+    "list": NUMBERS.tolist(),
+    "frame": FRAME.loc[["cat", "ann", "bob"], ["s2", "s1"]],
+    "turned frame": FRAME.T,
+    "named frame": FRAME.T.rename_axis(index="servers", columns="n"),
+    "levels": LEVELS.sample(frac=1, random_state=1),
+    "turned levels": LEVELS.swaplevel(),
+    "mapping": {"bob": {"s2": 4, "s1": 3}, "ann": {"s1": 1, "s2": 2}, "cat": {"s1": 5, "s2": 6}},
+    "mapping of lists": {"cat": [5, 6], "ann": [1, 2], "bob": [3, 4]},
+    "list of mappings": [{"s2": 2, "s1": 1}, {"s2": 4, "s1": 3}, {"s2": 6, "s1": 5}],
+    "data array": xr.DataArray(NUMBERS.T, coords={"server": list(I), "user": list(N)}),
+}
+#: Numbers over users only, and over servers only.
+USERS = {
+    "array": [7.0, 8, 9],
+    "Series": pd.Series({"cat": 9.0, "ann": 7, "bob": 8}),
+    "named": pd.Series([9.0, 8, 7], pd.Index(["cat", "bob", "ann"], name="users"), name="need"),
+    "mapping": {"bob": 8, "ann": 7, "cat": 9},
+    "frame's column": pd.DataFrame({"a": [8.0, 7, 9]}, ["bob", "ann", "cat"])["a"],
+}
+OPERATORS = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "<=": operator.le, ">=": operator.ge, "==": operator.eq,
+    "@": operator.matmul,
+}  # fmt: skip
+#: A comparison is turned round, so that the expression comes first.
+MIRRORED = {"<=": operator.ge, ">=": operator.le, "==": operator.eq}
+#: What hands no operator, or no @, over to an expression on its right: it says so.
+KEEPS = (xr.DataArray,)
+KEEPS_INNER = (pd.Series, pd.DataFrame, xr.DataArray)
+
+
+def compiled(act):
+    """The program of a relation or of an expression <= 0, built by ``act`` of a variable over both indices."""
+    model = Model("m", indices=(N, I))
+    x = model.variable("x", N, I)
+    made = act(x)
+    model.constraint("k", made if not hasattr(made, "degree") else made <= 0)
+    program = model.compile()
+    return program.A.toarray(), program.row_lower, program.row_upper
+
+
+def by_parameter(over, values, act):
+    """As `compiled`, with the numbers as a parameter."""
+    model = Model("m", indices=(N, I))
+    x, p = model.variable("x", N, I), model.parameter("p", over, values)
+    made = act(x, p)
+    model.constraint("k", made if not hasattr(made, "degree") else made <= 0)
+    program = model.compile()
+    return program.A.toarray(), program.row_lower, program.row_upper
+
+
+@pytest.mark.parametrize("sign", OPERATORS)
+@pytest.mark.parametrize("over", ["both", "users"])
+def test_every_operator_reads_labels_from_both_sides(over, sign):
+    act, indices = OPERATORS[sign], (N, I) if over == "both" else (N,)
+    values = NUMBERS if over == "both" else np.array([7.0, 8, 9])
+    for name, data in (SAME if over == "both" else USERS).items():
+        expected = by_parameter(indices, values, lambda x, p: act(x, p))
+        for mine, theirs in zip(expected, compiled(lambda x, data=data: act(x, data)), strict=True):
+            np.testing.assert_array_equal(mine, theirs, err_msg=name)
+        if isinstance(data, KEEPS_INNER if sign == "@" else KEEPS):
+            with pytest.raises((ModelError, TypeError), match=r"with the expression first|has shape|dot only"):
+                compiled(lambda x, data=data: act(data, x))
+            continue
+        mirrored = MIRRORED.get(sign, lambda x, p: act(p, x))
+        expected = by_parameter(indices, values, mirrored)
+        for mine, theirs in zip(expected, compiled(lambda x, data=data: act(data, x)), strict=True):
+            np.testing.assert_array_equal(mine, theirs, err_msg=name)
+
+
+def test_it_divides_stands_in_ranges_and_beside_sums():
+    for act in (lambda x, p: x / p, lambda x, p: (x.sum(I) + 1) / p, lambda x, p: x.between(0, p)):
+        for data in USERS.values():
+            expected = by_parameter((N,), [7, 8, 9], act)
+            for mine, theirs in zip(expected, compiled(lambda x, data=data, act=act: act(x, data)), strict=True):
+                np.testing.assert_array_equal(mine, theirs)
+    ends = compiled(lambda x: x.between({"s2": 0, "s1": -np.inf}, None))[1]
+    assert ends.tolist() == [-np.inf, 0] * 3
+
+
+def test_it_prints_short_and_the_numbers_are_not_those_of_the_caller():
+    model = Model("m", indices=(N, I))
+    x = model.variable("x", N, I)
+    given = np.array([1.0, 2, 3])
+    row = model.constraint("k", given * x <= pd.Series({"s1": 1, "s2": 2}, name="c"))
+    assert repr(row) == "<Constraint k: [3 numbers over n]·x[n,i] ≤ c[i] ∀ n, i: 6 rows>"
+    assert r"\text{[3 numbers over n]}\, x_{n,i} \le c_{i}" in model.to_latex()
+    given[0] = 99
+    assert model.compile().A.max() == 3 and str(3 * x <= np.array(5.0)) == "3·x[n,i] ≤ 5"
+    assert model.copy().compile() is model.compile()
+
+
+def test_arrays_of_expressions_are_arrays_of_objects():
+    x = Model("m", indices=(N, I)).variable("x", N, I)
+    found = np.array([x["ann", "s1"], 2 * x["bob", "s1"]])
+    assert found.dtype == object and str(found.sum()) == "x[ann,s1] + 2·x[bob,s1]"
+    with pytest.raises(ModelError, match=r"scipy.sparse as model.parameter"):
+        sp.eye(3) @ x
+
+
+WRONG = {
+    "unknown label": (
+        lambda x: x <= {"ann": 1, "bobb": 2, "cat": 3},
+        "names user 'bobb', who is unknown; did you mean",
+    ),
+    "missing label": (lambda x: x <= pd.Series({"s1": 1}), "the Series beside x.* has no server 's2'"),
+    "a label twice": (
+        lambda x: x <= pd.Series([1, 2, 3], ["s1", "s2", "s2"]),
+        "has server 's2' twice; expected each once",
+    ),
+    "shape": (lambda x: x <= [1, 2, 3, 4], r"the list beside x\[n,i\] has shape \(4,\), expected \(3, 2\)"),
+    "turned array": (lambda x: x * NUMBERS.T, r"has shape \(2, 3\), expected \(3, 2\)"),
+    "ragged": (lambda x: x * [[1, 2], [3], [4, 5]], "is not all numbers|has shape"),
+    "no index": (lambda x: x.sum() <= pd.Series({"ann": 1}), r"expected \(\) \(one number\)"),
+    "ambiguous length": (lambda x: (x + x[N.alias("m"), I]) * [1, 2, 3], r"could run over \(n\) or \(m\)"),
+    "NaN": (lambda x: x <= pd.Series({"s1": 1, "s2": None}), "is nan at s2; expected finite numbers"),
+    "infinite": (lambda x: x <= np.array([np.inf, 1]), "is inf at s1"),
+    "words": (lambda x: x <= ["a", "b"], "is not all numbers"),
+    "other dimension": (lambda x: x <= xr.DataArray([1, 2], dims="k"), "is over 'k'"),
+    "a set": (lambda x: x <= {1, 2}, "cannot stand in a formula"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_refused(case):
+    action, message = WRONG[case]
+    x = Model("m", indices=(N, I)).variable("x", N, I)
+    with pytest.raises(ModelError, match=message):
+        action(x)
+
+
+def test_two_indices_of_the_same_labels_need_names():
+    m = N.alias("m")
+    model = Model("m", indices=(N, m))
+    x = model.variable("x", N, m)
+    square = pd.DataFrame(np.arange(9.0).reshape(3, 3), list(N), list(N))
+    for data in (square, square["ann"], [1, 2, 3], square.rename_axis(index="user", columns="user")):
+        with pytest.raises(ModelError, match=r"could run over .* or .*rename_axis"):
+            x <= data  # noqa: B015
+    model.constraint("k", x <= square.rename_axis(index="m", columns="n"))
+    assert model.compile().row_upper.tolist() == square.to_numpy().T.reshape(-1).tolist()
+    model.replace("k", x <= square.to_numpy())
+    assert model.compile().row_upper.tolist() == list(range(9))
