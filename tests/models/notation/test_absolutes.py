@@ -132,7 +132,6 @@ WRONG = {
     "of itself": (lambda m, x, d: abs(abs(x)), "absolute value of a logarithm, power or absolute value"),
     "in a logarithm": (lambda m, x, d: log(abs(x)), "logarithm of"),
     "times a variable": (lambda m, x, d: abs(x) * x, "not linear"),
-    "as a value": (lambda m, x, d: (m.define("e", abs(x)), m.evaluate("e", np.ones(3))), "no absolute value can"),
 }
 
 

@@ -65,7 +65,6 @@ class Entries:
     values: np.ndarray
     columns: np.ndarray
     variable: Variable | Element | None = None
-    summed: frozenset[str] = frozenset()
 
     def places(self, over: tuple[Index, ...]) -> np.ndarray:
         """Return the position of each entry over some of the indices, in C order."""
@@ -78,7 +77,7 @@ class Entries:
     def taken(self, keep: np.ndarray) -> Entries:
         """Return some of the entries, in another order or several times."""
         at = [places[keep] for places in self.at]
-        return Entries(self.indices, at, self.values[keep], self.columns[keep], self.variable, self.summed)
+        return Entries(self.indices, at, self.values[keep], self.columns[keep], self.variable)
 
     def times(self, factor: Entries) -> Entries:
         """Return the product with the numbers of a sparse parameter, over the indices of both."""
@@ -108,7 +107,7 @@ class Entries:
         keep = [k for k, own in enumerate(self.indices) if own.symbol != index.symbol]
         values = self.values if len(keep) < len(self.indices) else self.values * len(index)
         indices, at = tuple(self.indices[k] for k in keep), [self.at[k] for k in keep]
-        return Entries(indices, at, values, self.columns, self.variable, self.summed | {index.symbol})
+        return Entries(indices, at, values, self.columns, self.variable)
 
     def along(self, node: Along) -> Entries:
         """Return a linear map along one of the indices."""
@@ -116,6 +115,4 @@ class Entries:
         numbers = Entries((moved, node.index), list(matrix.coords), matrix.data, matrix.coords[0])
         found = self.times(numbers).without(node.index)
         found.indices = tuple(node.to if own is moved else own for own in found.indices)
-        if node.to.symbol == node.index.symbol:
-            found.summed = self.summed
         return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,28 +143,34 @@ def naming(what: str) -> Iterator[None]:
         raise ModelError(f"{what}: {error}") from None
 
 
-def numbers(node: Expression) -> Labelled:
-    """Return the values of an expression without variables."""
+def numbers(node: Expression, linear: Callable[[Expression], Labelled] | None = None) -> Labelled:
+    """Return the values of an expression without variables, or, with a function that values linear ones, of any."""
+    if linear is not None and node.degree == 1:
+        return linear(node)
+    parts = [numbers(child, linear) for child in children(node)]
     match node:
         case Constant():
             return Labelled((), np.asarray(node.value))
         case Parameter() | Element() | Data() if node.degree == 0:
             return Labelled(node.indices, node.values)
         case Add():
-            left, right = numbers(node.left), numbers(node.right)
-            return Labelled(node.indices, left.over(node.indices) + node.sign * right.over(node.indices))
+            left, right = (part.over(node.indices) for part in parts)
+            return Labelled(node.indices, left + node.sign * right)
         case Product():
-            return times(numbers(node.left), numbers(node.right))
+            return times(*parts)
         case Quotient():
-            return times(numbers(node.left), reciprocal(node))
+            return times(parts[0], reciprocal(node))
         case SumOver():
-            body = numbers(node.body)
-            axes = tuple(body.symbols().index(index.symbol) for index in node.over)
-            return Labelled(node.indices, body.values.sum(axis=axes))
+            axes = tuple(parts[0].symbols().index(index.symbol) for index in node.over)
+            return Labelled(node.indices, parts[0].values.sum(axis=axes))
         case Along():
-            return mapped_numbers(numbers(node.body), node)
+            return mapped_numbers(parts[0], node)
         case Abs():
-            return Labelled(node.indices, abs(numbers(node.argument).over(node.indices)))
+            return Labelled(node.indices, abs(parts[0].over(node.indices)))
+        case Log():
+            return Labelled(node.indices, np.log(parts[0].over(node.indices)))
+        case Power():
+            return Labelled(node.indices, parts[0].over(node.indices) ** node.exponent)
     raise ModelError(f"{node} has variables where numbers are expected")
 
 
@@ -187,14 +193,30 @@ class Term:
     variable: Variable | Element | None
     summed: frozenset[str] = frozenset()
 
+    @property
+    def indices(self) -> tuple[Index, ...]:
+        """Indices of the unknowns, summed over or not."""
+        return () if self.variable is None else self.variable.indices
+
 
 @dataclass
 class LogTerm:
-    """``coefficient · u(argument)``, summed over every index, where u has the slope argument^(−alpha)."""
+    """``coefficient · u(argument)``, where u has the slope argument^(−alpha); in the end every index is summed over."""
 
     coefficient: Labelled
     argument: Expression
     alpha: float = 1.0
+    summed: frozenset[str] = frozenset()
+
+    @property
+    def indices(self) -> tuple[Index, ...]:
+        """Indices of the unknowns, summed over or not."""
+        return self.argument.indices
+
+
+def _sums(term: Term | LogTerm, indices: tuple[Index, ...]) -> bool:
+    """Whether a term is summed over one of the indices."""
+    return not term.summed.isdisjoint(index.symbol for index in indices)
 
 
 def sparse(node: Expression) -> Entries | None:
@@ -255,7 +277,7 @@ def spread(term: Term) -> Entries:
     over = tuple(i for i in union(variable.indices, term.coefficient.indices) if i.symbol not in term.summed)
     rows, columns, values = emit(term, 0, over, None)
     at = list(np.unravel_index(rows, [len(index) for index in over])) if over else []
-    return Entries(over, at, values, columns, variable, term.summed)
+    return Entries(over, at, values, columns, variable)
 
 
 def _times(term: AnyTerm, known: Expression, factor: Entries) -> AnyTerm:
@@ -279,33 +301,35 @@ def _along(term: AnyTerm, node: Along) -> AnyTerm:
 def _scaled(term: AnyTerm, factor: Labelled) -> AnyTerm:
     if isinstance(term, Entries):
         return term.scaled(factor)
-    coefficient = times(term.coefficient, factor)
-    if isinstance(term, LogTerm):
-        return LogTerm(coefficient, term.argument, term.alpha)
-    return Term(coefficient, term.variable, term.summed)
+    if _sums(term, factor.indices):  # ∑_t x[t], times c[t]: two indices of one symbol
+        if isinstance(term, Term):
+            return spread(term).scaled(factor)
+        symbol = factor.indices[0].symbol
+        raise ModelError(
+            f"a sum of logarithms or powers over {symbol!r} is multiplied by numbers over {symbol!r}; sum over another "
+            f"symbol: m = {symbol}.alias('m')"
+        )
+    return replace(term, coefficient=times(term.coefficient, factor))
 
 
 def _summed(term: AnyTerm, over: tuple[Index, ...]) -> AnyTerm:
-    if isinstance(term, LogTerm):
-        return term  # an objective has no free index: every one is summed over
     if isinstance(term, Entries):
         for index in over:
             term = term.without(index)
         return term
     coefficient, summed = term.coefficient, set(term.summed)
-    own = {index.symbol for index in term.variable.indices} if term.variable is not None else set()
+    own = {index.symbol for index in term.indices}
     for index in over:
-        if index.symbol in own:
-            summed.add(index.symbol)
-            continue
         symbols = coefficient.symbols()
-        if index.symbol in symbols:
+        if index.symbol in own - summed:
+            summed.add(index.symbol)
+        elif index.symbol in symbols and index.symbol not in summed:
             axis = symbols.index(index.symbol)
             rest = coefficient.indices[:axis] + coefficient.indices[axis + 1 :]
             coefficient = Labelled(rest, coefficient.values.sum(axis=axis))
         else:
             coefficient = Labelled(coefficient.indices, coefficient.values * len(index))
-    return Term(coefficient, term.variable, frozenset(summed))
+    return replace(term, coefficient=coefficient, summed=frozenset(summed))
 
 
 def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray | None) -> Triples:
@@ -314,7 +338,6 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
     assert variable is not None
     strides = dict(zip((index.symbol for index in over), _steps([len(index) for index in over]), strict=True))
     own = variable.indices
-    _refuse_clash(term, over)
     mine = {index.symbol for index in own}
     extra = tuple(index for index in over if index.symbol not in mine)
     coefficient = term.coefficient.over((*own, *extra))
@@ -348,23 +371,11 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
 
 def emit_entries(term: Entries, start: int, over: tuple[Index, ...], positions: np.ndarray | None) -> Triples:
     """Return (row, column, value) of a term that is triples; as `emit`, but one place may occur several times."""
-    _refuse_clash(term, over)
     everywhere = tuple(index for index in over if index.symbol not in {own.symbol for own in term.indices})
     if everywhere:
         term = term.scaled(Labelled(everywhere, np.ones([len(index) for index in everywhere])))
     found = term.places(over).astype(np.int32), term.columns + np.int32(start), term.values
     return found if positions is None else _kept(found, over, positions)
-
-
-def _refuse_clash(term: Term | Entries, over: tuple[Index, ...]) -> None:
-    """Raise where a term is summed over an index of the row."""
-    clash = sorted(term.summed & {index.symbol for index in over})
-    if clash:
-        name = getattr(term.variable, "name", "")
-        raise ModelError(
-            f"{name!r} is summed over {clash[0]!r}, which is also an index of the row; "
-            f"sum over another symbol: m = {clash[0]}.alias('m'), then {name}[…m…].sum(m)"
-        )
 
 
 def _kept(triples: Triples, over: tuple[Index, ...], positions: np.ndarray) -> Triples:
@@ -434,6 +445,8 @@ def emitted(
     """Return the triples of one term with a variable."""
     assert term.variable is not None
     start = starts[term.variable.base.name]
+    if isinstance(term, Term) and _sums(term, over):
+        term = spread(term)
     if isinstance(term, Entries):
         return emit_entries(term, start, over, positions)
     return emit(term, start, over, positions)
@@ -452,10 +465,14 @@ def _constants(found: list[Term | Entries], over: tuple[Index, ...], positions: 
 def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
     """Return the values of an expression at column values ``x``, one axis for each free index."""
     blocks = {block.name: block.start for block in model.compile().columns}
-    triples, constant = compile_rows(expression, blocks, expression.indices, None)
-    for rows, columns, values in triples:
-        constant += np.bincount(rows, weights=values * x[columns], minlength=len(constant))
-    return constant.reshape([len(index) for index in expression.indices])
+
+    def linear(part: Expression) -> Labelled:
+        triples, constant = compile_rows(part, blocks, part.indices, None)
+        for rows, columns, values in triples:
+            constant += np.bincount(rows, weights=values * x[columns], minlength=len(constant))
+        return Labelled(part.indices, constant.reshape([len(index) for index in part.indices]))
+
+    return numbers(expression, linear).over(expression.indices)
 
 
 def assemble(triples: list[Triples], shape: tuple[int, int], layout: str) -> Any:

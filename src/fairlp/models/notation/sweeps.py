@@ -76,7 +76,7 @@ def sweep(
     steps, labels = _steps(swept, values)
     reader = _reader(model, read)
     chosen, parsed = backend(solver), Options.from_keywords(spelt(solver), dict(options or {}))
-    before = swept.values
+    before = swept.stored
     rows: list[dict[str, Any]] = []
     series: _Series | None = None
     try:
