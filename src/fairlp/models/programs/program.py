@@ -128,6 +128,76 @@ class Block:
             return pd.DataFrame(part.reshape(self.shape).copy(), index=indexes[0], columns=indexes[1])
         return pd.Series(part.copy(), index=pd.MultiIndex.from_product(indexes, names=names), name=self.name)
 
+    def taken(self, other: Block, values: np.ndarray, missing: Any) -> np.ndarray:
+        """Return what another block has in a flat vector, by label, in this block's order; else ``missing``."""
+        found = np.full(len(self), missing, dtype=values.dtype)
+        if len(self.axes) != len(other.axes):
+            return found
+        flat = np.arange(len(self)) if self.positions is None else self.positions
+        axes = zip(np.unravel_index(flat, self.shape) if self.axes else (), self.axes, other.axes, strict=True)
+        places = [theirs.get_indexer(mine)[at] for at, (_, mine), (_, theirs) in axes]
+        there = np.all([at >= 0 for at in places], axis=0) & np.ones(len(self), dtype=bool)
+        place = np.zeros(len(self), dtype=np.intp)
+        for at, length in zip(places, other.shape, strict=True):
+            place = place * length + at
+        if other.positions is not None:
+            flat, place = place, np.searchsorted(other.positions, place)
+            there &= np.append(other.positions, -1)[np.where(there, place, -1)] == flat
+        found[there] = values[other.start + place[there]]
+        return found
+
+    def pack(self, values: Any) -> np.ndarray:
+        """Return labelled values in the block's order, NaN where nothing is given: the way back of :meth:`unpack`.
+
+        Parameters
+        ----------
+        values : float, mapping, Series or DataFrame
+            One number for all elements, or numbers by label (tuples of labels over several indices).
+
+        Returns
+        -------
+        ndarray, shape (len(self),)
+
+        Raises
+        ------
+        ModelError
+            For what has no labels; an array is not read by position.
+        UnknownNameError
+            For labels that the block does not have.
+
+        Examples
+        --------
+        >>> block = Block("x", (("n", pd.Index(["ann", "bob"])),), 0, 2)
+        >>> block.pack({"bob": 3})
+        array([nan,  3.])
+        """
+        if np.ndim(values) == 0 and not isinstance(values, Mapping):
+            return np.full(len(self), float(values))
+        if not isinstance(values, Mapping | pd.Series | pd.DataFrame):
+            raise ModelError(
+                f"the values of {self.name!r} are {type(values).__name__}; expected a Series, a DataFrame or a mapping "
+                "by label"
+            )
+        symbols = [symbol for symbol, _ in self.axes]
+        if isinstance(values, pd.DataFrame):
+            turned = [values.columns.name, values.index.name] == symbols
+            values = values.T if turned else values
+            index = pd.MultiIndex.from_product([values.index, values.columns])
+            values = pd.Series(values.to_numpy().reshape(-1), index)
+        given = pd.Series(values, dtype=float)
+        known: pd.Index[Any] = pd.MultiIndex.from_product([labels for _, labels in self.axes], names=symbols)
+        known = known if len(symbols) > 1 else self.axes[0][1] if symbols else pd.Index([()])
+        places = known.get_indexer(given.index)
+        if (places < 0).any() or given.index.has_duplicates:
+            wrong = given.index[(places < 0) | given.index.duplicated()][0]
+            what = (
+                "more than once" if wrong in known else f"which is no label of it; {nearest(str(wrong), self.names())}"
+            )
+            raise UnknownNameError(f"the values of {self.name!r} have {wrong!r}, {what}")
+        dense = np.full(len(known), np.nan)
+        dense[places] = given.to_numpy()
+        return dense if self.positions is None else dense[self.positions]
+
 
 @dataclass(frozen=True)
 class LogTerms:
@@ -314,6 +384,25 @@ class Program:
     def column_names(self) -> list[str]:
         """Name of every column, as people write it (made when asked for)."""
         return [name for block in self.columns for name in block.names()]
+
+    def relaxed(self) -> Program:
+        """Return the linear program that is left without integrality and without logarithms and powers.
+
+        Returns
+        -------
+        Program
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("knapsack")
+        >>> x = model.variable("x", integer=True)
+        >>> row = model.constraint("weight", 2 * x <= 5)
+        >>> model.maximize(x + 0)
+        >>> model.solve().objective, model.compile().relaxed().solve().objective
+        (2.0, 2.5)
+        """
+        return self.replace(integrality=np.zeros_like(self.integrality), logs=None)
 
     def objective_value(self, x: np.ndarray) -> float:
         """Return the objective at ``x``, in the sense that the user wrote.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from html import escape
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -104,12 +105,40 @@ def _wrong(name: str, given: Any) -> str | None:
         return None if number and given >= 0 else "seconds >= 0"
     if name in ("primal_tolerance", "dual_tolerance"):
         return None if number and given > 0 else "a number > 0"
-    if name in ("threads", "seed"):
+    if name == "mip_gap":
+        return None if number and 0 <= given < np.inf else "a number >= 0"
+    if name in ("threads", "seed", "node_limit", "iteration_limit", "pool"):
         whole = isinstance(given, Integral) and not isinstance(given, bool)
         return None if whole and given >= 0 else "a whole number >= 0"
-    if name == "extra":
-        return None if isinstance(given, Mapping) else "a mapping from the solver's own names to values"
-    return None
+    kinds: dict[str, tuple[Any, str]] = {
+        "extra": (Mapping, "a mapping from the solver's own names to values"),
+        "start": ((Mapping, Solution), "a mapping from names of variables to labelled values, or a Solution"),
+        "progress": (Callable, "a function of a fairlp.Progress"),
+        "log_file": ((str, Path), "a path"),
+    }
+    kind, words = kinds.get(name, (object, ""))
+    return None if isinstance(given, kind) else words
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a solve is: what the function ``progress`` of :class:`Options` is called with.
+
+    Attributes
+    ----------
+    seconds : float
+        Since the solve began.
+    objective, bound : float
+        Of the best point, and the bound on the optimum, in the user's sense; NaN where there is none yet.
+    nodes, iterations : int
+        Nodes of branch and bound, and iterations of the linear programs.
+    """
+
+    seconds: float
+    objective: float
+    bound: float
+    nodes: int
+    iterations: int
 
 
 @dataclass(frozen=True)
@@ -129,6 +158,22 @@ class Options:
         Algorithm of the back end ("auto" lets it choose).
     device : str or None
         Where to compute, "cuda" say; None: the processor.
+    mip_gap : float or None
+        Of programs with integers: stop when bound and objective are this near, relative to the objective. The status
+        is then "gap limit", unless they are equal. None: 0.
+    node_limit : int or None
+        Most nodes of branch and bound.
+    iteration_limit : int or None
+        Most iterations of a linear program.
+    log_file : str, Path or None
+        Where the solver writes its log.
+    progress : callable or None
+        Called with a :class:`Progress` as the solver goes on; what it raises is raised, and True stops the solve.
+    start : mapping, Solution or None
+        With integers, a point to begin from: values by name and label, as :meth:`Block.pack` takes them, not
+        necessarily of all variables. Without integers, a Solution whose basis is where the simplex begins.
+    pool : int or None
+        With integers: keep at most so many points, which are ``solution.pool``.
     verbose : bool
         Let the solver print its log.
     extra : mapping
@@ -144,6 +189,13 @@ class Options:
     device: str | None = None
     verbose: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
+    mip_gap: float | None = None
+    node_limit: int | None = None
+    iteration_limit: int | None = None
+    log_file: str | Path | None = None
+    progress: Callable[[Progress], object] | None = None
+    start: Mapping[str, Any] | Solution | None = None
+    pool: int | None = None
 
     @classmethod
     def from_keywords(cls, solver: str, keywords: Mapping[str, Any]) -> Options:
@@ -234,6 +286,8 @@ class Termination(StrEnum):
     UNBOUNDED = "unbounded"
     INFEASIBLE_OR_UNBOUNDED = "infeasible or unbounded"
     TIME_LIMIT = "time limit"
+    NODE_LIMIT = "node limit"
+    GAP_LIMIT = "gap limit"
     ITERATION_LIMIT = "iteration limit"
     INTERRUPTED = "interrupted"
     UNKNOWN = "unknown"
@@ -241,6 +295,10 @@ class Termination(StrEnum):
 
 #: What a solver says of a program that has no optimum.
 HOPELESS = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
+
+
+#: Limits that a solver stops at; it may have a point and a bound by then.
+LIMITS = (Termination.TIME_LIMIT, Termination.NODE_LIMIT, Termination.GAP_LIMIT, Termination.ITERATION_LIMIT)
 
 
 class Point(StrEnum):
@@ -308,7 +366,10 @@ class Solution:
     column_ray : ndarray or None
         A direction of the columns in which the objective improves without end; only kept when it does.
     bound : float or None
-        Of an integer program: the solver's bound on the objective.
+        Bound on the objective: of an integer program by the solver's word; of a linear program that a limit stopped
+        proved by the duals that it had.
+    pool : tuple of Solution
+        Points that were found, the best first, where ``pool=`` asked for them.
     """
 
     program: Program
@@ -324,6 +385,7 @@ class Solution:
     row_ray: np.ndarray | None = None
     column_ray: np.ndarray | None = None
     bound: float | None = None
+    pool: tuple[Solution, ...] = field(default=(), repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the basis, which belongs to a solver of this process."""
@@ -370,6 +432,23 @@ class Solution:
     def objective(self) -> float:
         """Objective value, recomputed from the Program."""
         return self.program.objective_value(self.require_point())
+
+    @property
+    def gap(self) -> float:
+        """Distance of the objective from the bound, relative to the objective; NaN where one of them is missing.
+
+        It is computed from the program's arrays. The bound is :attr:`bound`, or else what the duals prove.
+        """
+        from .certificate import dual_bound
+
+        bound = self.bound
+        if bound is None and self.row_duals is not None:
+            bound = dual_bound(self.program, self.row_duals)
+        if bound is None or self.x is None:
+            return float("nan")
+        value = self.objective
+        apart = abs(value - bound)
+        return apart / abs(value) if value else np.inf if apart else 0.0
 
     @property
     def unproved(self) -> str:
@@ -426,10 +505,14 @@ class Solution:
         """
         from .certificate import certify
 
-        return certify(self.program, self.require_point(), self.row_duals, bound=self.bound)
+        by_word = self.bound if self.program.is_mip else None
+        return certify(self.program, self.require_point(), self.row_duals, bound=by_word)
 
     def certify(self, exact: bool = False) -> Proof:
         """Return whether the answer is optimal: by residuals and gap, or in rationals from the basis.
+
+        With integers, the bound that is proved is that of the linear relaxation, which is solved here; what the solver
+        says of a better one is told beside it.
 
         Parameters
         ----------
@@ -447,12 +530,28 @@ class Solution:
         """
         from .certificate import Proof
 
+        if not exact and self.program.is_mip:
+            return self._against_relaxation()
         if not exact:
             found = self.verify()
             return Proof(found.is_optimal, str(found), float("nan") if found.gap is None else found.gap)
         from .exact_certificate import prove
 
         return prove(self)
+
+    def _against_relaxation(self) -> Proof:
+        """Return whether the bound by the duals of the linear relaxation proves a point with integers optimal."""
+        from .backends import solve
+        from .certificate import Proof, dual_bound
+
+        found, program = self.verify(), self.program
+        relaxed = solve(program.relaxed(), "highs", Options())
+        words = f"{'feasible' if found.is_feasible else 'not feasible'}: {found}"
+        if relaxed.row_duals is None or program.logs is not None:
+            return Proof(False, f"{words}; no duals of the linear relaxation: {relaxed.status}")
+        proved = replace(self, bound=dual_bound(program, relaxed.row_duals))
+        words = f"{words}; bound {proved.bound:.10g} proved by LP duals, gap {proved.gap:.1e}"
+        return Proof(found.is_feasible and proved.gap <= VERIFIED, words, proved.gap)
 
     def require_optimal(self) -> Solution:
         """Return self, or raise with the reason.
@@ -559,6 +658,29 @@ class Solution:
     def __repr__(self) -> str:
         value = f", objective {self.objective:.10g}" if self.x is not None else ""
         return f"<Solution of {self.program.name!r} by {self.solver}: {self.status.termination.value}{value}>"
+
+
+def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarray:
+    """Return a point to begin from, by column: NaN where nothing is given.
+
+    Of a Solution, variables that the program does not have are left out.
+
+    Raises
+    ------
+    UnknownNameError
+        For a variable or a label that there is not.
+    NoSolutionError
+        For a Solution without a point.
+    """
+    known = {block.name for block in program.columns}
+    if isinstance(start, Solution):
+        # what the other program has beside is no matter
+        start = {name: values for name, values in start.values.items() if name in known}
+    found = np.full(program.n_columns, np.nan)
+    for name, values in start.items():
+        block = program.column_block(name)
+        found[block.slice] = block.pack(values)
+    return found
 
 
 #: Positions, and their new lower and upper bounds.

@@ -52,7 +52,7 @@ def explain(program: Program, *, solver: str = "highs") -> pd.DataFrame:
     SolverError
         When the solver can tell neither.
     """
-    relaxed = _relaxed(program)
+    relaxed = program.relaxed()
     feasible = relaxed.replace(c=np.zeros(program.n_columns))
     status = solve(feasible, solver, Options()).status
     if status.termination is Termination.INFEASIBLE:
@@ -118,7 +118,7 @@ def settled(solution: Solution, options: Options) -> Solution:
         words = "nothing proves which, without HiGHS"
         known = solution.row_ray is not None or said.termination not in HOPELESS
         return solution if known else _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, words)
-    relaxed, ask = _relaxed(program), Options(method="simplex", time_limit=options.time_limit)
+    relaxed, ask = program.relaxed(), Options(method="simplex", time_limit=options.time_limit)
     found = Highs().solve(relaxed.replace(c=np.zeros(program.n_columns)), ask)
     rays = (solution.row_ray, found.row_ray, *_rows_that_cannot_hold(relaxed))
     multipliers = next((ray for ray in rays if ray is not None and proves_infeasible(relaxed, ray)), None)
@@ -160,11 +160,6 @@ def _ended(solution: Solution, termination: Termination, words: str, **parts: An
     there = Point.NONE if parts.get("x") is None else Point.FEASIBLE
     status = Status(termination, there, Point.NONE, f"{solution.status.message}; {words}")
     return replace(solution, status=status, **{"x": None, "row_duals": None, "column_duals": None, **parts})
-
-
-def _relaxed(program: Program) -> Program:
-    """Return the linear part of a program, without whole numbers."""
-    return program.replace(integrality=np.zeros_like(program.integrality), logs=None)
 
 
 def _infeasible(program: Program, solver: str, rows: np.ndarray, columns: np.ndarray) -> pd.DataFrame:
