@@ -62,6 +62,15 @@ def whole_table(frame: pd.DataFrame) -> str:
         return str(frame.to_html(escape=True, float_format=lambda value: f"{value:.6g}", na_rep=""))
 
 
+def imported_xarray() -> Any:
+    """Return the package xarray; raise with the remedy where it is not installed."""
+    try:
+        import xarray
+    except ImportError:
+        raise UnsupportedError('a Dataset needs xarray: pip install "fairlp[xarray]"') from None
+    return xarray
+
+
 def to_xarray(solution: Solution) -> Any:
     """Return the values of all variables as an ``xarray.Dataset`` whose coordinates are the labels.
 
@@ -72,10 +81,7 @@ def to_xarray(solution: Solution) -> Any:
     NoSolutionError
         Without a point.
     """
-    try:
-        import xarray
-    except ImportError:
-        raise UnsupportedError('a Dataset needs xarray: pip install "fairlp[xarray]"') from None
+    xarray = imported_xarray()
     x = solution.require_point()
     names = {block.name for block in solution.program.columns}
     arrays = {block.name: _array(xarray, block, x, names) for block in solution.program.columns}
@@ -661,7 +667,7 @@ class Solution:
 
 
 def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarray:
-    """Return a point to begin from, by column: NaN where nothing is given.
+    """Return a point to begin from, by column: within the bounds, and NaN where nothing is given.
 
     Of a Solution, variables that the program does not have are left out.
 
@@ -680,7 +686,7 @@ def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarra
     for name, values in start.items():
         block = program.column_block(name)
         found[block.slice] = block.pack(values)
-    return found
+    return np.clip(found, program.col_lower, program.col_upper)
 
 
 #: Positions, and their new lower and upper bounds.
