@@ -686,7 +686,7 @@ def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarra
     for name, values in start.items():
         block = program.column_block(name)
         found[block.slice] = block.pack(values)
-    return np.clip(found, program.col_lower, program.col_upper)
+    return np.asarray(np.clip(found, *program.whole_bounds()))
 
 
 #: Positions, and their new lower and upper bounds.

@@ -374,7 +374,7 @@ class BaseBackend:
             start: Any = scaling.column_bounds(start_of(program, options.start))
             options = replace(options, start=start)
         try:
-            answer = self._run(scaled, options) if program.n_columns else _without_columns(scaled)
+            answer = _trivial(scaled) or self._run(scaled, options)
             raw = _of_right_form(answer, scaled, self.name)
         except FairlpError:
             raise
@@ -463,8 +463,12 @@ def pooled(program: Program, solver: str, points: Sequence[np.ndarray], most: in
     return tuple(sorted(found, key=lambda one: sign(program) * one.objective)[:most])
 
 
-def _without_columns(program: Program) -> Raw:
-    """Return the answer to a program that has no columns: every row is 0."""
+def _trivial(program: Program) -> Raw | None:
+    """Return the answer to a program that has no columns, or an integer without a number; None for all others."""
+    if (program.col_lower > program.col_upper).any():
+        return Raw(Termination.INFEASIBLE, "no whole number lies between the bounds of a variable")
+    if program.n_columns:
+        return None
     if (program.row_lower > 0).any() or (program.row_upper < 0).any():
         return Raw(Termination.INFEASIBLE, "no columns, and a row that 0 does not satisfy")
     return Raw(Termination.OPTIMAL, "no columns", np.zeros(0), np.zeros(program.n_rows))
@@ -491,6 +495,7 @@ def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Progra
     """Return the program as the solver is to see it: scaled, and to be minimised."""
     logs = program.logs
     factor = sign(program)
+    low, high = (scaling.column_bounds(ends) for ends in program.whole_bounds())
     if logs is not None:
         inner = logs.A.copy()
         inner.data = inner.data * (scaling.columns / scaling.rhs)[inner.indices]
@@ -502,8 +507,8 @@ def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Progra
         A=type(program.A)((data.copy(), program.A.indices, program.A.indptr), shape=program.A.shape),
         row_lower=scaling.row_bounds(program.row_lower),
         row_upper=scaling.row_bounds(program.row_upper),
-        col_lower=scaling.column_bounds(program.col_lower),
-        col_upper=scaling.column_bounds(program.col_upper),
+        col_lower=low,
+        col_upper=high,
         logs=logs,
     )
 

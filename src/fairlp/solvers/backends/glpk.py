@@ -38,14 +38,6 @@ class Glpk(BaseBackend):
         """Minimise with GLPK's simplex (with presolve), interior point or branch and cut."""
         import swiglpk as glp
 
-        whole = program.integrality > 0  # GLPK refuses bounds of integers that are not whole
-        low, high = (
-            np.where(whole, ends(bound), bound)
-            for ends, bound in ((np.ceil, program.col_lower), (np.floor, program.col_upper))
-        )
-        if (low > high).any():
-            return Raw(Termination.INFEASIBLE, "no whole number lies between the bounds of a variable")
-        program = program.replace(col_lower=low, col_upper=high)
         glp.glp_term_out(glp.GLP_ON if options.verbose else glp.GLP_OFF)
         self._stopped = False
         problem = _load(glp, program)

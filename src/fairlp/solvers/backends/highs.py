@@ -360,8 +360,8 @@ class HighsSession(ProgramSession):
             for row, value in zip(rows.tolist(), scaled.tolist(), strict=True):
                 checked(highs.changeCoeff(row, column, value), "changeCoeff")
         if change.columns is not None:
-            at, *bounds = change.columns
-            low, high = (scaling.column_bounds(bound, at) for bound in bounds)
+            at = change.columns[0]
+            low, high = (scaling.column_bounds(ends[at], at) for ends in self.program.whole_bounds())
             checked(highs.changeColsBounds(len(at), at.astype(np.int32), low, high), "changeColsBounds")
         if change.rows is not None:
             at, *bounds = change.rows
@@ -516,6 +516,7 @@ def pass_model(
     import highspy
 
     A = program.A
+    low, high = (scaling.column_bounds(ends) for ends in program.whole_bounds())
     status = highs.passModel(
         program.n_columns,
         program.n_rows,
@@ -524,8 +525,8 @@ def pass_model(
         -1 if maximize else 1,
         sign * program.offset * scaling.cost,
         scaling.costs(sign * program.c),
-        scaling.column_bounds(program.col_lower),
-        scaling.column_bounds(program.col_upper),
+        low,
+        high,
         scaling.row_bounds(program.row_lower),
         scaling.row_bounds(program.row_upper),
         A.indptr.astype(np.int32, copy=False),
@@ -533,7 +534,7 @@ def pass_model(
         data,
         program.integrality.astype(np.int32),
     )
-    if status != highspy.HighsStatus.kOk:
+    if status != highspy.HighsStatus.kOk and not (low > high).any():  # which it finds infeasible
         raise SolverError(f"HiGHS refused the model {program.name!r} ({status}); solve with verbose=True to see why")
 
 
