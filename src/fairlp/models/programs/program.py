@@ -91,10 +91,15 @@ class Block:
         if not self.axes:
             yield ()
             return
+        yield from zip(*self.columns().values(), strict=True)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return the labels of each element, in order, as one array for each index."""
         flat = np.arange(int(np.prod(self.shape))) if self.positions is None else self.positions
-        places = np.unravel_index(flat, self.shape)
-        columns = [np.asarray(labels, dtype=object)[at] for (_, labels), at in zip(self.axes, places, strict=True)]
-        yield from zip(*columns, strict=True)
+        places = np.unravel_index(flat, self.shape) if self.axes else ()
+        return {
+            symbol: np.asarray(labels, dtype=object)[at] for (symbol, labels), at in zip(self.axes, places, strict=True)
+        }
 
     def names(self) -> list[str]:
         """Return the name of each element as people write it: ``capacity[server3,cpu]``."""
@@ -197,6 +202,25 @@ class Block:
         dense = np.full(len(known), np.nan)
         dense[places] = given.to_numpy()
         return dense if self.positions is None else dense[self.positions]
+
+
+def tidy(kind: str, blocks: Sequence[Block], numbers: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """Return a frame with a row for each element: the name of its block, its labels, and numbers by position."""
+    parts = [
+        pd.DataFrame(
+            {
+                kind: block.name,
+                **block.columns(),
+                **{name: values[block.slice] + 0 for name, values in numbers.items()},
+            },
+            index=range(block.start, block.stop),
+        )
+        for block in blocks
+    ]
+    symbols = dict.fromkeys(symbol for block in blocks for symbol, _ in block.axes)
+    columns = [kind, *symbols, *numbers]
+    parts = [part for part in parts if len(part)]
+    return (pd.concat(parts) if parts else pd.DataFrame()).reindex(columns=columns)
 
 
 @dataclass(frozen=True)

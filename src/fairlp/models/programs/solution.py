@@ -8,14 +8,14 @@ from enum import StrEnum
 from html import escape
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
 
 from ...errors import NoSolutionError, UnknownNameError, UnsupportedError, nearest
 from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
-from .program import BlockView, Program
+from .program import BlockView, Program, tidy
 
 if TYPE_CHECKING:
     from .certificate import Certificate, Proof
@@ -477,6 +477,124 @@ class Solution:
     def reduced_costs(self) -> BlockView:
         """Reduced costs of the variables by name, ∂objective/∂(bound)."""
         return BlockView(self.program.columns, self._dual(self.column_duals))
+
+    @property
+    def activity(self) -> BlockView:
+        """What the rows of the constraints come to, by name."""
+        return BlockView(self.program.rows, self.program.A @ self.require_point())
+
+    @property
+    def slack(self) -> BlockView:
+        """How far the rows of the constraints are from their nearer side, by name; infinite where they have none."""
+        activity = self.program.A @ self.require_point()
+        return BlockView(
+            self.program.rows, np.minimum(activity - self.program.row_lower, self.program.row_upper - activity)
+        )
+
+    def frame(self, of: Literal["variables", "constraints"] = "variables") -> pd.DataFrame:
+        """Return one row for each element of all variables, or of all constraints.
+
+        Parameters
+        ----------
+        of : {"variables", "constraints"}
+
+        Returns
+        -------
+        DataFrame
+            The name, a column for each index, ``value`` and ``reduced_cost`` (of constraints ``activity`` and
+            ``dual``; NaN without duals), ``lower`` and ``upper``.
+
+        Raises
+        ------
+        NoSolutionError
+            When there is no point.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> print(solution.frame().to_string(index=False))
+        variable   n    value  reduced_cost  lower  upper
+               x   A 3.000000           0.0    0.0    inf
+               x   B 2.000000           0.0    0.0    inf
+               t NaN 0.666667           0.0    0.0    inf
+        """
+        program, x = self.program, self.require_point()
+        columns = of == "variables"
+        if not columns and of != "constraints":
+            raise UnsupportedError(f"a frame is of 'variables' or 'constraints', not of {of!r}")
+        kind, price = ("col", self.column_duals) if columns else ("row", self.row_duals)
+        values = x if columns else program.A @ x
+        numbers = {
+            ("value" if columns else "activity"): values,
+            ("reduced_cost" if columns else "dual"): np.full(len(values), np.nan) if price is None else price,
+            "lower": getattr(program, f"{kind}_lower"),
+            "upper": getattr(program, f"{kind}_upper"),
+        }
+        return tidy(of[:-1], program.columns if columns else program.rows, numbers)
+
+    def plot(self, name: str, **options: Any) -> Any:
+        """Draw the values of a variable, or the activity of a constraint, as bars by label.
+
+        Parameters
+        ----------
+        name : str
+        **options
+            Of pandas' ``plot.bar``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        UnknownNameError
+            For a name that there is not.
+        """
+        found = (self.values if name in self.values else self.activity)[name]
+        if not isinstance(found, pd.DataFrame):
+            found = pd.DataFrame({name: found}, index=None if isinstance(found, pd.Series) else [name])
+        return found.plot.bar(**{"ylabel": name, **options})
+
+    def ranges(self, of: Literal["constraints", "variables"] = "constraints", exact: bool = False) -> pd.DataFrame:
+        """Return how far right-hand sides, or costs, may move one at a time while the basis stays optimal.
+
+        Within its range a right-hand side changes the objective by its dual times the change; within its range a cost
+        leaves the point as it is. At a degenerate vertex other bases are optimal too, and the ranges are those of this
+        one: others may reach further. Without a basis HiGHS's simplex finds one.
+
+        Parameters
+        ----------
+        of : {"constraints", "variables"}
+            Right-hand sides, or costs.
+        exact : bool
+            In rationals, of a basis that is proved optimal (needs python-flint): the numbers are then fractions.
+
+        Returns
+        -------
+        DataFrame
+            The name, a column for each index, ``rhs`` (of a row with two sides the one that it is at, else the nearer
+            one) and ``dual``, or ``cost`` and ``reduced_cost``, and the range from ``lower`` to ``upper``.
+
+        Raises
+        ------
+        UnsupportedError
+            With integers or logarithms, or for a basis that is singular or not proved.
+        NoSolutionError
+            Without an optimum.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> print(solution.ranges().query("constraint == 'capacity'").round(3).to_string(index=False))
+        constraint      r   n  rhs  dual  lower  upper
+          capacity    cpu NaN  9.0 0.074    0.0 11.571
+          capacity memory NaN 18.0 0.000   14.0    inf
+        """
+        from .ranging import ranges
+
+        return ranges(self, of, exact)
 
     @property
     def infeasibility_certificate(self) -> BlockView:
