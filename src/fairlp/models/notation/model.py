@@ -817,7 +817,7 @@ class Model(Declarations):
 
         return reader(solved)(self, solved)
 
-    def explain(self, solver: AnySolver = "highs") -> pd.DataFrame:
+    def explain(self, solver: AnySolver = "highs", weights: Mapping[str, float] | None = None) -> pd.DataFrame:
         """Return why the model is infeasible or unbounded, as a table in its own names.
 
         See :func:`fairlp.solvers.backends.explain.explain`; empty when there is an optimum.
@@ -825,7 +825,9 @@ class Model(Declarations):
         Parameters
         ----------
         solver : str or Backend
-            For the linear programs.
+            With integers HiGHS, where it has none.
+        weights : mapping, optional
+            Name of a constraint or variable → what it costs to relax it, relatively; infinite: it must hold.
 
         Returns
         -------
@@ -846,7 +848,7 @@ class Model(Declarations):
         """
         from ..programs.backends import explain
 
-        return explain(self.compile(), solver)
+        return explain(self.compile(), solver, weights)
 
     def write(self, path: str | Path, **options: Any) -> list[Path]:
         """Write the model as ``.mps``, ``.lp`` (also ``.gz``) or ``.nl``; see ``docs/model-files.md``.

@@ -7,7 +7,7 @@ running process with :func:`register_solver`. Wherever a name is taken, an objec
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -280,9 +280,9 @@ def equilibrated(program: Program) -> tuple[Any, np.ndarray]:
     return found
 
 
-def explain(program: Program, solver: AnySolver) -> pd.DataFrame:
+def explain(program: Program, solver: AnySolver, weights: Mapping[str, float] | None = None) -> pd.DataFrame:
     """Return why a program has no optimum, as a table; see :func:`fairlp.solvers.backends.explain.explain`."""
-    frame: pd.DataFrame = _load(_EXPLAIN)(program, solver=spelt(solver))
+    frame: pd.DataFrame = _load(_EXPLAIN)(program, solver=spelt(solver), weights=weights)
     return frame
 
 

@@ -485,22 +485,37 @@ class Program:
 
         return solve(self, solver, Options.from_keywords(spelt(solver), options))
 
-    def explain(self, solver: AnySolver = "highs") -> pd.DataFrame:
+    def explain(self, solver: AnySolver = "highs", weights: Mapping[str, float] | None = None) -> pd.DataFrame:
         """Return why the program is infeasible or unbounded, in its own names; as :meth:`fairlp.Model.explain`.
 
         Parameters
         ----------
         solver : str or Backend
             A name of :func:`fairlp.solvers`, or one's own.
+        weights : mapping, optional
+            Name of a constraint or variable → what it costs to relax it, relatively; infinite: it must hold.
 
         Returns
         -------
         DataFrame
             Empty when there is an optimum.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("promises")
+        >>> x = model.variable("x", upper=2.5, integer=True)
+        >>> promise = model.constraint("promise", 2 * x >= 5)
+        >>> model.compile().explain(weights={"x": float("inf")})
+                       kind    requires  in_conflict  relax_by
+        name
+        promise  constraint         ≥ 5         True       1.0
+        x             bound  ≥ 0, ≤ 2.5         True       0.0
+        x           integer       whole         True       0.0
         """
         from .backends import explain
 
-        return explain(self, solver)
+        return explain(self, solver, weights)
 
     def write(self, path: str | Path, **options: Any) -> list[Path]:
         """Write the program as MPS or LP; see :func:`fairlp.models.files.programs.write_program`.

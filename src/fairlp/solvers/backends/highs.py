@@ -448,21 +448,6 @@ class HighsSession(ProgramSession):
             words = highs.modelStatusToString(highs.getModelStatus())
             raise SolverError(f"HiGHS failed ({words}); solve with verbose=True to see its log")
 
-    def conflict(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows and the columns (whose bounds matter) of an irreducible infeasible set, as masks."""
-        import highspy
-
-        _set(self._highs, "iis_strategy", int(highspy.IisStrategy.kIisStrategyIrreducible))
-        status, found = self._highs.getIis()
-        checked(status, "getIis")
-        rows, columns = np.zeros(self.program.n_rows, dtype=bool), np.zeros(self.program.n_columns, dtype=bool)
-        rows[np.array(found.row_index_, dtype=int)] = True
-        # a column is listed wherever it takes part; its bound matters only where one is given
-        meaningful = {"kIisBoundStatusLower", "kIisBoundStatusUpper", "kIisBoundStatusBoxed"}
-        for at, kind in zip(found.col_index_, found.col_bound_, strict=True):
-            columns[at] = highspy.IisBoundStatus(kind).name in meaningful
-        return rows, columns
-
 
 def terminations(highspy: Any) -> dict[Any, Termination]:
     """Return what HiGHS's model statuses mean."""
