@@ -159,7 +159,7 @@ for solver in ("highs-ipm", "highs-hipo", "highs-pdlp", "highs-simplex"):
 
 
 def fits(program, kept):
-    """Whether a point satisfies these rows, bounds and integers of a program, by SciPy; None without an answer in time."""
+    """Whether a point satisfies these rows, bounds and integers of a program, by SciPy; None where time is up."""
     m, n = program.n_rows, program.n_columns
     rows, bounds, whole = kept[:m], kept[m : m + n], kept[m + n :]
     answer = milp(

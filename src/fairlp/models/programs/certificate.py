@@ -408,9 +408,7 @@ def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
     The rows ask for y·Ax of at least the smallest that the right-hand sides allow; the bounds of the variables allow
     less. O(nonzeros).
     """
-    price = program.A.T @ multipliers
-    # rounding noise in a price must not meet an infinite bound
-    price[abs(price) <= SOLVER_TIGHTEST * (abs(program.A).T @ abs(multipliers))] = 0.0
+    multipliers, price = farkas(program, multipliers)
     with np.errstate(invalid="ignore"):
         most = np.where(price > 0, price * program.col_upper, price * program.col_lower)
         least = np.where(multipliers > 0, multipliers * program.row_lower, multipliers * program.row_upper)
@@ -418,6 +416,14 @@ def proves_infeasible(program: Program, multipliers: np.ndarray) -> bool:
     most, least = most[price != 0], least[multipliers != 0]
     size = float(abs(most).sum() + abs(least).sum())
     return bool(least.sum() - most.sum() > VERIFIED * size)
+
+
+def farkas(program: Program, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the multipliers whose rows have that side, and Aᵀ times these; both 0 where they are rounding noise."""
+    multipliers = np.asarray(multipliers, dtype=float)
+    y = np.where(_wrong_sign(multipliers, program.row_lower, program.row_upper) > 0, 0.0, multipliers)
+    price = program.A.T @ y
+    return y, np.where(abs(price) <= SOLVER_TIGHTEST * (abs(program.A).T @ abs(y)), 0.0, price)
 
 
 def _finite_size(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from ...errors import SolverError
 from ...models.programs.backends import find_backend, solve
-from ...models.programs.certificate import proves_infeasible, proves_unbounded
+from ...models.programs.certificate import farkas, proves_infeasible, proves_unbounded
 from ...models.programs.program import Block, Program
 from ...models.programs.solution import HOPELESS, Capability, Options, Point, Solution, Status, Termination
 from ...tolerances import VERIFIED
@@ -47,7 +47,7 @@ def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, fl
         Infeasible: indexed by the name of the constraint or variable, with ``kind`` ("constraint", "bound" or
         "integer"), ``requires`` (what it says), ``in_conflict`` (part of an irreducible set that contradicts itself:
         without any one of them the others can hold, as far as that was decided in time) and ``relax_by`` (how much to
-        give way, so that the whole becomes feasible); bounds of 0 that take part in the conflict go without saying.
+        give way, so that the whole becomes feasible). That a variable is at least 0, and no more, goes without saying.
         Unbounded: indexed by variable, with ``direction`` and ``objective`` (growth of the objective for each unit).
         Empty when there is an optimum.
 
@@ -67,51 +67,61 @@ def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, fl
     relaxed = program.relaxed()
     found = solve(relaxed.replace(c=np.zeros(program.n_columns)), solver, Options())
     if found.status.termination is Termination.INFEASIBLE:
-        conflict = _conflict(relaxed, solver, found.row_ray)
+        conflict = _conflict(relaxed, solver, found)
         return _infeasible(program, whole if program.is_mip else solver, conflict, weights or {})
     if not found.status.is_optimal:
         raise SolverError(f"{solver} cannot tell whether {program.name!r} is feasible: {found.status}")
     begin = perf_counter()
-    if program.is_mip and _fits_nothing(program, whole):
-        seconds = _TIMES * (perf_counter() - begin)
-        return _infeasible(program, whole, _conflict(program, whole, None, seconds), weights or {})
+    without = _infeasible_by(program, whole) if program.is_mip else None
+    if without is not None:
+        conflict = _conflict(program, whole, without, _TIMES * (perf_counter() - begin))
+        return _infeasible(program, whole, conflict, weights or {})
     return _unbounded(relaxed)
 
 
-def _fits_nothing(program: Program, solver: str, seconds: float = _PATIENCE) -> bool:
-    """Whether no point satisfies a program, decided in time (where it has integers, and the solver takes a limit)."""
+def _infeasible_by(program: Program, solver: str, seconds: float = _PATIENCE) -> Solution | None:
+    """Return the answer that no point satisfies a program, None where that was not decided in time."""
     limited = program.is_mip and "time_limit" in getattr(find_backend(solver), "honours", ("time_limit",))
     feasible = program.replace(c=np.zeros(program.n_columns), logs=None)
     found = solve(feasible, solver, Options(time_limit=seconds if limited else None))
-    return found.status.termination is Termination.INFEASIBLE
+    return found if found.status.termination is Termination.INFEASIBLE else None
 
 
-def _conflict(program: Program, solver: str, multipliers: np.ndarray | None, seconds: float = _PATIENCE) -> np.ndarray:
+def _conflict(program: Program, solver: str, found: Solution, seconds: float = _PATIENCE) -> np.ndarray:
     """Return which rows, bounds of columns and integers are left when nothing can be left out, as one mask.
 
-    Row multipliers that prove it infeasible tell which rows and bounds do so. Of these, blocks are left out as long as
-    nothing fits, then halves of blocks; what cannot be decided in time stays.
+    Blocks are left out as long as nothing fits, then halves of blocks; what cannot be decided in time stays. Of an
+    answer with row multipliers only those rows and bounds stay that they need. Bounds of 0 are not asked about.
     """
     m, n = program.n_rows, program.n_columns
+    plain = (program.col_lower == 0) & np.isposinf(program.col_upper)
     gone = np.concatenate([np.zeros(m + n, dtype=bool), program.integrality == 0])
-    if multipliers is not None:
-        trial = gone.copy()
-        trial[:m], trial[m : m + n] = multipliers == 0, program.A.T @ multipliers == 0
-        gone = trial if _fits_nothing(_without(program, trial), solver, seconds) else gone
+
+    def needed(found: Solution, gone: np.ndarray) -> np.ndarray:
+        if found.row_ray is not None:
+            gone = gone.copy()
+            multipliers, prices = farkas(found.program, found.row_ray)
+            gone[np.flatnonzero(~gone[:m])[multipliers == 0]] = True
+            gone[m : m + n] |= ~plain & (prices == 0)
+        return gone
+
+    gone = needed(found, gone)
     waiting = [m + k * n + np.arange(block.start, block.stop) for k in (0, 1) for block in program.columns]
     waiting += [np.arange(block.start, block.stop) for block in program.rows]
+    asked = ~np.concatenate([np.zeros(m, dtype=bool), plain, np.zeros(n, dtype=bool)])
     while waiting:
         part = waiting.pop()
-        part = part[~gone[part]]
+        part = part[~gone[part] & asked[part]]
         if not part.size:
             continue
         trial = gone.copy()
         trial[part] = True
-        if _fits_nothing(_without(program, trial), solver, seconds):
-            gone = trial
+        without = _infeasible_by(_without(program, trial), solver, seconds)
+        if without is not None:
+            gone = needed(without, trial)
         elif part.size > 1:
             waiting += np.array_split(part, 2)
-    return ~gone
+    return np.asarray(~gone & asked)
 
 
 def _without(program: Program, gone: np.ndarray) -> Program:
@@ -150,9 +160,11 @@ def settled(solution: Solution, options: Options) -> Solution:
         words = "nothing proves which, without HiGHS"
         known = solution.row_ray is not None or said.termination not in HOPELESS
         return solution if known else _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, words)
+    if solution.row_ray is not None and proves_infeasible(program, solution.row_ray):
+        return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=solution.row_ray)
     relaxed, ask = program.relaxed(), Options(method="simplex", time_limit=options.time_limit)
     found = Highs().solve(relaxed.replace(c=np.zeros(program.n_columns)), ask)
-    rays = (solution.row_ray, found.row_ray, *_rows_that_cannot_hold(relaxed))
+    rays = (found.row_ray, *_rows_that_cannot_hold(relaxed))
     multipliers = next((ray for ray in rays if ray is not None and proves_infeasible(relaxed, ray)), None)
     if multipliers is not None:
         return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=multipliers)
@@ -220,9 +232,7 @@ def _infeasible(program: Program, solver: str, conflict: np.ndarray, weights: Ma
                 )
             )
     frame = pd.DataFrame(entries, columns=["name", *_COLUMNS]).set_index("name")
-    # "≥ 0" goes without saying, and there may be thousands
-    plain = (frame["kind"] == "bound") & (frame["requires"] == "≥ 0") & (frame["relax_by"] == 0)
-    return frame[~plain].sort_values(["in_conflict", "relax_by"], ascending=False, kind="stable")
+    return frame.sort_values(["in_conflict", "relax_by"], ascending=False, kind="stable")
 
 
 def _requires(lower: float, upper: float) -> str:
