@@ -233,6 +233,13 @@ class Certificate:
         Returns
         -------
         bool
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> found = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve().verify()
+        >>> found.is_within(1e-6)
+        True
         """
         if self.dual_residual is None or self.gap is None:
             return False

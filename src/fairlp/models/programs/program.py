@@ -357,6 +357,13 @@ class Program:
         ------
         UnknownNameError
             For a name that there is not.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> program.row_block("capacity").names()
+        ['capacity[cpu]', 'capacity[memory]']
         """
         return _block(self.rows, name, f"constraint of program {self.name!r}")
 
@@ -371,6 +378,14 @@ class Program:
         ------
         ModelError
             Where the model does not say what its levels are.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> block, t = program.leximin()
+        >>> block.name, program.column_names[t]
+        ('fairness', 't')
         """
         if not self.levels:
             raise ModelError(
@@ -396,6 +411,13 @@ class Program:
         ------
         UnknownNameError
             For a name that there is not.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> program.column_block("x").slice
+        slice(0, 2, None)
         """
         return _block(self.columns, name, f"variable of program {self.name!r}")
 
@@ -460,6 +482,13 @@ class Program:
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> program.objective_value(np.array([3, 2, 0.5]))
+        0.5
         """
         value = float(self.c @ x) + self.offset
         if self.logs is not None:
@@ -479,6 +508,13 @@ class Program:
         Returns
         -------
         Solution
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> round(program.solve("scipy").objective, 6)
+        0.666667
         """
         from .backends import solve, spelt
         from .solution import Options
@@ -531,6 +567,15 @@ class Program:
         -------
         list of Path
             The files written.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print([path.name for path in program.write(f"{folder}/drf.mps")])
+        ['drf.mps']
         """
         from ..files.programs import write_program
 
@@ -547,6 +592,13 @@ class Program:
         Returns
         -------
         Program
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> round(program.replace(row_upper=2 * program.row_upper).solve().objective, 6)
+        1.333333
         """
         from dataclasses import replace
 

@@ -224,6 +224,11 @@ class Options:
             For an option that there is not.
         UnsupportedError
             For a value of another kind, a time limit below 0, or a tolerance that is not above 0.
+
+        Examples
+        --------
+        >>> Options.from_keywords("highs", {"time_limit": 60}).time_limit
+        60
         """
         known = {f.name for f in fields(cls)}
         for name in keywords:
@@ -248,6 +253,12 @@ class Options:
         Returns
         -------
         Options
+
+        Examples
+        --------
+        >>> from fairlp.models.programs.backends import find_backend
+        >>> Options().tightened(find_backend("highs")).primal_tolerance < 1e-9
+        True
         """
         tight = getattr(backend, "tightest", None)
         if tight is None:
@@ -267,6 +278,11 @@ class Options:
         Returns
         -------
         tuple of (float, float)
+
+        Examples
+        --------
+        >>> Options(primal_tolerance=1e-7).tolerances()[0] == 1e-7
+        True
         """
         return self.primal_tolerance or primal, self.dual_tolerance or dual
 
@@ -426,6 +442,13 @@ class Solution:
         Returns
         -------
         Solution
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> Solution.of_point(program, Termination.OPTIMAL, "no point", "mine", None, None, None)
+        <Solution of 'DRF' by mine: unknown>
         """
         if x is None and termination is Termination.OPTIMAL:
             termination = Termination.UNKNOWN
@@ -508,6 +531,8 @@ class Solution:
         ------
         NoSolutionError
             When there is no point.
+        UnsupportedError
+            For another word than these two.
 
         Examples
         --------
@@ -550,6 +575,13 @@ class Solution:
         ------
         UnknownNameError
             For a name that there is not.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> len(solution.plot("x").patches)
+        2
         """
         found = (self.values if name in self.values else self.activity)[name]
         if not isinstance(found, pd.DataFrame):
@@ -626,6 +658,13 @@ class Solution:
         ------
         NoSolutionError
             When there is no point.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> solution.verify().is_optimal
+        True
         """
         from .certificate import certify
 
@@ -651,6 +690,13 @@ class Solution:
         ------
         UnsupportedError
             Exact, and there is no basis, or the program is not linear.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> solution.certify(exact=True).message
+        'optimal, proved'
         """
         from .certificate import Proof
 
@@ -688,6 +734,13 @@ class Solution:
         ------
         NoSolutionError
             When the answer is not optimal.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> solution.require_optimal() is solution
+        True
         """
         if not self.status.is_optimal:
             raise NoSolutionError(f"{self.solver} did not solve {self.program.name!r}: {self.status}")
@@ -708,6 +761,13 @@ class Solution:
         Returns
         -------
         Solution
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> replace(solution, x=solution.x + 1).checked().status.primal.value
+        'none'
         """
         if self.x is None:
             return self
@@ -736,6 +796,13 @@ class Solution:
         Returns
         -------
         Solution
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> "build" in solution.with_build_time(2.0).times
+        True
         """
         return replace(self, times={"build": seconds, **self.times})
 
@@ -750,6 +817,13 @@ class Solution:
         ------
         NoSolutionError
             When there is no point.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> solution.require_point().round(3).tolist()
+        [3.0, 2.0, 0.667]
         """
         if self.x is None:
             raise NoSolutionError(f"{self.solver} gave no solution of {self.program.name!r}: {self.status}")
@@ -771,6 +845,13 @@ class Solution:
         ------
         NoSolutionError
             When there is no point.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> solution.to_xarray()["x"].sel(n="A").round(6).item()
+        3.0
         """
         return to_xarray(self)
 
