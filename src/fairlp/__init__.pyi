@@ -31,7 +31,7 @@ from .models.notation.expressions import Index, log, power
 from .models.notation.model import Model
 from .models.programs.backends import register_solver
 from .models.programs.program import Program
-from .models.programs.solution import Capability, Options, Solution, Status, Termination
+from .models.programs.solution import Capability, Options, Progress, Solution, Status, Termination
 from .operations.clusters.assembly import Snapshot
 from .operations.clusters.reading import snapshot
 from .operations.reports.charts import charts
@@ -70,6 +70,7 @@ __all__ = [
     "Model",
     "Options",
     "Program",
+    "Progress",
     "Raw",
     "Snapshot",
     "Solution",

@@ -153,16 +153,15 @@ def test_integer_models_and_logarithms_sweep_too():
 
 def test_a_session_goes_on_from_the_last_basis(monkeypatch):
     one = model()
-    restarts, own = [], sweeps._load
-    monkeypatch.setattr(sweeps, "_load", lambda *given: restarts.append(given) or own(*given))
+    loads, own = [], sweeps.ModelSession._loaded
+    monkeypatch.setattr(sweeps.ModelSession, "_loaded", lambda *given: loads.append(given) or own(*given))
     one.sweep("h", np.linspace(0.5, 1, 5))
     one.sweep("c", [[6, 9], [5, 5]])
     one.sweep("w", [[6, 9, 1], [5, 5, 2]])
-    assert not restarts  # bounds and costs are changed in place, and so are coefficients of a few columns
     one.sweep("d", [[1, 2, 3], [2, 2, 2]])
-    assert not restarts
+    assert len(loads) == 4  # bounds and costs are changed in place, and so are coefficients of a few columns
     one.sweep("d", [[1, 2, 3], [0, 2, 2]])  # an entry vanishes
-    assert len(restarts) == 1
+    assert len(loads) == 6
 
 
 def test_a_session_is_told_of_every_change(monkeypatch):
@@ -179,7 +178,120 @@ def test_an_answer_to_another_program_is_not_taken(monkeypatch):
 
     def left_behind(session, program):
         session.program = program
+        return True
 
     monkeypatch.setattr(sweeps, "move", left_behind)
     table = model().sweep("h", [0.5, 1.0, 0.2])
     assert table["objective"].tolist() == pytest.approx([afresh(model(), "h", h).objective for h in (0.5, 1.0, 0.2)])
+
+
+def test_a_grid_is_a_dataset():
+    one = model()
+    table = one.sweep({"h": [0.5, 1.0], one["d"]: {"light": [1, 1, 1], "heavy": [1, 2, 3]}}, read="x")
+    assert dict(table.sizes) == {"h": 2, "d": 2} and table["d"].values.tolist() == ["light", "heavy"]
+    for h in (0.5, 1.0):
+        for label, d in (("light", [1, 1, 1]), ("heavy", [1, 2, 3])):
+            at = table.sel(h=h, d=label)
+            expected = model(h=h, d=d).solve()
+            assert at["objective"].item() == pytest.approx(expected.objective) and at["status"].item() == "optimal"
+            assert sum(at[f"x[{n},{i}]"].item() for n in N for i in I) <= 9 * h + 1e-9
+    assert one["h"].values == 1 and one["d"].values.tolist() == [1, 2, 3]
+    with pytest.raises(ModelError, match="or a mapping of parameters to their values"):
+        one.sweep({"h": [1]}, [1])
+    with pytest.raises(ModelError, match="or a mapping of parameters to their values"):
+        one.sweep("h")
+
+
+def edit(one, rng):
+    """One random edit of a model: other numbers, bounds, rows, columns, costs or sense."""
+    x = one["x"]
+    kind = rng.integers(9)
+    if kind == 0:
+        one["h"].set(rng.uniform(0.1, 2))
+    elif kind == 1:
+        one["d"].set(np.where(rng.random(3) < 0.2, 0.0, rng.uniform(0.5, 4, 3)))
+    elif kind == 2:
+        one["w"].set(rng.uniform(0.5, 4, 3))
+    elif kind == 3:
+        x.set(lower=0, upper=rng.uniform(0.5, 3, (3, 2)))
+    elif kind == 4 and "extra" not in one:
+        one.constraint("extra", x.sum(I) <= rng.uniform(0.2, 2), where=rng.random(3) < 0.7)
+    elif kind == 5 and "extra" in one:
+        one.remove("extra")
+    elif kind == 6 and "y" not in one:
+        y = one.variable("y", N, upper=0.5, integer=bool(rng.integers(2)))
+        one.constraint("of y", y + x.sum(I) <= 2.5)
+        one.maximize((one["w"] * (x.sum(I) + 2 * y)).sum())
+    elif kind == 7 and "y" in one:
+        one.maximize((one["w"] * x.sum(I)).sum() + rng.uniform(-1, 1))
+        one.remove("of y")
+        one.remove("y")
+    elif kind == 8:
+        one.replace("least", x.sum(I) >= rng.uniform(0.05, 0.2))
+
+
+def loaded_arrays(highs):
+    """What HiGHS holds, as plain lists."""
+    lp = highs.getLp()
+    arrays = (lp.col_cost_, lp.col_lower_, lp.col_upper_, lp.row_lower_, lp.row_upper_, lp.a_matrix_.value_)
+    return [list(part) for part in (*arrays, lp.a_matrix_.index_, lp.a_matrix_.start_, lp.integrality_)]
+
+
+@settings(max_examples=many(12), deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_a_session_solves_what_a_rebuild_gives_bit_for_bit(seed):
+    rng = np.random.default_rng(seed)
+    one = model()
+    with one.session() as session:
+        for _ in range(10):
+            found = session.solve()
+            rebuilt = one.copy()
+            rebuilt.changed()
+            assert same_bytes(found.program, rebuilt.compile()) == []
+            held = session._session
+            if held is not None and found.program is held.program:
+                has, scaling = loaded_arrays(held._highs), held.scaling
+                held.restart()
+                if all(
+                    np.array_equal(getattr(scaling, k), getattr(held.scaling, k)) for k in ("rows", "columns", "rhs")
+                ):
+                    assert has[1:] == loaded_arrays(held._highs)[1:]
+            expected = rebuilt.solve()
+            assert found.status.termination is expected.status.termination
+            if expected.status.is_optimal:
+                assert found.objective == pytest.approx(expected.objective, rel=1e-9, abs=1e-9)
+            for _ in range(rng.integers(1, 4)):
+                edit(one, rng)
+
+
+def big(rng):
+    n, i = Index("n", range(40)), Index("i", range(30))
+    one = Model("big", indices=(n, i))
+    x, w = one.variable("x", n, i), one.parameter("w", (n, i), rng.uniform(1, 2, (40, 30)))
+    one.constraint("capacity", x.sum(n) <= one.parameter("c", i, rng.uniform(1, 2, 30)))
+    one.constraint("share", x.sum(i) <= one.parameter("s", n, rng.uniform(0.5, 1, 40)))
+    one.maximize((w * x).sum())
+    return one, x
+
+
+def test_the_basis_of_what_stays_is_kept():
+    rng = np.random.default_rng(0)
+    one, x = big(rng)
+    with one.session("highs-simplex") as session:
+        first = session.solve().iterations["simplex"]
+        one.constraint("floor", x[3].sum() >= 0.01)
+        y = one.variable("y", upper=0.5)
+        one.constraint("more", y + x[:, 4].sum() <= 0.9)
+        assert session.solve().iterations.get("simplex", 0) < first / 4
+        one.remove("floor")
+        assert session.solve().iterations.get("simplex", 0) < first / 4
+
+
+def test_a_closed_session_says_so():
+    one = model()
+    with one.session("scipy", time_limit=60) as session:
+        assert session.solve().objective == session.last.objective == pytest.approx(one.solve().objective)
+    with pytest.raises(ModelError, match="the session of model 'm' is closed"):
+        session.solve()
+    with pytest.raises(UnknownNameError, match="has no option 'timelimit'"):
+        one.session(timelimit=3)

@@ -297,7 +297,7 @@ def test_pivots_reach_the_optimum_from_any_basis():
 
 def test_dual_pivots_keep_the_shifted_costs_right(monkeypatch):
     """Before and after every dual pivot, nothing that is not basic would lower the shifted objective."""
-    step, seen = exact_certificate._Basis.dual_step, []
+    step, seen = exact_certificate.ExactBasis.dual_step, []
 
     def watched(self):
         begun = [thing for thing in self.at.reduced if self.at.pays(thing, self.cost(thing))]
@@ -307,7 +307,7 @@ def test_dual_pivots_keep_the_shifted_costs_right(monkeypatch):
         seen.append(moved)
         return moved
 
-    monkeypatch.setattr(exact_certificate._Basis, "dual_step", watched)
+    monkeypatch.setattr(exact_certificate.ExactBasis, "dual_step", watched)
     for seed in range(120):
         p = awkward(seed)
         optimal_from(p, *random_basis(p, np.random.default_rng(seed)))

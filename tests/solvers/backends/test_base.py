@@ -108,19 +108,6 @@ def test_whole_numbers_are_whole(monkeypatch):
     assert Highs().solve(whole(), Options()).x.sum() == 2
 
 
-def test_a_bound_on_both_sides_is_in_the_conflict():
-    import highspy
-
-    session = Highs(method="simplex").session(plain(), Options())
-    kind = highspy.IisBoundStatus
-    found = SimpleNamespace(
-        row_index_=[1], col_index_=[0, 1], col_bound_=[int(kind.kIisBoundStatusBoxed), int(kind.kIisBoundStatusFree)]
-    )
-    session._highs = Proxy(session._highs, getIis=(highspy.HighsStatus.kOk, found))
-    rows, columns = session.conflict()
-    assert rows.tolist() == [False, True] and columns.tolist() == [True, False]
-
-
 @pytest.mark.parametrize("scale", [1.0, 1e6])
 def test_a_ray_is_kept_only_if_it_proves_something(scale):
     import highspy

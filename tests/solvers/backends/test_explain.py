@@ -7,12 +7,16 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 import fairlp
 from fairlp import Index, Model, examples
 from fairlp.models.programs import backends
 from fairlp.models.programs.certificate import proves_infeasible
 from fairlp.models.programs.solution import Termination
+from profiles import many
 
 
 def impossible():
@@ -152,3 +156,66 @@ for solver in ("highs-ipm", "highs-hipo", "highs-pdlp", "highs-simplex"):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("True") == 4
+
+
+def fits(program, kept):
+    """Whether a point satisfies these rows, bounds and integers of a program, by SciPy; None where time is up."""
+    m, n = program.n_rows, program.n_columns
+    rows, bounds, whole = kept[:m], kept[m : m + n], kept[m + n :]
+    answer = milp(
+        np.zeros(n),
+        integrality=program.integrality * whole,
+        bounds=Bounds(np.where(bounds, program.col_lower, -np.inf), np.where(bounds, program.col_upper, np.inf)),
+        constraints=LinearConstraint(program.A[rows], program.row_lower[rows], program.row_upper[rows])
+        if rows.any()
+        else None,
+        options={"time_limit": 0.2},
+    )
+    return {0: True, 2: False}.get(answer.status)
+
+
+@settings(max_examples=many(15), deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["highs", "scip", "glpk", "scipy", "cvxpy:CLARABEL"]), st.booleans())
+def test_conflicts_are_irreducible_on_any_back_end(seed, solver, integer):
+    rng = np.random.default_rng(seed)
+    n, m = Index("n", range(rng.integers(1, 5))), Index("m", range(rng.integers(1, 6)))
+    model = Model("random", indices=(m, n))
+    x = model.variable("x", n, lower=-1, upper=rng.choice([1.5, 3.0], len(n)), integer=integer)
+    y = model.variable("y", upper=2)
+    a = model.parameter("a", (m, n), rng.integers(-3, 4, (len(m), len(n))))
+    low = rng.integers(-2, 4, len(m)) + 0.5
+    model.constraint("rows", ((a * x).sum(n) + y).between(low, low + rng.choice([0.2, 2.0], len(m))))
+    program, table = model.compile(), model.explain(solver)
+    everything = np.ones(program.n_rows + 2 * program.n_columns, dtype=bool)
+    assert table.empty == fits(program, everything)
+    if table.empty:
+        return
+    names = {"constraint": program.row_names, "bound": program.column_names, "integer": program.column_names}
+    shown = set(zip(table.index[table["in_conflict"]], table["kind"][table["in_conflict"]], strict=True))
+    conflict = np.array([(name, kind) in shown for kind, of in names.items() for name in of])
+    assert fits(program, conflict) is not True
+    for place in np.flatnonzero(conflict):
+        assert fits(program, conflict & (np.arange(len(conflict)) != place)) is not False
+    give = table["relax_by"].groupby(level=0).sum()
+    rows, columns = (
+        np.array([give.get(name, 0.0) for name in of]) + 1e-7 for of in (names["constraint"], names["bound"])
+    )
+    relaxed = program.replace(
+        row_lower=program.row_lower - rows,
+        row_upper=program.row_upper + rows,
+        col_lower=program.col_lower - columns,
+        col_upper=program.col_upper + columns,
+    )
+    assert fits(relaxed, everything)
+
+
+def test_what_may_not_give_way_is_said_by_weights():
+    model = impossible()
+    for rigid, gives in (("promise", {"capacity[cpu]"}), ("capacity", {"promise[ann]", "promise[bob]"})):
+        table = model.explain(weights={rigid: np.inf})
+        assert set(table.index[table["relax_by"] > 0]) <= gives and table["relax_by"].sum() == pytest.approx(2)
+    assert model.explain(weights={"promise": 10})["relax_by"]["capacity[cpu]"] == pytest.approx(2)
+    with pytest.raises(fairlp.FairlpError, match="did not solve 'promises, elastic'"):
+        model.explain(weights={"promise": np.inf, "capacity": np.inf})
+    with pytest.raises(fairlp.errors.UnknownNameError, match="did you mean 'promise'"):
+        model.explain(weights={"promises": 2})

@@ -507,3 +507,27 @@ def test_tangents_that_never_find_anything_positive_say_what_it_may_be(monkeypat
     monkeypatch.setattr(tangents, "_MOST", 3)
     with pytest.raises(NotConvergedError, match="after 3 programs: what some terms are worth is below the tolerance"):
         tangents.solve_with_logs(solver, two, Options())
+
+
+@pytest.mark.parametrize("solver", ["highs", "scipy", "scip", "glpk", "cvxpy:HIGHS", "pyomo:highs"])
+def test_bounds_of_integers_need_not_be_whole(solver):
+    """HiGHS 1.15.1 calls 7.89 the maximum here, unless an integer of at most 0.5 is passed as one of at most 0."""
+    n, i = Index("n", range(3)), Index("i", range(2))
+    model = Model("halves", indices=(n, i))
+    d, w = (
+        model.parameter("d", n, [3.1554657, 1.21465201, 3.82789289]),
+        model.parameter("w", n, [1, 2, 1]),
+    )
+    x = model.variable("x", n, i, upper=[[1.60080643, 1.51262437], [1.68482891, 0.73788307], [1.57253903, 1.53980281]])
+    y = model.variable("y", n, upper=0.5, integer=True)
+    model.constraint("capacity", (d * x).sum(n) <= model.parameter("c", i, [6, 9]))
+    model.constraint("band", x.sum(i).between(0, 5.83))
+    model.constraint("least", x.sum(i) >= 0.084)
+    model.constraint("of y", y + x.sum(i) <= 2.5)
+    model.constraint("extra", x[0].sum() <= 1.44396732)
+    model.maximize((w * x.sum(i)).sum() + (2 * w * y).sum())
+    found = model.solve(solver)
+    relaxed = model.compile().replace(col_upper=model.compile().whole_bounds()[1]).relaxed().solve()
+    assert found.objective == pytest.approx(relaxed.objective)  # which has whole y
+    model.variables["y"].set(lower=0.2, upper=0.5)
+    assert model.solve(solver).status.termination is Termination.INFEASIBLE

@@ -12,7 +12,7 @@ import fairlp
 from fairlp import Index, Model, examples
 from fairlp.errors import SolverError
 from fairlp.formulations import max_min
-from fairlp.models.programs.exact_certificate import BASIC, BasisProof, _Basis, optimal_from
+from fairlp.models.programs.exact_certificate import BASIC, BasisProof, ExactBasis, optimal_from
 from fairlp.models.programs.program import Program
 from fairlp.solvers.leximin import exact
 from fairlp.solvers.leximin.exact import exact_leximin
@@ -169,6 +169,6 @@ def test_pivots_that_meet_a_singular_basis_leave_the_verdict(monkeypatch):
     def singular(self):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(_Basis, "primal_step", singular)
+    monkeypatch.setattr(ExactBasis, "primal_step", singular)
     proof, _ = optimal_from(program, *start)
     assert not proof.holds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from ..programs.backends import AnySolver
     from ..programs.solution import Solution
+    from .sweeps import ModelSession
 
 # What a modeller says: parameters, variables, constraints and the objective, declared, replaced and removed.
 
@@ -704,22 +706,61 @@ class Model(Declarations):
 
         return build_and_solve(self.compile, solver, options)
 
+    def session(self, solver: AnySolver = "highs", **options: Any) -> ModelSession:
+        """Open a session: edit the model as usual, and solve it again from the last basis.
+
+        Each answer is of the program that ``compile()`` gives then. Where constraints or variables are added or
+        removed, the basis of those that stay is kept, by name and label. Back ends without a session solve afresh.
+
+        Parameters
+        ----------
+        solver : str or Backend
+        **options
+            Of :class:`fairlp.Options`.
+
+        Returns
+        -------
+        ModelSession
+            With ``solve()`` and ``close()``, for ``with``.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("cake")
+        >>> x, h = model.variable("x"), model.parameter("h", (), 1)
+        >>> cake = model.constraint("cake", x <= h)
+        >>> model.maximize(x + 0)
+        >>> with model.session() as session:
+        ...     print(session.solve().objective)
+        ...     h.set(3)
+        ...     print(session.solve().objective)
+        ...     least = model.constraint("half", 2 * x <= 3)
+        ...     print(session.solve().objective)
+        1.0
+        3.0
+        1.5
+        """
+        from .sweeps import ModelSession
+
+        return ModelSession(self, solver, options)
+
     def sweep(
         self,
-        parameter: str | Parameter,
-        values: Any,
+        parameter: str | Parameter | Mapping[Any, Any],
+        values: Any = None,
         *,
         read: Any = (),
         solver: AnySolver = "highs",
         **options: Any,
-    ) -> pd.DataFrame:
+    ) -> Any:
         """Solve for one value of a parameter after the other, each from the last basis; the model stays as it was.
 
         See :func:`.sweeps.sweep`.
 
         Parameters
         ----------
-        parameter : str or Parameter
+        parameter : str, Parameter, or mapping of these to their values
+            A mapping is a grid of all combinations.
         values : iterable, mapping of label → value, or DataFrame
             Each value as :meth:`.Parameter.set` takes it; of a frame, each row.
         read : str, list of str, or callable
@@ -730,8 +771,8 @@ class Model(Declarations):
 
         Returns
         -------
-        DataFrame
-            One row a value: ``objective``, ``status`` and what was read (NaN without an optimum).
+        DataFrame or xarray.Dataset
+            One row a value: ``objective``, ``status`` and what was read (NaN without an optimum). Of a grid a Dataset.
 
         Examples
         --------
@@ -776,7 +817,7 @@ class Model(Declarations):
 
         return reader(solved)(self, solved)
 
-    def explain(self, solver: AnySolver = "highs") -> pd.DataFrame:
+    def explain(self, solver: AnySolver = "highs", weights: Mapping[str, float] | None = None) -> pd.DataFrame:
         """Return why the model is infeasible or unbounded, as a table in its own names.
 
         See :func:`fairlp.solvers.backends.explain.explain`; empty when there is an optimum.
@@ -784,7 +825,9 @@ class Model(Declarations):
         Parameters
         ----------
         solver : str or Backend
-            For the linear programs.
+            With integers HiGHS, where it has none.
+        weights : mapping, optional
+            Name of a constraint or variable → what it costs to relax it, relatively; infinite: it must hold.
 
         Returns
         -------
@@ -805,7 +848,7 @@ class Model(Declarations):
         """
         from ..programs.backends import explain
 
-        return explain(self.compile(), solver)
+        return explain(self.compile(), solver, weights)
 
     def write(self, path: str | Path, **options: Any) -> list[Path]:
         """Write the model as ``.mps``, ``.lp`` (also ``.gz``) or ``.nl``; see ``docs/model-files.md``.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import pandas as pd
 from ...errors import ModelError
 from ..programs.backends import AnySolver, backend, checked, needs, solve_on, spelt
 from ..programs.program import Block, Program
-from ..programs.solution import HOPELESS, Backend, Options, Session, Solution, Termination
+from ..programs.solution import HOPELESS, LIMITS, Capability, Options, Session, Solution, Termination, imported_xarray
 from .expressions import Parameter
 from .tables import handle
 
@@ -21,25 +23,26 @@ if TYPE_CHECKING:
 #: Columns with other coefficients that are changed one by one; with more of them the program is loaded again.
 _MOST_COLUMNS = 8
 #: Ends of a solve after which nothing else is tried.
-_CLEAR = (*HOPELESS, Termination.TIME_LIMIT, Termination.INTERRUPTED)
+_CLEAR = (*HOPELESS, *LIMITS, Termination.INTERRUPTED)
 
 
 def sweep(
     model: Model,
-    parameter: str | Parameter,
-    values: Any,
+    parameter: str | Parameter | Mapping[Any, Any],
+    values: Any = None,
     *,
     read: Any = (),
     solver: AnySolver = "highs",
     options: Mapping[str, Any] | None = None,
-) -> pd.DataFrame:
-    """Solve a model for one value of a parameter after the other.
+) -> Any:
+    """Solve a model for one value of a parameter after the other, or for all on a grid of several.
 
     Parameters
     ----------
     model : Model
         It is as it was afterwards.
-    parameter : str or Parameter
+    parameter : str, Parameter, or mapping of these to their values
+        A mapping is a grid of all combinations.
     values : iterable, mapping of label → value, or DataFrame
         Each value as :meth:`.Parameter.set` takes it; of a frame, each row. The result has the labels of the mapping or
         frame; without labels, the values of a parameter that is one number, and else 0, 1, ….
@@ -52,111 +55,177 @@ def sweep(
 
     Returns
     -------
-    DataFrame
-        One row a value: ``objective`` and what was read (NaN without an optimum), and ``status``.
+    DataFrame or xarray.Dataset
+        One row a value: ``objective`` and what was read (NaN without an optimum), and ``status``. Of a grid a Dataset
+        of the same, with a dimension for each parameter.
 
     Examples
     --------
     >>> from fairlp import Index, Model
     >>> n = Index("n", ["ann", "bob"], "user")
     >>> model = Model("cake", indices=(n,))
-    >>> h, x = model.parameter("h", (), 1), model.variable("x", n)
+    >>> h, w, x = model.parameter("h", (), 1), model.parameter("w", (), 2), model.variable("x", n)
     >>> cake = model.constraint("cake", x.sum() <= h)
-    >>> model.maximize(2 * x["ann"] + x["bob"])
+    >>> model.maximize(w * x["ann"] + x["bob"])
     >>> sweep(model, "h", [1, 2, 3], read=["x", "cake"])
          objective   status  x[ann]  x[bob]  cake
     h
     1.0        2.0  optimal     1.0     0.0   2.0
     2.0        4.0  optimal     2.0     0.0   2.0
     3.0        6.0  optimal     3.0     0.0   2.0
+    >>> sweep(model, {"h": [1, 2, 3], "w": [2, 5]})["objective"].sel(h=3, w=5).item()
+    15.0
     """
-    swept = handle(model, parameter)
-    if not isinstance(swept, Parameter):
-        raise ModelError(f"{swept!r} is swept, and only a parameter can be")
-    steps, labels = _steps(swept, values)
-    reader = _reader(model, read)
-    chosen, parsed = backend(solver), Options.from_keywords(spelt(solver), dict(options or {}))
-    before = swept.stored
+    grid = isinstance(parameter, Mapping)
+    if grid == (values is not None):
+        raise ModelError("a sweep takes a parameter and its values, or a mapping of parameters to their values")
+    swept = [handle(model, name) for name in (parameter if isinstance(parameter, Mapping) else [parameter])]
+    for one in swept:
+        if not isinstance(one, Parameter):
+            raise ModelError(f"{one!r} is swept, and only a parameter can be")
+    given = list(parameter.values()) if isinstance(parameter, Mapping) else [values]
+    axes = [_steps(one, part) for one, part in zip(swept, given, strict=True)]
+    xarray, reader = imported_xarray() if grid else None, _reader(model, read)
+    before = [one.stored for one in swept]
     rows: list[dict[str, Any]] = []
-    series: _Series | None = None
+    last: tuple[int, ...] = (-1,) * len(swept)
     try:
-        for step in steps:
-            swept.set(step)
-            program = model.compile()
-            if series is None:
-                series = _Series(chosen, program, parsed)
-            rows.append(_row(series.solve(program), reader))
+        with ModelSession(model, solver, options or {}) as session:
+            for place in product(*(range(len(steps)) for steps, _ in axes)):
+                for one, (steps, _), k, had in zip(swept, axes, place, last, strict=True):
+                    if k != had:
+                        one.set(steps[k])
+                last = place
+                rows.append(_row(session.solve(), reader))
     finally:
-        swept.set(before)
-    return pd.DataFrame(rows, index=labels, columns=None if rows else ["objective", "status"])
+        for one, numbers in zip(swept, before, strict=True):
+            one.set(numbers)
+    columns = None if rows else ["objective", "status"]
+    if xarray is None:
+        return pd.DataFrame(rows, index=axes[0][1], columns=columns)
+    frame, shape = pd.DataFrame(rows, columns=columns), [len(steps) for steps, _ in axes]
+    names = [one.name for one in swept]
+    arrays = {name: (names, frame[name].to_numpy().reshape(shape)) for name in frame}
+    return xarray.Dataset(arrays, coords={name: labels for name, (_, labels) in zip(names, axes, strict=True)})
 
 
-class _Series:
-    """Programs solved one after the other by a back end, each from the last basis where it keeps one."""
+class ModelSession:
+    """A model that is solved again and again while it is edited, each time from the last basis; see `Model.session`.
 
-    def __init__(self, chosen: Backend, program: Program, options: Options) -> None:
-        self.chosen, self.options = chosen, options
-        fresh = not needs(program) <= chosen.capabilities
-        self.session: Session | None = None
-        if not fresh and options.time_limit != 0:
-            self.session = chosen.session(program, options)
+    Attributes
+    ----------
+    model : Model
+    last : Solution or None
+        Of the last :meth:`solve`.
+    """
 
-    def solve(self, program: Program) -> Solution:
-        """Solve a program; what the last basis does not lead to, and what is not proved optimal, is solved afresh."""
-        session = self.session
-        if session is None:
-            return checked(solve_on(self.chosen, program, self.options), self.options)
-        move(session, program)
+    def __init__(self, model: Model, solver: AnySolver, options: Mapping[str, Any]) -> None:
+        self.model, self._chosen = model, backend(solver)
+        self._options = Options.from_keywords(spelt(solver), dict(options))
+        self._session: Session | None = None
+        self._open = True
+        self.last: Solution | None = None
+
+    def solve(self) -> Solution:
+        """Solve the model as it is now.
+
+        What the last basis does not lead to, and what is not proved optimal, is solved afresh.
+
+        Returns
+        -------
+        Solution
+
+        Raises
+        ------
+        ModelError
+            When the session is closed.
+        """
+        if not self._open:
+            raise ModelError(
+                f"the session of model {self.model.name!r} is closed; open another with model.session(), or use "
+                "model.solve()"
+            )
+        self.last = self._solve(self.model.compile())
+        return self.last
+
+    def close(self) -> None:
+        """Let go of what the solver keeps; it cannot be used any more."""
+        self._open, self._session = False, None
+
+    def __enter__(self) -> ModelSession:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _solve(self, program: Program) -> Solution:
+        """Solve a program from the last basis, in the solver's session if it can have one."""
+        if not needs(program) <= self._chosen.capabilities or self._options.time_limit == 0:
+            self._session = None
+            return checked(solve_on(self._chosen, program, self._options), self._options)
+        session = self._session
+        if session is None or not move(session, program):
+            session = self._session = self._loaded(program)
         solution = session.solve()
-        if _proved(solution):
+        if _proved(solution) and not self._options.mip_gap:
             return solution
         if solution.status.termination not in _CLEAR:
             session.restart()
             solution = session.solve()
-        return checked(solution, self.options)
+        return checked(solution, self._options)
+
+    def _loaded(self, program: Program) -> Session:
+        """Return a new session that starts from the last basis, by block and label, or with integers the last point."""
+        last, options = self.last, self._options
+        known = last is not None and (last.x if program.is_mip else last.basis) is not None
+        if known and Capability.WARM_START in self._chosen.capabilities:
+            options = replace(options, start=last)
+        return self._chosen.session(program, options)
 
 
-def move(session: Session, program: Program) -> None:
-    """Bring a session to another program of the same rows, columns and bounds of these; keep its basis where it can."""
+def move(session: Session, program: Program) -> bool:
+    """Bring a session to another program, with its basis; False where it has to be loaded anew.
+
+    So it has where there are other rows, columns or entries, or coefficients of many columns change.
+    """
     old = session.program
+    columns = _columns_to_change(old, program)
+    if columns is None or not _alike(old, program):
+        return False
     changes: dict[str, Any] = {}
-    low, high = program.row_lower, program.row_upper
-    at = np.flatnonzero((low != old.row_lower) | (high != old.row_upper))
-    if at.size:
-        changes["rows"] = (at, low[at], high[at])
+    for what, kind in (("rows", "row"), ("columns", "col")):
+        low, high = getattr(program, f"{kind}_lower"), getattr(program, f"{kind}_upper")
+        at = np.flatnonzero((low != getattr(old, f"{kind}_lower")) | (high != getattr(old, f"{kind}_upper")))
+        if at.size:
+            changes[what] = (at, low[at], high[at])
     if not np.array_equal(program.c, old.c):
         changes["costs"] = program.c
-    columns = _columns_to_change(old, program)
-    if columns is None:
-        _load(session, program)
-        return
     if changes:
         session.change(**changes)
     for column in columns:
         part = slice(int(program.A.indptr[column]), int(program.A.indptr[column + 1]))
         session.change(coefficients=(program.A.indices[part], column, program.A.data[part]))
     session.program = program
+    return True
+
+
+def _alike(old: Program, new: Program) -> bool:
+    """Whether two programs of one matrix have one sense and the same integers (and what a bound is counted from)."""
+    whole = np.array_equal(old.integrality, new.integrality)
+    return whole and old.sense == new.sense and not (new.is_mip and old.offset != new.offset)
 
 
 def _columns_to_change(old: Program, new: Program) -> list[int] | None:
     """Return the columns with other coefficients; None where there are many, or entries appear or vanish."""
     if new.A is old.A:
         return []
+    if new.A.shape != old.A.shape:
+        return None
     if not (np.array_equal(new.A.indptr, old.A.indptr) and np.array_equal(new.A.indices, old.A.indices)):
         return None
     at = np.flatnonzero(new.A.data != old.A.data)
     columns = np.unique(np.searchsorted(new.A.indptr, at, side="right") - 1)
     return None if len(columns) > _MOST_COLUMNS else [int(column) for column in columns]
-
-
-def _load(session: Session, program: Program) -> None:
-    """Load a program anew, with the last basis where the session can be asked for it."""
-    basic = getattr(session, "basic", None)
-    basis = basic() if callable(basic) else None
-    session.program = program
-    session.restart()
-    if basis is not None:
-        session.start_from(*basis)  # type: ignore[attr-defined]
 
 
 def _proved(solution: Solution) -> bool:

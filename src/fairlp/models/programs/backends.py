@@ -7,7 +7,8 @@ running process with :func:`register_solver`. Wherever a name is taken, an objec
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ from ...errors import (
     nearest,
 )
 from ...registry import Registry
+from ...tolerances import VERIFIED
 from .program import Program
-from .solution import HOPELESS, Backend, Capability, Lowering, Options, Solution, Termination
+from .solution import HOPELESS, Backend, Capability, Lowering, Options, Point, Solution, Termination
 
 if TYPE_CHECKING:
     import numpy as np
@@ -226,6 +228,10 @@ def checked(solution: Solution, options: Options) -> Solution:
     and a point: where the back end gives none, HiGHS is asked for them.
     """
     found = solution.checked(by_word=True)
+    if found.status.is_optimal and found.program.is_mip and options.mip_gap and not found.gap <= VERIFIED:
+        words = f"{solution.status.message}; stopped at a gap of {found.gap:.1e}"
+        status = replace(found.status, termination=Termination.GAP_LIMIT, primal=Point.FEASIBLE, message=words)
+        return replace(found, status=status)
     refuted = solution.status.is_optimal and not found.status.is_optimal
     if refuted or found.status.termination in HOPELESS:
         settled: Solution = _load(_SETTLED)(found, options)
@@ -252,6 +258,8 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
         words = "a time limit of 0 s was reached at once"
         return Solution.of_point(program, Termination.TIME_LIMIT, words, chosen.name, None, None, None)
     if not needs(program) <= chosen.capabilities:
+        if options.start is not None:
+            raise UnsupportedError(f"{program.name!r} is solved by tangents on {chosen.name}, which take no start")
         answer: Solution = _load(_TANGENTS)(chosen, program, options)
         return answer
     return chosen.solve(program, options)
@@ -272,9 +280,9 @@ def equilibrated(program: Program) -> tuple[Any, np.ndarray]:
     return found
 
 
-def explain(program: Program, solver: AnySolver) -> pd.DataFrame:
+def explain(program: Program, solver: AnySolver, weights: Mapping[str, float] | None = None) -> pd.DataFrame:
     """Return why a program has no optimum, as a table; see :func:`fairlp.solvers.backends.explain.explain`."""
-    frame: pd.DataFrame = _load(_EXPLAIN)(program, solver=spelt(solver))
+    frame: pd.DataFrame = _load(_EXPLAIN)(program, solver=spelt(solver), weights=weights)
     return frame
 
 

@@ -88,7 +88,7 @@ def optimal_from(
     verdict = prove_basis(program, columns, rows, lower, entries)
     if verdict.holds or verdict.objective is None:
         return verdict, 0
-    basis = _Basis(Vertex(Exact(program, lower, entries), columns, rows))
+    basis = ExactBasis(Vertex(Exact(program, lower, entries), columns, rows))
     pivots = 0
     try:
         basis.shift_costs()
@@ -101,7 +101,7 @@ def optimal_from(
     return prove_basis(program, basis.at.columns, basis.at.rows, lower, entries), pivots
 
 
-class _Basis:
+class ExactBasis:
     """A vertex on the way, and the costs that are shifted."""
 
     def __init__(self, at: Vertex) -> None:
@@ -126,7 +126,7 @@ class _Basis:
             rise = low is not None and value < low
             if not rise and not (high is not None and value > high):
                 continue
-            slopes = self._slopes(leaving)
+            slopes = self.slopes(leaving)
             best, entering = None, None
             for thing, slope in slopes.items():
                 if slope == 0:
@@ -155,7 +155,7 @@ class _Basis:
             if not self.at.pays(entering, cost):
                 continue
             sign = 1 if cost < 0 else -1
-            column_moves, row_moves = self._moves(entering)
+            column_moves, row_moves = self.moves(entering)
             low, high = self.at.bounds(entering)
             best = (high - low) if low is not None and high is not None else None
             leaving: Thing | None = None
@@ -178,7 +178,7 @@ class _Basis:
             return True
         return False
 
-    def _slopes(self, leaving: Thing) -> dict[Thing, Any]:
+    def slopes(self, leaving: Thing) -> dict[Thing, Any]:
         """Return how fast a basic thing moves with each nonbasic one."""
         flint, exact = self.at.exact.flint, self.at.exact
         size = len(self.at.position)
@@ -203,7 +203,7 @@ class _Basis:
                 slopes[thing] = own.get(k, exact.zero) - self.at.through(k, z)
         return slopes
 
-    def _moves(self, entering: Thing) -> tuple[dict[Thing, Any], dict[Thing, Any]]:
+    def moves(self, entering: Thing) -> tuple[dict[Thing, Any], dict[Thing, Any]]:
         """Return how fast basic columns and inactive rows move when the entering thing rises."""
         flint, exact = self.at.exact.flint, self.at.exact
         size = len(self.at.position)
@@ -296,14 +296,14 @@ def prove_basis(
         return BasisProof(False, "the basis is singular")
     problem = vertex.primal_problem() or vertex.dual_problem()
     value = exact.offset + exact.sign * sum((exact.cost(j) * v for j, v in enumerate(vertex.x)), exact.zero)
-    x = [_fraction(v) for v in vertex.x]
-    duals = [_fraction(exact.sign * vertex.reduced.get(("row", i), exact.zero)) for i in range(program.n_rows)]
+    x = [fraction(v) for v in vertex.x]
+    duals = [fraction(exact.sign * vertex.reduced.get(("row", i), exact.zero)) for i in range(program.n_rows)]
     basis = (list(columns), list(rows))
     as_it_stands = lower is None and entries is None
     return BasisProof(
         not problem,
         problem or "optimal, proved",
-        objective=_fraction(value),
+        objective=fraction(value),
         x=x,
         row_duals=duals,
         basis=basis,
@@ -311,7 +311,8 @@ def prove_basis(
     )
 
 
-def _fraction(value: Any) -> Fraction:
+def fraction(value: Any) -> Fraction:
+    """Return a rational of FLINT's as one of Python's."""
     return Fraction(int(value.p), int(value.q))
 
 

@@ -91,10 +91,15 @@ class Block:
         if not self.axes:
             yield ()
             return
+        yield from zip(*self.columns().values(), strict=True)
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return the labels of each element, in order, as one array for each index."""
         flat = np.arange(int(np.prod(self.shape))) if self.positions is None else self.positions
-        places = np.unravel_index(flat, self.shape)
-        columns = [np.asarray(labels, dtype=object)[at] for (_, labels), at in zip(self.axes, places, strict=True)]
-        yield from zip(*columns, strict=True)
+        places = np.unravel_index(flat, self.shape) if self.axes else ()
+        return {
+            symbol: np.asarray(labels, dtype=object)[at] for (symbol, labels), at in zip(self.axes, places, strict=True)
+        }
 
     def names(self) -> list[str]:
         """Return the name of each element as people write it: ``capacity[server3,cpu]``."""
@@ -127,6 +132,95 @@ class Block:
         if len(self.axes) == 2:
             return pd.DataFrame(part.reshape(self.shape).copy(), index=indexes[0], columns=indexes[1])
         return pd.Series(part.copy(), index=pd.MultiIndex.from_product(indexes, names=names), name=self.name)
+
+    def taken(self, other: Block, values: np.ndarray, missing: Any) -> np.ndarray:
+        """Return what another block has in a flat vector, by label, in this block's order; else ``missing``."""
+        found = np.full(len(self), missing, dtype=values.dtype)
+        if len(self.axes) != len(other.axes):
+            return found
+        flat = np.arange(len(self)) if self.positions is None else self.positions
+        axes = zip(np.unravel_index(flat, self.shape) if self.axes else (), self.axes, other.axes, strict=True)
+        places = [theirs.get_indexer(mine)[at] for at, (_, mine), (_, theirs) in axes]
+        there = np.all([at >= 0 for at in places], axis=0) & np.ones(len(self), dtype=bool)
+        place = np.zeros(len(self), dtype=np.intp)
+        for at, length in zip(places, other.shape, strict=True):
+            place = place * length + at
+        if other.positions is not None:
+            flat, place = place, np.searchsorted(other.positions, place)
+            there &= np.append(other.positions, -1)[np.where(there, place, -1)] == flat
+        found[there] = values[other.start + place[there]]
+        return found
+
+    def pack(self, values: Any) -> np.ndarray:
+        """Return labelled values in the block's order, NaN where nothing is given: the way back of :meth:`unpack`.
+
+        Parameters
+        ----------
+        values : float, mapping, Series or DataFrame
+            One number for all elements, or numbers by label (tuples of labels over several indices).
+
+        Returns
+        -------
+        ndarray, shape (len(self),)
+
+        Raises
+        ------
+        ModelError
+            For what has no labels; an array is not read by position.
+        UnknownNameError
+            For labels that the block does not have.
+
+        Examples
+        --------
+        >>> block = Block("x", (("n", pd.Index(["ann", "bob"])),), 0, 2)
+        >>> block.pack({"bob": 3})
+        array([nan,  3.])
+        """
+        if np.ndim(values) == 0 and not isinstance(values, Mapping):
+            return np.full(len(self), float(values))
+        if not isinstance(values, Mapping | pd.Series | pd.DataFrame):
+            raise ModelError(
+                f"the values of {self.name!r} are {type(values).__name__}; expected a Series, a DataFrame or a mapping "
+                "by label"
+            )
+        symbols = [symbol for symbol, _ in self.axes]
+        if isinstance(values, pd.DataFrame):
+            turned = [values.columns.name, values.index.name] == symbols
+            values = values.T if turned else values
+            index = pd.MultiIndex.from_product([values.index, values.columns])
+            values = pd.Series(values.to_numpy().reshape(-1), index)
+        given = pd.Series(values, dtype=float)
+        known: pd.Index[Any] = pd.MultiIndex.from_product([labels for _, labels in self.axes], names=symbols)
+        known = known if len(symbols) > 1 else self.axes[0][1] if symbols else pd.Index([()])
+        places = known.get_indexer(given.index)
+        if (places < 0).any() or given.index.has_duplicates:
+            wrong = given.index[(places < 0) | given.index.duplicated()][0]
+            what = (
+                "more than once" if wrong in known else f"which is no label of it; {nearest(str(wrong), self.names())}"
+            )
+            raise UnknownNameError(f"the values of {self.name!r} have {wrong!r}, {what}")
+        dense = np.full(len(known), np.nan)
+        dense[places] = given.to_numpy()
+        return dense if self.positions is None else dense[self.positions]
+
+
+def tidy(kind: str, blocks: Sequence[Block], numbers: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """Return a frame with a row for each element: the name of its block, its labels, and numbers by position."""
+    parts = [
+        pd.DataFrame(
+            {
+                kind: block.name,
+                **block.columns(),
+                **{name: values[block.slice] + 0 for name, values in numbers.items()},
+            },
+            index=range(block.start, block.stop),
+        )
+        for block in blocks
+    ]
+    symbols = dict.fromkeys(symbol for block in blocks for symbol, _ in block.axes)
+    columns = [kind, *symbols, *numbers]
+    parts = [part for part in parts if len(part)]
+    return (pd.concat(parts) if parts else pd.DataFrame()).reindex(columns=columns)
 
 
 @dataclass(frozen=True)
@@ -263,6 +357,13 @@ class Program:
         ------
         UnknownNameError
             For a name that there is not.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> program.row_block("capacity").names()
+        ['capacity[cpu]', 'capacity[memory]']
         """
         return _block(self.rows, name, f"constraint of program {self.name!r}")
 
@@ -277,6 +378,14 @@ class Program:
         ------
         ModelError
             Where the model does not say what its levels are.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> block, t = program.leximin()
+        >>> block.name, program.column_names[t]
+        ('fairness', 't')
         """
         if not self.levels:
             raise ModelError(
@@ -302,6 +411,13 @@ class Program:
         ------
         UnknownNameError
             For a name that there is not.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> program.column_block("x").slice
+        slice(0, 2, None)
         """
         return _block(self.columns, name, f"variable of program {self.name!r}")
 
@@ -315,6 +431,46 @@ class Program:
         """Name of every column, as people write it (made when asked for)."""
         return [name for block in self.columns for name in block.names()]
 
+    def whole_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the bounds of the columns, those of integers as whole numbers.
+
+        Solvers are given these: GLPK refuses others, and HiGHS 1.15.1 calls a wrong point optimal with some.
+
+        Returns
+        -------
+        tuple of (ndarray, ndarray)
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("halves")
+        >>> x = model.variable("x", lower=0.5, upper=2.5, integer=True)
+        >>> model.compile().whole_bounds()
+        (array([1.]), array([2.]))
+        """
+        whole = self.integrality > 0
+        low = np.where(whole, np.ceil(self.col_lower), self.col_lower)
+        return low, np.where(whole, np.floor(self.col_upper), self.col_upper)
+
+    def relaxed(self) -> Program:
+        """Return the linear program that is left without integrality and without logarithms and powers.
+
+        Returns
+        -------
+        Program
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("knapsack")
+        >>> x = model.variable("x", integer=True)
+        >>> row = model.constraint("weight", 2 * x <= 5)
+        >>> model.maximize(x + 0)
+        >>> model.solve().objective, model.compile().relaxed().solve().objective
+        (2.0, 2.5)
+        """
+        return self.replace(integrality=np.zeros_like(self.integrality), logs=None)
+
     def objective_value(self, x: np.ndarray) -> float:
         """Return the objective at ``x``, in the sense that the user wrote.
 
@@ -326,6 +482,13 @@ class Program:
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> program.objective_value(np.array([3, 2, 0.5]))
+        0.5
         """
         value = float(self.c @ x) + self.offset
         if self.logs is not None:
@@ -345,28 +508,50 @@ class Program:
         Returns
         -------
         Solution
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> round(program.solve("scipy").objective, 6)
+        0.666667
         """
         from .backends import solve, spelt
         from .solution import Options
 
         return solve(self, solver, Options.from_keywords(spelt(solver), options))
 
-    def explain(self, solver: AnySolver = "highs") -> pd.DataFrame:
+    def explain(self, solver: AnySolver = "highs", weights: Mapping[str, float] | None = None) -> pd.DataFrame:
         """Return why the program is infeasible or unbounded, in its own names; as :meth:`fairlp.Model.explain`.
 
         Parameters
         ----------
         solver : str or Backend
             A name of :func:`fairlp.solvers`, or one's own.
+        weights : mapping, optional
+            Name of a constraint or variable → what it costs to relax it, relatively; infinite: it must hold.
 
         Returns
         -------
         DataFrame
             Empty when there is an optimum.
+
+        Examples
+        --------
+        >>> from fairlp import Model
+        >>> model = Model("promises")
+        >>> x = model.variable("x", upper=2.5, integer=True)
+        >>> promise = model.constraint("promise", 2 * x >= 5)
+        >>> model.compile().explain(weights={"x": float("inf")})
+                       kind    requires  in_conflict  relax_by
+        name
+        promise  constraint         ≥ 5         True       1.0
+        x             bound  ≥ 0, ≤ 2.5         True       0.0
+        x           integer       whole         True       0.0
         """
         from .backends import explain
 
-        return explain(self, solver)
+        return explain(self, solver, weights)
 
     def write(self, path: str | Path, **options: Any) -> list[Path]:
         """Write the program as MPS or LP; see :func:`fairlp.models.files.programs.write_program`.
@@ -382,6 +567,15 @@ class Program:
         -------
         list of Path
             The files written.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print([path.name for path in program.write(f"{folder}/drf.mps")])
+        ['drf.mps']
         """
         from ..files.programs import write_program
 
@@ -398,6 +592,13 @@ class Program:
         Returns
         -------
         Program
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> round(program.replace(row_upper=2 * program.row_upper).solve().objective, 6)
+        1.333333
         """
         from dataclasses import replace
 

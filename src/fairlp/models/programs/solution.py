@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from html import escape
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import pandas as pd
 
 from ...errors import NoSolutionError, UnknownNameError, UnsupportedError, nearest
 from ...tolerances import CONVEX_POINT, FEASIBILITY, MILP_TOLERANCES, VERIFIED
-from .program import BlockView, Program
+from .program import BlockView, Program, tidy
 
 if TYPE_CHECKING:
     from .certificate import Certificate, Proof
@@ -61,6 +62,15 @@ def whole_table(frame: pd.DataFrame) -> str:
         return str(frame.to_html(escape=True, float_format=lambda value: f"{value:.6g}", na_rep=""))
 
 
+def imported_xarray() -> Any:
+    """Return the package xarray; raise with the remedy where it is not installed."""
+    try:
+        import xarray
+    except ImportError:
+        raise UnsupportedError('a Dataset needs xarray: pip install "fairlp[xarray]"') from None
+    return xarray
+
+
 def to_xarray(solution: Solution) -> Any:
     """Return the values of all variables as an ``xarray.Dataset`` whose coordinates are the labels.
 
@@ -71,10 +81,7 @@ def to_xarray(solution: Solution) -> Any:
     NoSolutionError
         Without a point.
     """
-    try:
-        import xarray
-    except ImportError:
-        raise UnsupportedError('a Dataset needs xarray: pip install "fairlp[xarray]"') from None
+    xarray = imported_xarray()
     x = solution.require_point()
     names = {block.name for block in solution.program.columns}
     arrays = {block.name: _array(xarray, block, x, names) for block in solution.program.columns}
@@ -104,12 +111,40 @@ def _wrong(name: str, given: Any) -> str | None:
         return None if number and given >= 0 else "seconds >= 0"
     if name in ("primal_tolerance", "dual_tolerance"):
         return None if number and given > 0 else "a number > 0"
-    if name in ("threads", "seed"):
+    if name == "mip_gap":
+        return None if number and 0 <= given < np.inf else "a number >= 0"
+    if name in ("threads", "seed", "node_limit", "iteration_limit", "pool"):
         whole = isinstance(given, Integral) and not isinstance(given, bool)
         return None if whole and given >= 0 else "a whole number >= 0"
-    if name == "extra":
-        return None if isinstance(given, Mapping) else "a mapping from the solver's own names to values"
-    return None
+    kinds: dict[str, tuple[Any, str]] = {
+        "extra": (Mapping, "a mapping from the solver's own names to values"),
+        "start": ((Mapping, Solution), "a mapping from names of variables to labelled values, or a Solution"),
+        "progress": (Callable, "a function of a fairlp.Progress"),
+        "log_file": ((str, Path), "a path"),
+    }
+    kind, words = kinds.get(name, (object, ""))
+    return None if isinstance(given, kind) else words
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a solve is: what the function ``progress`` of :class:`Options` is called with.
+
+    Attributes
+    ----------
+    seconds : float
+        Since the solve began.
+    objective, bound : float
+        Of the best point, and the bound on the optimum, in the user's sense; NaN where there is none yet.
+    nodes, iterations : int
+        Nodes of branch and bound, and iterations of the linear programs.
+    """
+
+    seconds: float
+    objective: float
+    bound: float
+    nodes: int
+    iterations: int
 
 
 @dataclass(frozen=True)
@@ -129,6 +164,22 @@ class Options:
         Algorithm of the back end ("auto" lets it choose).
     device : str or None
         Where to compute, "cuda" say; None: the processor.
+    mip_gap : float or None
+        Of programs with integers: stop when bound and objective are this near, relative to the objective. The status
+        is then "gap limit", unless they are equal. None: 0.
+    node_limit : int or None
+        Most nodes of branch and bound.
+    iteration_limit : int or None
+        Most iterations of a linear program.
+    log_file : str, Path or None
+        Where the solver writes its log.
+    progress : callable or None
+        Called with a :class:`Progress` as the solver goes on; what it raises is raised, and True stops the solve.
+    start : mapping, Solution or None
+        With integers, a point to begin from: values by name and label, as :meth:`Block.pack` takes them, not
+        necessarily of all variables. Without integers, a Solution whose basis is where the simplex begins.
+    pool : int or None
+        With integers: keep at most so many points, which are ``solution.pool``.
     verbose : bool
         Let the solver print its log.
     extra : mapping
@@ -144,6 +195,13 @@ class Options:
     device: str | None = None
     verbose: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
+    mip_gap: float | None = None
+    node_limit: int | None = None
+    iteration_limit: int | None = None
+    log_file: str | Path | None = None
+    progress: Callable[[Progress], object] | None = None
+    start: Mapping[str, Any] | Solution | None = None
+    pool: int | None = None
 
     @classmethod
     def from_keywords(cls, solver: str, keywords: Mapping[str, Any]) -> Options:
@@ -166,6 +224,11 @@ class Options:
             For an option that there is not.
         UnsupportedError
             For a value of another kind, a time limit below 0, or a tolerance that is not above 0.
+
+        Examples
+        --------
+        >>> Options.from_keywords("highs", {"time_limit": 60}).time_limit
+        60
         """
         known = {f.name for f in fields(cls)}
         for name in keywords:
@@ -190,6 +253,12 @@ class Options:
         Returns
         -------
         Options
+
+        Examples
+        --------
+        >>> from fairlp.models.programs.backends import find_backend
+        >>> Options().tightened(find_backend("highs")).primal_tolerance < 1e-9
+        True
         """
         tight = getattr(backend, "tightest", None)
         if tight is None:
@@ -209,6 +278,11 @@ class Options:
         Returns
         -------
         tuple of (float, float)
+
+        Examples
+        --------
+        >>> Options(primal_tolerance=1e-7).tolerances()[0] == 1e-7
+        True
         """
         return self.primal_tolerance or primal, self.dual_tolerance or dual
 
@@ -234,6 +308,8 @@ class Termination(StrEnum):
     UNBOUNDED = "unbounded"
     INFEASIBLE_OR_UNBOUNDED = "infeasible or unbounded"
     TIME_LIMIT = "time limit"
+    NODE_LIMIT = "node limit"
+    GAP_LIMIT = "gap limit"
     ITERATION_LIMIT = "iteration limit"
     INTERRUPTED = "interrupted"
     UNKNOWN = "unknown"
@@ -241,6 +317,10 @@ class Termination(StrEnum):
 
 #: What a solver says of a program that has no optimum.
 HOPELESS = (Termination.INFEASIBLE, Termination.UNBOUNDED, Termination.INFEASIBLE_OR_UNBOUNDED)
+
+
+#: Limits that a solver stops at; it may have a point and a bound by then.
+LIMITS = (Termination.TIME_LIMIT, Termination.NODE_LIMIT, Termination.GAP_LIMIT, Termination.ITERATION_LIMIT)
 
 
 class Point(StrEnum):
@@ -308,7 +388,10 @@ class Solution:
     column_ray : ndarray or None
         A direction of the columns in which the objective improves without end; only kept when it does.
     bound : float or None
-        Of an integer program: the solver's bound on the objective.
+        Bound on the objective: of an integer program by the solver's word; of a linear program that a limit stopped
+        proved by the duals that it had.
+    pool : tuple of Solution
+        Points that were found, the best first, where ``pool=`` asked for them.
     """
 
     program: Program
@@ -324,6 +407,7 @@ class Solution:
     row_ray: np.ndarray | None = None
     column_ray: np.ndarray | None = None
     bound: float | None = None
+    pool: tuple[Solution, ...] = field(default=(), repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the basis, which belongs to a solver of this process."""
@@ -358,6 +442,13 @@ class Solution:
         Returns
         -------
         Solution
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
+        >>> Solution.of_point(program, Termination.OPTIMAL, "no point", "mine", None, None, None)
+        <Solution of 'DRF' by mine: unknown>
         """
         if x is None and termination is Termination.OPTIMAL:
             termination = Termination.UNKNOWN
@@ -370,6 +461,23 @@ class Solution:
     def objective(self) -> float:
         """Objective value, recomputed from the Program."""
         return self.program.objective_value(self.require_point())
+
+    @property
+    def gap(self) -> float:
+        """Distance of the objective from the bound, relative to the objective; NaN where one of them is missing.
+
+        It is computed from the program's arrays. The bound is :attr:`bound`, or else what the duals prove.
+        """
+        from .certificate import dual_bound
+
+        bound = self.bound
+        if bound is None and self.row_duals is not None:
+            bound = dual_bound(self.program, self.row_duals)
+        if bound is None or self.x is None:
+            return float("nan")
+        value = self.objective
+        apart = abs(value - bound)
+        return apart / abs(value) if value else np.inf if apart else 0.0
 
     @property
     def unproved(self) -> str:
@@ -392,6 +500,133 @@ class Solution:
     def reduced_costs(self) -> BlockView:
         """Reduced costs of the variables by name, ∂objective/∂(bound)."""
         return BlockView(self.program.columns, self._dual(self.column_duals))
+
+    @property
+    def activity(self) -> BlockView:
+        """What the rows of the constraints come to, by name."""
+        return BlockView(self.program.rows, self.program.A @ self.require_point())
+
+    @property
+    def slack(self) -> BlockView:
+        """How far the rows of the constraints are from their nearer side, by name; infinite where they have none."""
+        activity = self.program.A @ self.require_point()
+        return BlockView(
+            self.program.rows, np.minimum(activity - self.program.row_lower, self.program.row_upper - activity)
+        )
+
+    def frame(self, of: Literal["variables", "constraints"] = "variables") -> pd.DataFrame:
+        """Return one row for each element of all variables, or of all constraints.
+
+        Parameters
+        ----------
+        of : {"variables", "constraints"}
+
+        Returns
+        -------
+        DataFrame
+            The name, a column for each index, ``value`` and ``reduced_cost`` (of constraints ``activity`` and
+            ``dual``; NaN without duals), ``lower`` and ``upper``.
+
+        Raises
+        ------
+        NoSolutionError
+            When there is no point.
+        UnsupportedError
+            For another word than these two.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> print(solution.frame().to_string(index=False))
+        variable   n    value  reduced_cost  lower  upper
+               x   A 3.000000           0.0    0.0    inf
+               x   B 2.000000           0.0    0.0    inf
+               t NaN 0.666667           0.0    0.0    inf
+        """
+        program, x = self.program, self.require_point()
+        columns = of == "variables"
+        if not columns and of != "constraints":
+            raise UnsupportedError(f"a frame is of 'variables' or 'constraints', not of {of!r}")
+        kind, price = ("col", self.column_duals) if columns else ("row", self.row_duals)
+        values = x if columns else program.A @ x
+        numbers = {
+            ("value" if columns else "activity"): values,
+            ("reduced_cost" if columns else "dual"): np.full(len(values), np.nan) if price is None else price,
+            "lower": getattr(program, f"{kind}_lower"),
+            "upper": getattr(program, f"{kind}_upper"),
+        }
+        return tidy(of[:-1], program.columns if columns else program.rows, numbers)
+
+    def plot(self, name: str, **options: Any) -> Any:
+        """Draw the values of a variable, or the activity of a constraint, as bars by label.
+
+        Parameters
+        ----------
+        name : str
+        **options
+            Of pandas' ``plot.bar``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        UnknownNameError
+            For a name that there is not.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> len(solution.plot("x").patches)
+        2
+        """
+        found = (self.values if name in self.values else self.activity)[name]
+        if not isinstance(found, pd.DataFrame):
+            found = pd.DataFrame({name: found}, index=None if isinstance(found, pd.Series) else [name])
+        return found.plot.bar(**{"ylabel": name, **options})
+
+    def ranges(self, of: Literal["constraints", "variables"] = "constraints", exact: bool = False) -> pd.DataFrame:
+        """Return how far right-hand sides, or costs, may move one at a time while the basis stays optimal.
+
+        Within its range a right-hand side changes the objective by its dual times the change; within its range a cost
+        leaves the point as it is. At a degenerate vertex other bases are optimal too, and the ranges are those of this
+        one: others may reach further. Without a basis HiGHS's simplex finds one.
+
+        Parameters
+        ----------
+        of : {"constraints", "variables"}
+            Right-hand sides, or costs.
+        exact : bool
+            In rationals, of a basis that is proved optimal (needs python-flint): the numbers are then fractions.
+
+        Returns
+        -------
+        DataFrame
+            The name, a column for each index, ``rhs`` (of a row with two sides the one that it is at, else the nearer
+            one) and ``dual``, or ``cost`` and ``reduced_cost``, and the range from ``lower`` to ``upper``.
+
+        Raises
+        ------
+        UnsupportedError
+            With integers or logarithms, or for a basis that is singular or not proved.
+        NoSolutionError
+            Without an optimum.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> print(solution.ranges().query("constraint == 'capacity'").round(3).to_string(index=False))
+        constraint      r   n  rhs  dual  lower  upper
+          capacity    cpu NaN  9.0 0.074    0.0 11.571
+          capacity memory NaN 18.0 0.000   14.0    inf
+        """
+        from .ranging import ranges
+
+        return ranges(self, of, exact)
 
     @property
     def infeasibility_certificate(self) -> BlockView:
@@ -423,13 +658,24 @@ class Solution:
         ------
         NoSolutionError
             When there is no point.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> solution.verify().is_optimal
+        True
         """
         from .certificate import certify
 
-        return certify(self.program, self.require_point(), self.row_duals, bound=self.bound)
+        by_word = self.bound if self.program.is_mip else None
+        return certify(self.program, self.require_point(), self.row_duals, bound=by_word)
 
     def certify(self, exact: bool = False) -> Proof:
         """Return whether the answer is optimal: by residuals and gap, or in rationals from the basis.
+
+        With integers, the bound that is proved is that of the linear relaxation, which is solved here; what the solver
+        says of a better one is told beside it.
 
         Parameters
         ----------
@@ -444,15 +690,38 @@ class Solution:
         ------
         UnsupportedError
             Exact, and there is no basis, or the program is not linear.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> solution.certify(exact=True).message
+        'optimal, proved'
         """
         from .certificate import Proof
 
+        if not exact and self.program.is_mip:
+            return self._against_relaxation()
         if not exact:
             found = self.verify()
             return Proof(found.is_optimal, str(found), float("nan") if found.gap is None else found.gap)
         from .exact_certificate import prove
 
         return prove(self)
+
+    def _against_relaxation(self) -> Proof:
+        """Return whether the bound by the duals of the linear relaxation proves a point with integers optimal."""
+        from .backends import solve
+        from .certificate import Proof, dual_bound
+
+        found, program = self.verify(), self.program
+        relaxed = solve(program.relaxed(), "highs", Options())
+        words = f"{'feasible' if found.is_feasible else 'not feasible'}: {found}"
+        if relaxed.row_duals is None or program.logs is not None:
+            return Proof(False, f"{words}; no duals of the linear relaxation: {relaxed.status}")
+        proved = replace(self, bound=dual_bound(program, relaxed.row_duals))
+        words = f"{words}; bound {proved.bound:.10g} proved by LP duals, gap {proved.gap:.1e}"
+        return Proof(found.is_feasible and proved.gap <= VERIFIED, words, proved.gap)
 
     def require_optimal(self) -> Solution:
         """Return self, or raise with the reason.
@@ -465,6 +734,13 @@ class Solution:
         ------
         NoSolutionError
             When the answer is not optimal.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> solution.require_optimal() is solution
+        True
         """
         if not self.status.is_optimal:
             raise NoSolutionError(f"{self.solver} did not solve {self.program.name!r}: {self.status}")
@@ -485,6 +761,13 @@ class Solution:
         Returns
         -------
         Solution
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> replace(solution, x=solution.x + 1).checked().status.primal.value
+        'none'
         """
         if self.x is None:
             return self
@@ -513,6 +796,13 @@ class Solution:
         Returns
         -------
         Solution
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> "build" in solution.with_build_time(2.0).times
+        True
         """
         return replace(self, times={"build": seconds, **self.times})
 
@@ -527,6 +817,13 @@ class Solution:
         ------
         NoSolutionError
             When there is no point.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> solution.require_point().round(3).tolist()
+        [3.0, 2.0, 0.667]
         """
         if self.x is None:
             raise NoSolutionError(f"{self.solver} gave no solution of {self.program.name!r}: {self.status}")
@@ -548,6 +845,13 @@ class Solution:
         ------
         NoSolutionError
             When there is no point.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
+        >>> solution.to_xarray()["x"].sel(n="A").round(6).item()
+        3.0
         """
         return to_xarray(self)
 
@@ -559,6 +863,29 @@ class Solution:
     def __repr__(self) -> str:
         value = f", objective {self.objective:.10g}" if self.x is not None else ""
         return f"<Solution of {self.program.name!r} by {self.solver}: {self.status.termination.value}{value}>"
+
+
+def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarray:
+    """Return a point to begin from, by column: within the bounds, and NaN where nothing is given.
+
+    Of a Solution, variables that the program does not have are left out.
+
+    Raises
+    ------
+    UnknownNameError
+        For a variable or a label that there is not.
+    NoSolutionError
+        For a Solution without a point.
+    """
+    known = {block.name for block in program.columns}
+    if isinstance(start, Solution):
+        # what the other program has beside is no matter
+        start = {name: values for name, values in start.values.items() if name in known}
+    found = np.full(program.n_columns, np.nan)
+    for name, values in start.items():
+        block = program.column_block(name)
+        found[block.slice] = block.pack(values)
+    return np.asarray(np.clip(found, *program.whole_bounds()))
 
 
 #: Positions, and their new lower and upper bounds.

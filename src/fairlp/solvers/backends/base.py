@@ -9,7 +9,7 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from time import perf_counter
 from typing import Any, TypeVar
@@ -20,7 +20,19 @@ from ...errors import FairlpError, SolverError, UnsupportedError
 from ...models.programs.backends import needs
 from ...models.programs.certificate import certify
 from ...models.programs.program import Program
-from ...models.programs.solution import Backend, Bounds, Capability, Entries, Options, Solution, Termination
+from ...models.programs.solution import (
+    Backend,
+    Bounds,
+    Capability,
+    Entries,
+    Options,
+    Point,
+    Solution,
+    Status,
+    Termination,
+    start_of,
+)
+from ...tolerances import LARGEST_BOUND
 from .scaling import Scaling, equilibrate
 
 # Ctrl-C while a solver runs: the solver works in a thread of its own, so that the caller can be interrupted at once.
@@ -123,6 +135,8 @@ class Raw:
         The algorithm that was used.
     bound : float or None
         Of an integer program: what the minimum is at least.
+    pool : sequence of ndarray
+        Other points, the best first.
     """
 
     termination: Termination
@@ -133,6 +147,7 @@ class Raw:
     iterations: Mapping[str, int] = field(default_factory=dict)
     method: str = ""
     bound: float | None = None
+    pool: Sequence[np.ndarray] = ()
 
 
 @dataclass(frozen=True)
@@ -292,7 +307,8 @@ class BaseBackend:
         """Minimise a scaled program (``sense`` is always ``min``): what a subclass must say.
 
         c·x least, where row_lower ≤ A·x ≤ row_upper and col_lower ≤ x ≤ col_upper (infinite where there is no bound),
-        and x whole where ``integrality`` is 1. Whatever is raised here becomes a SolverError.
+        and x whole where ``integrality`` is 1. ``options.start`` is a vector, NaN where nothing is given. Whatever is
+        raised here becomes a SolverError.
 
         Parameters
         ----------
@@ -354,8 +370,11 @@ class BaseBackend:
         begin = perf_counter()
         scaling, data = equilibrate(program)
         scaled = minimisation(program, scaling, data)
+        if options.start is not None:
+            start: Any = scaling.column_bounds(start_of(program, options.start))
+            options = replace(options, start=start)
         try:
-            answer = self._run(scaled, options) if program.n_columns else _without_columns(scaled)
+            answer = _trivial(scaled) or self._run(scaled, options)
             raw = _of_right_form(answer, scaled, self.name)
         except FairlpError:
             raise
@@ -369,9 +388,7 @@ class BaseBackend:
         reduced = None
         if x is not None:
             # within its tolerance a solver may leave a bound; the rows then show whether that mattered
-            x = np.clip(scaling.values(x), program.col_lower, program.col_upper)
-            whole = program.integrality > 0
-            x[whole] = np.round(x[whole])
+            x = values_of(program, scaling, x)
             stopped = raw.termination is not Termination.OPTIMAL
             if stopped and not certify(program, x, None).is_feasible:
                 x = None  # where an interrupted method stood is no answer
@@ -390,7 +407,8 @@ class BaseBackend:
             times=times,
             iterations=dict(raw.iterations),
             method=raw.method,
-            bound=None if raw.bound is None else sign(program) * raw.bound / scaling.cost + program.offset,
+            bound=bound_of(program, raw.bound, scaling, program.offset),
+            pool=pooled(program, self.name, [values_of(program, scaling, point) for point in raw.pool], options.pool),
         )
 
     def refuse_unsupported(self, program: Program, options: Options) -> None:
@@ -422,8 +440,35 @@ class BaseBackend:
             raise UnsupportedError(f"{self.name} has no method {options.method!r}; it has: {known}")
 
 
-def _without_columns(program: Program) -> Raw:
-    """Return the answer to a program that has no columns: every row is 0."""
+def values_of(program: Program, scaling: Scaling, x: np.ndarray) -> np.ndarray:
+    """Return a solver's point in the user's numbers, within the bounds, and whole where it is to be."""
+    values: np.ndarray = np.clip(scaling.values(x), program.col_lower, program.col_upper)
+    whole = program.integrality > 0
+    values[whole] = np.round(values[whole])
+    return values
+
+
+def bound_of(program: Program, bound: float | None, scaling: Scaling, offset: float = 0.0) -> float | None:
+    """Return a solver's bound on the minimum in the user's numbers and sense; None where there is none."""
+    if bound is None or not abs(bound) < LARGEST_BOUND:
+        return None
+    return sign(program) * bound / scaling.cost + offset
+
+
+def pooled(program: Program, solver: str, points: Sequence[np.ndarray], most: int | None) -> tuple[Solution, ...]:
+    """Return the points that are feasible, each once, the best first, and so many at most."""
+    status = Status(Termination.UNKNOWN, Point.FEASIBLE, Point.NONE, "of the pool")
+    each = {point.tobytes(): point for point in points if certify(program, point).is_feasible}
+    found = [Solution(program, status, solver, point) for point in each.values()]
+    return tuple(sorted(found, key=lambda one: sign(program) * one.objective)[:most])
+
+
+def _trivial(program: Program) -> Raw | None:
+    """Return the answer to a program that has no columns, or an integer without a number; None for all others."""
+    if (program.col_lower > program.col_upper).any():
+        return Raw(Termination.INFEASIBLE, "no whole number lies between the bounds of a variable")
+    if program.n_columns:
+        return None
     if (program.row_lower > 0).any() or (program.row_upper < 0).any():
         return Raw(Termination.INFEASIBLE, "no columns, and a row that 0 does not satisfy")
     return Raw(Termination.OPTIMAL, "no columns", np.zeros(0), np.zeros(program.n_rows))
@@ -450,6 +495,7 @@ def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Progra
     """Return the program as the solver is to see it: scaled, and to be minimised."""
     logs = program.logs
     factor = sign(program)
+    low, high = (scaling.column_bounds(ends) for ends in program.whole_bounds())
     if logs is not None:
         inner = logs.A.copy()
         inner.data = inner.data * (scaling.columns / scaling.rhs)[inner.indices]
@@ -461,8 +507,8 @@ def minimisation(program: Program, scaling: Scaling, data: np.ndarray) -> Progra
         A=type(program.A)((data.copy(), program.A.indices, program.A.indptr), shape=program.A.shape),
         row_lower=scaling.row_bounds(program.row_lower),
         row_upper=scaling.row_bounds(program.row_upper),
-        col_lower=scaling.column_bounds(program.col_lower),
-        col_upper=scaling.column_bounds(program.col_upper),
+        col_lower=low,
+        col_upper=high,
         logs=logs,
     )
 
@@ -483,6 +529,12 @@ def sign(program: Program) -> float:
 def installed(package: str) -> bool:
     """Whether a package can be imported, without importing it."""
     return importlib.util.find_spec(package) is not None
+
+
+def refuse_iterations(name: str, options: Options) -> None:
+    """Refuse a limit of iterations for a program with integers, where it would be one of each linear program."""
+    if options.iteration_limit is not None:
+        raise UnsupportedError(f"{name}: iteration_limit is for linear programs; with integers give node_limit")
 
 
 def given(options: Options, **names: str) -> dict[str, Any]:

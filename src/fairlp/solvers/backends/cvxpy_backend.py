@@ -407,21 +407,40 @@ KNOWN: dict[str, CvxpySolver] = {
     "CLARABEL": CvxpySolver(
         "clarabel",
         _LP | {_LOG, _POWER},
-        {"primal_tolerance": "tol_feas", "dual_tolerance": "tol_gap_abs", "time_limit": "time_limit"},
+        {
+            "primal_tolerance": "tol_feas",
+            "dual_tolerance": "tol_gap_abs",
+            "time_limit": "time_limit",
+            "iteration_limit": "max_iter",
+        },
     ),
     "SCS": CvxpySolver(
         "scs",
         _LP | {_LOG, _POWER},
-        {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel", "time_limit": "time_limit_secs"},
+        {
+            "primal_tolerance": "eps_abs",
+            "dual_tolerance": "eps_rel",
+            "time_limit": "time_limit_secs",
+            "iteration_limit": "max_iters",
+        },
         coarse=True,
     ),
     "ECOS": CvxpySolver(
-        "ecos", _LP | {_LOG}, {"primal_tolerance": "feastol", "dual_tolerance": "abstol"}, coarse=True, extra="ecos"
+        "ecos",
+        _LP | {_LOG},
+        {"primal_tolerance": "feastol", "dual_tolerance": "abstol", "iteration_limit": "max_iters"},
+        coarse=True,
+        extra="ecos",
     ),
     "OSQP": CvxpySolver(
         "osqp",
         _LP,
-        {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel", "time_limit": "time_limit"},
+        {
+            "primal_tolerance": "eps_abs",
+            "dual_tolerance": "eps_rel",
+            "time_limit": "time_limit",
+            "iteration_limit": "max_iter",
+        },
         coarse=True,
     ),
     "PIQP": CvxpySolver("piqp", _LP, {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel"}, extra="piqp"),
@@ -434,6 +453,8 @@ KNOWN: dict[str, CvxpySolver] = {
             "time_limit": "time_limit",
             "threads": "threads",
             "seed": "random_seed",
+            "mip_gap": "mip_rel_gap",
+            "node_limit": "mip_max_nodes",
         },
         no_gap=("mip_rel_gap", "mip_abs_gap"),
     ),
@@ -450,6 +471,8 @@ KNOWN: dict[str, CvxpySolver] = {
             "time_limit": "TimeLimit",
             "threads": "Threads",
             "seed": "Seed",
+            "mip_gap": "MIPGap",
+            "node_limit": "NodeLimit",
         },
         no_gap=("MIPGap", "MIPGapAbs"),
     ),
@@ -504,18 +527,16 @@ class Cvxpy(BaseBackend):
         built = build(program)
         tight = (ACCEPTED, ACCEPTED) if self.known.coarse else ()
         asked = dict(zip(("primal_tolerance", "dual_tolerance"), options.tolerances(*tight), strict=True))
-        for name in ("time_limit", "threads", "seed"):
-            if getattr(options, name) is not None:
-                asked[name] = getattr(options, name)
+        asked |= {name: value for name in self.known.options if (value := getattr(options, name)) is not None}
         settings = {own: asked[ours] for ours, own in self.known.options.items() if ours in asked}
         if self.solver == "CLARABEL":
             settings["tol_gap_rel"] = settings["tol_gap_abs"]
         if self.solver == "ECOS":
             settings["reltol"] = settings["abstol"]
         if self.known.coarse:
-            settings["max_iter" if self.solver == "OSQP" else "max_iters"] = _MANY
+            settings.setdefault(self.known.options["iteration_limit"], _MANY)
         if program.is_mip:  # their default calls an answer optimal that is 1e-4 away
-            settings.update(dict.fromkeys(self.known.no_gap, 0.0))
+            settings = {**dict.fromkeys(self.known.no_gap, 0.0), **settings}
         settings.update(options.extra)
         begin = perf_counter()
         try:
@@ -528,17 +549,20 @@ class Cvxpy(BaseBackend):
             if options.extra:
                 raise UnsupportedError(f"{self.name} refused extra={dict(options.extra)!r}: {error}") from error
             raise SolverError(f"{self.name} failed: {error}") from error
-        return self._raw(built, perf_counter() - begin, options.time_limit is not None)
+        limit = Termination.NODE_LIMIT if program.is_mip else Termination.ITERATION_LIMIT
+        limit = limit if options.time_limit is None else Termination.TIME_LIMIT
+        return self._raw(built, perf_counter() - begin, limit, options)
 
-    def _raw(self, built: Any, seconds: float, limited: bool) -> Raw:
+    def _raw(self, built: Any, seconds: float, limit: Termination, options: Options) -> Raw:
+        limited = options.time_limit is not None or options.iteration_limit is not None
         status, stats = str(built.problem.status), built.problem.solver_stats
         termination = {
             "optimal": Termination.OPTIMAL,
             "infeasible": Termination.INFEASIBLE,
             "unbounded": Termination.UNBOUNDED,
             "infeasible_or_unbounded": Termination.INFEASIBLE_OR_UNBOUNDED,
-            "user_limit": Termination.TIME_LIMIT if limited else Termination.ITERATION_LIMIT,
-            "optimal_inaccurate": Termination.TIME_LIMIT if limited else Termination.UNKNOWN,
+            "user_limit": limit,
+            "optimal_inaccurate": limit if limited else Termination.UNKNOWN,
         }.get(status, Termination.UNKNOWN)
         own = getattr(stats, "solve_time", None)
         raw = Raw(termination, status, seconds=float(own) if own else seconds, method=self.solver)

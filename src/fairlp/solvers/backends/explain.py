@@ -1,102 +1,144 @@
 """Why a model has no answer, in its own labels: which constraints contradict each other, and by how much.
 
-Infeasible: an irreducible set of rows and bounds in conflict (HiGHS's IIS), and the smallest relaxation that would make
-the whole model feasible (an elastic program: the sum of relative violations is minimised). Where only the whole numbers
-do not fit, the set is found by a deletion filter. Unbounded: a direction in which the objective grows without end.
+Infeasible: an irreducible set of rows, bounds and integer variables in conflict, by a deletion filter on any back end,
+and the smallest relaxation that would make the whole model feasible (an elastic program: the sum of relative violations
+is minimised). Unbounded: a direction in which the objective grows without end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ...errors import SolverError
-from ...models.programs.backends import solve
-from ...models.programs.certificate import proves_infeasible, proves_unbounded
+from ...models.programs.backends import find_backend, solve
+from ...models.programs.certificate import farkas, proves_infeasible, proves_unbounded
 from ...models.programs.program import Block, Program
-from ...models.programs.solution import HOPELESS, Options, Point, Solution, Status, Termination
+from ...models.programs.solution import HOPELESS, Capability, Options, Point, Solution, Status, Termination
 from ...tolerances import VERIFIED
 from .highs import Highs
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-#: Seconds that a search for whole numbers may take.
-_PATIENCE = 5.0
+#: Seconds that it may take to find that no whole numbers fit, and how much longer each question of the deletion filter:
+#: without the bounds of an integer it may have no end.
+_PATIENCE, _TIMES = 5.0, 10.0
 _COLUMNS = ["kind", "requires", "in_conflict", "relax_by"]
 
 
-def explain(program: Program, *, solver: str = "highs") -> pd.DataFrame:
+def explain(program: Program, *, solver: str = "highs", weights: Mapping[str, float] | None = None) -> pd.DataFrame:
     """Return why a program has no optimum, as a table in its own names.
 
     Parameters
     ----------
     program : Program
     solver : str
-        Back end for the linear programs.
+        Back end; with integers HiGHS, where it has none.
+    weights : mapping, optional
+        Name of a constraint or variable → what it costs to relax it, relatively; 1 where nothing is said, and infinite
+        where nothing may give way.
 
     Returns
     -------
     DataFrame
-        Infeasible: indexed by the name of the constraint or variable, with ``kind`` ("constraint" or "bound"),
-        ``requires`` (what it says), ``in_conflict`` (part of an irreducible set that contradicts itself) and
-        ``relax_by`` (how much to give way, so that the whole becomes feasible); bounds of 0 that take part in the
-        conflict go without saying. Unbounded: indexed by variable, with
-        ``direction`` and ``objective`` (growth of the objective for each unit). Empty when there is an optimum.
+        Infeasible: indexed by the name of the constraint or variable, with ``kind`` ("constraint", "bound" or
+        "integer"), ``requires`` (what it says), ``in_conflict`` (part of an irreducible set that contradicts itself:
+        without any one of them the others can hold, as far as that was decided in time) and ``relax_by`` (how much to
+        give way, so that the whole becomes feasible). That a variable is at least 0, and no more, goes without saying.
+        Unbounded: indexed by variable, with ``direction`` and ``objective`` (growth of the objective for each unit).
+        Empty when there is an optimum.
 
     Raises
     ------
     SolverError
         When the solver can tell neither.
+    UnknownNameError
+        For a weight of something that there is not.
+    NoSolutionError
+        When no relaxation is possible with infinite weights.
     """
-    relaxed = _relaxed(program)
-    feasible = relaxed.replace(c=np.zeros(program.n_columns))
-    status = solve(feasible, solver, Options()).status
-    if status.termination is Termination.INFEASIBLE:
-        return _infeasible(relaxed, solver, *Highs(method="simplex").session(relaxed, Options()).conflict())
-    if not status.is_optimal:
-        raise SolverError(f"{solver} cannot tell whether {program.name!r} is feasible: {status}")
-    if program.is_mip and _fits_no_whole_numbers(program):
-        return _infeasible(program, "highs", *_deletion_filter(program))
+    for name in weights or {}:
+        if name not in {block.name for block in (*program.rows, *program.columns)}:
+            program.row_block(name)  # raises, with the nearest names
+    whole = solver if Capability.MILP in find_backend(solver).capabilities else "highs"
+    relaxed = program.relaxed()
+    found = solve(relaxed.replace(c=np.zeros(program.n_columns)), solver, Options())
+    if found.status.termination is Termination.INFEASIBLE:
+        conflict = _conflict(relaxed, solver, found)
+        return _infeasible(program, whole if program.is_mip else solver, conflict, weights or {})
+    if not found.status.is_optimal:
+        raise SolverError(f"{solver} cannot tell whether {program.name!r} is feasible: {found.status}")
+    begin = perf_counter()
+    without = _infeasible_by(program, whole) if program.is_mip else None
+    if without is not None:
+        conflict = _conflict(program, whole, without, _TIMES * (perf_counter() - begin))
+        return _infeasible(program, whole, conflict, weights or {})
     return _unbounded(relaxed)
 
 
-def _fits_no_whole_numbers(program: Program) -> bool:
-    whole = program.replace(c=np.zeros(program.n_columns), logs=None)
-    return Highs().solve(whole, Options(time_limit=_PATIENCE)).status.termination is Termination.INFEASIBLE
+def _infeasible_by(program: Program, solver: str, seconds: float = _PATIENCE) -> Solution | None:
+    """Return the answer that no point satisfies a program, None where that was not decided in time."""
+    limited = program.is_mip and "time_limit" in getattr(find_backend(solver), "honours", ("time_limit",))
+    feasible = program.replace(c=np.zeros(program.n_columns), logs=None)
+    found = solve(feasible, solver, Options(time_limit=seconds if limited else None))
+    return found if found.status.termination is Termination.INFEASIBLE else None
 
 
-def _deletion_filter(program: Program) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows and the columns (whose bounds matter) without which some whole numbers fit, as masks.
+def _conflict(program: Program, solver: str, found: Solution, seconds: float = _PATIENCE) -> np.ndarray:
+    """Return which rows, bounds of columns and integers are left when nothing can be left out, as one mask.
 
-    Halves are left out as long as nothing fits; what cannot be decided in time stays.
+    Blocks are left out as long as nothing fits, then halves of blocks; what cannot be decided in time stays. Of an
+    answer with row multipliers only those rows and bounds stay that they need. Bounds of 0 are not asked about.
     """
-    gone = np.zeros(program.n_rows + program.n_columns, dtype=bool)
+    m, n = program.n_rows, program.n_columns
+    plain = (program.col_lower == 0) & np.isposinf(program.col_upper)
+    gone = np.concatenate([np.zeros(m + n, dtype=bool), program.integrality == 0])
 
-    def without(gone: np.ndarray) -> Program:
-        parts = {"row": gone[: program.n_rows], "col": gone[program.n_rows :]}
-        ends = {"lower": -np.inf, "upper": np.inf}
-        return program.replace(
-            **{
-                f"{kind}_{side}": np.where(part, end, getattr(program, f"{kind}_{side}"))
-                for kind, part in parts.items()
-                for side, end in ends.items()
-            }
-        )
+    def needed(found: Solution, gone: np.ndarray) -> np.ndarray:
+        if found.row_ray is not None:
+            gone = gone.copy()
+            multipliers, prices = farkas(found.program, found.row_ray)
+            gone[np.flatnonzero(~gone[:m])[multipliers == 0]] = True
+            gone[m : m + n] |= ~plain & (prices == 0)
+        return gone
 
-    waiting = [np.arange(len(gone))]
+    gone = needed(found, gone)
+    waiting = [m + k * n + np.arange(block.start, block.stop) for k in (0, 1) for block in program.columns]
+    waiting += [np.arange(block.start, block.stop) for block in program.rows]
+    asked = ~np.concatenate([np.zeros(m, dtype=bool), plain, np.zeros(n, dtype=bool)])
     while waiting:
         part = waiting.pop()
+        part = part[~gone[part] & asked[part]]
+        if not part.size:
+            continue
         trial = gone.copy()
         trial[part] = True
-        if _fits_no_whole_numbers(without(trial)):
-            gone = trial
-        elif len(part) > 1:
+        without = _infeasible_by(_without(program, trial), solver, seconds)
+        if without is not None:
+            gone = needed(without, trial)
+        elif part.size > 1:
             waiting += np.array_split(part, 2)
-    return ~gone[: program.n_rows], ~gone[program.n_rows :]
+    return np.asarray(~gone & asked)
+
+
+def _without(program: Program, gone: np.ndarray) -> Program:
+    """Return a program without these rows, bounds of columns and integers."""
+    m, n = program.n_rows, program.n_columns
+    rows, free, real = ~gone[:m], gone[m : m + n], gone[m + n :]
+    kept = int(rows.sum())
+    return program.replace(
+        A=program.A.tocsr()[rows].tocsc(),
+        row_lower=program.row_lower[rows],
+        row_upper=program.row_upper[rows],
+        col_lower=np.where(free, -np.inf, program.col_lower),
+        col_upper=np.where(free, np.inf, program.col_upper),
+        integrality=np.where(real, 0, program.integrality).astype(np.uint8),
+        rows=(Block("row", (("row", pd.RangeIndex(kept)),), 0, kept),),
+        levels="",
+    )
 
 
 def settled(solution: Solution, options: Options) -> Solution:
@@ -118,9 +160,11 @@ def settled(solution: Solution, options: Options) -> Solution:
         words = "nothing proves which, without HiGHS"
         known = solution.row_ray is not None or said.termination not in HOPELESS
         return solution if known else _ended(solution, Termination.INFEASIBLE_OR_UNBOUNDED, words)
-    relaxed, ask = _relaxed(program), Options(method="simplex", time_limit=options.time_limit)
+    if solution.row_ray is not None and proves_infeasible(program, solution.row_ray):
+        return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=solution.row_ray)
+    relaxed, ask = program.relaxed(), Options(method="simplex", time_limit=options.time_limit)
     found = Highs().solve(relaxed.replace(c=np.zeros(program.n_columns)), ask)
-    rays = (solution.row_ray, found.row_ray, *_rows_that_cannot_hold(relaxed))
+    rays = (found.row_ray, *_rows_that_cannot_hold(relaxed))
     multipliers = next((ray for ray in rays if ray is not None and proves_infeasible(relaxed, ray)), None)
     if multipliers is not None:
         return _ended(solution, Termination.INFEASIBLE, "proved by row multipliers", row_ray=multipliers)
@@ -162,35 +206,33 @@ def _ended(solution: Solution, termination: Termination, words: str, **parts: An
     return replace(solution, status=status, **{"x": None, "row_duals": None, "column_duals": None, **parts})
 
 
-def _relaxed(program: Program) -> Program:
-    """Return the linear part of a program, without whole numbers."""
-    return program.replace(integrality=np.zeros_like(program.integrality), logs=None)
-
-
-def _infeasible(program: Program, solver: str, rows: np.ndarray, columns: np.ndarray) -> pd.DataFrame:
-    """Return the table of a conflict of rows and bounds of columns (masks), and of the cheapest relaxation."""
-    import pandas as pd
-
-    give = _relaxation(program, columns, solver)
-    entries: dict[str, dict[str, Any]] = {}
+def _infeasible(program: Program, solver: str, conflict: np.ndarray, weights: Mapping[str, float]) -> pd.DataFrame:
+    """Return the table of a conflict of rows, bounds and integers (a mask), and of the cheapest relaxation."""
+    m, n = program.n_rows, program.n_columns
+    rows, columns, whole = conflict[:m], conflict[m : m + n], conflict[m + n :]
+    low, high = program.whole_bounds()
+    give = _relaxation(program, columns | (low > high), solver, weights)
+    entries: list[dict[str, Any]] = []
     sides = (
-        ("constraint", program.rows, program.row_lower, program.row_upper, rows, give[: program.n_rows]),
-        ("bound", program.columns, program.col_lower, program.col_upper, columns, give[program.n_rows :]),
+        ("constraint", program.rows, program.row_lower, program.row_upper, rows, give[:m]),
+        ("bound", program.columns, program.col_lower, program.col_upper, columns, give[m:]),
+        ("integer", program.columns, None, None, whole, np.zeros(n)),
     )
-    for kind, blocks, lower, upper, conflict, amount in sides:
+    for kind, blocks, lower, upper, taking_part, amount in sides:
         names = [name for block in blocks for name in block.names()]
-        for at in np.flatnonzero(conflict | (amount > 0)):
-            entries[names[at]] = {
-                "kind": kind,
-                "requires": _requires(lower[at], upper[at]),
-                "in_conflict": bool(conflict[at]),
-                "relax_by": float(amount[at]),
-            }
-    frame = pd.DataFrame.from_dict(entries, orient="index", columns=_COLUMNS)
-    # "≥ 0" goes without saying, and there may be thousands
-    plain = (frame["kind"] == "bound") & (frame["requires"] == "≥ 0") & (frame["relax_by"] == 0)
-    frame = frame[~plain].sort_values(["in_conflict", "relax_by"], ascending=False, kind="stable")
-    return frame.rename_axis("name")
+        for at in np.flatnonzero(taking_part | (amount > 0)):
+            requires = "whole" if lower is None or upper is None else _requires(lower[at], upper[at])
+            entries.append(
+                dict(
+                    zip(
+                        ("name", *_COLUMNS),
+                        (names[at], kind, requires, bool(taking_part[at]), float(amount[at])),
+                        strict=True,
+                    )
+                )
+            )
+    frame = pd.DataFrame(entries, columns=["name", *_COLUMNS]).set_index("name")
+    return frame.sort_values(["in_conflict", "relax_by"], ascending=False, kind="stable")
 
 
 def _requires(lower: float, upper: float) -> str:
@@ -200,12 +242,11 @@ def _requires(lower: float, upper: float) -> str:
     return ", ".join([*parts, *([f"≤ {upper:.6g}"] if np.isfinite(upper) else [])]) or "free"
 
 
-def _relaxation(program: Program, bounds: np.ndarray, solver: str) -> np.ndarray:
+def _relaxation(program: Program, bounds: np.ndarray, solver: str, weights: Mapping[str, float]) -> np.ndarray:
     """Return how much each row, and each bound in ``bounds``, gives way in the cheapest relaxation.
 
-    Minimise Σ (up + down)/size over slacks, size being the row's right-hand side or largest coefficient.
+    Minimise Σ weight·(up + down)/size over slacks, size being the row's right-hand side or largest coefficient.
     """
-    import pandas as pd
     from scipy.sparse import block_array, csc_array, eye_array
 
     n, m = program.n_columns, program.n_rows
@@ -220,6 +261,10 @@ def _relaxation(program: Program, bounds: np.ndarray, solver: str) -> np.ndarray
     for bound in (low, high):
         size = np.maximum(size, np.where(np.isfinite(bound), abs(bound), 0.0))
     size[size == 0] = 1.0
+    each = [np.full(len(block), weights.get(block.name, 1.0)) for block in (*program.rows, *program.columns)]
+    weight = np.concatenate([np.zeros(0), *each])[np.concatenate([np.arange(m), m + at])]
+    rigid = np.isinf(weight)
+    cost, most = np.where(rigid, 0.0, weight) / size, np.where(rigid, 0.0, np.inf)
     slack = eye_array(total)
     matrix = block_array([[block_array([[program.A], [pick]]), slack, -slack]]).tocsc()
     matrix.sort_indices()
@@ -228,13 +273,13 @@ def _relaxation(program: Program, bounds: np.ndarray, solver: str) -> np.ndarray
     elastic = Program(
         name=f"{program.name}, elastic",
         sense="min",
-        c=np.concatenate([np.zeros(n), 1 / size, 1 / size]),
+        c=np.concatenate([np.zeros(n), cost, cost]),
         offset=0.0,
         A=matrix,
         row_lower=low,
         row_upper=high,
         col_lower=np.concatenate([np.where(free, -np.inf, program.col_lower), np.zeros(2 * total)]),
-        col_upper=np.concatenate([np.where(free, np.inf, program.col_upper), np.full(2 * total, np.inf)]),
+        col_upper=np.concatenate([np.where(free, np.inf, program.col_upper), most, most]),
         integrality=np.append(program.integrality, np.zeros(2 * total, dtype=np.uint8)),
         rows=(Block("row", axis, 0, total),),
         columns=(
@@ -271,8 +316,6 @@ def _direction(program: Program, options: Options) -> np.ndarray | None:
 
 def _unbounded(program: Program) -> pd.DataFrame:
     """Return the direction in which the objective improves without end, as a table; empty without one."""
-    import pandas as pd
-
     direction = _direction(program, Options(method="simplex"))
     if direction is None:
         return pd.DataFrame(columns=["direction", "objective"]).rename_axis("name")

@@ -23,7 +23,7 @@ class Glpk(BaseBackend):
     capabilities = frozenset({Capability.LP, Capability.MILP, Capability.DUALS})
     package = "swiglpk"
     install = 'pip install "fairlp[glpk]"'
-    honours = frozenset({"time_limit", "primal_tolerance", "dual_tolerance", "method", "verbose"})
+    honours = frozenset({"time_limit", "primal_tolerance", "dual_tolerance", "method", "verbose", "mip_gap"})
     methods = ("simplex", "interior")
 
     def __init__(self, name: str = "glpk") -> None:
@@ -38,14 +38,6 @@ class Glpk(BaseBackend):
         """Minimise with GLPK's simplex (with presolve), interior point or branch and cut."""
         import swiglpk as glp
 
-        whole = program.integrality > 0  # GLPK refuses bounds of integers that are not whole
-        low, high = (
-            np.where(whole, ends(bound), bound)
-            for ends, bound in ((np.ceil, program.col_lower), (np.floor, program.col_upper))
-        )
-        if (low > high).any():
-            return Raw(Termination.INFEASIBLE, "no whole number lies between the bounds of a variable")
-        program = program.replace(col_lower=low, col_upper=high)
         glp.glp_term_out(glp.GLP_ON if options.verbose else glp.GLP_OFF)
         self._stopped = False
         problem = _load(glp, program)
@@ -96,6 +88,7 @@ class Glpk(BaseBackend):
         settings = glp.glp_iocp()
         glp.glp_init_iocp(settings)
         settings.tm_lim = _milliseconds(options)
+        settings.mip_gap = options.mip_gap or 0.0
         if not options.verbose:  # what it prints is not shown, but lets us look
 
             def look(text: str) -> None:
@@ -119,9 +112,14 @@ class Glpk(BaseBackend):
         }[status]
         if code == glp.GLP_ETMLIM:
             termination = Termination.TIME_LIMIT
+        elif code == glp.GLP_EMIPGAP:
+            termination = Termination.GAP_LIMIT
         raw = Raw(termination, f"GLPK status {status}", method="branch and cut")
         if status in (glp.GLP_OPT, glp.GLP_FEAS):
             raw.x = _values(glp.glp_mip_col_val, problem, program.n_columns)
+        # of a search that was stopped GLPK keeps no bound but that of the linear relaxation
+        optimal = termination is Termination.OPTIMAL
+        raw.bound = glp.glp_mip_obj_val(problem) if optimal else glp.glp_get_obj_val(problem)
         raw.seconds = perf_counter() - begin
         return raw
 

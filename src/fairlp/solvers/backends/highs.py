@@ -6,17 +6,39 @@ import importlib.metadata
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, nearest
-from ...models.programs.certificate import certify, proves_infeasible
+from ...models.programs.certificate import certify, dual_bound, proves_infeasible
 from ...models.programs.program import Program
-from ...models.programs.solution import Capability, Options, Point, Solution, Status, Termination
+from ...models.programs.solution import (
+    LIMITS,
+    Capability,
+    Options,
+    Point,
+    Progress,
+    Solution,
+    Status,
+    Termination,
+    start_of,
+)
 from ...tolerances import MILP_TOLERANCES, SOLVER_TIGHTEST
-from .base import ProgramChange, ProgramSession, installed, interruptible, sign
+from .base import (
+    ProgramChange,
+    ProgramSession,
+    bound_of,
+    given,
+    installed,
+    interruptible,
+    pooled,
+    refuse_iterations,
+    sign,
+    values_of,
+)
 from .scaling import Scaling, equilibrate
 
 if TYPE_CHECKING:
@@ -53,7 +75,7 @@ def read_back(model: Model, highs: Any) -> Solution:
         duals = np.array(solution.row_dual)[: program.n_rows]
         reduced = np.array(solution.col_dual)[: program.n_columns]
     termination = terminations(highspy).get(raw, Termination.UNKNOWN)
-    if termination not in (Termination.OPTIMAL, Termination.TIME_LIMIT, Termination.ITERATION_LIMIT):
+    if termination not in (Termination.OPTIMAL, *LIMITS):
         x = duals = reduced = None
     words = highs.modelStatusToString(raw)
     read = Solution.of_point(program, termination, words, "highs", x, duals, reduced)
@@ -77,6 +99,29 @@ def of_masks(columns: np.ndarray, rows: np.ndarray) -> Any:
     return basis
 
 
+def carried(old: Program, basis: Any, new: Program) -> tuple[np.ndarray, np.ndarray]:
+    """Return a basis of another program for this one, by block and label, as HiGHS's numbers of columns and rows.
+
+    What is new is at a bound if it is a column, and basic if it is a row.
+    """
+    import highspy
+
+    status = highspy.HighsBasisStatus
+    parts = (
+        (old.columns, basis.col_status, new.columns, status.kLower),
+        (old.rows, basis.row_status, new.rows, status.kBasic),
+    )
+    found = []
+    for before, statuses, after, otherwise in parts:
+        known = {block.name: block for block in before}
+        numbers = np.array([int(one) for one in statuses])
+        found.append(np.full(after[-1].stop if after else 0, int(otherwise)))
+        for block in after:
+            if block.name in known:
+                found[-1][block.slice] = block.taken(known[block.name], numbers, int(otherwise))
+    return found[0], found[1]
+
+
 def masks(basis: Any) -> tuple[np.ndarray, np.ndarray] | None:
     """Return which columns and rows are basic, None where there is no basis."""
     import highspy
@@ -88,6 +133,16 @@ def masks(basis: Any) -> tuple[np.ndarray, np.ndarray] | None:
     return np.array(columns), np.array(rows)
 
 
+#: our option → HiGHS's
+_OPTIONS = {
+    "time_limit": "time_limit",
+    "seed": "random_seed",
+    "threads": "threads",
+    "mip_gap": "mip_rel_gap",
+    "node_limit": "mip_max_nodes",
+}
+#: Iterations of each of its methods.
+_ITERATIONS = ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit")
 #: our method → HiGHS's option ``solver``
 METHODS = {"choose": "choose", "simplex": "simplex", "ipm": "ipx", "hipo": "hipo", "pdlp": "pdlp"}
 #: ``auto``, by nonzeros (benchmarks/solvers.py): from here on interior point with crossover beats simplex in a single
@@ -199,6 +254,8 @@ class Highs:
             return asked
         if program.is_mip:
             return "choose"
+        if options.start is not None:
+            return "simplex"
         if program.A.nnz >= HIPO_FROM and _narrow(program) and installed("highspy_extras"):
             return "hipo"
         first = INTERIOR_POINT_IN_SERIES_FROM if series else INTERIOR_POINT_FROM
@@ -215,6 +272,7 @@ class HighsSession(ProgramSession):
     """A program loaded into HiGHS, in scaled numbers; changes and answers are in the user's."""
 
     backend: Highs
+    _raised: BaseException | None = None
 
     def __init__(self, backend: Highs, program: Program, options: Options, series: bool = True) -> None:
         if program.logs is not None:
@@ -229,17 +287,67 @@ class HighsSession(ProgramSession):
         there, reason = backend.available()
         if not there:
             raise SolverNotAvailableError(f"solver {backend.name!r} is not available: {reason}")
+        if program.is_mip:
+            refuse_iterations(backend.name, options)
         begin = perf_counter()
         super().__init__(backend, program, options)
         self.method = backend.choose(program, options, series)
         self._sign = sign(program)
         self._highs = configured(options, METHODS[self.method])
-        if "ipm_iteration_limit" not in options.extra:
+        if "ipm_iteration_limit" not in options.extra and options.iteration_limit is None:
             _set(self._highs, "ipm_iteration_limit", _MOST_STEPS)
+        if options.progress is not None:
+            self._report(options.progress)
         self._longest = 0.0
         self._repriced, self._point = False, None
         self.restart()
+        if options.start is not None:
+            self._begin(options.start)
         self._passed = perf_counter() - begin
+
+    def _begin(self, start: Any) -> None:
+        """Begin from a point (with integers), or from the basis of a Solution."""
+        program, basis = self.program, getattr(start, "basis", None)
+        if program.is_mip:
+            point = start_of(program, start)
+            at = np.flatnonzero(np.isfinite(point)).astype(np.int32)
+            values = self.scaling.column_bounds(point)[at]
+            checked(self._highs.setSolution(len(at), at, values), "setSolution")
+        elif basis is None:
+            raise UnsupportedError(
+                f"{program.name!r} has no integers: it starts from the basis of a Solution by simplex, and "
+                f"{start if isinstance(start, Solution) else type(start).__name__} has none"
+            )
+        else:
+            self.start_at(carried(start.program, basis, program))
+
+    def _report(self, progress: Any) -> None:
+        """Let a function know how far a solve is; what it raises is kept, and ends the solve, as does True."""
+        import highspy
+
+        kind = highspy.cb.HighsCallbackType
+        logs = (kind.kCallbackMipLogging, kind.kCallbackMipImprovingSolution)
+        breaks = (kind.kCallbackMipInterrupt, kind.kCallbackSimplexInterrupt, kind.kCallbackIpmInterrupt)
+        told = {int(one) for one in (*logs, *breaks[1:])}
+        ended = False
+
+        def report(which: int, words: str, out: Any, into: Any, data: Any) -> None:
+            nonlocal ended
+            try:
+                if int(which) in told and not ended:
+                    values = (out.mip_primal_bound, out.mip_dual_bound) if self.program.is_mip else (None, None)
+                    found = [bound_of(self.program, value, self.scaling) for value in values]
+                    best, bound = (np.nan if value is None else value for value in found)
+                    steps = max(out.simplex_iteration_count, out.ipm_iteration_count, 0)
+                    ended = progress(Progress(out.running_time, best, bound, max(out.mip_node_count, 0), steps)) is True
+            except BaseException as error:
+                self._raised, ended = error, True
+            if ended and into is not None:
+                into.user_interrupt = True
+
+        checked(self._highs.setCallback(report, None), "setCallback")
+        for one in (*logs, *breaks):
+            checked(self._highs.startCallback(one), "startCallback")
 
     def apply(self, change: ProgramChange) -> None:
         """Change the program, and what is loaded of it."""
@@ -252,8 +360,8 @@ class HighsSession(ProgramSession):
             for row, value in zip(rows.tolist(), scaled.tolist(), strict=True):
                 checked(highs.changeCoeff(row, column, value), "changeCoeff")
         if change.columns is not None:
-            at, *bounds = change.columns
-            low, high = (scaling.column_bounds(bound, at) for bound in bounds)
+            at = change.columns[0]
+            low, high = (scaling.column_bounds(ends[at], at) for ends in self.program.whole_bounds())
             checked(highs.changeColsBounds(len(at), at.astype(np.int32), low, high), "changeColsBounds")
         if change.rows is not None:
             at, *bounds = change.rows
@@ -280,6 +388,17 @@ class HighsSession(ProgramSession):
     def start_from(self, columns: np.ndarray, rows: np.ndarray) -> None:
         """Let the next solve begin with these columns and rows (bool) basic; what is no basis is mended."""
         checked(self._highs.setBasis(of_masks(columns, rows)), "setBasis")
+
+    def start_at(self, statuses: tuple[np.ndarray, np.ndarray]) -> None:
+        """Let the next solve begin with columns and rows of these statuses; what is no basis is mended."""
+        import highspy
+
+        basis = highspy.HighsBasis()
+        basis.col_status, basis.row_status = (
+            [highspy.HighsBasisStatus(one) for one in part.tolist()] for part in statuses
+        )
+        basis.valid, basis.alien = True, True
+        checked(self._highs.setBasis(basis), "setBasis")
 
     def basic(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the basic columns and rows (bool) of the last solve, if there is a basis."""
@@ -322,24 +441,12 @@ class HighsSession(ProgramSession):
             status = _with_threads(highs)
         else:
             status = interruptible(lambda: _with_threads(highs), lambda: highs.setOptionValue("time_limit", 0.0))
+        if self._raised is not None:
+            error, self._raised = self._raised, None
+            raise error
         if "kError" in str(status):
             words = highs.modelStatusToString(highs.getModelStatus())
             raise SolverError(f"HiGHS failed ({words}); solve with verbose=True to see its log")
-
-    def conflict(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows and the columns (whose bounds matter) of an irreducible infeasible set, as masks."""
-        import highspy
-
-        _set(self._highs, "iis_strategy", int(highspy.IisStrategy.kIisStrategyIrreducible))
-        status, found = self._highs.getIis()
-        checked(status, "getIis")
-        rows, columns = np.zeros(self.program.n_rows, dtype=bool), np.zeros(self.program.n_columns, dtype=bool)
-        rows[np.array(found.row_index_, dtype=int)] = True
-        # a column is listed wherever it takes part; its bound matters only where one is given
-        meaningful = {"kIisBoundStatusLower", "kIisBoundStatusUpper", "kIisBoundStatusBoxed"}
-        for at, kind in zip(found.col_index_, found.col_bound_, strict=True):
-            columns[at] = highspy.IisBoundStatus(kind).name in meaningful
-        return rows, columns
 
 
 def terminations(highspy: Any) -> dict[Any, Termination]:
@@ -353,7 +460,7 @@ def terminations(highspy: Any) -> dict[Any, Termination]:
         kind.kUnboundedOrInfeasible: Termination.INFEASIBLE_OR_UNBOUNDED,
         kind.kTimeLimit: Termination.TIME_LIMIT,
         kind.kIterationLimit: Termination.ITERATION_LIMIT,
-        kind.kSolutionLimit: Termination.ITERATION_LIMIT,
+        kind.kSolutionLimit: Termination.NODE_LIMIT,
         kind.kInterrupt: Termination.INTERRUPTED,
         kind.kHighsInterrupt: Termination.INTERRUPTED,
     }
@@ -374,13 +481,15 @@ def configured(options: Options, solver: str) -> Any:
         _set(highs, gap, 0.0)
     # tighter than its own final check, which would otherwise refuse an optimum in the last digit
     _set(highs, "mip_feasibility_tolerance", max(primal / 10, SOLVER_TIGHTEST))
-    if options.time_limit is not None:
-        _set(highs, "time_limit", options.time_limit)
-    if options.seed is not None:
-        _set(highs, "random_seed", options.seed)
-    if options.threads is not None:
-        _set(highs, "threads", options.threads)
-    for name, value in options.extra.items():
+    if options.log_file is not None:
+        Path(options.log_file).touch()  # HiGHS says nothing of a file that it cannot write
+        _set(highs, "log_file", str(options.log_file))
+        _set(highs, "output_flag", True)
+        _set(highs, "log_to_console", options.verbose)
+    limits = given(options, **_OPTIONS)
+    if options.iteration_limit is not None:
+        limits |= dict.fromkeys(_ITERATIONS, options.iteration_limit)
+    for name, value in {**limits, "mip_improving_solution_save": bool(options.pool), **options.extra}.items():
         _set(highs, name, value)
     return highs
 
@@ -392,6 +501,7 @@ def pass_model(
     import highspy
 
     A = program.A
+    low, high = (scaling.column_bounds(ends) for ends in program.whole_bounds())
     status = highs.passModel(
         program.n_columns,
         program.n_rows,
@@ -400,8 +510,8 @@ def pass_model(
         -1 if maximize else 1,
         sign * program.offset * scaling.cost,
         scaling.costs(sign * program.c),
-        scaling.column_bounds(program.col_lower),
-        scaling.column_bounds(program.col_upper),
+        low,
+        high,
         scaling.row_bounds(program.row_lower),
         scaling.row_bounds(program.row_upper),
         A.indptr.astype(np.int32, copy=False),
@@ -409,7 +519,7 @@ def pass_model(
         data,
         program.integrality.astype(np.int32),
     )
-    if status != highspy.HighsStatus.kOk:
+    if status != highspy.HighsStatus.kOk and not (low > high).any():  # which it finds infeasible
         raise SolverError(f"HiGHS refused the model {program.name!r} ({status}); solve with verbose=True to see why")
 
 
@@ -446,12 +556,9 @@ def _read(session: HighsSession) -> dict[str, Any]:
     x = row_duals = column_duals = None
     dual = Point.NONE
     if feasible:
-        x = np.zeros(session.program.n_columns) if empty else scaling.values(np.array(solution.col_value))
         # within its tolerance a solver may leave a bound; the rows then show whether that mattered
-        x = np.clip(x, session.program.col_lower, session.program.col_upper)
-        if session.program.is_mip:
-            whole = session.program.integrality > 0
-            x[whole] = np.round(x[whole])
+        at = np.zeros(session.program.n_columns) if empty else np.array(solution.col_value)
+        x = values_of(session.program, scaling, at)
     if feasible and (solution.dual_valid or empty) and not session.program.is_mip:
         rows, columns = session.program.n_rows, session.program.n_columns
         row_duals = np.zeros(rows) if empty else sign * scaling.row_duals(np.array(solution.row_dual))
@@ -477,9 +584,27 @@ def _read(session: HighsSession) -> dict[str, Any]:
         "iterations": {name: count for name, count in iterations.items() if count > 0},
         "basis": found if getattr(found, "valid", False) else None,
         "method": session.method,
-        "bound": sign * info.mip_dual_bound / scaling.cost if session.program.is_mip and feasible else None,
+        "bound": _bound(session, info, solution, termination),
+        "pool": _pool(session, highs) if session.options.pool else (),
         "row_ray": _ray(session, highs) if termination is Termination.INFEASIBLE else None,
     }
+
+
+def _bound(session: HighsSession, info: Any, solution: Any, termination: Termination) -> float | None:
+    """Return the bound that branch and bound leaves, or that the duals prove of a linear program that was stopped."""
+    if session.program.is_mip:
+        return None if termination in _NOTHING else bound_of(session.program, info.mip_dual_bound, session.scaling)
+    if termination not in LIMITS or not solution.dual_valid:
+        return None
+    duals = session._sign * session.scaling.row_duals(np.array(solution.row_dual))
+    bound = dual_bound(session.program, duals)
+    return bound if np.isfinite(bound) else None
+
+
+def _pool(session: HighsSession, highs: Any) -> tuple[Solution, ...]:
+    points = [np.array(one.col_value) for one in highs.getSavedMipSolutions()]
+    points = [values_of(session.program, session.scaling, point) for point in points]
+    return pooled(session.program, session.backend.name, points, session.options.pool)
 
 
 def _ray(session: HighsSession, highs: Any) -> np.ndarray | None:

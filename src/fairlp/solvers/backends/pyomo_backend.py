@@ -38,7 +38,7 @@ from ...models.notation.expressions import (
 from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
 from ...models.programs.program import Block, Program
-from ...models.programs.solution import Capability, Options, Solution, Termination
+from ...models.programs.solution import LIMITS, Capability, Options, Solution, Termination
 from .base import BaseBackend, Raw, installed, reduced_costs
 
 # A model as an idiomatic Pyomo ``ConcreteModel``, and a Pyomo model with levels as a Program.
@@ -472,7 +472,13 @@ class PyomoSolver:
 _NO_GAP = ("mip_rel_gap", "mip_abs_gap")
 KNOWN: dict[str, PyomoSolver] = {
     "highs": PyomoSolver(
-        "highs", package="highspy", options=(("threads", "threads"), ("seed", "random_seed")), no_gap=_NO_GAP
+        "highs",
+        package="highspy",
+        options=(
+            *(("threads", "threads"), ("seed", "random_seed")),
+            *(("mip_gap", "mip_rel_gap"), ("node_limit", "mip_max_nodes")),
+        ),
+        no_gap=_NO_GAP,
     ),
     "glpk": PyomoSolver("glpk", "glpsol"),
     "cbc": PyomoSolver("cbc", "cbc", options=(("threads", "threads"), ("seed", "randomSeed"))),
@@ -481,7 +487,7 @@ KNOWN: dict[str, PyomoSolver] = {
         "gurobi",
         "gurobi_cl",
         "gurobipy",
-        options=(("threads", "Threads"), ("seed", "Seed")),
+        options=(("threads", "Threads"), ("seed", "Seed"), ("mip_gap", "MIPGap"), ("node_limit", "NodeLimit")),
         no_gap=("MIPGap", "MIPGapAbs"),
     ),
     "cplex": PyomoSolver("cplex", "cplex", options=(("threads", "threads"),)),
@@ -574,9 +580,11 @@ class Pyomo(BaseBackend):
     ) -> Raw:
         """Return the answer of an executable."""
         condition = str(results.solver.termination_condition)
-        termination = _TERMINATION.get(condition, Termination.UNKNOWN)
+        termination = _termination(condition, program)
         raw = Raw(termination, f"{results.solver.status}, {condition}", seconds=seconds, method=self.solver)
-        if len(results.solution) > 0 and termination in (Termination.OPTIMAL, Termination.TIME_LIMIT):
+        if program.is_mip and isinstance(bound := getattr(results.problem, "lower_bound", None), float):
+            raw.bound = bound
+        if len(results.solution) > 0 and termination in (Termination.OPTIMAL, *LIMITS):
             model.solutions.load_from(results)
             raw.x = _values(program, variables)
             if termination is Termination.OPTIMAL and not program.is_mip and Capability.DUALS in self.capabilities:
@@ -596,6 +604,12 @@ _TERMINATION = {
     "maxIterations": Termination.ITERATION_LIMIT,
     "iterationLimit": Termination.ITERATION_LIMIT,
 }
+
+
+def _termination(condition: str, program: Program) -> Termination:
+    """Return why a solver stopped; Pyomo takes a limit of nodes for one of iterations."""
+    found = _TERMINATION.get(condition, Termination.UNKNOWN)
+    return Termination.NODE_LIMIT if found is Termination.ITERATION_LIMIT and program.is_mip else found
 
 
 def _build(pyo: Any, program: Program) -> tuple[Any, list[Any], list[Any]]:
@@ -664,10 +678,12 @@ def _with_highs(
         solver_options=settings,
     )
     name = results.termination_condition.name
-    termination = _TERMINATION.get(name, Termination.UNKNOWN)
+    termination = _termination(name, program)
     raw = Raw(termination, name, seconds=perf_counter() - begin, method="highs")
     there = results.solution_status.name in ("optimal", "feasible")
-    if there and termination in (Termination.OPTIMAL, Termination.TIME_LIMIT):
+    if program.is_mip:
+        raw.bound = results.objective_bound
+    if there and termination in (Termination.OPTIMAL, *LIMITS):
         results.solution_loader.load_vars()
         raw.x = _values(program, variables)
         if termination is Termination.OPTIMAL and not program.is_mip:

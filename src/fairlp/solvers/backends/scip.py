@@ -11,7 +11,7 @@ import numpy as np
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Termination
 from ...tolerances import ACCEPTED
-from .base import BaseBackend, Raw
+from .base import BaseBackend, Raw, given
 
 _TERMINATION = {
     "optimal": Termination.OPTIMAL,
@@ -19,8 +19,19 @@ _TERMINATION = {
     "unbounded": Termination.UNBOUNDED,
     "inforunbd": Termination.INFEASIBLE_OR_UNBOUNDED,
     "timelimit": Termination.TIME_LIMIT,
-    "nodelimit": Termination.ITERATION_LIMIT,
+    "totalnodelimit": Termination.NODE_LIMIT,
+    "gaplimit": Termination.GAP_LIMIT,
     "userinterrupt": Termination.INTERRUPTED,
+}
+
+
+#: our option → SCIP's parameter
+_PARAMETERS = {
+    "time_limit": "limits/time",
+    "seed": "randomization/randomseedshift",
+    "mip_gap": "limits/gap",
+    "node_limit": "limits/totalnodes",
+    "pool": "limits/maxsol",
 }
 
 
@@ -30,7 +41,7 @@ class Scip(BaseBackend):
     capabilities = frozenset({Capability.LP, Capability.MILP})
     package = "pyscipopt"
     install = 'pip install "fairlp[scip]"'
-    honours = frozenset({"time_limit", "seed", "primal_tolerance", "dual_tolerance", "verbose", "extra"})
+    honours = frozenset({*_PARAMETERS, "primal_tolerance", "dual_tolerance", "verbose", "log_file", "start", "extra"})
 
     def __init__(self, name: str = "scip") -> None:
         self.name = name
@@ -46,27 +57,38 @@ class Scip(BaseBackend):
         primal, dual = options.tolerances(ACCEPTED, ACCEPTED)
         model.setParam("numerics/feastol", primal)
         model.setParam("numerics/dualfeastol", dual)
-        if options.time_limit is not None:
-            model.setParam("limits/time", options.time_limit)
-        if options.seed is not None:
-            model.setParam("randomization/randomseedshift", options.seed)
-        for name, value in options.extra.items():
+        for name, value in {**given(options, **_PARAMETERS), **options.extra}.items():
             model.setParam(name, value)
+        if options.log_file is not None:
+            model.setLogfile(str(options.log_file))
         variables = _load(model, program)
+        if options.start is not None:
+            _begin(model, variables, options.start)
         begin = perf_counter()
         model.optimizeNogil()
         seconds = perf_counter() - begin
         status = model.getStatus()
         raw = Raw(_TERMINATION.get(status, Termination.UNKNOWN), status, seconds=seconds, method="branch and cut")
         if model.getNSols() > 0 and raw.termination not in (Termination.UNBOUNDED, Termination.INFEASIBLE):
-            best = model.getBestSol()
-            raw.x = np.array([model.getSolVal(best, variable) for variable in variables], dtype=float)
-            raw.bound = model.getDualbound() if program.is_mip else None
+            some = model.getSols()[: max(options.pool or 1, 1)]
+            points = [np.array([model.getSolVal(one, variable) for variable in variables]) for one in some]
+            raw.x, raw.pool = points[0], points if options.pool else ()
+        if program.is_mip and raw.termination not in (Termination.UNBOUNDED, Termination.INFEASIBLE):
+            raw.bound = model.getDualbound()
         return raw
 
     def stop(self) -> None:
         """Tell SCIP to stop."""
         self._model.interruptSolve()
+
+
+def _begin(model: Any, variables: list[Any], start: Any) -> None:
+    """Give SCIP a point, or part of one, to begin from."""
+    at = np.flatnonzero(np.isfinite(start))
+    point = model.createSol() if len(at) == len(variables) else model.createPartialSol()
+    for place in at.tolist():
+        model.setSolVal(point, variables[place], float(start[place]))
+    model.addSol(point)
 
 
 def _load(model: Any, program: Program) -> list[Any]:

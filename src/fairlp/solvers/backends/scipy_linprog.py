@@ -10,7 +10,7 @@ import numpy as np
 from ...models.programs.program import Program
 from ...models.programs.solution import Capability, Options, Termination
 from ...tolerances import SOLVER_TIGHTEST
-from .base import BaseBackend, Raw, given
+from .base import BaseBackend, Raw, given, refuse_iterations
 
 _TERMINATION = {
     0: Termination.OPTIMAL,
@@ -27,7 +27,12 @@ class Scipy(BaseBackend):
     package = "scipy"
     install = "pip install scipy"
     tightest = SOLVER_TIGHTEST
-    honours = frozenset({"time_limit", "primal_tolerance", "dual_tolerance", "method", "verbose", "extra"})
+    honours = frozenset(
+        {
+            *("time_limit", "primal_tolerance", "dual_tolerance", "method", "verbose", "extra"),
+            *("mip_gap", "node_limit", "iteration_limit"),
+        }
+    )
     methods = ("highs", "highs-ds", "highs-ipm")
 
     def __init__(self, name: str = "scipy") -> None:
@@ -35,7 +40,12 @@ class Scipy(BaseBackend):
 
     def run(self, program: Program, options: Options) -> Raw:
         """Minimise with ``linprog``, or with ``milp`` where variables are integer."""
-        settings = {"disp": options.verbose, **given(options, time_limit="time_limit"), **options.extra}
+        if program.is_mip:
+            limits = given(options, time_limit="time_limit", mip_gap="mip_rel_gap", node_limit="node_limit")
+            refuse_iterations(self.name, options)
+        else:
+            limits = given(options, time_limit="time_limit", iteration_limit="maxiter")
+        settings = {"disp": options.verbose, **limits, **options.extra}
         return _milp(program, settings) if program.is_mip else _linprog(program, options, settings)
 
 
@@ -94,6 +104,8 @@ def _termination(answer: Any) -> Termination:
     words = str(answer.message).lower()
     if answer.status == 1 and "time" in words:
         return Termination.TIME_LIMIT
+    if "solution limit" in words:
+        return Termination.NODE_LIMIT
     if answer.status == 4 and "infeasible" in words and "unbounded" in words:
         return Termination.INFEASIBLE_OR_UNBOUNDED
     return _TERMINATION.get(answer.status, Termination.UNKNOWN)

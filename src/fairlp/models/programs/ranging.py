@@ -1,0 +1,244 @@
+"""How far right-hand sides and costs may move while a basis stays optimal: sensitivity from the Program's arrays alone.
+
+In floats by one sparse factorisation of the basis, in rationals by the vertex of the exact certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...tolerances import SOLVER_TIGHTEST
+from .exact_certificate import BASIC, FREE, LOWER, UPPER, Exact, ExactBasis, Vertex, fraction, prove
+from .program import Program, tidy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .solution import Solution
+
+#: Right-hand sides that are solved for at once.
+_AT_ONCE = 256
+
+#: Lower and upper ends, and the number between them, of each row or column.
+Ranges = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def ranges(solution: Solution, of: Literal["constraints", "variables"], exact: bool) -> pd.DataFrame:
+    """Return the ranges of right-hand sides or costs; see :meth:`Solution.ranges`."""
+    if of not in ("constraints", "variables"):
+        raise UnsupportedError(f"ranges are of 'constraints' (right-hand sides) or 'variables' (costs), not of {of!r}")
+    program = solution.program
+    if program.is_mip or program.logs is not None:
+        raise UnsupportedError(
+            f"{program.name!r} is no linear program; only those have a basis whose ranges can be told "
+            "(model.compile().relaxed().solve() is the linear relaxation of one with integers)"
+        )
+    solution.require_optimal()
+    if solution.basis is None:
+        from .backends import solve
+        from .solution import Options
+
+        solution = solve(program, "highs", Options(method="simplex")).require_optimal()
+    if exact:
+        proof = prove(solution)
+        if not proof.holds:
+            raise UnsupportedError(f"the basis of {program.name!r} is not proved optimal: {proof.message}")
+        at = Vertex(Exact(program, None), *proof.basis)
+        middle, low, high, prices = _exact_rows(at) if of == "constraints" else _exact_columns(at)
+    else:
+        statuses = (np.array([int(s) for s in part]) for part in (solution.basis.col_status, solution.basis.row_status))
+        basis = _FloatBasis(program, *statuses)
+        middle, low, high, prices = basis.of_rows() if of == "constraints" else basis.of_columns()
+    rows = of == "constraints"
+    names = ("rhs", "dual") if rows else ("cost", "reduced_cost")
+    numbers = dict(zip((*names, "lower", "upper"), (middle, prices, low, high), strict=True))
+    return tidy(of[:-1], program.rows if rows else program.columns, numbers)
+
+
+class _FloatBasis:
+    """A basis factorised: active rows × basic columns, the vertex, and the prices of a minimisation."""
+
+    def __init__(self, program: Program, columns: np.ndarray, rows: np.ndarray) -> None:
+        from scipy.sparse.linalg import splu
+
+        self.program, self.sign = program, 1.0 if program.sense == "min" else -1.0
+        self.basic, self.active = columns == BASIC, rows != BASIC
+        A = program.A.tocsr()
+        of_active = A[self.active].tocsc()
+        self.of_inactive = A[~self.active].tocsc()[:, self.basic]
+        self.others = of_active[:, ~self.basic]
+        size = int(self.basic.sum())
+        if size != int(self.active.sum()):
+            raise UnsupportedError(
+                f"the basis of {program.name!r} has {size} basic columns for other rows; solve again"
+            )
+        try:
+            self.lu = splu(of_active[:, self.basic].tocsc()) if size else None
+        except RuntimeError as error:
+            raise UnsupportedError(f"the basis of {program.name!r} is singular; use exact=True ({error})") from None
+        self.column_side = _sides(columns, program.col_lower, program.col_upper)
+        self.row_side = _sides(rows, program.row_lower, program.row_upper)
+        self.x = _at(self.column_side, program.col_lower, program.col_upper)
+        self.side = _at(self.row_side, program.row_lower, program.row_upper)
+        self.x[self.basic] = self.solve(self.side[self.active] - self.others @ self.x[~self.basic])
+        self.costs = self.sign * program.c
+        self.y = np.zeros(program.n_rows)
+        self.y[self.active] = self.solve(self.costs[self.basic], "T")
+        self.reduced = self.costs - program.A.T @ self.y
+
+    def solve(self, right: np.ndarray, how: Literal["N", "T"] = "N") -> np.ndarray:
+        """Solve with the basis, or its transpose."""
+        return right if self.lu is None else np.asarray(self.lu.solve(right, how))
+
+    def units(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield places in the basis, and unit vectors for them, some at once."""
+        size = int(self.basic.sum())
+        for begin in range(0, size, _AT_ONCE):
+            at = np.arange(begin, min(begin + _AT_ONCE, size))
+            yield at, (np.arange(size)[:, None] == at).astype(float)
+
+    def of_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return right-hand sides, how far they may fall and rise, and the duals."""
+        program, basic, active = self.program, self.basic, self.active
+        activity = program.A @ self.x
+        values = np.concatenate([self.x[basic], activity[~active]])
+        lower = np.concatenate([program.col_lower[basic], program.row_lower[~active]])
+        upper = np.concatenate([program.col_upper[basic], program.row_upper[~active]])
+        side, low, high = _of_inactive(program, activity)
+        rows = np.flatnonzero(active)
+        side[rows] = self.side[rows]
+        for at, unit in self.units():
+            moves = self.solve(unit)
+            down, up = _steps(values, lower, upper, np.vstack([moves, self.of_inactive @ moves]))
+            low[rows[at]], high[rows[at]] = side[rows[at]] + down, side[rows[at]] + up
+        # one end of a range stays on its side of the other
+        ranged = active & (program.row_lower < program.row_upper)
+        high = np.where(ranged & (side == program.row_lower), np.minimum(high, program.row_upper), high)
+        low = np.where(ranged & (side == program.row_upper), np.maximum(low, program.row_lower), low)
+        return side, low, high, self.sign * self.y
+
+    def of_columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return costs, how far they may fall and rise, and the reduced costs."""
+        nonbasic, size = ~self.basic, len(self.costs)
+        low, high = np.full(size, -np.inf), np.full(size, np.inf)
+        least, most = self.costs - self.reduced, self.costs - self.reduced
+        low = np.where(nonbasic & np.isin(self.column_side, (LOWER, FREE)), least, low)
+        high = np.where(nonbasic & np.isin(self.column_side, (UPPER, FREE)), most, high)
+        values = np.concatenate([self.reduced[nonbasic], self.y[self.active]])
+        sides = np.concatenate([self.column_side[nonbasic], self.row_side[self.active]])
+        lower = np.where(np.isin(sides, (LOWER, FREE)), 0.0, -np.inf)
+        upper = np.where(np.isin(sides, (UPPER, FREE)), 0.0, np.inf)
+        columns = np.flatnonzero(self.basic)
+        for at, unit in self.units():
+            moves = self.solve(unit, "T")
+            down, up = _steps(values, lower, upper, np.vstack([-(self.others.T @ moves), moves]))
+            low[columns[at]], high[columns[at]] = self.costs[columns[at]] + down, self.costs[columns[at]] + up
+        ends = (low, high) if self.sign > 0 else (-high, -low)
+        return self.program.c, *ends, self.sign * np.where(nonbasic, self.reduced, 0.0)
+
+
+#: What is neither at its lower nor at its upper bound, but fixed: its price may have any sign.
+_FIXED = -1
+
+
+def _sides(statuses: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return at which bound each is: LOWER, UPPER, FREE for none, or fixed; BASIC for those that are."""
+    at = np.where(np.isposinf(upper) | ((statuses != UPPER) & np.isfinite(lower)), LOWER, UPPER)
+    at = np.where(np.isinf(lower) & np.isinf(upper), FREE, np.where(lower == upper, _FIXED, at))
+    return np.where(statuses == BASIC, BASIC, at)
+
+
+def _at(sides: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    """Return the bounds that these sides mean, 0 for what has none."""
+    return np.where(sides == UPPER, upper, np.where(np.isin(sides, (LOWER, _FIXED)), lower, 0.0))
+
+
+def _of_inactive(program: Program, activity: np.ndarray) -> Ranges:
+    """Return the nearer side of each row as its right-hand side, which may move from the activity on."""
+    below, above = activity - program.row_lower, program.row_upper - activity
+    upper = above <= below
+    side = np.where(upper, program.row_upper, program.row_lower)
+    return side, np.where(upper & np.isfinite(side), activity, -np.inf), np.where(upper, np.inf, activity)
+
+
+def _steps(
+    values: np.ndarray, lower: np.ndarray, upper: np.ndarray, rates: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how far each column of rates can go down and up before a value reaches a bound."""
+    rates = np.where(abs(rates) <= SOLVER_TIGHTEST * abs(rates).max(axis=0, initial=0.0), 0.0, rates)
+    falls, rises = np.minimum(lower - values, 0.0)[:, None], np.maximum(upper - values, 0.0)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = np.where(rates > 0, rises, falls) / rates
+        down = np.where(rates > 0, falls, rises) / rates
+    up, down = np.where(rates == 0, np.inf, up), np.where(rates == 0, -np.inf, down)
+    return down.max(axis=0, initial=-np.inf), up.min(axis=0, initial=np.inf)
+
+
+# The same in rationals, one thing after the other.
+
+
+def _exact_steps(moves: Iterable[tuple[Any, Any, Any, Any]]) -> tuple[Any, Any]:
+    """Return how far one can go down and up, of (value, lower, upper, rate); a bound that is not there is None."""
+    down: Any = -np.inf
+    up: Any = np.inf
+    for value, lower, upper, rate in moves:
+        for bound, rises in ((lower, rate < 0), (upper, rate > 0)):
+            if bound is not None and rate != 0:
+                step = fraction((bound - value) / rate)
+                down, up = (down, min(up, step)) if rises else (max(down, step), up)
+    return down, up
+
+
+def _exact_rows(at: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    basis, program = ExactBasis(at), at.exact.program
+    found = []
+    for i, value in enumerate(at.activity):
+        low, high = at.exact.row_lower(i), at.exact.row_upper(i)
+        dual = at.exact.sign * at.reduced.get(("row", i), at.exact.zero)
+        if i in at.place:
+            side = at.exact.row_at(i, at.rows[i])
+            columns, rows = basis.moves(("row", i))
+            moves = [(at.value(one), *at.bounds(one), rate) for one, rate in (*columns.items(), *rows.items())]
+            moves += [(side, None if side == low else low, None if side == high else high, 1)] if low != high else []
+            ends = [fraction(side) + step for step in _exact_steps(moves)]
+        elif low is None and high is None:
+            side, ends = None, [-np.inf, np.inf]
+        else:
+            upper = low is None or (high is not None and high - value <= value - low)
+            side, ends = (high, [fraction(value), np.inf]) if upper else (low, [-np.inf, fraction(value)])
+        found.append((np.inf if side is None else fraction(side), *ends, fraction(dual)))
+    return _objects(found, program.n_rows)
+
+
+def _exact_columns(at: Vertex) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    basis, program, zero = ExactBasis(at), at.exact.program, at.exact.zero
+    found = []
+
+    def signs(thing: Any) -> tuple[Any, Any]:
+        up, down = at.directions(thing)
+        return (zero if up else None), (zero if down else None)
+
+    for j in range(program.n_columns):
+        cost, reduced = at.exact.cost(j), at.reduced.get(("column", j), zero)
+        if j in at.position:
+            rates = basis.slopes(("column", j)).items()
+            moves = [(at.reduced[one], *signs(one), rate) for one, rate in rates]
+        else:
+            moves = [(reduced, *signs(("column", j)), at.exact.flint.fmpq(1))]
+        low, high = (fraction(cost) + step for step in _exact_steps(moves))
+        if program.sense == "max":
+            low, high = -high, -low
+        found.append((fraction(at.exact.sign * cost), low, high, fraction(at.exact.sign * reduced)))
+    return _objects(found, program.n_columns)
+
+
+def _objects(found: list[Any], size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return four columns of what may be fractions."""
+    table = np.empty((size, 4), dtype=object)
+    table[:] = found if found else table
+    middle, low, high, price = table.T
+    return middle, low, high, price

@@ -1,0 +1,151 @@
+"""Ranges of right-hand sides and costs: HiGHS's own, solving again at the ends, and rationals agree."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from fairlp import Index, Model, examples
+from fairlp.errors import NoSolutionError, UnsupportedError
+from profiles import many
+
+
+def random_program(rng, sense):
+    """A program whose rows have one side or two, and whose columns are boxed or fixed."""
+    n, m = Index("n", range(rng.integers(1, 7))), Index("m", range(rng.integers(1, 6)))
+    model = Model("random", indices=(m, n))
+    low = rng.choice([0.0, -1.0, 0.0], len(n))
+    x = model.variable("x", n, lower=low, upper=low + rng.choice([1.5, 3.0, 0.0], len(n), p=[0.5, 0.4, 0.1]))
+    a = model.parameter("a", (m, n), rng.integers(-3, 6, (len(m), len(n))))
+    start = a.values @ rng.uniform(low, low + 0.5)
+    width = rng.choice([0.3, 1.0, np.inf], len(m))
+    low = start - np.where(np.isinf(width), 0.2, rng.choice([0.0, 0.4, np.inf], len(m)))
+    model.constraint("rows", (a * x).sum(n).between(low, start + width))
+    cost = (model.parameter("c", n, rng.integers(-5, 6, len(n))) * x).sum() + 1
+    model.maximize(cost) if sense == "max" else model.minimize(cost)
+    return model
+
+
+def moved(program, of, place, value):
+    """The program with another right-hand side (the one that the range is of), or another cost."""
+    if of == "variables":
+        cost = program.c.copy()
+        cost[place] = value
+        return program.replace(c=cost)
+    row_lower, row_upper = program.row_lower.copy(), program.row_upper.copy()
+    was = program.of_side[place]
+    for side in (row_lower, row_upper):
+        if side[place] == was:
+            side[place] = value
+    return program.replace(row_lower=row_lower, row_upper=row_upper)
+
+
+@settings(max_examples=many(25), deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["max", "min"]))
+def test_within_its_range_the_dual_tells_the_objective_and_rationals_agree(seed, sense):
+    rng = np.random.default_rng(seed)
+    solution = random_program(rng, sense).solve("highs-simplex")
+    if not solution.status.is_optimal:
+        return
+    program, best = solution.program, solution.objective
+    for of in ("constraints", "variables"):
+        table, proof = solution.ranges(of), solution.certify(exact=True)
+        middle, price = table.columns[-4:-2]
+        if proof.holds and proof.basis == tuple(
+            [int(s) for s in part] for part in (solution.basis.col_status, solution.basis.row_status)
+        ):  # else rationals are those of another basis of a degenerate vertex
+            exact, numbers = solution.ranges(of, exact=True), [middle, price, "lower", "upper"]
+            np.testing.assert_allclose(table[numbers].astype(float), exact[numbers].astype(float), atol=1e-8)
+        assert ((table["lower"] <= table[middle] + 1e-9) & (table[middle] <= table["upper"] + 1e-9))[
+            np.isfinite(table[middle])
+        ].all()
+        object.__setattr__(program, "of_side", table[middle].to_numpy())
+        for place, row in enumerate(table.itertuples(index=False)):
+            here = getattr(row, middle)
+            for end in (row.lower, row.upper):
+                if not np.isfinite(here):
+                    continue
+                to = here + (np.clip(end - here, -3, 3) if np.isfinite(end) else np.sign(end)) * 0.999
+                again = moved(program, of, place, to).solve("highs-simplex")
+                if of == "constraints":
+                    expected = best + row.dual * (to - here)
+                else:
+                    expected = best + (to - here) * solution.x[place]
+                assert again.objective == pytest.approx(expected, rel=1e-7, abs=1e-7)
+
+
+def test_ranges_are_those_of_highs():
+    rng = np.random.default_rng(5)
+    n, m = Index("n", range(12)), Index("m", range(9))
+    model = Model("dense", indices=(m, n))
+    x = model.variable("x", n)
+    a = model.parameter("a", (m, n), rng.uniform(0.5, 2, (9, 12)))
+    model.constraint("rows", (a * x).sum(n) <= model.parameter("b", m, rng.uniform(1, 2, 9)))
+    model.maximize((model.parameter("c", n, rng.uniform(1, 2, 12)) * x).sum())
+    highs = model.to_highs()
+    highs.setOptionValue("presolve", "off")
+    highs.setOptionValue("solver", "simplex")
+    highs.run()
+    own = highs.getRanging()[1]
+    solution = model.solve("highs-simplex")
+    basic = [status.name == "kBasic" for status in solution.basis.row_status]
+    rows, costs = solution.ranges(), solution.ranges("variables")
+    for side, found in (("lower", own.row_bound_dn), ("upper", own.row_bound_up)):
+        theirs = np.where(np.abs(found.value_) > 1e20, np.copysign(np.inf, found.value_), found.value_)
+        np.testing.assert_allclose(rows[side][~np.array(basic)], theirs[~np.array(basic)], rtol=1e-7)
+    for side, found in (("lower", own.col_cost_dn), ("upper", own.col_cost_up)):
+        found.value_ = found.value_[:12]
+        theirs = np.where(np.abs(found.value_) > 1e20, np.copysign(np.inf, found.value_), found.value_)
+        np.testing.assert_allclose(costs[side], theirs, rtol=1e-7, atol=1e-9)
+
+
+def test_the_price_of_a_mechanism_holds_within_its_range():
+    instance = examples.wang_figure_1()
+    table = fairlp.formulate(instance, "drfh").solve().ranges(exact=True)
+    capacities = table[table["constraint"] == "capacity"]
+    assert set(capacities["i"]) == set(instance.servers) and set(capacities["r"]) == set(instance.resources)
+    assert all(isinstance(value, Fraction) for value in capacities["dual"])
+    # any back end: where there is no basis, HiGHS finds one
+    other = fairlp.formulate(instance, "drfh").solve("scipy").ranges()
+    assert len(other) == len(table) and other["dual"].sum() > 0
+
+
+def test_what_has_no_ranges_is_refused():
+    model = Model("m")
+    x = model.variable("x", upper=2.5, integer=True)
+    model.maximize(x + 0)
+    with pytest.raises(UnsupportedError, match="is no linear program; only those have a basis"):
+        model.solve().ranges()
+    relaxed = model.compile().relaxed()
+    assert relaxed.solve().ranges("variables")["upper"].tolist() == [np.inf]
+    assert relaxed.solve().ranges().columns.tolist() == ["constraint", "rhs", "dual", "lower", "upper"]
+    with pytest.raises(UnsupportedError, match="not of 'costs'"):
+        relaxed.solve().ranges("costs")
+    with pytest.raises(NoSolutionError):
+        relaxed.solve(time_limit=0).ranges()
+
+
+def test_frames_have_a_row_for_each_element():
+    instance = examples.wang_figure_1()
+    solution = fairlp.formulate(instance, "drfh").solve()
+    frame, rows = solution.frame(), solution.frame("constraints")
+    assert frame["value"].tolist() == solution.x.tolist() and frame["reduced_cost"].tolist() == list(
+        solution.column_duals
+    )
+    g = frame[frame["variable"] == "g"].pivot_table(index="n", columns="i", values="value")
+    expected = solution.values["g"]
+    assert g.loc[expected.index, expected.columns].to_numpy().tolist() == expected.to_numpy().tolist()
+    capacity = solution.activity["capacity"]
+    at = rows[rows["constraint"] == "capacity"].set_index(["i", "r"])["activity"]
+    assert all(at[i, r] == capacity.loc[i, r] for i in capacity.index for r in capacity.columns)
+    assert (solution.slack["capacity"].to_numpy() >= -1e-9).all() and len(rows) == solution.program.n_rows
+    assert solution.slack["fairness"].abs().max() < 1e-9
+    with pytest.raises(UnsupportedError, match="not of 'rows'"):
+        solution.frame("rows")
+    assert len(solution.plot("fairness", color="gray").patches) == len(instance.users)
+    assert len(solution.plot("t").patches) == 1

@@ -1,0 +1,190 @@
+"""What a limit leaves: a feasible point, a bound that no optimum beats, and a gap that is not below the truth."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from fairlp import Index, Model, Termination, log
+from fairlp.errors import NoSolutionError, UnknownNameError, UnsupportedError
+from fairlp.models.programs.backends import available_backends, find_backend
+from fairlp.models.programs.certificate import dual_bound
+from profiles import many
+
+WHOLE = [name for name in available_backends() if "MILP" in {c.value for c in find_backend(name).capabilities}]
+HARD = {"highs": {"node_limit": 1}, "scip": {"node_limit": 1}, "scipy": {"node_limit": 1}, "glpk": {"mip_gap": 0.1}}
+
+
+def knapsacks(seed, items=30, rows=10):
+    rng = np.random.default_rng(seed)
+    j, i = Index("j", [f"item{k}" for k in range(items)]), Index("i", range(rows))
+    model = Model("knapsacks", indices=(i, j))
+    a = model.parameter("a", (i, j), rng.integers(1, 100, (rows, items)))
+    b = model.parameter("b", i, a.values.sum(axis=1) // 3)
+    w = model.parameter("w", j, rng.integers(1, 100, items))
+    x = model.variable("x", j, binary=True)
+    model.constraint("room", (a * x).sum(j) <= b)
+    model.maximize((w * x).sum() + 7)
+    return model
+
+
+def best(program):
+    """Optimum by trying all points."""
+    points = np.array(list(itertools.product([0, 1], repeat=program.n_columns)))
+    fits = (program.row_upper[:, None] >= program.A @ points.T).all(axis=0)
+    return max(program.objective_value(point) for point in points[fits])
+
+
+@pytest.fixture(scope="module")
+def hard():
+    model = knapsacks(0)
+    return model, model.solve()
+
+
+@settings(max_examples=many(4), deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_bound_and_gap_hold_for_the_optimum_by_brute_force(seed):
+    model = knapsacks(seed, items=10, rows=3)
+    right = best(model.compile())
+    relaxed = model.compile().relaxed().solve("highs-simplex")
+    assert dual_bound(model.compile(), relaxed.row_duals) >= right
+    for solver in WHOLE:
+        for limits in (
+            {},
+            {"mip_gap": 0.2} if "mip_gap" in getattr(find_backend(solver), "honours", {"mip_gap"}) else {},
+        ):
+            found = model.solve(solver, **limits)
+            assert found.objective <= right + 1e-9
+            assert found.status.is_optimal == (not limits) or found.objective == pytest.approx(right)
+            if found.bound is not None:
+                assert found.bound >= right - 1e-6
+                assert found.gap >= (right - found.objective) / abs(found.objective) - 1e-6
+
+
+@pytest.mark.parametrize("solver", [*HARD, "cvxpy:HIGHS", "pyomo:highs"])
+def test_a_limit_is_no_optimum(hard, solver):
+    model, full = hard
+    found = model.solve(solver, **HARD.get(solver, {"node_limit": 1}))
+    assert found.status.termination is (Termination.GAP_LIMIT if solver == "glpk" else Termination.NODE_LIMIT)
+    assert found.x is None or found.verify().is_feasible
+    if solver != "cvxpy:HIGHS":  # CVXPY keeps no bound
+        assert full.objective <= found.bound < 1.2 * full.objective and found.gap > 0
+        assert found.verify().bound == found.bound and "by the solver's word" in str(found.verify())
+
+
+def test_the_relaxation_proves_a_bound(hard):
+    proof = hard[1].certify()
+    assert not proof.holds and "proved by LP duals" in proof.message and 0 < proof.gap < 0.1
+    single = Model("one")
+    x = single.variable("x", upper=9, integer=True)
+    single.constraint("row", 2 * x <= 9)
+    single.maximize(3 * x)
+    assert single.solve().certify().holds is False  # 4.5 of it: the bound is 13, and 12 is right
+    single.constraint("other", x <= 4)
+    assert single.solve().certify().holds is True
+
+
+@pytest.mark.parametrize(
+    "solver", ["highs-simplex", "scipy", "highs-pdlp", "cvxpy:CLARABEL", "cvxpy:SCS", "cvxpy:ECOS"]
+)
+def test_iterations_are_limited(solver):
+    rng = np.random.default_rng(1)
+    n, q = Index("n", range(60)), Index("q", range(50))
+    model = Model("dense", indices=(q, n))
+    x, a = model.variable("x", n), model.parameter("a", (q, n), rng.random((50, 60)))
+    w = model.parameter("w", n, rng.random(60))
+    model.constraint("rows", (a * x).sum(n) <= 1)
+    model.maximize((w * x).sum())
+    right, found = model.solve(), model.solve(solver, iteration_limit=4)
+    assert found.status.termination is Termination.ITERATION_LIMIT
+    if solver == "highs-simplex":
+        assert right.objective <= found.bound < np.inf and np.isnan(found.gap)
+        assert right.gap < 1e-9
+    again = model.solve(start=right)
+    assert again.iterations.get("simplex", 0) == 0 and again.objective == pytest.approx(right.objective)
+    with pytest.raises(UnsupportedError, match="from the basis of a Solution by simplex, and dict has none"):
+        model.solve(start={"x": right.values["x"]})
+
+
+def test_progress_is_told(hard, tmp_path):
+    model, full = hard
+    told = []
+    model.solve(progress=told.append, log_file=tmp_path / "log")
+    assert isinstance(told[-1], fairlp.Progress) and told[-1].bound >= full.objective - 1e-6
+    assert "HiGHS" in (tmp_path / "log").read_text(encoding="utf-8")
+    assert model.solve(progress=lambda so_far: True).status.termination is Termination.INTERRUPTED
+    with pytest.raises(ZeroDivisionError):
+        model.solve(progress=lambda so_far: 1 / 0)
+    model.solve("scip", node_limit=1, log_file=tmp_path / "scip")
+    assert "SCIP" in (tmp_path / "scip").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_a_start_is_taken(hard, solver):
+    model, full = hard
+    for start in (full, {"x": full.values["x"]}, {"x": full.values["x"].iloc[::-1].head(30).to_dict()}):
+        found = model.solve(solver, start=start, node_limit=1)
+        assert found.objective == pytest.approx(full.objective)
+    with pytest.raises(UnknownNameError, match="'item99'"):
+        model.solve(solver, start={"x": {"item99": 1}})
+    with pytest.raises(UnknownNameError, match="'y'"):
+        model.solve(solver, start={"y": 1})
+    with pytest.raises(NoSolutionError):
+        model.solve(solver, start=model.solve(time_limit=0))
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+def test_a_pool_has_points_of_every_rank(hard, solver):
+    model, full = hard
+    pool = model.solve(solver, pool=3).pool
+    values = [one.objective for one in pool]
+    assert 1 < len(pool) <= 3 and values == sorted(values, reverse=True) and values[0] == pytest.approx(full.objective)
+    assert all(one.verify().is_feasible for one in pool) and full.pool == ()
+
+
+@pytest.mark.parametrize(
+    ("solver", "options", "said"),
+    [
+        ("glpk", {"pool": 2}, "glpk cannot honour the option 'pool'"),
+        ("scipy", {"start": {}}, "scipy cannot honour the option 'start'"),
+        ("scipy", {"iteration_limit": 3}, "with integers give node_limit"),
+        ("highs", {"iteration_limit": 3}, "with integers give node_limit"),
+        ("highs", {"mip_gap": -1}, "mip_gap is -1; expected a number >= 0"),
+        ("highs", {"node_limit": 1.5}, "expected a whole number >= 0"),
+        ("highs", {"progress": 3}, "expected a function of a fairlp.Progress"),
+        ("highs", {"start": [1]}, "expected a mapping from names of variables to labelled values, or a Solution"),
+        ("highs", {"log_file": 3}, "expected a path"),
+    ],
+)
+def test_what_cannot_be_honoured_is_refused(hard, solver, options, said):
+    with pytest.raises(UnsupportedError, match=said):
+        hard[0].solve(solver, **options)
+
+
+def test_tangents_take_no_start():
+    model = Model("log")
+    x = model.variable("x", upper=1)
+    model.maximize(log(x))
+    with pytest.raises(UnsupportedError, match="which take no start"):
+        model.solve(start={"x": 1})
+
+
+def test_labels_of_a_start_are_aligned_or_refused():
+    n, i = Index("n", ["a", "b"]), Index("i", ["s", "t"])
+    model = Model("square", indices=(n, i))
+    model.variable("x", n, i, where=[[True, True], [False, True]])
+    block = model.compile().column_block("x")
+    frame = pd.DataFrame([[1, 2], [3, 4]], index=["a", "b"], columns=["s", "t"])
+    for given_ in (frame, frame.iloc[::-1, ::-1], frame.T.rename_axis(index="i", columns="n")):
+        assert block.pack(given_).tolist() == [1, 2, 4]
+    assert np.array_equal(block.pack({("b", "t"): 5}), [np.nan, np.nan, 5], equal_nan=True)
+    with pytest.raises(UnknownNameError, match="more than once"):
+        block.pack(pd.Series([1, 2], index=pd.MultiIndex.from_tuples([("a", "s")] * 2)))
+    with pytest.raises(fairlp.errors.ModelError, match="expected a Series"):
+        block.pack(np.ones((2, 2)))
