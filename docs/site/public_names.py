@@ -38,6 +38,7 @@ GROUPS = {
     "Solvers": (
         "solvers",
         "Options",
+        "Progress",
         "Status",
         "Termination",
         "Capability",
