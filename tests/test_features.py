@@ -1,0 +1,68 @@
+"""What the page of features says of fairlp beside other tools: what works runs, what is refused is refused."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import fairlp
+from fairlp import Index, Model, log
+from fairlp.errors import FairlpError
+from paths import ROOT
+from scripts import benchmark
+
+PAGE = (ROOT / "docs" / "features.md").read_text(encoding="utf-8").partition("## What users of other")[2]
+ROWS = [[cell.strip() for cell in line.split(" | ")] for line in PAGE.splitlines() if line.startswith("| ")]
+FEATURES = [row for row in ROWS if len(row) == 7 and row[1] and row[1] not in ("fairlp", "---")]
+
+
+def names(folder):
+    """Return what the code of the page may name."""
+    n, i = Index("n", ["ann", "bob", "cat"], "user"), Index("i", ["s1", "s2"], "server")
+    t = Index("t", range(4), "step")
+    model = Model("page", indices=(n, i, t))
+    x, z = model.variable("x", n, i, upper=9), model.variable("z", t, upper=9)
+    c, u = model.parameter("c", n, [1, 2, 3]), model.parameter("u", (), 4)
+    model.constraint("most", x.sum(n) <= u)
+    model.maximize((c * x).sum() - z.sum())
+    whole = Model("whole", indices=(n,))
+    y = whole.variable("y", n, integer=True, upper=5)
+    whole.constraint("row", 2 * y.sum() <= 9)
+    whole.maximize(y.sum())
+    return {
+        "fairlp": fairlp, "log": log, "np": np, "folder": folder, "n": n, "i": i, "t": t, "model": model, "x": x,
+        "z": z, "c": c, "solution": model.solve(), "whole": whole, "mask": np.eye(3, 2) > 0,
+        "demand": pd.Series({"cat": 1, "ann": 2, "bob": 3}), "costs": pd.DataFrame(1.0, list(n), list(i)).to_numpy(),
+        "team": pd.Series(["a", "b", "a"], list(n), name="team"), "sparse": sp.coo_array(np.eye(3, 4)),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("row", FEATURES, ids=[row[0].lstrip("| ") for row in FEATURES])
+def test_what_the_page_says(row, tmp_path):
+    said = row[1]
+    if said == "missing":
+        return
+    code = re.search("`(.*)`", said)[1]
+    if "read_program" in code:
+        fairlp.formulate(fairlp.examples.ghodsi(), "drf").write(tmp_path / "m.mps")
+    if said.startswith("refused"):
+        with pytest.raises(FairlpError):
+            eval(code, names(tmp_path))
+    else:
+        eval(code, names(tmp_path))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("tool", ["pulp", "pyomo", "cvxpy", "linopy"])
+def test_a_ported_model_has_the_same_optimum_in_fewer_lines(tool):
+    pytest.importorskip(tool)
+    with benchmark("ports") as ports:
+        theirs, ours = ports.PAIRS[tool]
+        assert ports.lines(ours) < ports.lines(theirs)
+        assert ours() == pytest.approx(theirs(), rel=1e-6)
+
+
+def test_the_page_has_the_features_that_users_ask_for():
+    assert len(FEATURES) >= 45 and sum(row[1] == "missing" for row in FEATURES) <= 3
