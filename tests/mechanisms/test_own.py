@@ -208,8 +208,11 @@ def test_other_totals_of_a_program_that_is_solved_once_may_be_as_good():
 
 
 def test_a_model_that_is_not_proved_proves_nothing():
-    verdict = fairlp.allocate(ONE, most_tasks).certify()
-    assert not verdict.holds and "bound 5 by the solver's word" in verdict.message
+    # twice three tasks of which each two need one unit: half a task of each is 3, and there are 2 whole ones
+    thirds = np.kron(np.eye(2), [[1, 1, 0], [0, 1, 1], [1, 0, 1]])
+    verdict = fairlp.allocate(fairlp.Instance.from_arrays(thirds, np.ones((1, 6))), most_tasks).certify()
+    assert not verdict.holds and "bound 2 by the solver's word" in verdict.message
+    assert fairlp.allocate(ONE, most_tasks).certify()  # 5, and its linear relaxation allows less than 6
     with pytest.raises(NotDefinedError, match="'own-part' is a procedure: nothing says what it ought to be"):
         own.prove(fairlp.allocate(ONE, own_part))
 
