@@ -152,9 +152,10 @@ INTERIOR_POINT_FROM, INTERIOR_POINT_IN_SERIES_FROM, HIPO_FROM = 8_000, 60_000, 5
 _NARROW = 100.0
 #: Seconds, and times the longest solve so far, that a second opinion by another method may take.
 _PATIENCE = 5.0
-#: Steps of an interior point after which none will help: where coefficients lie orders of magnitude apart it may stand
-#: still for ever (HiGHS has no limit of its own; programs of any size take some 20 to 100).
-_MOST_STEPS = 1_000
+#: Steps after which none will help (HiGHS has no limits of its own). An interior point may stand still for ever where
+#: coefficients lie orders of magnitude apart, and PDLP (1.16) goes round. Programs of any size take some 20 to 100
+#: steps of the one, and up to some 100,000 of the other.
+_MOST_STEPS = {"ipm_iteration_limit": 1_000, "pdlp_iteration_limit": 1_000_000}
 #: Linear programs of so few nonzeros have ended before anybody could interrupt them.
 _QUICK = 1_000
 #: HiGHS's simplex_strategy: the dual simplex method, and the primal one.
@@ -201,8 +202,8 @@ class Highs:
             return False, f"highspy is not installed; {self.install}"
         if "highspy" not in sys.modules and any(name.startswith("ortools.") for name in sys.modules):
             return False, _BESIDE_ORTOOLS
-        if self.method == "hipo" and not installed("highspy_extras"):
-            return False, 'HiPO needs highspy-extras; pip install "fairlp[hipo]"'
+        if self.method == "hipo" and _without_hipo():
+            return False, _without_hipo()
         return True, ""
 
     def version(self) -> str:
@@ -249,14 +250,14 @@ class Highs:
         if asked != "auto":
             if asked not in METHODS:
                 raise UnsupportedError(f"{self.name} has no method {asked!r}; {nearest(asked, METHODS)}")
-            if asked == "hipo" and not installed("highspy_extras"):
-                raise UnsupportedError('method "hipo" needs highspy-extras: pip install "fairlp[hipo]"')
+            if asked == "hipo" and _without_hipo():
+                raise UnsupportedError(_without_hipo())
             return asked
         if program.is_mip:
             return "choose"
         if options.start is not None:
             return "simplex"
-        if program.A.nnz >= HIPO_FROM and _narrow(program) and installed("highspy_extras"):
+        if program.A.nnz >= HIPO_FROM and _narrow(program) and not _without_hipo():
             return "hipo"
         first = INTERIOR_POINT_IN_SERIES_FROM if series else INTERIOR_POINT_FROM
         return "ipm" if program.A.nnz >= first else "simplex"
@@ -294,8 +295,9 @@ class HighsSession(ProgramSession):
         self.method = backend.choose(program, options, series)
         self._sign = sign(program)
         self._highs = configured(options, METHODS[self.method])
-        if "ipm_iteration_limit" not in options.extra and options.iteration_limit is None:
-            _set(self._highs, "ipm_iteration_limit", _MOST_STEPS)
+        for name, most in _MOST_STEPS.items():
+            if name not in options.extra and options.iteration_limit is None:
+                _set(self._highs, name, most)
         if options.progress is not None:
             self._report(options.progress)
         self._longest = 0.0
@@ -447,6 +449,16 @@ class HighsSession(ProgramSession):
         if "kError" in str(status):
             words = highs.modelStatusToString(highs.getModelStatus())
             raise SolverError(f"HiGHS failed ({words}); solve with verbose=True to see its log")
+
+
+def _without_hipo() -> str:
+    """Return why HiPO cannot be used here, and what to do; empty where it can."""
+    if not installed("highspy_extras"):
+        return 'HiPO needs highspy-extras; pip install "fairlp[hipo]"'
+    highs, extras = (importlib.metadata.version(name) for name in ("highspy", "highspy_extras"))
+    if highs.split(".")[:2] == extras.split(".")[:2]:
+        return ""
+    return f"HiPO needs highspy and highspy-extras of one version; here are {highs} and {extras}"
 
 
 def terminations(highspy: Any) -> dict[Any, Termination]:
