@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -413,6 +413,7 @@ def run(
     Parameters are those of :func:`fairlp.allocate`. Returns an Allocation, or a DynamicAllocation where users arrive.
     """
     from ..models.programs.backends import find_backend, is_default, spelt
+    from ..models.programs.solution import Options
 
     name_of_solver = spelt(solver)
     find_backend(name_of_solver)  # a name that does not exist ends it here, whatever the method
@@ -431,12 +432,14 @@ def run(
                 f"method {chosen.name!r} of {mechanism.name!r} is not exact for this instance ({chosen.needs}); "
                 "use method='auto' or 'lp'"
             )
-    refused = () if chosen.solves else [name for name in of_solver if name not in chosen.takes]
+    known = {*chosen.takes, *((one.name for one in fields(Options)) if chosen.solves else ())}
+    refused = [name for name in of_solver if name not in known]
     if refused:
-        near = nearest(refused[0], ["merge", *chosen.takes, *mechanism.options])
+        near = nearest(refused[0], ["merge", *mechanism.options, *sorted(known)])
+        remedy = "a solver's own options go into extra={'name': value}"
         raise UnknownNameError(
             f"method {chosen.name!r} of {mechanism.name!r} has no option {refused[0]!r}; "
-            f"{near} (solver options go with a method that uses a solver)"
+            f"{near} ({remedy if chosen.solves else 'solver options go with a method that uses a solver'})"
         )
     return finish(MethodCall(instance, mechanism, chosen, name_of_solver, bool(merge), of_solver, parameters))
 
