@@ -102,6 +102,11 @@ def named(name: object, known: Iterable[str], what: str, of: str = "") -> str:
     raise UnknownNameError(f"{wrong}; {nearest(name, names)}")
 
 
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: ``1 round``, ``2 rounds``."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
 def nearest(name: object, known: Iterable[object]) -> str:
     """Return the known names nearest to ``name``, as the end of an error message.
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ..errors import InstanceError, UnknownNameError
+from ..errors import InstanceError, UnknownNameError, counted
 from ..models.instances.sparse import SparseInstance
 from ..models.programs.certificate import Proof
 from ..solvers.matrix_free.rounds import Round, caps_of
@@ -283,8 +283,8 @@ class SparseAllocation(Allocation):
             )
         if self.unsettled:
             found.append(
-                f"{self.unsettled} users could rise further: what was left is shared among them in proportion, and no "
-                "bound is proved of their levels beyond the last round's"
+                f"{counted(self.unsettled, 'user')} could rise further: what was left is shared among them in proportion, "
+                "and no bound is proved of their levels beyond the last round's"
             )
         return tuple(found)
 
@@ -369,11 +369,11 @@ class SparseAllocation(Allocation):
             return Proof(True, "optimal: nobody can run anything")
         text = f"the smallest level within {gaps[0]:.1e}, by prices"
         if len(gaps) > 1:
-            text += f"; {len(gaps) - 1} later rounds within {max(gaps[1:]):.1e}, given the levels before"
+            text += f"; {counted(len(gaps) - 1, 'later round')} within {max(gaps[1:]):.1e}, given the levels before"
         if not max(gaps) <= self.aim * (1 + ROUNDING) + ROUNDING:
             return Proof(False, f"{text}: more than the {self.aim:.1e} that was asked for", max(gaps))
         if self.unsettled:
-            return Proof(False, f"{text}; {self.unsettled} users could rise further", max(gaps))
+            return Proof(False, f"{text}; {counted(self.unsettled, 'user')} could rise further", max(gaps))
         if loose:
             text += (
                 f"; that they stop there is not proved of {loose} users: prices alone would leave them twice as much"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, TooLargeError, UnknownNameError, nearest
+from ...errors import InstanceError, TooLargeError, UnknownNameError, counted, nearest
 from ..notation.expressions import Index
 from ..notation.labels import aligned, arranged, carries_labels, is_default, labels_on
 from ..programs.solution import table
@@ -682,10 +682,10 @@ class Instance:
         servers = self.n_servers
         rows = f" in {len(self.servers)} rows" if servers != len(self.servers) else ""
         constrained = ", placement constraints" if self.has_constraints else ""
-        queued = "" if self.queues is None else f", {_plural(len(self.queues) - 1, 'queue')}"
+        queued = "" if self.queues is None else f", {counted(len(self.queues) - 1, 'queue')}"
         return (
-            f"<Instance{' ' + repr(self.name) if self.name else ''}: {_plural(len(self.users), 'user')}, "
-            f"{_plural(servers, 'server')}{rows}, resources {', '.join(map(str, self.resources))}{constrained}{queued}>"
+            f"<Instance{' ' + repr(self.name) if self.name else ''}: {counted(len(self.users), 'user')}, "
+            f"{counted(servers, 'server')}{rows}, resources {', '.join(map(str, self.resources))}{constrained}{queued}>"
         )
 
     def _repr_html_(self) -> str:
@@ -745,7 +745,3 @@ def _same_frame(a: pd.DataFrame, b: pd.DataFrame) -> bool:
             for left, right in zip(a[column].tolist(), b[column].tolist(), strict=True)
         )
     )
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...errors import SolverError
+from ...errors import SolverError, counted
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.notation.model import Model
@@ -141,7 +141,9 @@ class ExactRounds:
             floors = [(self.rows[k], has[self.users[k]]) for k in stopped]
             done.append(ProofRound(proof.basis, proof.x, proof.row_duals, floors))
             self.segment = segment.after(t, stops)
-        return Proof(True, f"in rationals, {len(done)} rounds", levels=tuple(levels), exact=self.written(done, levels))
+        return Proof(
+            True, f"in rationals, {counted(len(done), 'round')}", levels=tuple(levels), exact=self.written(done, levels)
+        )
 
     def highest(self) -> tuple[BasisProof, Fraction]:
         """Return the proof of the program that raises t as far as it goes, and how far that is in the segment."""
