@@ -283,8 +283,8 @@ class SparseAllocation(Allocation):
             )
         if self.unsettled:
             found.append(
-                f"{counted(self.unsettled, 'user')} could rise further: what was left is shared among them in proportion, "
-                "and no bound is proved of their levels beyond the last round's"
+                f"{counted(self.unsettled, 'user')} could rise further: what was left is shared among them in "
+                "proportion, and no bound is proved of their levels beyond the last round's"
             )
         return tuple(found)
 

@@ -225,8 +225,8 @@ class Rounds:
             solution.require_optimal()
         if solution.status.termination is Termination.UNBOUNDED:
             raise NoSolutionError(
-                f"{self.name!r} has no leximin: after {counted(len(self.history), 'round')} all levels that are left can "
-                "be raised without end; bound them"
+                f"{self.name!r} has no leximin: after {counted(len(self.history), 'round')} all levels that are left "
+                "can be raised without end; bound them"
             )
         if not solution.status.is_optimal:
             return SolverError(f"{solution.solver} did not solve {self.name!r}: {solution.status}")
