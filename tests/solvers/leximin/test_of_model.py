@@ -236,7 +236,7 @@ def test_nothing_and_no_end():
     y = model.variable("y", lower=None)
     with pytest.raises(NoSolutionError, match="without end"):
         fairlp.leximin(model, x.sum(m) + y)
-    with pytest.raises(NoSolutionError, match="after 1 rounds"):
+    with pytest.raises(NoSolutionError, match="after 1 round all"):
         j = Index("k", ["one", "two"])
         two = Model("two", indices=(j,))
         fairlp.leximin(two, two.variable("z", j, upper=[1, np.inf]))
