@@ -175,3 +175,19 @@ def test_it_says_what_it_raises():
         assert raised(value) <= said
 
     check(FUNCTIONS, judge)
+
+
+def test_methods_of_what_users_hold_have_examples():
+    owners = [
+        "Model",
+        "Program",
+        "Solution",
+        "LeximinSolution",
+        "Instance",
+        "Allocation",
+        "DynamicAllocation",
+        "Arrivals",
+    ]
+    found = [path for path in FUNCTIONS if path.split(".")[1] in owners]
+    assert len(found) > 80
+    assert not [path for path in found if ">>>" not in (FUNCTIONS[path].__doc__ or "")]

@@ -59,7 +59,7 @@ def test_what_is_not_installed_says_how_to_get_it(monkeypatch):
     ):
         with pytest.raises(SolverNotAvailableError, match=words):
             model().solve(solver=solver)
-    with pytest.raises(UnsupportedError, match='HiPO needs highspy-extras'):
+    with pytest.raises(UnsupportedError, match="HiPO needs highspy-extras"):
         model().solve(solver="highs", method="hipo")
 
 

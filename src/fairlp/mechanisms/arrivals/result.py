@@ -697,6 +697,14 @@ class DynamicAllocation(Answer):
         -------
         list of Path
             The files written.
+
+        Examples
+        --------
+        >>> import fairlp, tempfile
+        >>> found = fairlp.allocate(fairlp.examples.load("ghodsi"), "dynamic-drf")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print([path.name for path in found.write_models(folder)])
+        ['drf-step-0001.mps', 'drf-step-0002.mps']
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
@@ -736,6 +744,12 @@ class DynamicAllocation(Answer):
         -------
         dict
             Mappings and lists of text and numbers.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> sorted(fairlp.allocate(fairlp.examples.load("ghodsi"), "dynamic-drf").to_dict())[:3]
+        ['gap', 'horizon', 'mechanism']
         """
         steps = zip(self._steps.tolist(), self._arrived, self.level_array.tolist(), strict=True)
         data = self.last.to_dict()
