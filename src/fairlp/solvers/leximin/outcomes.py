@@ -150,14 +150,11 @@ class GeneratingSession:
     """A session of a back end on a program that gets a column for each outcome that its prices ask for."""
 
     def __init__(self, owner: Generating, program: Program, options: Options) -> None:
-        self.outcomes = owner.outcomes
-        self.master: Session = owner.backend.session(self.outcomes.extended(program), options)
-        self.restart, self.leaves_open, self.reaches = self.master.restart, self.master.leaves_open, self.master.reaches
+        self.backend, self.outcomes, self.options = owner.backend, owner.outcomes, options
+        self.master: Session = self.backend.session(self.outcomes.extended(program), options)
 
-    @property
-    def program(self) -> Program:
-        """The program over the outcomes found so far."""
-        return self.master.program
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.master, name)
 
     def change(self, *, costs: np.ndarray | None = None, **others: Any) -> None:
         """Change the program; outcomes that have come since have no costs."""
@@ -171,9 +168,6 @@ class GeneratingSession:
             solution = self.master.solve()
             if not solution.status.is_optimal or not self.outcomes.improves(solution):
                 return solution
-            basic = getattr(self.master, "basic", lambda: None)()
-            self.master.program = self.outcomes.extended(self.program)
-            self.master.restart()
-            if basic is not None:
-                columns = np.append(basic[0], np.zeros(self.program.n_columns - len(basic[0]), dtype=bool))
-                self.master.start_from(columns, basic[1])  # type: ignore[attr-defined]
+            warm = Capability.WARM_START in self.backend.capabilities and solution.basis is not None
+            options = replace(self.options, start=solution) if warm else self.options
+            self.master = self.backend.session(self.outcomes.extended(self.program), options)
