@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..api import allocate
 from ..errors import FairlpError, FairlpWarning, InstanceError, UnknownNameError, nearest
-from ..mechanisms.mechanism import NO_CONSTRAINTS, QUOTAS, Mechanism
+from ..mechanisms.mechanism import NO_CONSTRAINTS, QUOTAS, RATES, Mechanism
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
@@ -181,6 +181,9 @@ def random_instance(
         options["eligible"] = eligible
     if row.limits == "always" or (row.limits == "any" and rng.random() < (0.5 if blocked else 0.2)):
         options["task_limits"] = rng.integers(1, 8, n)
+    if RATES in row.domain:
+        there = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
+        options["rates"] = there * rng.integers(0, 5, (n, k))
     if tree:
         options |= random_tree(rng, n, r, capacities.sum(axis=0), limits=asked.tree)
         options["queues"] = options["queues"] if QUOTAS not in row.domain else _with_quotas(rng, options["queues"], r)

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import FairlpError, InstanceError, NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
 from ..formulations.normalisers import tasks_at_level_1
 from ..models.instances.problem import is_extreme
-from .allocation import Allocation
+from .allocation import Allocation, Region
 from .literature import Reference, cited
 
 if TYPE_CHECKING:
@@ -97,6 +97,12 @@ def _no_quotas(instance: Instance) -> str | None:
     return "it shares quotas of queues (nominal, borrowing, lending), and no queue has one"
 
 
+def _no_rates(instance: Instance) -> str | None:
+    if instance.rates is not None:
+        return None
+    return "it shares servers by the throughputs of jobs, and no rates are given (rates=, users × servers)"
+
+
 ONE_SERVER = Domain("one server", _several_servers)
 NO_CONSTRAINTS = Domain("no placement constraints", _constraints)
 NO_RATES = Domain("no rates", _rates)
@@ -105,6 +111,7 @@ ONE_WEIGHT = Domain("one weight a user", _weights_by_resource)
 NO_GUARANTEES = Domain("no guarantees of queues", _guarantees)
 NO_QUEUE_LIMITS = Domain("no guarantees or caps of queues", _limits_of_queues)
 QUOTAS = Domain("quotas of queues", _no_quotas)
+RATES = Domain("given rates", _no_rates)
 
 
 #: What servers divide: their resources, or their time.
@@ -222,7 +229,7 @@ class Mechanism:
     arrivals: bool = False
     limits: Literal["any", "never", "always"] = "any"
     by_pairs: bool = False
-    region: Callable[[Model, Instance, Any], object] | None = None
+    region: Region | None = None
 
     @property
     def references(self) -> tuple[Reference, ...]:
@@ -385,6 +392,7 @@ class Tasks:
             notes=tuple(filter(None, (*self.notes, self.unproved, _unused_tree(call)))),
             unproved=self.unproved,
             parameters=call.parameters,
+            region=call.mechanism.region,
         )
 
 

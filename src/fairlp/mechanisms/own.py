@@ -30,7 +30,7 @@ from ..models.programs.backends import register_solver, spelt
 from ..models.programs.certificate import Proof
 from ..solvers.leximin.of_model import LeximinSolution, leximin
 from ..tolerances import AGREEMENT
-from .allocation import Allocation, overuse, within_capacity
+from .allocation import Allocation, Region, overuse, within_capacity
 from .mechanism import Domain, Mechanism, Method, MethodCall, Tasks
 from .table import OWN, TABLE, find
 from .validation import Check, Compared, agreement, differences
@@ -57,7 +57,7 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
         raise NotDefinedError(f"{allocation.mechanism!r} is a procedure: nothing says what it ought to be")
     instance = allocation.instance
     model = row.formulation(instance)
-    if model.levels is not None:
+    if _has_levels(model):
         answer = leximin(model)
         verdict = answer.certify(exact=exact)
         x = answer.x
@@ -110,7 +110,7 @@ def solve_model(call: MethodCall) -> Tasks:
     with call.phase("build"):
         model = formulation(call.instance)
         require_tasks(model, call.instance, call.mechanism.name)
-    if model.levels is not None:
+    if _has_levels(model):
         answer = leximin(model, solver=call.solver, **call.options)
         tasks = tasks_at(model, answer.x, call.instance)
         return Tasks(
@@ -154,6 +154,11 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
             f"the formulation of {name!r} defines 'tasks' over ({', '.join(i.symbol for i in indices)}), of sizes "
             f"{sizes}; expected users and servers, {users} and {servers}"
         )
+
+
+def _has_levels(model: Model) -> bool:
+    """Whether the model is a leximin; one without a level, of users who can run nothing, is solved once."""
+    return model.levels is not None and model.constraints[model.levels].size > 0
 
 
 def tasks_at(model: Model, x: np.ndarray, instance: Instance) -> np.ndarray:
@@ -299,7 +304,7 @@ def mechanism(
     domain: Iterable[Domain | Callable[[Instance], str | None]] = (),
     gamma: Callable[[Instance], np.ndarray] = normalisers.dominant,
     whole_tasks: bool = False,
-    region: Callable[[Model, Instance, Any], object] | None = None,
+    region: Region | None = None,
 ) -> Callable[[Callable[[Instance], Any]], OwnMechanism]:
     """Make a mechanism of a function: a decorator.
 

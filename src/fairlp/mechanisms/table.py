@@ -33,6 +33,7 @@ FAMILIES: dict[str, str] = {
     "tsf": _MAX_MIN,
     "naive-drf": _MAX_MIN,
     "kueue": _MAX_MIN,
+    "gavel": _MAX_MIN,
     "h-drf-counted": _MAX_MIN,
     "h-drf": _MAX_MIN,
     "h-drf-collapsed": _MAX_MIN,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SolverError, UnknownNameError, nearest
-from ...mechanisms.mechanism import QUOTAS, run
+from ...mechanisms.mechanism import QUOTAS, RATES, run
 from ...mechanisms.per_server.distributed import CLOCK_OPTIONS, Network, clocks_of
 from ...mechanisms.per_server.market import PerServerMarket
 from ...mechanisms.table import OWN, TABLE, find, find_defined
@@ -29,9 +29,16 @@ MOST_KEPT = 1000
 
 
 def fluid_policies() -> tuple[str, ...]:
-    """Return the policies for divisible tasks: the table's static mechanisms, one's own, and distributed PS-DSF."""
-    static = {name: row for name, row in TABLE.items() if (row.compared or name in OWN) and not row.whole_tasks}
-    solved = [name for name, row in static.items() if QUOTAS not in row.domain]  # jobs have no queues with quotas
+    """Return the policies for divisible tasks: the table's static mechanisms, one's own, and distributed PS-DSF.
+
+    Those that need what a cluster does not say, rates or quotas, are left out.
+    """
+    lacks = {QUOTAS, RATES}
+    solved = [
+        name
+        for name, row in TABLE.items()
+        if (row.compared or name in OWN) and not row.whole_tasks and not lacks & set(row.domain)
+    ]
     return (*solved, *DISTRIBUTED)
 
 
