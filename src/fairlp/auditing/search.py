@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..api import allocate
 from ..errors import FairlpError, FairlpWarning, InstanceError, UnknownNameError, nearest
-from ..mechanisms.mechanism import NO_CONSTRAINTS, QUOTAS, RATES, Mechanism
+from ..mechanisms.mechanism import EQUAL_WEIGHTS, NO_CONSTRAINTS, ONE_SIZE, QUOTAS, RATES, Mechanism
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
@@ -168,12 +168,14 @@ def random_instance(
     zeros = blocked or (rng.random() < 0.5 and not row.arrivals)
     demands = rng.integers(0 if zeros else 1, 3 if blocked else 5, (n, r))
     demands[~demands.any(axis=1), 0] = 1
+    if ONE_SIZE in row.domain:
+        demands[:] = demands[0]
     capacities = rng.integers(1, 13, (k, r))
     if k > 1 and rng.random() < 0.3:
         capacities[rng.random((k, r)) < 0.25] = 0
         capacities[0] = np.maximum(capacities[0], 1)
     options: dict[str, Any] = {}
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 and EQUAL_WEIGHTS not in row.domain:
         options["weights"] = rng.integers(1, 4, n)
     if k > 1 and NO_CONSTRAINTS not in row.domain and rng.random() < 0.6:
         eligible = rng.random((n, k)) < 0.6

@@ -195,6 +195,8 @@ class Allocation(Answer):
         Options of the mechanism that were asked for.
     region : callable or None
         Rows of the mechanism's own feasible region, as of :class:`~fairlp.mechanisms.mechanism.Mechanism`.
+    state : Series or None
+        What a mechanism that remembers wants to know next time, by user (``karma``: credits); give it as ``state=``.
     """
 
     instance: Instance
@@ -215,6 +217,7 @@ class Allocation(Answer):
     unproved: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     region: Region | None = field(default=None, repr=False)
+    state: pd.Series[float] | None = None
 
     @property
     def matrix(self) -> Any:

@@ -162,6 +162,13 @@ REFERENCES = (
         url="https://www.usenix.org/conference/osdi20/presentation/narayanan-deepak",
     ),
     Reference(
+        "vuppalapati2023karma", "OSDI 2023", "inproceedings",
+        "Midhul Vuppalapati and Giannis Fikioris and Rachit Agarwal and Asaf Cidon and Anurag Khandelwal and "
+        "Éva Tardos", "Karma: Resource Allocation for Dynamic Demands",
+        "17th USENIX Symposium on Operating Systems Design and Implementation (OSDI 23)", 2023,
+        url="https://www.usenix.org/conference/osdi23/presentation/vuppalapati",
+    ),
+    Reference(
         "metin_precomputed", "Metin, Precomputed", "misc", "Serdar Metin",
         "Precomputed Dominant Resource Fairness", "Manuscript", None,
     ),

@@ -54,6 +54,7 @@ FAMILIES: dict[str, str] = {
     "drfh-first-fit": _WHOLE_TASKS,
     "drfh-best-fit": _WHOLE_TASKS,
     "slots": _WHOLE_TASKS,
+    "karma": _WHOLE_TASKS,
 }
 
 
