@@ -23,7 +23,7 @@ SOURCE = "Narayanan et al., OSDI 2020"
 def throughputs(instance: Instance) -> np.ndarray:
     """Return T[m,j], the tasks of job m in a unit of time while it runs on j; 0 where it cannot run. Shape (N, K).
 
-    γ[m,j] jobs' worth of tasks fit on all servers of row j, and so many copies of the job.
+    γ[m,j] over the number of copies of the job that fit on all servers of row j at once.
     """
     return quotients(instance.gamma(), tasks_alone(instance.demands, instance.total_capacities))
 
@@ -32,7 +32,8 @@ def gavel(instance: Instance) -> Model:
     """Gavel's max-min fairness (Narayanan et al., OSDI 2020, §4.1): maximise the lowest normalised throughput.
 
     The paper's level of a job is s[m]/φ[m]·Σ_j T[m,j]·X[m,j] over its throughput at equal shares of all kinds,
-    Σ_j T[m,j]·W[j]/ΣW. With one GPU as the unit this is ΣW times the level here, Σ_j T[m,j]·X[m,j]/(φ[m]·Γ[m]).
+    Σ_j T[m,j]·W[j]/ΣW. With one GPU as the unit this is ΣW times the level here, Σ_j T[m,j]·X[m,j]/(φ[m]·Γ[m]). The model
+    prints m and j as users n and servers i, and T as v.
     """
     m, j, r = instance.users, instance.servers, instance.resources
     model = Model("Gavel", f"{SOURCE}, §4.1", (m, j, r))
