@@ -32,8 +32,8 @@ def gavel(instance: Instance) -> Model:
     """Gavel's max-min fairness (Narayanan et al., OSDI 2020, §4.1): maximise the lowest normalised throughput.
 
     The paper's level of a job is s[m]/φ[m]·Σ_j T[m,j]·X[m,j] over its throughput at equal shares of all kinds,
-    Σ_j T[m,j]·W[j]/ΣW. With one GPU as the unit this is ΣW times the level here, Σ_j T[m,j]·X[m,j]/(φ[m]·Γ[m]). The model
-    prints m and j as users n and servers i, and T as v.
+    Σ_j T[m,j]·W[j]/ΣW. With one GPU as the unit this is ΣW times the level here, Σ_j T[m,j]·X[m,j]/(φ[m]·Γ[m]). The
+    model prints m and j as users n and servers i, and T as v.
     """
     m, j, r = instance.users, instance.servers, instance.resources
     model = Model("Gavel", f"{SOURCE}, §4.1", (m, j, r))
