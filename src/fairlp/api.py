@@ -20,7 +20,7 @@ from .errors import (
     named,
     nearest,
 )
-from .mechanisms.mechanism import Mechanism, run
+from .mechanisms.mechanism import RATES, Mechanism, run
 from .mechanisms.table import TABLE, find, find_defined, refuse_options_of_others
 from .models.instances.checks import require_instance
 from .models.instances.instance import Instance
@@ -318,11 +318,12 @@ def _handle_oversized(
 ) -> tuple[Instance, tuple[str, ...]]:
     """Return the instance to solve, and what to tell about users whose task fits no single server.
 
-    Mechanisms with whole tasks leave them out by themselves and say so.
+    Mechanisms with whole tasks leave them out by themselves and say so. To those that need rates a task is work over
+    time, of which any part may be done.
     """
     if oversized not in ("divide", "drop", "error"):
         raise UnknownNameError(f"oversized={oversized!r}; {nearest(oversized, ['divide', 'drop', 'error'])}")
-    if oversized == "divide" and all(row.whole_tasks for row in rows):
+    if oversized == "divide" and all(row.whole_tasks or RATES in row.domain for row in rows):
         return instance, ()
     report = instance.oversized()
     if report.empty:

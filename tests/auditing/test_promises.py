@@ -169,6 +169,7 @@ def test_conditions_are_what_they_say():
         "all weights are equal": two.derived(weights=np.array([[1.0, 1.0], [1.0, 2.0]])),
         "nobody has a task limit": two.derived(task_limits=np.array([1.0, np.inf])),
         "all run on one server": two.derived(counts=np.array([2])),
+        "an equal part keeps no job busy for more than all its time": two.derived(counts=np.array([2])),
         "no queue has a guarantee or a cap": two.replace(queues={"a": {"cap": {"resource1": 1}}}),
         "no resource has several flavors": two.replace(
             queues={"a": {"nominal": {"resource1": 1, "resource1@resource2 > 1": 1}}}

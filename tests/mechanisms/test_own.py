@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 import re
 import sys
 
@@ -277,3 +278,42 @@ def test_a_module_without_any_is_told_from_a_misspelt_name(tmp_path, monkeypatch
         load_solver(f"{path}:Mine")
     with pytest.raises(UnsupportedError, match=r"plain' is no back end; expected a subclass of fairlp\.Backend"):
         load_solver(f"{path}:plain")
+
+
+# a memory
+
+
+def test_a_procedure_with_a_state_remembers():
+    @fairlp.mechanism("least-first")
+    def least_first(instance, state):
+        """All of one server to the user who has had least so far."""
+        had = np.zeros(len(instance.users)) if state is None else state[list(instance.users)].to_numpy()
+        tasks = np.where(np.arange(len(had)) == had.argmin(), instance.gamma()[:, 0], 0.0)
+        return tasks, had + tasks
+
+    first = fairlp.allocate(ONE, least_first)
+    assert first.totals.to_dict() == {"ann": 4.5, "bob": 0} and first.state.to_dict() == {"ann": 4.5, "bob": 0}
+    second = fairlp.allocate(ONE, "least-first", state=first.state.iloc[::-1])
+    assert second.totals.to_dict() == {"ann": 0, "bob": 3} and second.state.to_dict() == {"ann": 4.5, "bob": 3}
+    assert fairlp.mechanisms("least-first").remembers and fairlp.validate(ONE, "least-first").agrees.all()
+    assert fairlp.compare(ONE, ["least-first", "drf"], state=first.state)["least-first"].tolist() == [0, 3]
+    assert least_first(ONE, first.state)[1].tolist() == [4.5, 3]
+    kept = pickle.loads(pickle.dumps(second))
+    assert kept.state.equals(second.state)
+    with pytest.raises(InstanceError, match="state is float; expected that of an earlier allocation"):
+        fairlp.allocate(ONE, least_first, state=4.5)
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        (np.zeros(2), "takes a state and returned ndarray; expected (tasks, state)"),
+        ((np.zeros(2), [1.0]), "a state of shape (1,); expected a finite number for each user"),
+        ((np.zeros(2), [1.0, np.nan]), "expected a finite number for each user"),
+        ((np.zeros(2), {"ann": 1.0}), "bob"),
+    ],
+)
+def test_what_a_procedure_that_remembers_returns(returned, told):
+    row = fairlp.mechanism("planted")(lambda instance, state: returned)
+    with pytest.raises(InstanceError, match=re.escape(told)):
+        fairlp.allocate(ONE, row)

@@ -84,17 +84,23 @@ def leximin(demands, capacities, counts, due, limits=None, eligible=None):
                 fits.append([Fraction(int(m == n)) for m, _ in pairs])
                 have.append(Fraction(float(limits[n])))
     total = {n: [Fraction(int(m == n)) for m, _ in pairs] for n in able}
-    level = dict.fromkeys(able)
+    level = levels(fits, have, total, due)
+    return [level.get(n, Fraction(0)) for n in range(users)]
+
+
+def levels(fits, have, total, due):
+    """Return n → its level in the leximin of total[n]·x / due[n] over fits·x <= have, x >= 0, in rationals."""
+    level, columns = dict.fromkeys(total), len(fits[0])
     while any(value is None for value in level.values()):
         rows, right = [[*row, Fraction(0)] for row in fits], list(have)
-        for n in able:
+        for n in total:
             rows.append([*(-v for v in total[n]), due[n] if level[n] is None else Fraction(0)])
             right.append(Fraction(0) if level[n] is None else -level[n] * due[n])
-        t = maximum([Fraction(0)] * len(pairs) + [Fraction(1)], rows, right)
-        floors = {n: (t if level[n] is None else level[n]) * due[n] for n in able}
-        rows, right = [*fits, *([-v for v in total[n]] for n in able)], [*have, *(-floors[n] for n in able)]
-        stuck = [n for n in able if level[n] is None and maximum(total[n], rows, right) == floors[n]]
+        t = maximum([Fraction(0)] * columns + [Fraction(1)], rows, right)
+        floors = {n: (t if level[n] is None else level[n]) * due[n] for n in total}
+        rows, right = [*fits, *([-v for v in total[n]] for n in total)], [*have, *(-floors[n] for n in total)]
+        stuck = [n for n in total if level[n] is None and maximum(total[n], rows, right) == floors[n]]
         assert stuck
         for n in stuck:
             level[n] = t
-    return [level.get(n, Fraction(0)) for n in range(users)]
+    return level

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..formulations.audits import pareto
-from ..mechanisms.allocation import Allocation, tasks_of
+from ..mechanisms.allocation import Allocation, Region, beyond_region, tasks_of
 from ..mechanisms.mechanism import Division
 from ..mechanisms.per_server.market import PerServerMarket
 from ..mechanisms.table import TABLE
@@ -24,7 +24,6 @@ from ..models.instances.problem import (
     usable,
     whole_table,
 )
-from ..models.notation.model import Model
 from ..tolerances import AUDIT, FEASIBILITY
 from .findings import AuditCase, Finding, amount
 
@@ -57,28 +56,13 @@ def feasible(case: AuditCase) -> Finding:
         n, i = divmod(int(off.argmax()), off.shape[1])
         there = f"is given {amount(case.tasks[n, i])} tasks there"
         found.append((off[n, i], f"{case.name(n)} {says} {instance.servers[i]!r}, and {there}"))
-    outside = _beyond_region(case)
+    outside = beyond_region(_region(case), instance, case.tasks)
     found.append((outside, f"it is {amount(outside)} beyond the region of {case.mechanism!r}"))
     worst, witness = max(found, key=lambda one: one[0])
     return Finding.of_margin(-worst, witness, "everything fits")
 
 
-def _beyond_region(case: AuditCase) -> float:
-    """Return the part by which all tasks must shrink to be in the mechanism's own region, 0 without one."""
-    region = _region(case)
-    if region is None:
-        return 0.0
-    n, i = case.instance.users, case.instance.servers
-    model = Model("is it in the region?", indices=(n, i))
-    y, part = model.variable("y", n, i), model.variable("part", upper=1.0)
-    has = model.parameter("has", (n, i), np.maximum(case.tasks, 0.0))
-    region(model, case.instance, y)
-    model.constraint("these_tasks", y - has * part == 0)
-    model.maximize(part)
-    return 1.0 - float(model.solve().require_optimal().objective or 0.0)
-
-
-def _region(case: AuditCase) -> Any:
+def _region(case: AuditCase) -> Region | None:
     """Return what adds the rows of the mechanism's own feasible region to a model, None where it has none."""
     return TABLE[case.mechanism].region if case.mechanism else None
 
@@ -87,8 +71,8 @@ def non_wasteful(case: AuditCase) -> Finding:
     """Nobody could run more with what is free. Margin: −(largest gain / tasks that the user could run alone)."""
     if case.added_up:
         return Finding.undefined(NOT_TOLD_APART)
-    if _region(case) is not None:
-        return _wasted_in_region(case)
+    if (region := _region(case)) is not None:
+        return _wasted_in_region(case, region)
     market = PerServerMarket.of(plain(case.instance), case.division)
     limits = np.floor(market.limits) if case.whole else market.limits
     room = np.maximum(limits - case.totals, 0.0)
@@ -112,12 +96,13 @@ def non_wasteful(case: AuditCase) -> Finding:
     return Finding.of_margin(-worst, witness, "nothing that is free is of use to anyone")
 
 
-def _wasted_in_region(case: AuditCase) -> Finding:
+def _wasted_in_region(case: AuditCase, region: Region) -> Finding:
     """Return what users could run more while all keep their tasks where they are, within the mechanism's own region."""
-    model = pareto(case.instance, case.totals, case.division, case.whole)
+    slack = 1 - 2 * FEASIBILITY  # twice a solver's tolerance, within which it may call the program infeasible
+    model = pareto(case.instance, case.totals * slack, case.division, case.whole)
     y, n, i = model["y"], case.instance.users, case.instance.servers
-    _region(case)(model, case.instance, y)
-    kept = np.where(case.instance.runnable(), np.maximum(case.tasks, 0.0), 0.0) * (1 - FEASIBILITY)
+    region(model, case.instance, y)
+    kept = np.where(case.instance.runnable(), np.maximum(case.tasks, 0.0), 0.0) * slack
     model.constraint("kept", y >= model.parameter("has", (n, i), kept), where=case.instance.runnable())
     x = model.solve().require_optimal().require_point()
     gain = (np.asarray(model.evaluate("tasks", x)).reshape(case.tasks.shape).sum(axis=1) - case.totals).clip(min=0.0)

@@ -19,6 +19,7 @@ from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import TABLE
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.instance import Instance
+from ..models.instances.problem import tasks_alone
 from ..progress import progress_bar
 from . import audit
 from .properties import DYNAMIC, PROPERTIES, known, table
@@ -33,9 +34,17 @@ def _several_flavors(instance: Instance) -> bool:
     return quotas is not None and len(set(quotas.resource.tolist())) < len(quotas.flavors)
 
 
+def _busy_at_most(instance: Instance) -> bool:
+    """Whether nobody could be kept busy for more than all its time by its part of every server (by weights)."""
+    weights = instance.weights.reshape(len(instance.users), -1)
+    copies = tasks_alone(instance.demands, instance.total_capacities) * (instance.gamma() > 0)
+    return bool((weights / weights.sum(axis=0) * copies.sum(axis=1, keepdims=True) <= 1).all())
+
+
 #: what a claim may be under → whether an instance is so
 CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "all demands are positive": lambda instance: bool((instance.demands > 0).all()),
+    "an equal part keeps no job busy for more than all its time": _busy_at_most,
     "anyone may run anywhere": lambda instance: not instance.has_constraints,
     "all weights are equal": lambda instance: bool(np.ptp(instance.weights, axis=0).max() == 0),
     "all run on one server": lambda instance: instance.n_servers == 1,

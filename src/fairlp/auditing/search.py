@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..api import allocate
 from ..errors import FairlpError, FairlpWarning, InstanceError, UnknownNameError, nearest
-from ..mechanisms.mechanism import NO_CONSTRAINTS, QUOTAS, Mechanism
+from ..mechanisms.mechanism import EQUAL_WEIGHTS, NO_CONSTRAINTS, ONE_SIZE, QUOTAS, RATES, Mechanism
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.checks import require_instance
 from ..models.instances.instance import Instance
@@ -168,12 +168,14 @@ def random_instance(
     zeros = blocked or (rng.random() < 0.5 and not row.arrivals)
     demands = rng.integers(0 if zeros else 1, 3 if blocked else 5, (n, r))
     demands[~demands.any(axis=1), 0] = 1
+    if ONE_SIZE in row.domain:
+        demands[:] = demands[0]
     capacities = rng.integers(1, 13, (k, r))
     if k > 1 and rng.random() < 0.3:
         capacities[rng.random((k, r)) < 0.25] = 0
         capacities[0] = np.maximum(capacities[0], 1)
     options: dict[str, Any] = {}
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 and EQUAL_WEIGHTS not in row.domain:
         options["weights"] = rng.integers(1, 4, n)
     if k > 1 and NO_CONSTRAINTS not in row.domain and rng.random() < 0.6:
         eligible = rng.random((n, k)) < 0.6
@@ -181,6 +183,9 @@ def random_instance(
         options["eligible"] = eligible
     if row.limits == "always" or (row.limits == "any" and rng.random() < (0.5 if blocked else 0.2)):
         options["task_limits"] = rng.integers(1, 8, n)
+    if RATES in row.domain:
+        there = ((demands[:, None, :] == 0) | (capacities > 0)).all(axis=2)
+        options["rates"] = there * rng.integers(0, 5, (n, k))
     if tree:
         options |= random_tree(rng, n, r, capacities.sum(axis=0), limits=asked.tree)
         options["queues"] = options["queues"] if QUOTAS not in row.domain else _with_quotas(rng, options["queues"], r)

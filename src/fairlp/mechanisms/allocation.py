@@ -20,6 +20,7 @@ from ..models.files.whole_files import write_text
 from ..models.instances.instance import Instance
 from ..models.instances.problem import effort, quotients, relative
 from ..models.notation.labels import aligned, floats
+from ..models.notation.model import Model
 from ..models.programs.certificate import NO_PROOF, Proof
 from ..tolerances import ROUNDING, VERIFIED
 
@@ -55,6 +56,24 @@ def _used(instance: Instance, tasks: np.ndarray) -> np.ndarray:
     used = (tasks if multiple is None else tasks * multiple).T @ instance.demands
     capacity = instance.total_capacities
     return quotients(used, capacity)
+
+
+#: (Model, Instance, tasks over users and servers) → None: adds the rows of a mechanism's own feasible region.
+Region = Callable[[Model, Instance, Any], object]
+
+
+def beyond_region(region: Region | None, instance: Instance, tasks: np.ndarray) -> float:
+    """Return the part by which all tasks must shrink to be in a mechanism's own region, 0 without one."""
+    if region is None:
+        return 0.0
+    n, i = instance.users, instance.servers
+    model = Model("is it in the region?", indices=(n, i))
+    y, part = model.variable("y", n, i), model.variable("part", upper=1.0)
+    has = model.parameter("has", (n, i), np.maximum(tasks, 0.0))
+    region(model, instance, y)
+    model.constraint("these_tasks", y - has * part == 0)
+    model.maximize(part)
+    return 1.0 - float(model.solve().require_optimal().objective or 0.0)
 
 
 class Answer(ABC):
@@ -174,6 +193,10 @@ class Allocation(Answer):
         What of the answer nothing proves, and why; empty where all of it is as the method promises. It is a note, too.
     parameters : mapping
         Options of the mechanism that were asked for.
+    region : callable or None
+        Rows of the mechanism's own feasible region, as of :class:`~fairlp.mechanisms.mechanism.Mechanism`.
+    state : Series or None
+        What a mechanism that remembers wants to know next time, by user (``karma``: credits); give it as ``state=``.
     """
 
     instance: Instance
@@ -193,6 +216,8 @@ class Allocation(Answer):
     notes: tuple[str, ...] = ()
     unproved: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    region: Region | None = field(default=None, repr=False)
+    state: pd.Series[float] | None = None
 
     @property
     def matrix(self) -> Any:
@@ -265,9 +290,10 @@ class Allocation(Answer):
 
     @cached_property
     def residual(self) -> float:
-        """Largest violation of a capacity, task limit, placement or sign, relative to the capacity or limit.
+        """Largest violation of a capacity, task limit, placement, sign or region, relative to the capacity or limit.
 
-        Infinite where tasks are no finite numbers.
+        Of the mechanism's own region: the part by which all tasks must shrink to be in it. Infinite where tasks are no
+        finite numbers.
         """
         if not np.isfinite(self.tasks_array).all():
             return float("inf")
@@ -282,7 +308,7 @@ class Allocation(Answer):
             worst = max(worst, self.instance.queues.over_caps(totals, self.instance.demands)[0])
         if self.instance.has_constraints:
             worst = max(worst, float(self.tasks_array[~self.instance.eligible].max(initial=0.0)))
-        return worst
+        return max(worst, beyond_region(self.region, self.instance, self.tasks_array))
 
     def plot(self, *, by: Literal["class", "server"] = "class", ax: Any = None) -> Any:
         """Draw who has what of every resource of every class of servers; see :func:`fairlp.plots.plot_allocation`.

@@ -155,6 +155,20 @@ REFERENCES = (
         url="https://github.com/kubernetes-sigs/kueue/tree/main/keps/1714-fair-sharing",
     ),
     Reference(
+        "narayanan2020heterogeneity", "OSDI 2020", "inproceedings",
+        "Deepak Narayanan and Keshav Santhanam and Fiodar Kazhamiaka and Amar Phanishayee and Matei Zaharia",
+        "Heterogeneity-Aware Cluster Scheduling Policies for Deep Learning Workloads",
+        "14th USENIX Symposium on Operating Systems Design and Implementation (OSDI 20)", 2020,
+        url="https://www.usenix.org/conference/osdi20/presentation/narayanan-deepak",
+    ),
+    Reference(
+        "vuppalapati2023karma", "OSDI 2023", "inproceedings",
+        "Midhul Vuppalapati and Giannis Fikioris and Rachit Agarwal and Asaf Cidon and Anurag Khandelwal and "
+        "Éva Tardos", "Karma: Resource Allocation for Dynamic Demands",
+        "17th USENIX Symposium on Operating Systems Design and Implementation (OSDI 23)", 2023,
+        url="https://www.usenix.org/conference/osdi23/presentation/vuppalapati",
+    ),
+    Reference(
         "metin_precomputed", "Metin, Precomputed", "misc", "Serdar Metin",
         "Precomputed Dominant Resource Fairness", "Manuscript", None,
     ),

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import FairlpError, InstanceError, NotDefinedError, UnknownNameError, UnsupportedError, named, nearest
 from ..formulations.normalisers import tasks_at_level_1
 from ..models.instances.problem import is_extreme
-from .allocation import Allocation
+from .allocation import Allocation, Region
 from .literature import Reference, cited
 
 if TYPE_CHECKING:
@@ -97,6 +97,26 @@ def _no_quotas(instance: Instance) -> str | None:
     return "it shares quotas of queues (nominal, borrowing, lending), and no queue has one"
 
 
+def _weights_apart(instance: Instance) -> str | None:
+    if np.ptp(instance.weights) == 0:
+        return None
+    return "its users have equal shares, and weights differ"
+
+
+def _sizes(instance: Instance) -> str | None:
+    other = (instance.demands != instance.demands[0]).any(axis=1)
+    if not other.any():
+        return None
+    first, user = instance.users[0], instance.users[int(other.argmax())]
+    return f"it shares slices of one size, and a task of user {user!r} is another than one of user {first!r}"
+
+
+def _no_rates(instance: Instance) -> str | None:
+    if instance.rates is not None:
+        return None
+    return "it shares servers by the throughputs of jobs, and no rates are given (rates=, users × servers)"
+
+
 ONE_SERVER = Domain("one server", _several_servers)
 NO_CONSTRAINTS = Domain("no placement constraints", _constraints)
 NO_RATES = Domain("no rates", _rates)
@@ -105,6 +125,9 @@ ONE_WEIGHT = Domain("one weight a user", _weights_by_resource)
 NO_GUARANTEES = Domain("no guarantees of queues", _guarantees)
 NO_QUEUE_LIMITS = Domain("no guarantees or caps of queues", _limits_of_queues)
 QUOTAS = Domain("quotas of queues", _no_quotas)
+RATES = Domain("given rates", _no_rates)
+EQUAL_WEIGHTS = Domain("equal weights", _weights_apart)
+ONE_SIZE = Domain("tasks of one size", _sizes)
 
 
 #: What servers divide: their resources, or their time.
@@ -222,7 +245,12 @@ class Mechanism:
     arrivals: bool = False
     limits: Literal["any", "never", "always"] = "any"
     by_pairs: bool = False
-    region: Callable[[Model, Instance, Any], object] | None = None
+    region: Region | None = None
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it takes the state that an earlier allocation left, and leaves one."""
+        return "state" in self.options
 
     @property
     def references(self) -> tuple[Reference, ...]:
@@ -322,6 +350,29 @@ class MethodCall:
     parameters: dict[str, Any] = field(default_factory=dict)
     times: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def state(self) -> pd.Series[float] | None:
+        """The state that an earlier allocation left, a finite number for each user; None for none."""
+        import pandas as pd
+
+        state = self.parameters.get("state")
+        if state is None:
+            return None
+        if not isinstance(state, pd.Series) or not pd.api.types.is_numeric_dtype(state) or state.empty:
+            raise InstanceError(
+                f"state is {type(state).__name__}; expected that of an earlier allocation, a Series of numbers by user"
+            )
+        if state.index.has_duplicates or not np.isfinite(state).all():
+            raise InstanceError(
+                "the state has a user twice, or a number that is not finite; expected one for each user"
+            )
+        if not state.index.isin(self.instance.users.labels).any():
+            raise InstanceError(
+                f"the state is of other users, such as {state.index[0]!r}; expected some of the instance's, such as "
+                f"{self.instance.users[0]!r}"
+            )
+        return state
+
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Clock a phase; what no phase clocks is ``solve``."""
@@ -360,6 +411,7 @@ class Tasks:
     notes: tuple[str, ...] = ()
     unproved: str = ""
     uncertain: float = 0.0
+    state: pd.Series[float] | None = None
     times: Mapping[str, float] = field(default_factory=dict)
 
     def answer(self, call: MethodCall, times: dict[str, float]) -> Allocation:
@@ -385,6 +437,8 @@ class Tasks:
             notes=tuple(filter(None, (*self.notes, self.unproved, _unused_tree(call)))),
             unproved=self.unproved,
             parameters=call.parameters,
+            region=call.mechanism.region,
+            state=self.state,
         )
 
 

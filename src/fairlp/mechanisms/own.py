@@ -25,12 +25,12 @@ from ..errors import (
     nearest,
 )
 from ..formulations import normalisers
-from ..models.notation.labels import aligned
+from ..models.notation.labels import aligned, floats
 from ..models.programs.backends import register_solver, spelt
 from ..models.programs.certificate import Proof
 from ..solvers.leximin.of_model import LeximinSolution, leximin
 from ..tolerances import AGREEMENT
-from .allocation import Allocation, overuse, within_capacity
+from .allocation import Allocation, Region, overuse, within_capacity
 from .mechanism import Domain, Mechanism, Method, MethodCall, Tasks
 from .table import OWN, TABLE, find
 from .validation import Check, Compared, agreement, differences
@@ -57,7 +57,7 @@ def prove(allocation: Allocation, exact: bool = False) -> Proof:
         raise NotDefinedError(f"{allocation.mechanism!r} is a procedure: nothing says what it ought to be")
     instance = allocation.instance
     model = row.formulation(instance)
-    if model.levels is not None:
+    if _has_levels(model):
         answer = leximin(model)
         verdict = answer.certify(exact=exact)
         x = answer.x
@@ -110,7 +110,7 @@ def solve_model(call: MethodCall) -> Tasks:
     with call.phase("build"):
         model = formulation(call.instance)
         require_tasks(model, call.instance, call.mechanism.name)
-    if model.levels is not None:
+    if _has_levels(model):
         answer = leximin(model, solver=call.solver, **call.options)
         tasks = tasks_at(model, answer.x, call.instance)
         return Tasks(
@@ -154,6 +154,11 @@ def require_tasks(model: Model, instance: Instance, name: str) -> None:
             f"the formulation of {name!r} defines 'tasks' over ({', '.join(i.symbol for i in indices)}), of sizes "
             f"{sizes}; expected users and servers, {users} and {servers}"
         )
+
+
+def _has_levels(model: Model) -> bool:
+    """Whether the model is a leximin; one without a level, of users who can run nothing, is solved once."""
+    return model.levels is not None and model.constraints[model.levels].size > 0
 
 
 def tasks_at(model: Model, x: np.ndarray, instance: Instance) -> np.ndarray:
@@ -209,9 +214,9 @@ class OwnMechanism(Mechanism):
 
     function: Callable[[Instance], Any] = field(kw_only=True)
 
-    def __call__(self, instance: Instance) -> Any:
+    def __call__(self, instance: Instance, *state: Any) -> Any:
         """Return what the function returns: a Model, or tasks."""
-        return self.function(instance)
+        return self.function(instance, *state)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel by reference where the function can be imported, else as it is (its methods as well)."""
@@ -284,10 +289,23 @@ class _Procedure:
     function: Callable[[Instance], Any]
 
     def __call__(self, call: MethodCall) -> Tasks:
-        name = call.mechanism.name
-        tasks = tasks_of(_returned(self.function, call.instance, name), call.instance, name)
+        name, remembers = call.mechanism.name, call.mechanism.remembers
+        found = _returned(self.function, call.instance, name, *([call.state] if remembers else []))
+        found, state = _and_state(found, call.instance, name) if remembers else (found, None)
+        tasks = tasks_of(found, call.instance, name)
         over = _over(call.instance, tasks)
-        return Tasks(tasks, notes=() if over is None else (f"{name!r} gave out more than there is: {over}",))
+        told = () if over is None else (f"{name!r} gave out more than there is: {over}",)
+        return Tasks(tasks, notes=told, state=state)
+
+
+def _and_state(found: Any, instance: Instance, name: str) -> tuple[Any, pd.Series[float]]:
+    """Return the tasks and the state that a mechanism that remembers returned."""
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise InstanceError(f"{name!r} takes a state and returned {type(found).__name__}; expected (tasks, state)")
+    state = floats(aligned(found[1], (instance.users,), f"the state that {name!r} returned", InstanceError))
+    if state.shape != (len(instance.users),) or not np.isfinite(state).all():
+        raise InstanceError(f"{name!r} returned a state of shape {state.shape}; expected a finite number for each user")
+    return found[0], pd.Series(state, instance.users.labels.rename("user"), name="state")
 
 
 def mechanism(
@@ -299,7 +317,7 @@ def mechanism(
     domain: Iterable[Domain | Callable[[Instance], str | None]] = (),
     gamma: Callable[[Instance], np.ndarray] = normalisers.dominant,
     whole_tasks: bool = False,
-    region: Callable[[Model, Instance, Any], object] | None = None,
+    region: Region | None = None,
 ) -> Callable[[Callable[[Instance], Any]], OwnMechanism]:
     """Make a mechanism of a function: a decorator.
 
@@ -309,6 +327,9 @@ def mechanism(
       and servers (over users, where there is one server). It is a leximin where it maximises a variable ``t`` and has
       rows ``fairness`` of the form … ≥ w·t; otherwise it is solved once; or
     * tasks (a procedure): an array or a labelled table, users × servers (or by user, where there is one server).
+
+    A procedure with a second parameter, ``state``, remembers: it is called with the state that the last allocation
+    left (a Series of numbers by user; None for none), and returns tasks and a new one, which is ``allocation.state``.
 
     Parameters
     ----------
@@ -377,6 +398,8 @@ def mechanism(
         if not callable(function):
             raise UnknownNameError(f"mechanism {name!r} is to be a function of an Instance, not {function!r}")
         TABLE.require_own_name(name)
+        signature = inspect.signature(function)
+        remembers = "state" in signature.parameters
         row = OwnMechanism(
             name,
             title or inspect.getdoc(function) or name,
@@ -386,13 +409,16 @@ def mechanism(
             (Method(UNKNOWN, _either, solves=True),),
             tuple([promises] if isinstance(promises, str) else promises),
             tuple(one if isinstance(one, Domain) else Domain(_called(one).strip("_"), one) for one in conditions),
+            options=("state",) if remembers else (),
             whole_tasks=whole_tasks,
             region=region,
             compared=False,
             function=function,
         )
-        kind = inspect.signature(function).return_annotation
-        if kind is not inspect.Signature.empty:
+        kind = signature.return_annotation
+        if remembers:
+            _settle(row, False)
+        elif kind is not inspect.Signature.empty:
             _settle(row, getattr(kind, "__name__", str(kind)).rpartition(".")[2] == "Model")
         OWN[name] = row
         return row
@@ -404,10 +430,10 @@ def _called(function: Any) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _returned(function: Callable[[Instance], Any], instance: Instance, name: str) -> Any:
+def _returned(function: Callable[..., Any], instance: Instance, name: str, *state: Any) -> Any:
     """Return what somebody's function returns; an error of its own says whose it is."""
     try:
-        return function(instance)
+        return function(instance, *state)
     except FairlpError:
         raise
     except Exception as error:

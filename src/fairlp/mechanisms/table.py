@@ -33,6 +33,7 @@ FAMILIES: dict[str, str] = {
     "tsf": _MAX_MIN,
     "naive-drf": _MAX_MIN,
     "kueue": _MAX_MIN,
+    "gavel": _MAX_MIN,
     "h-drf-counted": _MAX_MIN,
     "h-drf": _MAX_MIN,
     "h-drf-collapsed": _MAX_MIN,
@@ -53,6 +54,7 @@ FAMILIES: dict[str, str] = {
     "drfh-first-fit": _WHOLE_TASKS,
     "drfh-best-fit": _WHOLE_TASKS,
     "slots": _WHOLE_TASKS,
+    "karma": _WHOLE_TASKS,
 }
 
 

@@ -129,13 +129,15 @@ def test_rates_that_are_the_computed_ones_change_nothing(mechanism):
 def test_dominant_shares_are_not_defined_where_rates_are_given(mechanism):
     one = Instance.from_arrays([[1], [1]], [[1]], rates=[[750], [250]])
     for call in (fairlp.allocate, fairlp.formulate):
-        with pytest.raises(NotDefinedError, match=r"rates are given.*defined are: cdrf, tsf, naive-drf, psdsf-rdm"):
+        with pytest.raises(
+            NotDefinedError, match=r"rates are given.*defined are: cdrf, tsf, naive-drf, gavel, psdsf-rdm"
+        ):
             call(one, mechanism)
 
 
 def test_compare_leaves_out_what_given_rates_contradict():
     instance = examples.load("khamse-ashari-figure-4")
-    assert list(fairlp.compare(instance).columns) == ["cdrf", "tsf", "naive-drf", "psdsf-rdm", "psdsf-tdm"]
+    assert list(fairlp.compare(instance).columns) == ["cdrf", "tsf", "naive-drf", "gavel", "psdsf-rdm", "psdsf-tdm"]
     with pytest.warns(SkippedMechanismWarning, match="drfh is left out: .* rates are given"):
         table = fairlp.compare(instance, ["drfh", "cdrf"])
     assert table["drfh"].isna().all()

@@ -5,9 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from ...formulations import hierarchical, max_min, normalisers
+from ...formulations import gavel, hierarchical, max_min, normalisers
 from ...formulations.kueue import within_quotas
-from ..mechanism import NO_CONSTRAINTS, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, QUOTAS, Mechanism, Method
+from ..mechanism import (
+    NO_CONSTRAINTS,
+    NO_QUEUE_LIMITS,
+    NO_RATES,
+    ONE_SERVER,
+    ONE_WEIGHT,
+    QUOTAS,
+    RATES,
+    Mechanism,
+    Method,
+)
+from ..own import compare_methods, prove, solve_model
 from ..validation import by_rounds
 from . import kueue, rounds
 from .ladder import of_leximin, of_tree, settled
@@ -147,6 +158,19 @@ ROWS = (
         ("Pareto-optimal", "envy-free", "strategy-proof"),
         (ONE_WEIGHT,),
         by_pairs=True,
+    ),
+    Mechanism(
+        "gavel",
+        "Gavel's max-min policy (throughputs on kinds of accelerators, a job on one at a time)",
+        gavel.SOURCE,
+        gavel.gavel,
+        normalisers.containerized,
+        (Method("lp", solve_model, cost="one LP a round", solves=True),),
+        ("Pareto-optimal", "sharing incentive if an equal part keeps no job busy for more than all its time"),
+        (RATES, ONE_WEIGHT, NO_QUEUE_LIMITS),
+        validate=compare_methods,
+        prove=prove,
+        region=gavel.one_kind_at_a_time,
     ),
     Mechanism(
         "naive-drf",

@@ -6,8 +6,20 @@ from functools import partial
 
 from ...formulations import normalisers, whole_tasks
 from ...formulations.hierarchical import at_level_1
-from ..mechanism import NO_GUARANTEES, NO_QUEUE_LIMITS, NO_RATES, ONE_SERVER, ONE_WEIGHT, Mechanism, Method
-from . import methods, on_tree
+from ..mechanism import (
+    EQUAL_WEIGHTS,
+    NO_CONSTRAINTS,
+    NO_GUARANTEES,
+    NO_QUEUE_LIMITS,
+    NO_RATES,
+    ONE_SERVER,
+    ONE_SIZE,
+    ONE_WEIGHT,
+    Mechanism,
+    Method,
+)
+from ..own import compare_methods
+from . import karma, methods, on_tree
 from .validation import check_filling, check_milp, check_placement, check_precomputed
 
 FAST = Method("fast", methods.fast_filling, options=("rule", "ties"), cost="O(NR) a pass, a few passes")
@@ -164,5 +176,19 @@ ROWS = (
         f"Hadoop's fair scheduler; {_WANG}, §VI",
         options=("ties", "slots"),
         maximal=False,
+    ),
+    Mechanism(
+        "karma",
+        "Karma (whole slices of a quantum by credits, which users earn when others use what they do not)",
+        "Vuppalapati et al., OSDI 2023, Algorithm 1",
+        None,
+        normalisers.dominant,
+        (Method("credits", karma.karma, cost="O(N log C) for credits that are up to C apart"),),
+        ("Pareto-optimal",),
+        (ONE_SERVER, NO_CONSTRAINTS, NO_RATES, NO_QUEUE_LIMITS, EQUAL_WEIGHTS, ONE_SIZE),
+        options=("alpha", "credits", "state"),
+        validate=compare_methods,
+        whole_tasks=True,
+        limits="always",  # a task limit is the demand of the quantum
     ),
 )

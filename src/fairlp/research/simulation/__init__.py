@@ -66,7 +66,8 @@ def simulate(
     policy : str or Mechanism
         Whole tasks by ``first-fit``, ``best-fit`` or ``slots``; or divisible tasks, shared anew at every event, by a
         static mechanism of :func:`fairlp.mechanisms` (``drfh``, ``c-drfh``, ``tsf``, ``psdsf-rdm``, …) or by servers
-        on their own, ``psdsf-rdm-distributed`` and ``psdsf-tdm-distributed``. :func:`policies` lists them.
+        on their own, ``psdsf-rdm-distributed`` and ``psdsf-tdm-distributed``. One that remembers (``karma``) shares
+        once a ``period``. :func:`policies` lists them.
     until : float, optional
         Seconds; by default until everything has ended.
     every : float, optional
@@ -84,7 +85,8 @@ def simulate(
         A progress bar; by default in a terminal or notebook only.
     **options
         Of divisible tasks: as for :func:`fairlp.allocate`, or ``period``, ``jitter``, ``delay``, ``damping``,
-        ``procedure`` and ``clock_seed`` of servers on their own (as of :func:`fairlp.per_server.track`).
+        ``procedure`` and ``clock_seed`` of servers on their own (as of :func:`fairlp.per_server.track`); ``period``,
+        seconds of a quantum, of a mechanism that remembers.
 
     Returns
     -------

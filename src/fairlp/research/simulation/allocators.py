@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from ...errors import SolverError, UnknownNameError, nearest
-from ...mechanisms.mechanism import QUOTAS, run
+from ...errors import InstanceError, SolverError, UnknownNameError, nearest
+from ...mechanisms.allocation import Allocation
+from ...mechanisms.mechanism import QUOTAS, RATES, run
 from ...mechanisms.per_server.distributed import CLOCK_OPTIONS, Network, clocks_of
 from ...mechanisms.per_server.market import PerServerMarket
 from ...mechanisms.table import OWN, TABLE, find, find_defined
@@ -29,9 +32,16 @@ MOST_KEPT = 1000
 
 
 def fluid_policies() -> tuple[str, ...]:
-    """Return the policies for divisible tasks: the table's static mechanisms, one's own, and distributed PS-DSF."""
-    static = {name: row for name, row in TABLE.items() if (row.compared or name in OWN) and not row.whole_tasks}
-    solved = [name for name, row in static.items() if QUOTAS not in row.domain]  # jobs have no queues with quotas
+    """Return the policies for divisible tasks: the table's static mechanisms, one's own, and distributed PS-DSF.
+
+    Those that need what a cluster does not say, rates or quotas, are left out.
+    """
+    lacks = {QUOTAS, RATES}
+    solved = [
+        name
+        for name, row in TABLE.items()
+        if (row.compared or name in OWN) and (not row.whole_tasks or row.remembers) and not lacks & set(row.domain)
+    ]
     return (*solved, *DISTRIBUTED)
 
 
@@ -67,8 +77,16 @@ class Solved:
                 return tasks
         moment = self.instance.select_users(requests).derived(task_limits=limits, weights=weights)
         # in one order in memory, for sums of the same numbers in another order differ in the last digit
-        tasks = np.ascontiguousarray(run(find(self.mechanism), moment, **self.options).tasks_array)
-        over = tasks.sum(axis=1) > limits * (1 + VERIFIED)
+        tasks = np.ascontiguousarray(self.share(moment).tasks_array)
+        if len(self.kept) >= MOST_KEPT:
+            del self.kept[next(iter(self.kept))]
+        self.kept[key] = (limits, tasks)
+        return tasks
+
+    def share(self, moment: Instance, **state: Any) -> Allocation:
+        """Return the mechanism's allocation of a moment, which must keep the limits."""
+        found: Allocation = run(find(self.mechanism), moment, **self.options, **state)
+        over = found.tasks_array.sum(axis=1) > moment.task_limits * (1 + VERIFIED)
         if over.any():
             request = moment.users[int(over.argmax())]
             raise SolverError(
@@ -76,10 +94,7 @@ class Solved:
                 "keep instance.task_limits"
             )
         self.solved += 1
-        if len(self.kept) >= MOST_KEPT:
-            del self.kept[next(iter(self.kept))]
-        self.kept[key] = (limits, tasks)
-        return tasks
+        return found
 
     def next_change(self, now: float) -> float:
         """An optimum stays what it is."""
@@ -107,6 +122,70 @@ class Solved:
         self.solved = kept.whole(f"{prefix}solved")
         for start, end in pairwise([0, *ends]):
             self.kept[requests[start:end].tobytes()] = limits[start:end], tasks[start:end]
+
+
+class Remembering(Solved):
+    """A mechanism that remembers, such as Karma: it shares once a quantum, and its state goes from each to the next.
+
+    A quantum begins at every multiple of ``period`` seconds at which a request is open. All requests of the workload
+    take part, those that are not open with a limit of 0. Within a quantum nobody gets more.
+
+    Parameters
+    ----------
+    instance, mechanism, options
+        As for :class:`Solved`; the option ``period`` is the length of a quantum, 1 second by default.
+    """
+
+    def __init__(self, instance: Instance, mechanism: str, options: dict[str, Any]) -> None:
+        own = dict(options)
+        self.period = own.pop("period", 1.0)
+        if not (isinstance(self.period, Real) and 0 < float(self.period) < math.inf):
+            raise InstanceError(f"period is {self.period!r}; expected the seconds of a quantum, above 0")
+        super().__init__(instance, mechanism, own)
+        self.last, self.open = -1.0, False
+        self.memory: pd.Series[float] | None = None
+        self.tasks = np.zeros(instance.shape)
+
+    def allocate(self, now: float, requests: np.ndarray, limits: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return what the mechanism gave at the beginning of the quantum, as far as it is still asked for."""
+        self.open = bool(requests.size)
+        if self.open and now > self.last and round(now / self.period) * self.period == now:
+            wanted, weighed = np.zeros(len(self.tasks)), self.instance.weights.copy()
+            wanted[requests], weighed[requests] = limits, weights
+            moment = self.instance.derived(task_limits=wanted, weights=weighed)
+            found = self.share(moment, state=self.memory)
+            self.last, self.memory, self.tasks = now, found.state, found.tasks_array
+        return at_most(self.tasks[requests], limits)
+
+    def next_change(self, now: float) -> float:
+        """Return when the next quantum begins, as long as a request is open."""
+        return next_multiple(now, self.period) if self.open else math.inf
+
+    def state(self) -> tuple[dict[str, np.ndarray], Any]:
+        """Return what there is of the quantum, and the mechanism's state."""
+        arrays = {"last": np.array(self.last), "solved": np.array(self.solved), "tasks": self.tasks}
+        memory = np.zeros(0) if self.memory is None else self.memory.to_numpy(dtype=float)
+        return {**arrays, "open": np.array(int(self.open)), "memory": memory}, None
+
+    def restore(self, kept: Arrays, prefix: str) -> None:
+        """Go on from a state that was kept in a file."""
+        self.last, self.solved = kept.number(f"{prefix}last"), kept.whole(f"{prefix}solved")
+        self.open = bool(kept.whole(f"{prefix}open", below=2))
+        self.tasks = kept.floats(f"{prefix}tasks", *self.tasks.shape)
+        memory = kept.floats(f"{prefix}memory", None)
+        self.memory = pd.Series(memory, self.instance.users.labels) if memory.size else None
+
+
+def next_multiple(now: float, period: float) -> float:
+    """Return the next multiple of the period."""
+    tick = math.floor(now / period) + 1
+    return tick * period if tick * period > now else (tick + 1) * period
+
+
+def at_most(tasks: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Return tasks of requests that hold no more than their limits: less everywhere by the same part."""
+    held = tasks.sum(axis=1)
+    return np.asarray(tasks * np.divide(limits, held, out=np.ones_like(held), where=held > limits)[:, None])
 
 
 class Distributed:
@@ -155,16 +234,13 @@ class Distributed:
                 self.network.enter(request)
                 market.limits[request] = wanted[request]
         self.limits = wanted
-        tasks = self.network.tasks[requests]
-        held = tasks.sum(axis=1)
-        return np.asarray(tasks * np.divide(limits, held, out=np.ones_like(held), where=held > limits)[:, None])
+        return at_most(self.network.tasks[requests], limits)
 
     def next_change(self, now: float) -> float:
         """Return the next multiple of the period, until nothing moves any more."""
         if self.network.settled or not self.limits.any():
             return math.inf
-        tick = math.floor(now / self.period) + 1
-        return tick * self.period if tick * self.period > now else (tick + 1) * self.period
+        return next_multiple(now, self.period)
 
     def state(self) -> tuple[dict[str, np.ndarray], Any]:
         """Return what the servers run, know and are about to tell."""
@@ -181,3 +257,10 @@ class Distributed:
         """Let the rates of servers follow from the weights as they are now."""
         market = self.network.market
         market.rate[:] = [market.gamma[who, i] * market.weights[who] for i, who in enumerate(market.users)]
+
+
+def allocator(instance: Instance, policy: str, options: dict[str, Any]) -> Solved | Distributed:
+    """Return what shares by a policy; ``instance`` has one user for each request."""
+    if policy in DISTRIBUTED:
+        return Distributed(instance, policy, options)
+    return (Remembering if find(policy).remembers else Solved)(instance, policy, options)

@@ -17,7 +17,7 @@ import numpy as np
 from ...models.files.arrays import Arrays
 from ...models.instances.instance import Instance
 from ...tolerances import LEVEL_ROUNDING
-from .allocators import DISTRIBUTED, Distributed, Solved
+from .allocators import Distributed, Solved, allocator
 from .base import Sample, Simulation
 from .workload import Workload
 
@@ -73,8 +73,7 @@ class Fluid(Simulation):
         self.allocator: Solved | Distributed | None = None
         if (self.request >= 0).any():
             instance = self._instance(cluster, workload)
-            kind = Distributed if policy in DISTRIBUTED else Solved
-            self.allocator = kind(instance, policy, options)
+            self.allocator = allocator(instance, policy, options)
 
     def completed(self) -> np.ndarray:
         """Return the tasks of each user that have ended; half the work of a job counts as half its tasks."""

@@ -1,0 +1,196 @@
+"""Karma against the loop of its paper's Algorithm 1, slice by slice, and what the paper claims of it."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairlp
+from fairlp import Instance
+from fairlp.errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError
+from profiles import many
+
+
+def quantum(demand, credits, slices, alpha):
+    """Algorithm 1 of Vuppalapati et al., as it is written: one slice at a time, ties by position."""
+    count = len(demand)
+    guaranteed = int(alpha * slices // count)
+    shared = slices - count * guaranteed
+    credits = [own + shared // count for own in credits]
+    donated = [max(0, guaranteed - wanted) for wanted in demand]
+    has = [min(wanted, guaranteed) for wanted in demand]
+    while True:
+        borrowers = [n for n in range(count) if has[n] < demand[n] and credits[n] > 0]
+        donors = [n for n in range(count) if donated[n] > 0]
+        if not borrowers or not (donors or shared):
+            return has, credits
+        richest = max(borrowers, key=lambda n: credits[n])
+        if donors:
+            poorest = min(donors, key=lambda n: credits[n])
+            credits[poorest] += 1
+            donated[poorest] -= 1
+        else:
+            shared -= 1
+        has[richest] += 1
+        credits[richest] -= 1
+
+
+def instance_of(demand, slices, size=1.0):
+    return Instance.from_arrays([[size]] * len(demand), [[size * slices]], task_limits=demand)
+
+
+def run(demands, slices, **options):
+    """Allocations of one quantum after the other, each with the state of the last."""
+    state = None
+    for demand in demands:
+        found = fairlp.allocate(instance_of(demand, slices), "karma", state=state, **options)
+        state = found.state
+        yield found
+
+
+@settings(max_examples=many(80), deadline=None)
+@given(st.integers(0, 10**9))
+def test_every_quantum_is_that_of_the_loop(seed):
+    rng = np.random.default_rng(seed)
+    count, slices = int(rng.integers(1, 7)), int(rng.integers(0, 25)) + 1
+    alpha, first = rng.choice([0.0, 0.3, 0.5, 0.7, 1.0]), int(rng.choice([0, 1, 3, 10, 10**6]))
+    demands = rng.integers(0, 2 * slices // count + 3, (4, count))
+    credits = [first] * count
+    for demand, found in zip(demands, run(demands, slices, alpha=alpha, credits=first), strict=True):
+        has, credits = quantum(demand.tolist(), credits, slices, Fraction(str(alpha)))
+        assert found.totals.tolist() == has and found.state.tolist() == credits
+        assert found.residual == 0 and found.state.index.equals(found.totals.index)
+
+
+@settings(max_examples=many(40), deadline=None)
+@given(st.integers(0, 10**9))
+def test_nothing_is_left_that_somebody_wants_and_credits_are_conserved(seed):
+    """Pareto efficiency, where nobody runs out of credits; a shared slice takes a credit that nobody earns."""
+    rng = np.random.default_rng(seed)
+    count, fair = int(rng.integers(2, 7)), int(rng.integers(1, 4)) * 2
+    slices, before = count * fair, count * 10**12
+    demands = rng.integers(0, 2 * fair + 2, (5, count))
+    for demand, found in zip(demands, run(demands, slices), strict=True):
+        totals = found.totals.to_numpy()
+        assert totals.sum() == min(demand.sum(), slices) and (totals >= np.minimum(demand, fair // 2)).all()
+        donated = np.maximum(fair // 2 - demand, 0).sum()
+        borrowed = totals.sum() - np.minimum(demand, fair // 2).sum()
+        after = int(found.state.sum())
+        assert after - before == count * (fair // 2) - max(borrowed - donated, 0)
+        before = after
+    assert fairlp.audit(found.instance, found, "Pareto-optimal")["holds"].all()
+
+
+def totals_of(demands, slices, mechanism, **options):
+    if mechanism == "karma":
+        return sum(found.totals.to_numpy() for found in run(demands, slices, **options))
+    return sum(fairlp.allocate(instance_of(demand, slices), mechanism).totals.to_numpy() for demand in demands)
+
+
+def test_memory_evens_out_what_max_min_fairness_does_not():
+    """Users of one mean demand, their fair share, in bursts of 2, 4 or 8: which part of its demand each of them has.
+
+    Max-min fairness of every quantum alone gives those in small bursts all, those in large ones half.
+    """
+    rng, bursts = np.random.default_rng(0), np.array([2, 2, 4, 4, 8, 8])
+    demands = np.where(rng.random((200, 6)) < 2 / bursts, bursts, 0)
+    parts = {name: totals_of(demands, 12, name) / demands.sum(axis=0) for name in ("karma", "drf-discrete")}
+    evenness = {name: part.min() / part.max() for name, part in parts.items()}
+    assert evenness["karma"] > 0.8 and evenness["drf-discrete"] < 0.6
+
+
+@pytest.mark.parametrize("alpha", [0, 0.5])
+def test_asking_for_more_than_one_needs_does_not_pay_in_the_next_quanta(alpha):
+    """Online strategy-proofness: with a demand too high now, and the truth later, nobody has more useful slices.
+
+    Every lie of every user in the first of three quanta, on small instances.
+    """
+    rng = np.random.default_rng(5)
+    for _ in range(many(24)):
+        demands = rng.integers(0, 5, (3, 3))
+        truth = [found.totals.to_numpy() for found in run(demands, 6, alpha=alpha)]
+        for user, more in itertools.product(range(3), (1, 2, 6)):
+            lied = demands.copy()
+            lied[0, user] += more
+            found = [min(a.totals.iloc[user], d[user]) for a, d in zip(run(lied, 6, alpha=alpha), demands, strict=True)]
+            assert sum(found) <= sum(has[user] for has in truth)
+
+
+def test_who_joins_has_the_average_and_who_leaves_takes_its_credits():
+    first = fairlp.allocate(instance_of([6, 0, 0], 6), "karma", credits=6)
+    assert first.totals.tolist() == [6, 0, 0] and first.state.to_dict() == {"user1": 2, "user2": 8, "user3": 8}
+    later = Instance.from_arrays([[1], [1]], [[6]], users=["user3", "new"], task_limits=[0, 0])
+    found = fairlp.allocate(later, "karma", state=first.state)
+    assert found.state.to_dict() == {"user3": 10, "new": 8}  # of 8 and 6, and 2 credits each for four shared slices
+    assert found.notes == (
+        "users 'new' joined and have the average of 6 credits",
+        "users 'user1', 'user2' left, and their credits with them",
+    )
+    assert fairlp.allocate(later, "karma", state=first.state.iloc[::-1]).state.equals(found.state)  # by label
+
+
+def test_many_slices_at_once():
+    count = 2000
+    demand = np.arange(count) % 7 * 10**6
+    found = fairlp.allocate(instance_of(demand, count * 10**6), "karma")
+    assert found.totals.sum() == count * 10**6 and (found.totals <= demand).all()
+    with pytest.raises(TooLargeError, match=r"9.01e.15 slices for 2 users"):
+        fairlp.allocate(instance_of([1, 1], 2.0**53), "karma")
+
+
+def test_slices_are_counted_as_decimals_and_may_need_several_resources():
+    """0.3 is three times 0.1, and α = 0.29 of 100 slices is 29, which floats call 28.999999999999996."""
+    assert fairlp.allocate(instance_of([9], 3, 0.1), "karma").totals.tolist() == [3]
+    own = fairlp.allocate(instance_of([29, 0], 200), "karma", alpha=0.29, credits=0)
+    assert own.totals.tolist() == [29, 0] and own.state.tolist() == [71, 71]  # nothing is borrowed
+    bundle = Instance.from_arrays([[1, 2], [1, 2]], [[8, 9]], task_limits=[None, 1.5])
+    assert fairlp.allocate(bundle, "karma").totals.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"weights": [1, 2]}, "weights differ"),
+        ({"demands": [[1], [2]]}, "a task of user 'user2' is another than one of user 'user1'"),
+        ({"counts": [2]}, "one server"),
+        ({"rates": [[1], [1]]}, "rates are given"),
+    ],
+)
+def test_what_it_is_not_defined_for(change, told):
+    with pytest.raises(NotDefinedError, match=f"karma is not defined here: .*{told}"):
+        fairlp.allocate(instance_of([1, 1], 4).replace(**change), "karma")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"alpha": 1.5}, "alpha is 1.5; expected the guaranteed part of the fair share"),
+        ({"alpha": "half"}, "alpha is 'half'"),
+        ({"credits": -1}, "credits is -1; expected the credits at the beginning"),
+        ({"credits": 2.5}, "credits is 2.5"),
+        ({"state": {"user1": 3}}, "state is dict; expected that of an earlier allocation"),
+        ({"state": pd.Series([1, 1], ["user1", "user1"])}, "has a user twice"),
+        ({"state": pd.Series([1.0, np.nan], ["user1", "user2"])}, "not finite"),
+        ({"state": pd.Series([1, 2.5], ["user1", "user2"])}, "user 'user2' 2.5 credits; expected whole numbers"),
+        (
+            {"state": pd.Series([1, 2], ["ann", "bob"])},
+            "of other users, such as 'ann'; expected some of the instance's",
+        ),
+    ],
+)
+def test_bad_options_are_named(options, told):
+    with pytest.raises(InstanceError, match=told):
+        fairlp.allocate(instance_of([1, 1], 4), "karma", **options)
+
+
+def test_mechanisms_without_a_memory_take_no_state():
+    with pytest.raises(UnknownNameError, match="'drf' has no option 'state'; it is one of karma"):
+        fairlp.allocate(instance_of([1, 1], 4), "drf", state=pd.Series([1, 1]))
+    assert fairlp.allocate(instance_of([1, 1], 4), "drf").state is None
+    assert fairlp.mechanisms("karma").remembers and not fairlp.mechanisms("drf").remembers

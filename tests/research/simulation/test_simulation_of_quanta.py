@@ -1,0 +1,134 @@
+"""Mechanisms that remember, over time: Karma quantum by quantum against a loop in rationals, and one of one's own."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_simulation import stopped_and_resumed
+
+import fairlp
+from fairlp import Instance
+from fairlp.errors import InstanceError, NotDefinedError
+from fairlp.mechanisms.table import OWN
+from fairlp.research.simulation import Workload, policies, simulate
+from fairlp.tolerances import VERIFIED
+from profiles import many
+
+
+def workload_of(rows):
+    return Workload.of(pd.DataFrame(rows, columns=["user", "arrival", "tasks", "duration", "cpu"]), ["cpu"])
+
+
+def pool(slices):
+    return Instance.from_arrays([[1]], [[slices]], resources=["cpu"])
+
+
+def drawn(seed, jobs=8):
+    rng = np.random.default_rng(seed)
+    rows = [
+        ("abc"[rng.integers(3)], int(rng.integers(0, 12)), int(rng.integers(1, 6)), int(rng.integers(1, 6)), 1)
+        for _ in range(jobs)
+    ]
+    return sorted(rows, key=lambda row: row[1])
+
+
+def by_quanta(rows, share, period):
+    """When each job ends: ``share`` says at every quantum how many tasks each user runs; its oldest jobs come first."""
+    users = list(dict.fromkeys(user for user, *_ in rows))
+    work = [Fraction(tasks * duration) for _, _, tasks, duration, _ in rows]
+    ends, now, has = [None] * len(rows), Fraction(0), dict.fromkeys(users, Fraction(0))
+    while None in ends:
+        here = [k for k, end in enumerate(ends) if end is None and rows[k][1] <= now]
+        if here and now % period == 0:
+            asked = {user: sum(rows[k][2] for k in here if rows[k][0] == user) for user in users}
+            has = dict(zip(users, map(Fraction, share(list(asked.values()))), strict=True))
+        left, rate = dict(has), {}
+        for k in here:
+            rate[k] = min(left[rows[k][0]], Fraction(rows[k][2]))
+            left[rows[k][0]] -= rate[k]
+        coming = [Fraction(row[1]) for row in rows if row[1] > now]
+        ending = [now + work[k] / rate[k] for k in here if rate[k]]
+        then = min([*coming, *ending, *([(now // period + 1) * period] if here else [])])
+        for k in here:
+            work[k] -= rate[k] * (then - now)
+            if not work[k]:
+                ends[k] = then
+        now = then
+    return ends
+
+
+def karma_of(count, slices, alpha, first):
+    """Karma's loop, with its credits."""
+    credits = [first] * count
+
+    def share(demand):
+        guaranteed = int(Fraction(str(alpha)) * slices // count)
+        free = slices - count * guaranteed
+        credits[:] = [own + free // count for own in credits]
+        donated = [max(0, guaranteed - wanted) for wanted in demand]
+        has = [min(wanted, guaranteed) for wanted in demand]
+        while True:
+            borrowers = [n for n in range(count) if has[n] < demand[n] and credits[n] > 0]
+            donors = [n for n in range(count) if donated[n]]
+            if not borrowers or not (donors or free):
+                return has
+            if donors:
+                poorest = min(donors, key=lambda n: credits[n])
+                credits[poorest], donated[poorest] = credits[poorest] + 1, donated[poorest] - 1
+            else:
+                free -= 1
+            richest = max(borrowers, key=lambda n: credits[n])
+            has[richest], credits[richest] = has[richest] + 1, credits[richest] - 1
+
+    return share
+
+
+@settings(max_examples=many(80), deadline=None)
+@given(st.integers(0, 10**9), st.sampled_from([1, 2, 0.5]), st.sampled_from([2, 10**12]))
+def test_karma_over_time_is_its_loop_at_every_quantum(seed, period, first):
+    rows = drawn(seed)
+    count = len({user for user, *_ in rows})
+    ends = by_quanta(rows, karma_of(count, 6, 0.5, first), Fraction(period))
+    found = simulate(pool(6), workload_of(rows), "karma", alpha=0.5, credits=first, period=period, every=5)
+    assert found.jobs["finish"].tolist() == pytest.approx([float(end) for end in ends], rel=VERIFIED)
+
+
+def test_a_run_goes_on_from_a_saved_state_to_the_same_bytes(tmp_path, monkeypatch):
+    stopped_and_resumed(pool(6), workload_of(drawn(1, jobs=40)), "karma", tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def in_turns():
+    """Everything goes to the user who has had least so far."""
+
+    def own(instance, state):
+        had = np.zeros(len(instance.users)) if state is None else state.reindex(instance.users.labels).to_numpy()
+        asking = np.flatnonzero(instance.task_limits > 0)
+        tasks = np.zeros(len(had))
+        if asking.size:
+            n = asking[had[asking].argmin()]
+            tasks[n] = min(instance.task_limits[n], instance.gamma()[n, 0])
+        return tasks, had + tasks
+
+    yield fairlp.mechanism("in-turns")(own)
+    del OWN["in-turns"]
+
+
+def test_a_mechanism_of_ones_own_may_remember(in_turns):
+    jobs = [("ann", 0, 4, 2, 1), ("bob", 0, 4, 2, 1)]
+    found = simulate(pool(4), workload_of(jobs), in_turns, every=1)
+    assert found.jobs["finish"].tolist() == [3, 4] and "in-turns" in policies()
+    assert simulate(pool(4), workload_of(jobs), in_turns, period=2, every=1).jobs["finish"].tolist() == [2, 4]
+
+
+def test_what_it_lacks_is_told():
+    jobs = workload_of([("ann", 0, 1, 1, 1), ("bob", 0, 1, 1, 2)])
+    with pytest.raises(NotDefinedError, match="it shares slices of one size"):
+        simulate(pool(4), jobs, "karma")
+    with pytest.raises(InstanceError, match="period is 0; expected the seconds of a quantum"):
+        simulate(pool(4), jobs, "karma", period=0)
