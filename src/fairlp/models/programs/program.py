@@ -286,6 +286,8 @@ class Program:
         Where the model was published.
     levels : str
         Name of the rows that say what the levels of a leximin are; empty where the objective is all.
+    switched : tuple of str
+        Names of rows that an integer switches off, with a large coefficient (a big M).
     """
 
     name: str
@@ -303,6 +305,7 @@ class Program:
     logs: LogTerms | None = None
     source: str = ""
     levels: str = ""
+    switched: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         rows, columns = self.A.shape
