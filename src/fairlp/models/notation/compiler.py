@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ModelError
-from ..programs.program import INTEGER, Block, LogTerms, Program
+from ..programs.program import INTEGER, Block, LogTerms, Program, kind_of
 from .arrays import Entries, Labelled, Triples, assemble, mapped_numbers, times
 from .expressions import (
     Abs,
@@ -662,11 +662,13 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
     if not weights:
         return cost, offset, None
     weight, alpha = np.concatenate(weights), np.concatenate(alphas)
-    wrong = weight < 0 if model.sense == "max" else weight > 0
+    concave = weight * np.sign(alpha)  # a square is convex
+    wrong = concave < 0 if model.sense == "max" else concave > 0
     if wrong.any():
-        kind = "logarithms" if alpha[wrong][0] == 1 else "powers, times their exponents,"
+        first = alpha[wrong][0]
+        kind = "logarithms" if first == 1 else "powers, times their exponents," if first > 0 else "squares, times 2,"
         raise ModelError(
-            f"model {model.name!r}: the weights of {kind} must be {'>=' if model.sense == 'max' else '<='} 0 to "
+            f"model {model.name!r}: the weights of {kind} must be {'>=' if weight[wrong][0] < 0 else '<='} 0 to "
             f"{model.sense}imize (the problem would not be concave); found {weight[wrong][0]:g}"
         )
     inner = assemble(batches, (size, n_columns), "csr")
@@ -676,7 +678,7 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
         return cost, offset, None
     if not some.all():
         weight, inner, constant, alpha = weight[some], inner[some], constant[some], alpha[some]
-    return cost, offset, LogTerms("log" if (alpha == 1).all() else "power", weight, inner, constant, alpha)
+    return cost, offset, LogTerms(kind_of(alpha), weight, inner, constant, alpha)
 
 
 # A compiled program brought up to date after parameters or bounds were set: only what they stand in is compiled.

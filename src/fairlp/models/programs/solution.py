@@ -294,6 +294,7 @@ class Capability(StrEnum):
     MILP = "MILP"
     LOG = "log objective"
     POWER = "power objective"
+    QUADRATIC = "quadratic objective"
     DUALS = "duals"
     BASIS = "basis"
     WARM_START = "warm start"
