@@ -169,7 +169,7 @@ def test_the_table_has_one_string_a_family():
 
 
 #: What was reached: it only falls, but where a feature is worth its weight.
-CEILINGS = {"syntax nodes of src": 305_635, "files of src": 241}
+CEILINGS = {"syntax nodes of src": 308_839, "files of src": 242}
 
 
 def test_files_are_of_one_reading():
