@@ -14,15 +14,15 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, NotDefinedError
+from ..errors import FileFormatError, InstanceError, NotDefinedError, nearest
 from ..models.files.tables import csv_text
-from ..models.files.whole_files import write_text
+from ..models.files.whole_files import read_text, write_text
 from ..models.instances.instance import Instance
 from ..models.instances.problem import effort, quotients, relative
-from ..models.notation.labels import aligned, floats
+from ..models.notation.labels import Index, aligned, floats
 from ..models.notation.model import Model
 from ..models.programs.certificate import NO_PROOF, Proof
-from ..tolerances import ROUNDING, VERIFIED
+from ..tolerances import AGREEMENT, ROUNDING, VERIFIED
 
 # What allocations use of capacities: how far over they are, and scaled down where rounding brought them over.
 
@@ -152,6 +152,15 @@ class Answer(ABC):
         table = self.summary().to_html(float_format=lambda value: f"{value:.6g}", max_rows=40)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return f"<p>{escape(repr(self))}</p>{table}{notes}"
+
+
+#: What JSON has of an Allocation: tables, and what stands beside them.
+_COLUMNS = {
+    "users": ["user", "tasks", "share", "tasks_per_level"],
+    "tasks": ["user", "server", "tasks"],
+    "prices": ["server", "resource", "price"],
+}
+_SAID = ("mechanism", "parameters", "method", "solver", "times", "gap", "notes", "unproved")
 
 
 @dataclass(frozen=True, eq=False)
@@ -472,20 +481,118 @@ class Allocation(Answer):
             "method": self.method,
             "solver": self.solver or None,
             "users": [
-                {"user": user, "tasks": float(total), "share": float(share), "level": float(level)}
-                for user, total, share, level in zip(inst.users, self.totals, self.shares, self.levels, strict=True)
+                dict(zip(("user", "tasks", "share", "level", "tasks_per_level"), (user, *map(float, row)), strict=True))
+                for user, *row in zip(
+                    inst.users, self.totals, self.shares, self.levels, self.tasks_per_level, strict=True
+                )
             ],
             "tasks": [
                 {"user": inst.users[n], "server": inst.servers[i], "tasks": tasks}
                 for n, i, tasks in zip(*(part.tolist() for part in (*pairs.coords, pairs.data)), strict=True)
                 if tasks
             ],
+            "prices": None
+            if self.prices_array is None
+            else [
+                {"server": inst.servers[i], "resource": inst.resources[r], "price": float(self.prices_array[i, r])}
+                for i, r in np.argwhere(self.prices_array).tolist()
+            ],
+            "parameters": {
+                name: value if value is None or isinstance(value, str | int | float) else {"shown": repr(value)}
+                for name, value in self.parameters.items()
+            },
             "utilization": {str(r): float(u) for r, u in self.pool_utilization.items()},
             "residual": self.residual,
             "gap": self.gap,
             "times": dict(self.times),
             "notes": list(self.notes),
+            "unproved": self.unproved,
         }
+
+    @classmethod
+    def from_json(cls, source: str | Path, instance: Instance) -> Allocation:
+        """Return an allocation from what :meth:`to_json` wrote, to be certified and audited as the first one.
+
+        Parameters
+        ----------
+        source : str or Path
+            The text, or a file.
+        instance : Instance
+            What was shared; labels may be in another order.
+
+        Returns
+        -------
+        Allocation
+
+        Raises
+        ------
+        FileFormatError
+            For what no Allocation wrote.
+        InstanceError
+            For users, servers, resources or shares that are not those of the instance.
+
+        Examples
+        --------
+        >>> import fairlp
+        >>> instance = fairlp.examples.load("ghodsi")
+        >>> text = fairlp.allocate(instance, "drf").to_json()
+        >>> bool(fairlp.Allocation.from_json(text, instance).certify())
+        True
+        """
+        from .table import find_defined
+
+        text = source if isinstance(source, str) and source.lstrip()[:1] == "{" else read_text(Path(source))
+        try:
+            data = json.loads(text)
+            users, pairs, prices = (
+                pd.DataFrame(data[part] or [], columns=columns) for part, columns in _COLUMNS.items()
+            )
+            numbers, _, _ = (
+                part.iloc[:, k:].to_numpy(dtype=float) for part, k in ((users, 1), (pairs, 2), (prices, 2))
+            )
+            name, parameters, *rest = (data[part] for part in _SAID)
+        except (ValueError, KeyError, TypeError) as error:
+            raise FileFormatError(
+                f"this is no JSON of an Allocation ({error!r}); expected what to_json() wrote"
+            ) from None
+        for option, value in parameters.items():
+            if isinstance(value, dict):
+                raise FileFormatError(f"the option {option!r} of {name} is {value['shown']}, which JSON does not hold")
+        if "steps" in data:
+            raise FileFormatError(f"this is an allocation of {name} over arrivals; only one of a single step is read")
+        mechanism = find_defined(name, instance)
+        gamma, tasks = mechanism.gamma(instance), _table(pairs, (instance.users, instance.servers))
+        at = _places(users["user"], instance.users)
+        missing = np.setdiff1d(np.arange(len(instance.users)), at)
+        if missing.size:
+            raise InstanceError(f"the allocation is without user {instance.users[int(missing[0])]!r} of the instance")
+        said = np.empty_like(numbers)
+        said[at] = numbers
+        totals = tasks.sum(axis=1)
+        for what, ours, theirs in (("tasks", totals, said[:, 0]), ("a share", quotients(totals, gamma), said[:, 1])):
+            off = ~np.isclose(ours, theirs, rtol=AGREEMENT, atol=0, equal_nan=True)
+            if off.any():
+                n = int(off.argmax())
+                raise InstanceError(
+                    f"user {instance.users[n]!r} has {what} of {theirs[n]:.9g} in the file, and {ours[n]:.9g} by its "
+                    "pairs and this instance; was it another instance that was shared?"
+                )
+        return Allocation(
+            instance,
+            mechanism.name,
+            rest[0],
+            tasks,
+            gamma,
+            said[:, 2],
+            rest[1] or "",
+            None if data["prices"] is None else _table(prices, (instance.servers, instance.resources)),
+            rest[2],
+            gap=rest[3],
+            prove=mechanism.prove,
+            notes=tuple(rest[4]),
+            unproved=rest[5],
+            parameters=parameters,
+        )
 
     def _csv(self) -> pd.DataFrame:
         return self.tasks
@@ -494,6 +601,26 @@ class Allocation(Answer):
         how = f"{self.method}, {self.solver}" if self.solver else self.method
         least = f"smallest level {self.levels.min():.6g}" if len(self.levels) else ""
         return f"<{type(self).__name__} by {self.mechanism} ({how}): {len(self.instance.users)} users, {least}>"
+
+
+def _places(labels: pd.Series[Any], index: Index) -> np.ndarray:
+    """Return the positions of labels as JSON has them."""
+    known = {json.dumps(label): at for at, label in enumerate(index)}
+    found = [known.get(json.dumps(label), -1) for label in labels]
+    if -1 in found:
+        label = labels.iloc[found.index(-1)]
+        raise InstanceError(
+            f"the allocation has {index.name} {label!r}, which the instance has not; {nearest(label, index)}"
+        )
+    return np.array(found, dtype=int)
+
+
+def _table(rows: pd.DataFrame, axes: tuple[Index, Index]) -> np.ndarray:
+    """Return the numbers of two labels each as an array, 0 where there is none."""
+    found = np.zeros([len(index) for index in axes])
+    at = tuple(_places(rows.iloc[:, k], index) for k, index in enumerate(axes))
+    np.add.at(found, at, rows.iloc[:, 2].to_numpy(dtype=float))
+    return found
 
 
 def no_certificate(mechanism: str, exact: bool) -> NotDefinedError:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from fairlp import Index, Model, log
 from fairlp.errors import ModelError
-from fairlp.models.notation.compiler import assemble
+from fairlp.models.notation.arrays import assemble
 
 
 def test_entries_of_one_place_are_added_and_those_that_cancel_are_gone():

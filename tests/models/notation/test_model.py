@@ -212,7 +212,7 @@ WRONG = {
         lambda m, d, x: (m.constraint("k", x <= 1), m.constraint("k", x <= 1)),
         "'k' is declared twice",
     ),
-    "variable times variable": (lambda m, d, x: x * x, "not linear"),
+    "variable times variable": (lambda m, d, x: x * (x + 1), "not linear"),
     "divided by a variable": (lambda m, d, x: d / x, "not linear"),
     "division by zero": (
         lambda m, d, x: (m.constraint("k", x / (d.sum(R) - 2) <= 1), m.compile()),

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...errors import FairlpWarning, FileFormatError, ModelError, UnknownNameError, nearest
 from ...tolerances import LARGEST_BOUND
-from ..programs.program import Block, Program, Sense
+from ..programs.program import Block, Program, Sense, kind_of
 from .whole_files import Target, drafts, home, utf8
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def fixed_naming(program: Program) -> Naming:
 def check_writable(program: Program, form: str) -> None:
     """Raise ModelError when the Program holds something that the format ``form`` cannot say."""
     if program.logs is not None:
-        what = "logarithm" if program.logs.are_logs else "power"
+        what = {"log": "logarithm", "quadratic": "square"}.get(kind_of(program.logs.alpha), "power")
         raise ModelError(
             f"program {program.name!r} has {what}s in its objective ({program.logs.name!r}), and a {what} has no place "
             f"in {form}; hand the model over with Model.to_cvxpy(), or solve it as a sequence of LPs and "

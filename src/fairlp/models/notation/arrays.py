@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -116,3 +117,26 @@ class Entries:
         found = self.times(numbers).without(node.index)
         found.indices = tuple(node.to if own is moved else own for own in found.indices)
         return found
+
+
+#: (row, column, value).
+Triples = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def assemble(triples: list[Triples], shape: tuple[int, int], layout: str) -> Any:
+    """Return a canonical sparse array; the list is emptied on the way, to keep the peak of memory low."""
+    from scipy.sparse import coo_array
+
+    if triples:
+        columns = np.concatenate([part[1] for part in triples])
+        rows = np.concatenate([part[0] for part in triples])
+        values = np.concatenate([part[2] for part in triples])
+        triples.clear()
+    else:
+        rows = columns = np.zeros(0, dtype=np.int32)
+        values = np.zeros(0)
+    matrix = coo_array((values, (rows, columns)), shape=shape).asformat(layout)  # which sums duplicates
+    matrix.sort_indices()
+    if not matrix.data.all():
+        matrix.eliminate_zeros()
+    return matrix

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ModelError
-from ..programs.program import INTEGER, Block, LogTerms, Program
-from .arrays import Entries, Labelled, mapped_numbers, times
+from ..programs.program import INTEGER, Block, LogTerms, Program, kind_of
+from .arrays import Entries, Labelled, Triples, assemble, mapped_numbers, times
 from .expressions import (
     Abs,
     Add,
@@ -35,6 +35,7 @@ from .expressions import (
     Variable,
 )
 from .labels import Index, union
+from .switches import Conditional
 
 if TYPE_CHECKING:
     from .model import Model
@@ -124,6 +125,10 @@ def mapped(node: Expression, leaves: Mapping[str, Parameter | Variable]) -> Expr
 
 def mapped_relation(relation: Relation, leaves: Mapping[str, Parameter | Variable]) -> Relation:
     """Return the same relation over other parameters and variables, by name."""
+    if isinstance(relation, Conditional):
+        most = None if relation.big_m is None else mapped(relation.big_m, leaves)
+        inner = mapped_relation(relation.relation, leaves)
+        return Conditional(inner, mapped(relation.condition, leaves), relation.active, most)
     left = mapped(relation.left, leaves)
     if isinstance(relation, Range):
         low, high = (None if end is None else mapped(end, leaves) for end in relation.ends)
@@ -180,9 +185,6 @@ def reciprocal(node: Quotient) -> Labelled:
     if not below.values.all():
         raise ModelError(f"division by zero: ({node.right}) is 0 somewhere")
     return Labelled(below.indices, 1.0 / below.values)
-
-
-Triples = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass
@@ -475,25 +477,6 @@ def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
     return numbers(expression, linear).over(expression.indices)
 
 
-def assemble(triples: list[Triples], shape: tuple[int, int], layout: str) -> Any:
-    """Return a canonical sparse array; the list is emptied on the way, to keep the peak of memory low."""
-    from scipy.sparse import coo_array
-
-    if triples:
-        columns = np.concatenate([part[1] for part in triples])
-        rows = np.concatenate([part[0] for part in triples])
-        values = np.concatenate([part[2] for part in triples])
-        triples.clear()
-    else:
-        rows = columns = np.zeros(0, dtype=np.int32)
-        values = np.zeros(0)
-    matrix = coo_array((values, (rows, columns)), shape=shape).asformat(layout)  # which sums duplicates
-    matrix.sort_indices()
-    if not matrix.data.all():
-        matrix.eliminate_zeros()
-    return matrix
-
-
 def linear(expression: Expression) -> list[Term | Entries]:
     """Return the terms of an expression without logarithms."""
     return [term for term in terms(expression) if not isinstance(term, LogTerm)]
@@ -501,8 +484,67 @@ def linear(expression: Expression) -> list[Term | Entries]:
 
 def terms_of(row: Constraint) -> list[Term | Entries]:
     """Return the terms of what the rows of a block are made of."""
+    relation = unconditional(row)
     with naming(f"constraint {row.name!r}"):
-        return linear(row.relation.body)
+        return linear(relation.body)
+
+
+def unconditional(row: Constraint) -> Relation:
+    """Return the relation of a block; a conditional one as ``body <= M·(1 − condition)``, with the least M.
+
+    The least M is the most that the body can be by the bounds of its variables, or what the user says it is.
+    """
+    relation = row.relation
+    if not isinstance(relation, Conditional):
+        return relation
+    body, shape = (relation.body if relation.comparison == "<=" else -relation.body), [len(one) for one in row.over]
+    variables = {leaf.name: leaf for leaf in named(body) if isinstance(leaf, Variable)}
+    ends = np.cumsum([0, *(variable.size for variable in variables.values())])
+    starts = dict(zip(variables, ends.tolist(), strict=False))
+    with naming(f"constraint {row.name!r}"):
+        found = linear(body)
+        A = assemble(_emitted(found, starts, row.over, row.positions), (row.size, int(ends[-1])), "csr")
+        given = None if relation.big_m is None else numbers(relation.big_m).rows(row.over, row.positions)
+    low, high = (
+        np.concatenate([np.zeros(0), *(getattr(variable, side) for variable in variables.values())])
+        for side in ("lower", "upper")
+    )
+    largest = A.data * np.where(A.data > 0, high[A.indices], low[A.indices])
+    of = np.repeat(np.arange(row.size), np.diff(A.indptr))
+    most = np.bincount(of, largest, row.size) + _constants(found, row.over, row.positions)
+    if given is not None:
+        most = np.minimum(most, given)
+    _refuse_condition(row, relation, variables, A.indices[np.isposinf(largest) & np.isposinf(most)[of]], given)
+    dense = np.zeros(int(np.prod(shape)))
+    dense[slice(None) if row.positions is None else row.positions] = np.maximum(most, 0.0)
+    condition = 1 - relation.condition if relation.active else relation.condition
+    return Relation(body, "<=", Data("M", row.over, dense.reshape(shape)) * condition)
+
+
+def _refuse_condition(
+    row: Constraint,
+    relation: Conditional,
+    variables: Mapping[str, Variable],
+    endless: np.ndarray,
+    given: np.ndarray | None,
+) -> None:
+    """Raise where no M is known, or the condition is none; ``endless``: places of variables that lack a bound."""
+    words = f"constraint {row.name!r}: {relation}"
+    if given is not None and (given < 0).any():
+        raise ModelError(f"{words} has a big_m of {given.min():g}; expected by how much it can be missed at most")
+    for leaf in named(relation.condition):
+        if isinstance(leaf, Variable) and ((leaf.lower < 0) | (leaf.upper > 1)).any():
+            raise ModelError(f"{words} depends on {leaf!r}, which is no binary any more; give it bounds of 0 and 1")
+    place = int(endless[0]) if endless.size else 0
+    for variable in variables.values() if endless.size else ():
+        if place < variable.size:
+            axes = tuple((index.symbol, index.labels) for index in variable.indices)
+            name = Block(variable.name, axes, 0, variable.size, variable.positions).name_of(place)
+            raise ModelError(
+                f"{words} needs to know how large {name} can be; give variable {variable.name!r} bounds, or say with "
+                "big_m= by how much the relation can be missed at most"
+            )
+        place -= variable.size
 
 
 def entries(row: Constraint, found: list[Term | Entries], starts: dict[str, int], n_columns: int) -> list[Triples]:
@@ -531,8 +573,9 @@ def sides(row: Constraint, found: list[Term | Entries]) -> tuple[np.ndarray, np.
         )
     else:
         bound = 0.0 - constant
-        low = np.full(row.size, -np.inf) if row.relation.comparison == "<=" else bound
-        high = np.full(row.size, np.inf) if row.relation.comparison == ">=" else bound
+        kind = "<=" if isinstance(row.relation, Conditional) else row.relation.comparison
+        low = np.full(row.size, -np.inf) if kind == "<=" else bound
+        high = np.full(row.size, np.inf) if kind == ">=" else bound
     return low, high
 
 
@@ -581,6 +624,7 @@ def compile_model(model: Model) -> Program:
         logs=logs,
         source=model.source,
         levels=model.levels or "",
+        switched=tuple(row.name for row in model.constraints.values() if isinstance(row.relation, Conditional)),
     )
 
 
@@ -618,11 +662,13 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
     if not weights:
         return cost, offset, None
     weight, alpha = np.concatenate(weights), np.concatenate(alphas)
-    wrong = weight < 0 if model.sense == "max" else weight > 0
+    concave = weight * np.sign(alpha)  # a square is convex
+    wrong = concave < 0 if model.sense == "max" else concave > 0
     if wrong.any():
-        kind = "logarithms" if alpha[wrong][0] == 1 else "powers, times their exponents,"
+        first = alpha[wrong][0]
+        kind = "logarithms" if first == 1 else "powers, times their exponents," if first > 0 else "squares, times 2,"
         raise ModelError(
-            f"model {model.name!r}: the weights of {kind} must be {'>=' if model.sense == 'max' else '<='} 0 to "
+            f"model {model.name!r}: the weights of {kind} must be {'>=' if weight[wrong][0] < 0 else '<='} 0 to "
             f"{model.sense}imize (the problem would not be concave); found {weight[wrong][0]:g}"
         )
     inner = assemble(batches, (size, n_columns), "csr")
@@ -632,7 +678,7 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
         return cost, offset, None
     if not some.all():
         weight, inner, constant, alpha = weight[some], inner[some], constant[some], alpha[some]
-    return cost, offset, LogTerms("log" if (alpha == 1).all() else "power", weight, inner, constant, alpha)
+    return cost, offset, LogTerms(kind_of(alpha), weight, inner, constant, alpha)
 
 
 # A compiled program brought up to date after parameters or bounds were set: only what they stand in is compiled.
@@ -654,10 +700,11 @@ def patched(model: Model, program: Program, stale: Collection[str]) -> Program:
     parts: dict[str, Any] = {}
     matrix = _Matrix(program.A)
     for row, block in zip(model.constraints.values(), program.rows, strict=True):
-        if not uses(numbers, *row.relation.parts):
+        switched = isinstance(row.relation, Conditional)  # its M depends on the bounds of variables
+        if not uses(stale if switched else numbers, *row.relation.parts):
             continue
         found = terms_of(row)
-        if in_coefficients(numbers, row.relation.body):
+        if switched or in_coefficients(numbers, row.relation.body):
             batch = entries(row, found, starts, program.n_columns)
             matrix.replace(block.start, block.stop, assemble(batch, (len(block), program.n_columns), "csc"))
         for name, side in zip(("row_lower", "row_upper"), sides(row, found), strict=True):

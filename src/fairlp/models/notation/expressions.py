@@ -57,6 +57,8 @@ class Expression(Fixed):
         return Product(Constant(-1.0), self)
 
     def __mul__(self, other: Any) -> Expression:
+        if other is self and self.degree:
+            return Power(self, 2)
         return Product(self, as_expression(other, self))
 
     def __rmul__(self, other: Any) -> Expression:
@@ -67,6 +69,9 @@ class Expression(Fixed):
 
     def __rtruediv__(self, other: Any) -> Expression:
         return Quotient(as_expression(other, self), self)
+
+    def __pow__(self, exponent: float) -> Power:
+        return Power(self, exponent)
 
     def __matmul__(self, other: Any) -> Expression:
         return _inner(self, as_expression(other, self))
@@ -336,7 +341,10 @@ class Product(Expression):
 
     def __init__(self, left: Expression, right: Expression) -> None:
         if left.degree and right.degree:
-            raise ModelError(f"not linear: ({left}) times ({right}) multiplies variables with variables")
+            raise ModelError(
+                f"not linear: ({left}) times ({right}) multiplies variables with variables; squares e**2 "
+                "may stand in an objective"
+            )
         self.left, self.right = left, right
         self.indices = union(left.indices, right.indices)
         self.degree = left.degree + right.degree
@@ -540,7 +548,7 @@ def log(expression: Expression) -> Log:
 
 
 class Power(Expression):
-    """A linear expression to a power below 1; allowed in objectives, times a weight."""
+    """A linear expression to a power below 1, or its square; allowed in objectives, times a weight."""
 
     degree = 2
     _names = Expression._names | {"exponent"}
@@ -549,27 +557,28 @@ class Power(Expression):
         if argument.degree > 1:
             raise ModelError("a power of a logarithm or of a power is not supported")
         if isinstance(exponent, bool) or not isinstance(exponent, (int, float, np.integer, np.floating)):
-            raise ModelError(f"the exponent of a power is {exponent!r}; expected a number below 1, not 0")
-        if not (np.isfinite(exponent) and exponent < 1 and exponent != 0):
+            raise ModelError(f"the exponent of a power is {exponent!r}; expected a number below 1, or 2")
+        if not (np.isfinite(exponent) and (exponent < 1 or exponent == 2) and exponent != 0):
             raise ModelError(
-                f"the exponent of a power is {exponent}; expected a number below 1, not 0 (powers above 1 are not "
-                "concave, log(…) is what powers tend to at 0)"
+                f"the exponent of a power is {exponent}; expected a number below 1, not 0, or 2 (of powers above 1 "
+                "only squares are supported, log(…) is what powers tend to at 0)"
             )
         self.argument, self.exponent = argument, float(exponent)
         self.indices = argument.indices
 
 
 def power(expression: Expression, exponent: float) -> Power:
-    """Return a linear expression to a power below 1, for objectives such as ``(2 * power(x.sum(i), 0.5)).sum(n)``.
+    """Return a linear expression to a power, for objectives such as ``(2 * power(x.sum(i), 0.5)).sum(n)``.
 
-    It is concave, times a weight of the exponent's sign: ``w * power(x, p) / p`` with w ≥ 0 is, to be maximised.
+    Below 1 it is concave, times a weight of the exponent's sign: ``w * power(x, p) / p`` with w ≥ 0, to be maximised.
+    A square (``e**2``, ``e * e``) is convex, to be minimised.
 
     Parameters
     ----------
     expression : Expression
         Linear.
     exponent : float
-        Below 1 and not 0.
+        Below 1 and not 0, or 2.
 
     Returns
     -------

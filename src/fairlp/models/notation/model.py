@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ...errors import ModelError
 from ..programs.program import Program, Sense
 from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
+from .switches import binary, implied, interpolated, special_ordered, zero_or_at_least
 from .tables import (
     Constraint,
     Subset,
@@ -225,6 +226,188 @@ class Declarations(Tables):
         self._constraints[name] = declared(self, name, relation, over, where, doc)
         self.changed()
         return self._constraints[name]
+
+    def indicator(
+        self,
+        name: str,
+        condition: Variable,
+        relation: Relation,
+        *,
+        active: Literal[0, 1] = 1,
+        big_m: Any = None,
+        where: Any = None,
+    ) -> Constraint:
+        """Declare a constraint that holds where a binary variable is 1 (or 0): ``condition = 1 ⇒ relation``.
+
+        It is compiled as ``left − right <= M·(1 − condition)``, with the least M that the bounds of the variables
+        allow at that time. A solution at which the relation itself does not hold is not called optimal, whatever the
+        tolerance times M is.
+
+        Parameters
+        ----------
+        name : str
+            Of two-sided relations (``==`` and ranges), the rows of the second side are called ``name_below``.
+        condition : Variable
+            Binary, or elements of a binary one.
+        relation : Relation
+        active : {1, 0}
+            The value of the condition at which the relation holds.
+        big_m : float, array_like or Parameter, optional
+            By how much the relation can be missed at most, where the bounds of variables do not say so.
+        where : array_like of bool or Subset, optional
+            Only these rows exist.
+
+        Returns
+        -------
+        Constraint
+            Removing it removes all that was declared with it.
+
+        Raises
+        ------
+        ModelError
+            For a condition that is not binary, or a variable without the bound that M needs.
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> x, z = model.variable("x", n, upper=[4, 9]), model.variable("z", n, binary=True)
+        >>> model.indicator("closed", z, x <= 1)
+        <Constraint closed: z[n] = 1 ⇒ x[n] ≤ 1 ∀ n: 2 rows>
+        >>> model.compile().A.toarray().tolist()
+        [[1.0, 0.0, 3.0, 0.0], [0.0, 1.0, 0.0, 8.0]]
+        """
+        if active not in (0, 1):
+            raise ModelError(f"indicator {name!r} is active at {active!r}; expected 1 or 0")
+        return implied(self, name, binary(self, name, condition), relation, active, where=where, big_m=big_m)
+
+    def sos1(self, name: str, expression: Expression, over: Index) -> Constraint:
+        """Declare that at most one element along an index is not 0.
+
+        Written with binaries ``name_on`` and rows ``name_off``, ``name_off_below``; the variables need finite bounds.
+
+        Parameters
+        ----------
+        name : str
+        expression : Expression
+            A variable, or what is linear in variables.
+        over : Index
+
+        Returns
+        -------
+        Constraint
+            Removing it removes all that was declared with it.
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> x = model.variable("x", n, upper=[2, 3])
+        >>> one = model.sos1("one", x, n)
+        >>> model.maximize(x.sum())
+        >>> model.solve().objective
+        3.0
+        """
+        return special_ordered(self, name, expression, over, 1)
+
+    def sos2(self, name: str, expression: Expression, over: Index) -> Constraint:
+        """Declare that at most two elements along an index are not 0, and that they follow each other.
+
+        As :meth:`sos1`; the order is that of the labels.
+
+        Parameters
+        ----------
+        name : str
+        expression : Expression
+            A variable, or what is linear in variables.
+        over : Index
+
+        Returns
+        -------
+        Constraint
+            Removing it removes all that was declared with it.
+
+        Examples
+        --------
+        >>> k = Index("k", [0, 1, 2])
+        >>> model = Model("m")
+        >>> x = model.variable("x", k, upper=[5, 1, 4])
+        >>> neighbours = model.sos2("neighbours", x, k)
+        >>> model.maximize(x.sum())
+        >>> model.solve().objective
+        6.0
+        """
+        return special_ordered(self, name, expression, over, 2)
+
+    def semicontinuous(self, name: str, expression: Expression, least: Any) -> Constraint:
+        """Declare that each element is 0, or at least some number.
+
+        Written with binaries ``name_on`` and rows ``name_off``, ``name_off_below``; the variables need finite bounds,
+        and 0 within them.
+
+        Parameters
+        ----------
+        name : str
+        expression : Expression
+            A variable, or what is linear in variables; of an integer variable it is semi-integer.
+        least : float, array_like or Parameter
+            The smallest amount that is not 0.
+
+        Returns
+        -------
+        Constraint
+            Removing it removes all that was declared with it.
+
+        Examples
+        --------
+        >>> n = Index("n", ["ann", "bob"])
+        >>> model = Model("m")
+        >>> x = model.variable("x", n, upper=9)
+        >>> batch = model.semicontinuous("batch", x, {"bob": 5, "ann": 2})
+        >>> cake = model.constraint("cake", x.sum() <= 6)
+        >>> model.maximize(x["ann"] + 2 * x["bob"] - 6 * model["batch_on"]["bob"])
+        >>> model.solve().values["x"].to_dict()
+        {'ann': 6.0, 'bob': 0.0}
+        """
+        return zero_or_at_least(self, name, expression, least)
+
+    def piecewise(self, name: str, x: Expression, breakpoints: Any, values: Any) -> Variable:
+        """Declare a variable that is a piecewise linear function of an expression: y = f(x), convex or not.
+
+        x is between the first and the last breakpoint. Written with weights of the breakpoints (``name_weight``), of
+        which at most two that follow each other are not 0 (:meth:`sos2`).
+
+        Parameters
+        ----------
+        name : str
+        x : Expression
+            A variable, or what is linear in variables.
+        breakpoints : array_like
+            Rising numbers: one list for all elements, or one for each (the indices of x, and the breakpoints last).
+        values : array_like
+            f at the breakpoints, likewise.
+
+        Returns
+        -------
+        Variable
+            y, over the indices of x. Removing it removes all that was declared with it.
+
+        Raises
+        ------
+        ModelError
+            For fewer than two breakpoints, or some that do not rise.
+
+        Examples
+        --------
+        >>> model = Model("m")
+        >>> x = model.variable("x", upper=10)
+        >>> y = model.piecewise("cost", x, [0, 4, 10], [0, 8, 11])
+        >>> least = model.constraint("least", x >= 6)
+        >>> model.minimize(y)
+        >>> model.solve().objective
+        9.0
+        """
+        return interpolated(self, name, x, breakpoints, values)
 
     def remove(self, name: str | Constraint | Parameter | Variable | Subset) -> None:
         """Remove what has the name, or what a handle stands for; the next solve is without it.

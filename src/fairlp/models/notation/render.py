@@ -26,6 +26,7 @@ from .expressions import (
     Variable,
 )
 from .labels import Index, member
+from .switches import Conditional
 
 if TYPE_CHECKING:
     from .model import Model
@@ -61,6 +62,9 @@ def relation(rel: Relation, tex: bool) -> str:
     if isinstance(rel, Range):
         sign = f" {_SIGNS['<='][tex]} "
         return sign.join(_render(part, tex)[0] for part in (rel.low, rel.left, rel.high) if part is not None)
+    if isinstance(rel, Conditional):
+        condition, implies = _render(rel.condition, tex)[0], r"\Rightarrow" if tex else "⇒"
+        return f"{condition} = {rel.active} {implies} {relation(rel.relation, tex)}"
     left, right = _render(rel.left, tex)[0], _render(rel.right, tex)[0]
     return f"{left} {_SIGNS[rel.comparison][tex]} {right}"
 

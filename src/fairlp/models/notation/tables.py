@@ -11,9 +11,10 @@ import numpy as np
 
 from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.program import Block, Program, Sense
-from .compiler import mapped, mapped_relation, named, naming, numbers, rebuilt, uses
+from .compiler import mapped, mapped_relation, named, naming, numbers, rebuilt, unconditional, uses
 from .expressions import Abs, Expression, Parameter, Range, Relation, Variable
 from .labels import Fixed, Index, aligned, axes_text, carries_labels, floats, union
+from .switches import parts_of
 
 if TYPE_CHECKING:
     from .model import Declarations, Model
@@ -137,7 +138,7 @@ class Constraint(Fixed):
         return Block(self.name, axes, start, start + self.size, self.positions)
 
     def check(self) -> None:
-        """Raise where an end of a range is above the other, with the labels.
+        """Raise where an end of a range is above the other, with the labels, or where a big M is not known.
 
         Examples
         --------
@@ -145,6 +146,7 @@ class Constraint(Fixed):
         >>> model = Model("m")
         >>> model.constraint("k", model.variable("x").between(1, 4)).check()
         """
+        unconditional(self)
         ends = self.relation.ends if isinstance(self.relation, Range) else (None, None)
         with naming(f"constraint {self.name!r}"):
             found = [numbers(end).rows(self.over, self.positions) for end in ends if end is not None]
@@ -323,6 +325,8 @@ class Tables:
         self._levels: str | None = None
         #: What stands for the absolute values of the objective, by the name of its variable.
         self._absolutes: dict[str, Abs] = {}
+        #: What was declared together with a variable or constraint, by kind and name, and which that is.
+        self._owners: dict[tuple[str, str], tuple[str, str]] = {}
         #: What was compiled last, and the parameters and variables that were set since then.
         self._program: Program | None = None
         self._stale: set[str] = set()
@@ -482,9 +486,11 @@ def declared(
 def replaced(model: Declarations, name: str | Constraint, relation: Relation, where: Any) -> Constraint:
     """Return what takes the place of a constraint; see :meth:`Model.replace`."""
     kind, own, old = _of(model, name)
-    _refuse_absolute(model, own)
+    _refuse_part(model, kind, own)
     if not isinstance(old, Constraint):
         raise ModelError(f"{own!r} is a {kind}; only constraints are replaced")
+    if (kind, own) in model._owners.values():
+        raise ModelError(f"constraint {own!r} has variables or rows of its own; remove it, and declare it anew")
     same = isinstance(relation, Relation) and {i.symbol for i in relation.indices} == {i.symbol for i in old.over}
     if where is ... and not same and old.where is not None and isinstance(relation, Relation):
         was, now = (",".join(index.symbol for index in one) for one in (old.over, relation.indices))
@@ -498,13 +504,37 @@ def replaced(model: Declarations, name: str | Constraint, relation: Relation, wh
 def removed(model: Declarations, name: Any) -> None:
     """Remove what has a name, or what a handle stands for; see :meth:`Model.remove`."""
     kind, own, found = _of(model, name)
-    _refuse_absolute(model, own)
-    places = _where_used(model, found) if kind not in ("constraint", "definition") else []
+    _refuse_part(model, kind, own)
+    parts = _parts(model, kind, own)
+    used = [model._table(of)[part] for of, part in parts if of == "variable"]
+    used += [] if kind in ("constraint", "definition") else [found]
+    places = [place for one in used for place in _outside(model, one, [(kind, own), *parts])]
     if places:
         raise ModelError(
             f"{kind} {own!r} is used in {_listed(places)} of model {model.name!r}; remove or replace first what uses it"
         )
+    _drop(model, kind, own)
+
+
+def _parts(model: Declarations, kind: str, own: str) -> list[tuple[str, str]]:
+    """Return what was declared together with a variable or constraint, by kind and name."""
+    return [part for part, owner in model._owners.items() if owner == (kind, own)]
+
+
+def _drop(model: Declarations, kind: str, own: str) -> None:
+    """Remove what has a name, with what was declared together with it."""
+    for part in _parts(model, kind, own):
+        del model._owners[part]
+        model._table(part[0]).pop(part[1])
     model._table(kind).pop(own)
+
+
+def _outside(model: Declarations, found: Any, parts: list[tuple[str, str]]) -> list[str]:
+    """Return where a variable, parameter or subset is used, in words, but for some constraints."""
+    if not isinstance(found, (Variable, Parameter, Subset)):
+        return []
+    inside = {f"{kind} {name!r}" for kind, name in parts}
+    return [place for place in _where_used(model, found) if place not in inside]
 
 
 #: Rows of the variable that stands for an absolute value: name of the variable and this.
@@ -523,8 +553,8 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
 
     objective = rebuilt(objective, restored)
     for name in old:
-        own = {f"constraint {name + end!r}" for end in (_ABOVE, _BELOW)} | {"the objective"}
-        places = [place for place in _where_used(model, model._variables[name]) if place not in own]
+        places = _outside(model, model._variables[name], _parts(model, "variable", name))
+        places = [place for place in places if place != "the objective"]
         places += ["the new objective"] if uses((name,), objective) else []
         if places:
             raise ModelError(
@@ -532,8 +562,8 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
                 f"{_listed(places)}; declare a variable of your own for it"
             )
     for name in old:
-        del model._absolutes[name], model._variables[name]
-        del model._constraints[name + _ABOVE], model._constraints[name + _BELOW]
+        del model._absolutes[name]
+        _drop(model, "variable", name)
     made: dict[int, Variable] = {}
 
     def stand_in(node: Expression) -> Expression | None:
@@ -541,20 +571,25 @@ def with_absolutes(model: Declarations, objective: Expression) -> Expression:
             return None
         if id(node) not in made:
             name = next(name for k in count(1) if (name := f"abs{k}") not in model and name + _ABOVE not in model)
-            made[id(node)] = model.variable(name, *node.indices, doc=str(node))
-            model.constraint(name + _ABOVE, made[id(node)] >= node.argument)
-            model.constraint(name + _BELOW, made[id(node)] >= -node.argument)
+            with parts_of(model, "variable", name):
+                made[id(node)] = model.variable(name, *node.indices, doc=str(node))
+                model.constraint(name + _ABOVE, made[id(node)] >= node.argument)
+                model.constraint(name + _BELOW, made[id(node)] >= -node.argument)
             model._absolutes[name] = node
         return made[id(node)]
 
     return rebuilt(objective, stand_in)
 
 
-def _refuse_absolute(model: Declarations, own: str) -> None:
-    """Raise for what stands for an absolute value of the objective."""
-    for name, node in model._absolutes.items():
-        if own in (name, name + _ABOVE, name + _BELOW):
-            raise ModelError(f"{own!r} stands for {node} in the objective; it goes when the objective is replaced")
+def _refuse_part(model: Declarations, kind: str, own: str) -> None:
+    """Raise for what was declared together with something else, and goes with it."""
+    owner = model._owners.get((kind, own))
+    name = own if owner is None else owner[1]
+    if name in model._absolutes and (owner or kind == "variable"):
+        node = model._absolutes[name]
+        raise ModelError(f"{own!r} stands for {node} in the objective; it goes when the objective is replaced")
+    if owner is not None:
+        raise ModelError(f"{own!r} belongs to {owner[0]} {name!r}, and goes when that is removed")
 
 
 def copied(model: Model, relaxed: bool = False) -> Model:
@@ -582,6 +617,7 @@ def copied(model: Model, relaxed: bool = False) -> Model:
     made._definitions.update({name: mapped(node, leaves) for name, node in model.definitions.items()})
     made._sense, made._levels = model.sense, model._levels
     made._objective = None if model.objective is None else mapped(model.objective, leaves)
+    made._owners.update(model._owners)
     made._absolutes.update({name: Abs(mapped(node.argument, leaves)) for name, node in model.absolutes.items()})
     if not relaxed:
         made._program, made._stale = model._program, set(model._stale)

@@ -258,6 +258,11 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
         words = "a time limit of 0 s was reached at once"
         return Solution.of_point(program, Termination.TIME_LIMIT, words, chosen.name, None, None, None)
     if not needs(program) <= chosen.capabilities:
+        if Capability.QUADRATIC in needs(program):
+            raise UnsupportedError(
+                f"{program.name!r} needs {', '.join(sorted(needs(program)))}, and {chosen.name} can do: "
+                f"{', '.join(sorted(chosen.capabilities))}; squares are solved by 'cvxpy:CLARABEL', say"
+            )
         if options.start is not None:
             raise UnsupportedError(f"{program.name!r} is solved by tangents on {chosen.name}, which take no start")
         answer: Solution = _load(_TANGENTS)(chosen, program, options)
@@ -269,8 +274,12 @@ def needs(program: Program) -> frozenset[Capability]:
     """Return what the concave terms of a program ask of a back end."""
     if program.logs is None:
         return frozenset()
-    logs = program.logs.alpha == 1
-    kinds = {Capability.LOG: logs.any(), Capability.POWER: not logs.all()}
+    alpha = program.logs.alpha
+    kinds = {
+        Capability.LOG: (alpha == 1).any(),
+        Capability.POWER: ((alpha > 0) & (alpha != 1)).any(),
+        Capability.QUADRATIC: (alpha < 0).any(),
+    }
     return frozenset(kind for kind, there in kinds.items() if there)
 
 

@@ -282,7 +282,7 @@ def certify(
     total = float(size_of_cost @ abs(x))
     if bound is not None:
         apart = abs(program.objective_value(x) - bound)
-        return Certificate(*point, gap=apart / total if apart else 0.0, bound=bound)
+        return Certificate(*point, gap=apart and (apart / total if total else np.inf), bound=bound)
     assert row_duals is not None
     if not np.isfinite(row_duals).all() or not np.isfinite(total):
         return Certificate(*point, np.inf, np.inf, np.inf)
@@ -347,6 +347,38 @@ def dual_bound(program: Program, row_duals: np.ndarray) -> float:
     if program.is_mip and program.integrality[program.c != 0].all() and (costs == np.round(costs)).all():
         total = float(np.ceil(total))
     return float(sign * total + program.offset)
+
+
+def switched_residual(program: Program, x: np.ndarray) -> float:
+    """Return the largest violation of rows that integers switch off, relative to their other terms.
+
+    The integers count as the whole numbers that they stand for, so that a tolerance times a big M excuses nothing.
+    """
+    at = np.concatenate([np.zeros(0, dtype=int), *(np.r_[program.row_block(name).slice] for name in program.switched)])
+    A, whole = program.A.tocsr()[at], program.integrality > 0
+    free, given = np.where(whole, 0.0, x), A @ np.where(whole, np.round(x), 0.0)
+    low, high = program.row_lower[at], program.row_upper[at]
+    noise = ROUNDING * (abs(A) @ abs(x) + _finite_size(low, high))
+    return _violation(A @ free, abs(A) @ abs(free), low - given - noise, high - given + noise)
+
+
+def at_integers(program: Program, x: np.ndarray) -> Program:
+    """Return the program in which the integers are the whole numbers nearest to ``x``: what is left is linear."""
+    whole = program.integrality > 0
+    at = np.where(whole, np.round(x), 0.0)
+    free = program.A.copy()
+    free.data = free.data * ~np.repeat(whole, np.diff(free.indptr))
+    free.eliminate_zeros()
+    given, noise = program.A @ at, ROUNDING * (abs(program.A) @ abs(at))
+    return program.replace(
+        A=free,
+        row_lower=program.row_lower - given - noise,
+        row_upper=program.row_upper - given + noise,
+        col_lower=np.where(whole, at, program.col_lower),
+        col_upper=np.where(whole, at, program.col_upper),
+        integrality=np.zeros_like(program.integrality),
+        switched=(),
+    )
 
 
 def _primal_residual(program: Program, x: np.ndarray, activity: np.ndarray, size: np.ndarray) -> float:

@@ -223,11 +223,17 @@ def tidy(kind: str, blocks: Sequence[Block], numbers: Mapping[str, np.ndarray]) 
     return (pd.concat(parts) if parts else pd.DataFrame()).reindex(columns=columns)
 
 
+def kind_of(alpha: np.ndarray) -> str:
+    """Return what concave terms are: logarithms, squares, or powers (perhaps beside these)."""
+    return "log" if (alpha == 1).all() else "quadratic" if (alpha == -1).all() else "power"
+
+
 @dataclass(frozen=True)
 class LogTerms:
     """A weighted sum of logarithms and powers in an objective: ``Σ_k weights[k] · u_k(A[k] · x + constant[k])``.
 
-    u_k(z) is log z where ``alpha[k]`` is 1, and z^(1−alpha)/(1−alpha) elsewhere: its slope is z^(−alpha).
+    u_k(z) is log z where ``alpha[k]`` is 1, and z^(1−alpha)/(1−alpha) elsewhere: its slope is z^(−alpha). A square has
+    alpha −1, and takes any z.
     """
 
     name: str
@@ -286,6 +292,8 @@ class Program:
         Where the model was published.
     levels : str
         Name of the rows that say what the levels of a leximin are; empty where the objective is all.
+    switched : tuple of str
+        Names of rows that an integer switches off, with a large coefficient (a big M).
     """
 
     name: str
@@ -303,6 +311,7 @@ class Program:
     logs: LogTerms | None = None
     source: str = ""
     levels: str = ""
+    switched: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         rows, columns = self.A.shape

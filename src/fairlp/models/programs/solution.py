@@ -294,6 +294,7 @@ class Capability(StrEnum):
     MILP = "MILP"
     LOG = "log objective"
     POWER = "power objective"
+    QUADRATIC = "quadratic objective"
     DUALS = "duals"
     BASIS = "basis"
     WARM_START = "warm start"
@@ -771,6 +772,8 @@ class Solution:
         """
         if self.x is None:
             return self
+        if self.program.switched and self.program.is_mip:
+            return self._as_switched(by_word)
         certificate, optimal = self.verify(), self.status.is_optimal
         feasible = certificate.primal_residual <= (MILP_TOLERANCES[-1] if self.program.is_mip else VERIFIED)
         if optimal and feasible and self.row_duals is None and by_word:
@@ -785,6 +788,33 @@ class Solution:
         status = Status(termination, there, Point.NONE, f"{self.status.message}; {what}: {certificate}")
         x = self.x if feasible else None
         return replace(self, status=status, x=x, row_duals=None, column_duals=None)
+
+    def _as_switched(self, by_word: bool) -> Solution:
+        """Return the checked answer, with the rows that integers switch held to whole numbers.
+
+        Where they hold only by a tolerance times a big M, the linear program that is left at these integers gives the
+        point. One that is worth less than the solver said is not called optimal.
+        """
+        from .backends import solve
+        from .certificate import at_integers, switched_residual
+
+        assert self.x is not None
+        plain, answer = self.program.replace(switched=()), self
+        if switched_residual(self.program, self.x) > VERIFIED:
+            words = f"{self.status.message}; a relation with a big M held by a tolerance only"
+            left = solve(at_integers(plain, self.x), "scipy", Options())
+            if left.x is None:
+                status = Status(Termination.UNKNOWN, Point.NONE, Point.NONE, f"{words}, and no point keeps it")
+                return replace(self, status=status, x=None)
+            answer = replace(self, x=left.x)
+            apart = abs(answer.objective - self.objective)
+            worth = max(abs(self.objective), float(abs(plain.c) @ abs(left.x)))
+            if self.status.is_optimal and apart > MILP_TOLERANCES[-1] * worth:
+                status = Status(
+                    Termination.UNKNOWN, Point.FEASIBLE, Point.NONE, f"{words}; what keeps it is worth less"
+                )
+                answer = replace(answer, status=status)
+        return replace(replace(answer, program=plain).checked(by_word), program=self.program)
 
     def with_build_time(self, seconds: float) -> Solution:
         """Return the same with the time of compiling.

@@ -152,6 +152,8 @@ def _concave(cp: Any, logs: LogTerms, program: Program, flat: list[Any]) -> Any:
         inner = _times(logs.A[some], program, flat) + logs.constant[some]
         if alpha == 1:
             parts.append(logs.weights[some] @ cp.log(inner))
+        elif alpha == -1:
+            parts.append(logs.weights[some] / 2 @ cp.square(inner))
         else:  # the exact exponent, where CVXPY would take a fraction near it
             parts.append(logs.weights[some] / (1 - alpha) @ cp.power(inner, 1 - alpha, approx=False))
     return sum(parts[1:], parts[0])
@@ -383,7 +385,7 @@ def unused(name: str, blocks: Sequence[Block]) -> str:
 
 _LP = frozenset({Capability.LP, Capability.DUALS})
 _MILP = frozenset({Capability.LP, Capability.MILP})
-_LOG, _POWER = Capability.LOG, Capability.POWER
+_LOG, _POWER, _SQUARE = Capability.LOG, Capability.POWER, Capability.QUADRATIC
 
 
 @dataclass(frozen=True)
@@ -406,7 +408,7 @@ class CvxpySolver:
 KNOWN: dict[str, CvxpySolver] = {
     "CLARABEL": CvxpySolver(
         "clarabel",
-        _LP | {_LOG, _POWER},
+        _LP | {_LOG, _POWER, _SQUARE},
         {
             "primal_tolerance": "tol_feas",
             "dual_tolerance": "tol_gap_abs",
@@ -416,7 +418,7 @@ KNOWN: dict[str, CvxpySolver] = {
     ),
     "SCS": CvxpySolver(
         "scs",
-        _LP | {_LOG, _POWER},
+        _LP | {_LOG, _POWER, _SQUARE},
         {
             "primal_tolerance": "eps_abs",
             "dual_tolerance": "eps_rel",
@@ -434,7 +436,7 @@ KNOWN: dict[str, CvxpySolver] = {
     ),
     "OSQP": CvxpySolver(
         "osqp",
-        _LP,
+        _LP | {_SQUARE},
         {
             "primal_tolerance": "eps_abs",
             "dual_tolerance": "eps_rel",
@@ -443,7 +445,9 @@ KNOWN: dict[str, CvxpySolver] = {
         },
         coarse=True,
     ),
-    "PIQP": CvxpySolver("piqp", _LP, {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel"}, extra="piqp"),
+    "PIQP": CvxpySolver(
+        "piqp", _LP | {_SQUARE}, {"primal_tolerance": "eps_abs", "dual_tolerance": "eps_rel"}, extra="piqp"
+    ),
     "HIGHS": CvxpySolver(
         "highspy",
         _LP | {Capability.MILP},
@@ -464,7 +468,7 @@ KNOWN: dict[str, CvxpySolver] = {
     "CBC": CvxpySolver("cylp", _MILP, {}),
     "GUROBI": CvxpySolver(
         "gurobipy",
-        _LP | {Capability.MILP},
+        _LP | {Capability.MILP, _SQUARE},
         {
             "primal_tolerance": "FeasibilityTol",
             "dual_tolerance": "OptimalityTol",
@@ -476,10 +480,12 @@ KNOWN: dict[str, CvxpySolver] = {
         },
         no_gap=("MIPGap", "MIPGapAbs"),
     ),
-    "MOSEK": CvxpySolver("mosek", _LP | {Capability.MILP, _LOG, _POWER}, {}),
-    "COPT": CvxpySolver("coptpy", _LP | {Capability.MILP, _LOG}, {"time_limit": "TimeLimit", "threads": "Threads"}),
-    "XPRESS": CvxpySolver("xpress", _LP | {Capability.MILP}, {"time_limit": "maxtime", "threads": "threads"}),
-    "CPLEX": CvxpySolver("cplex", _LP | {Capability.MILP}, {}),
+    "MOSEK": CvxpySolver("mosek", _LP | {Capability.MILP, _LOG, _POWER, _SQUARE}, {}),
+    "COPT": CvxpySolver(
+        "coptpy", _LP | {Capability.MILP, _LOG, _SQUARE}, {"time_limit": "TimeLimit", "threads": "Threads"}
+    ),
+    "XPRESS": CvxpySolver("xpress", _LP | {Capability.MILP, _SQUARE}, {"time_limit": "maxtime", "threads": "threads"}),
+    "CPLEX": CvxpySolver("cplex", _LP | {Capability.MILP, _SQUARE}, {}),
 }
 
 

@@ -17,6 +17,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from ...errors import ModelError, SolverError, UnknownNameError, first_line, nearest
+from ...models.notation.compiler import unconditional
 from ...models.notation.expressions import (
     Abs,
     Add,
@@ -225,30 +226,32 @@ def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
 
 
 def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
+    relation = unconditional(row)
+
     def ranged(at: Binding) -> Any:
-        assert isinstance(row.relation, Range)
+        assert isinstance(relation, Range)
         none = (-np.inf, np.inf)
-        ends = zip(row.relation.ends, none, strict=True)
+        ends = zip(relation.ends, none, strict=True)
         low, high = (missing if end is None else build(end, at) for end, missing in ends)
-        body = build(row.relation.left, at)
+        body = build(relation.left, at)
         if hasattr(body, "is_expression_type"):
             return (low, body, high)
         return pyo.Constraint.Feasible if low <= body <= high else pyo.Constraint.Infeasible
 
     def one(at: Binding) -> Any:
-        if isinstance(row.relation, Range):
+        if isinstance(relation, Range):
             return ranged(at)
-        left, right = build(row.relation.left, at), build(row.relation.right, at)
+        left, right = build(relation.left, at), build(relation.right, at)
         if not hasattr(left, "is_expression_type") and not hasattr(right, "is_expression_type"):
-            holds = {"<=": left <= right, ">=": left >= right, "==": left == right}[row.relation.comparison]
+            holds = {"<=": left <= right, ">=": left >= right, "==": left == right}[relation.comparison]
             return pyo.Constraint.Feasible if holds else pyo.Constraint.Infeasible
         if hasattr(right, "is_expression_type"):
             # written as left − right with bounds: Pyomo would turn the row round, and with it the sign of its dual
-            low, high = {"<=": (None, 0.0), ">=": (0.0, None), "==": (0.0, 0.0)}[row.relation.comparison]
+            low, high = {"<=": (None, 0.0), ">=": (0.0, None), "==": (0.0, 0.0)}[relation.comparison]
             return (low, left - right, high)
-        if row.relation.comparison == "<=":
+        if relation.comparison == "<=":
             return left <= right
-        return left >= right if row.relation.comparison == ">=" else left == right
+        return left >= right if relation.comparison == ">=" else left == right
 
     if not row.over:
         return pyo.Constraint(expr=one({}))

@@ -12,7 +12,8 @@ import pandas as pd
 import scipy.sparse as sp
 
 from ...errors import ModelError, NoSolutionError, SolverError, UnsupportedError, nearest
-from ...models.notation.compiler import assemble, compile_rows
+from ...models.notation.arrays import assemble
+from ...models.notation.compiler import compile_rows
 from ...models.notation.expressions import Expression, Index
 from ...models.notation.model import Model
 from ...models.notation.tables import parameter_values

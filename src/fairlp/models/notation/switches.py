@@ -1,0 +1,171 @@
+"""Relations that hold where a binary variable says so, and SOS, semi-continuous and piecewise linear ones made of them.
+
+Every one is written with binaries and linear rows, which are the same on every back end and in every file. What a
+helper declares has names of its own, prints with the model, and goes with the variable or constraint that it is of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import ModelError
+from .expressions import Data, Element, Expression, Range, Relation, Variable, as_expression
+from .labels import Index, union
+
+if TYPE_CHECKING:
+    from .model import Declarations
+    from .tables import Constraint
+
+#: What a helper may declare.
+_DECLARED = ("variable", "constraint")
+
+
+class Conditional(Relation):
+    """``condition = active ⇒ relation``, one-sided; the compiler writes it with the least M that the bounds allow.
+
+    Attributes
+    ----------
+    relation : Relation
+        ``<=`` or ``>=``.
+    condition : Expression
+        0 or 1 at every solution.
+    active : int
+        The value at which the relation holds.
+    big_m : Expression or None
+        By how much the relation can be missed at most, beside what the bounds of the variables say.
+    """
+
+    _names = Relation._names | {"relation", "condition", "active", "big_m"}
+
+    def __init__(self, relation: Relation, condition: Expression, active: int, big_m: Expression | None) -> None:
+        super().__init__(relation.left, relation.comparison, relation.right)
+        self.relation, self.condition, self.active, self.big_m = relation, condition, active, big_m
+        self.__dict__["indices"] = union(relation.indices, condition.indices)
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The expressions that it relates."""
+        return *super().parts, self.condition, *(() if self.big_m is None else (self.big_m,))
+
+
+@contextmanager
+def parts_of(model: Declarations, kind: str, name: str) -> Iterator[None]:
+    """Let what is declared inside belong to one variable or constraint; after an error nothing of it stays."""
+    before = {(kind, own) for kind in _DECLARED for own in model._table(kind)}
+    indices = model._indices
+
+    def new() -> list[tuple[str, str]]:
+        return [(kind, own) for kind in _DECLARED for own in model._table(kind) if (kind, own) not in before]
+
+    try:
+        yield
+    except BaseException:
+        for part in new():
+            model._table(part[0]).pop(part[1])
+        model._indices = indices
+        raise
+    model._owners.update({part: (kind, name) for part in new() if part != (kind, name)})
+
+
+def binary(model: Declarations, name: str, node: Any) -> Expression:
+    """Return a binary variable, or elements of one; raise for anything else."""
+    if isinstance(node, (Variable, Element)) and node.degree:
+        base: Any = node.base
+        if base.integer and (base.lower >= 0).all() and (base.upper <= 1).all():
+            return node
+    raise ModelError(f"indicator {name!r} of model {model.name!r}: {node!r} is no binary variable; declare it binary")
+
+
+def linear_in(name: str, node: Any) -> tuple[Expression, Any]:
+    """Return a linear expression, and the subset of its elements where it is a variable with one."""
+    formula = as_expression(node)
+    if formula.degree != 1:
+        raise ModelError(f"{name!r} is of {formula}; expected a variable, or what is linear in variables")
+    return formula, formula.where if isinstance(formula, Variable) else None
+
+
+def implied(
+    model: Declarations, name: str, condition: Expression, relation: Any, active: int, *, where: Any, big_m: Any = None
+) -> Constraint:
+    """Declare ``condition = active ⇒ relation``, and return the rows; those of a second side are ``name_below``."""
+    if not isinstance(relation, Relation) or isinstance(relation, Conditional):
+        raise ModelError(f"indicator {name!r}: expected left <= right, >=, ==, or a range, not {relation!r}")
+    left, kind = relation.left, relation.comparison
+    high, low = relation.ends[::-1] if isinstance(relation, Range) else (relation.right,) * 2
+    ends = {"<=": high if kind != ">=" else None, ">=": low if kind != "<=" else None}
+    most = None if big_m is None else as_expression(big_m, left)
+    made: list[Constraint] = []
+    with parts_of(model, "constraint", name):
+        for sign, end in ends.items():
+            if end is not None:
+                one = Conditional(Relation(left, sign, end), condition, active, most)  # type: ignore[arg-type]
+                made.append(model.constraint(f"{name}_below" if made else name, one, where=where))
+    return made[0]
+
+
+def special_ordered(
+    model: Declarations, name: str, node: Any, over: Index, adjacent: int, off: str = "=="
+) -> Constraint:
+    """Declare that along an index one element is not 0, or ``adjacent`` ones that follow each other (1 or 2)."""
+    formula, where = linear_in(name, node)
+    with parts_of(model, "constraint", name):
+        on = model.variable(f"{name}_on", *formula.indices, where=where, binary=True)
+        rows = model.constraint(name, on.sum(over) <= 1)
+        near = on + on.shift(over) if adjacent == 2 else on
+        implied(model, f"{name}_off", near, formula == 0 if off == "==" else formula <= 0, 0, where=where)
+    return rows
+
+
+def zero_or_at_least(model: Declarations, name: str, node: Any, least: Any) -> Constraint:
+    """Declare that each element is 0, or at least some number."""
+    formula, where = linear_in(name, node)
+    with parts_of(model, "constraint", name):
+        on = model.variable(f"{name}_on", *formula.indices, where=where, binary=True)
+        rows = implied(model, name, on, formula >= least, 1, where=where)
+        implied(model, f"{name}_off", on, formula == 0, 0, where=where)
+    return rows
+
+
+def interpolated(model: Declarations, name: str, node: Any, breakpoints: Any, values: Any) -> Variable:
+    """Declare y = f(x) by weights of the breakpoints, of which two that follow each other are not 0."""
+    formula, where = linear_in(name, node)
+    count = (np.shape(breakpoints) or (0,))[-1]
+    if count < 2:
+        raise ModelError(f"piecewise {name!r} has {count} breakpoints; expected two or more, in a list or an array")
+    symbol = f"k_{name}"
+    while any(index.symbol == symbol for index in model.indices):  # of one that was removed
+        symbol += "_"
+    point = Index(symbol, range(count), "breakpoint")
+    at, height = (
+        _of_points(name, what, given, formula.indices, point)
+        for what, given in (("breakpoints", breakpoints), ("values", values))
+    )
+    if (np.diff(at.values) <= 0).any():
+        raise ModelError(f"the breakpoints of piecewise {name!r} are expected to rise: {at.values.tolist()}")
+    there = None
+    if where is not None:
+        mask = np.zeros(where.full_size, dtype=bool)
+        mask[where.positions] = True
+        shape = [len(index) for index in formula.indices]
+        there = np.repeat(mask.reshape(shape)[..., None], count, axis=-1)
+    with parts_of(model, "variable", name):
+        low, high = height.values.min(axis=-1), height.values.max(axis=-1)
+        y = model.variable(name, *formula.indices, where=where, lower=low, upper=high, doc=f"piecewise in {formula}")
+        weight = model.variable(f"{name}_weight", *formula.indices, point, where=there, upper=1)
+        model.constraint(f"{name}_weights", weight.sum(point) == 1, where=where)
+        model.constraint(f"{name}_argument", (at * weight).sum(point) == formula, where=where)
+        model.constraint(f"{name}_value", (height * weight).sum(point) == y, where=where)
+        special_ordered(model, f"{name}_segment", weight, point, 2, "<=")
+    return y
+
+
+def _of_points(name: str, what: str, given: Any, over: tuple[Index, ...], point: Index) -> Data:
+    """Return numbers of breakpoints: shared, or of each element."""
+    from .tables import parameter_values
+
+    axes = (point,) if np.ndim(given) == 1 else (*over, point)
+    return Data(f"{name}_{what}", axes, parameter_values(given, axes, f"{what} of {name}"))
