@@ -34,10 +34,11 @@ def names(folder):
     whole.maximize(k.sum())
     instance = fairlp.examples.ghodsi()
     return {
-        "instance": instance, "text": fairlp.allocate(instance, "drf").to_json(), "fairlp": fairlp, "log": log, "np": np, "folder": folder, "n": n, "i": i, "t": t, "model": model, "x": x,
-        "z": z, "y": y, "c": c, "solution": model.solve(), "whole": whole, "mask": np.eye(3, 2) > 0,
-        "demand": pd.Series({"cat": 1, "ann": 2, "bob": 3}), "costs": pd.DataFrame(1.0, list(n), list(i)).to_numpy(),
-        "team": pd.Series(["a", "b", "a"], list(n), name="team"), "sparse": sp.coo_array(np.eye(3, 4)),
+        "instance": instance, "text": fairlp.allocate(instance, "drf").to_json(), "fairlp": fairlp, "log": log,
+        "np": np, "folder": folder, "n": n, "i": i, "t": t, "model": model, "x": x, "z": z, "y": y, "c": c, "whole": whole,
+        "solution": model.solve(), "mask": np.eye(3, 2) > 0, "demand": pd.Series({"cat": 1, "ann": 2, "bob": 3}),
+        "costs": pd.DataFrame(1.0, list(n), list(i)).to_numpy(), "sparse": sp.coo_array(np.eye(3, 4)),
+        "team": pd.Series(["a", "b", "a"], list(n), name="team"),
     }  # fmt: skip
 
 
