@@ -36,7 +36,8 @@ def names(folder):
     return {
         "instance": instance, "text": fairlp.allocate(instance, "drf").to_json(), "fairlp": fairlp, "log": log,
         "np": np, "folder": folder, "n": n, "i": i, "t": t, "model": model, "x": x, "z": z, "y": y, "c": c,
-        "whole": whole, "solution": model.solve(), "mask": np.eye(3, 2) > 0, "demand": pd.Series({"cat": 1, "ann": 2, "bob": 3}),
+        "whole": whole, "solution": model.solve(), "mask": np.eye(3, 2) > 0,
+        "demand": pd.Series({"cat": 1, "ann": 2, "bob": 3}),
         "costs": pd.DataFrame(1.0, list(n), list(i)).to_numpy(), "sparse": sp.coo_array(np.eye(3, 4)),
         "team": pd.Series(["a", "b", "a"], list(n), name="team"),
     }  # fmt: skip
