@@ -29,6 +29,8 @@ from .tables import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from ..programs.backends import AnySolver
@@ -1109,23 +1111,39 @@ class Model(Declarations):
 
         return lowering("pyomo")(self)
 
-    def to_cvxpy(self) -> Any:
+    def to_cvxpy(self, parameters: Sequence[str] = ()) -> Any:
         """Return a CVXPY ``Problem`` with named variables and constraints.
+
+        Parameters
+        ----------
+        parameters : sequence of str
+            Parameters of the model that are to be CVXPY's, so that the problem can be solved with other values.
 
         Returns
         -------
         Problem
 
+        Raises
+        ------
+        ModelError
+            For a parameter that there is not.
+        UnsupportedError
+            For a parameter in whose elements the program is not linear, one by one.
+
         Examples
         --------
         >>> model = Model("m")
-        >>> model.maximize(model.variable("x", upper=3))
-        >>> list(model.to_cvxpy().var_dict)
-        ['x']
+        >>> x, most = model.variable("x"), model.parameter("most", (), 3)
+        >>> row = model.constraint("row", x <= most)
+        >>> model.maximize(x)
+        >>> problem = model.to_cvxpy(parameters=["most"])
+        >>> problem.param_dict["most"].value = 5
+        >>> round(float(problem.solve()), 6)
+        5.0
         """
         from ..programs.backends import lowering
 
-        return lowering("cvxpy")(self)
+        return lowering("cvxpy")(self, parameters) if parameters else lowering("cvxpy")(self)
 
     def to_latex(self, *, symbols: bool = False) -> str:
         r"""Return the model as a LaTeX ``aligned`` block, for a paper; with what each symbol stands for, if asked.

@@ -978,4 +978,4 @@ class Backend(Protocol):
         """Load a program for a series of solves."""
 
 
-Lowering = Callable[[Any], Any]
+Lowering = Callable[..., Any]

@@ -17,7 +17,7 @@ from ...errors import ModelError, SolverError, UnknownNameError, UnsupportedErro
 from ...models.notation.model import Model
 from ...models.programs.program import Block, LogTerms, Program
 from ...models.programs.solution import Capability, Options, Solution, Termination
-from ...tolerances import ACCEPTED
+from ...tolerances import ACCEPTED, AGREEMENT
 from .base import BaseBackend, Raw, installed, reduced_costs, sign
 
 # A model as a CVXPY ``Problem``, and a CVXPY problem with levels as a Program.
@@ -51,33 +51,134 @@ class Built:
         return duals
 
 
-def lower(model: Model) -> Any:
+@dataclass
+class Numbers:
+    """A program's entries, lower and upper sides of rows, costs and constant, one after the other, in parameters.
+
+    They are ``rest + Σ slopes @ parameter``, with one pair (parameter, slopes) for each of CVXPY's parameters.
+    """
+
+    rest: np.ndarray
+    parts: list[tuple[Any, Any]] = field(default_factory=list)
+
+    @staticmethod
+    def of(program: Program) -> np.ndarray:
+        """Return the numbers of a program."""
+        return np.concatenate([program.A.data, program.row_lower, program.row_upper, program.c, [program.offset]])
+
+    def at(self, positions: np.ndarray) -> Any:
+        """Return some of the numbers: an array, or an expression in parameters."""
+        import cvxpy as cp
+
+        found: Any = self.rest[positions]
+        for parameter, slopes in self.parts:
+            if slopes[positions].nnz:
+                found = slopes[positions] @ cp.vec(parameter, order="C") + found
+        return found
+
+    def changing(self, entries: int) -> np.ndarray:
+        """Return which of the entries of the matrix depend on a parameter."""
+        return np.unique(np.concatenate([np.zeros(0, int), *(part[:entries].nonzero()[0] for _, part in self.parts)]))
+
+
+def lower(model: Model, parameters: Sequence[str] = ()) -> Any:
     """Return a CVXPY problem, logarithms and powers included.
 
     A variable over indices has their shape (``problem.var_dict["g"]``); one with a mask is a vector of the elements
     that exist, in order. Constraints come one for each block and side, in the order of the model; go on with
     ``problem.constraints + [...]``. After solving, :meth:`Model.read_back` gives a Solution.
     """
-    return build(model.compile()).problem
+    if not parameters:
+        return build(model.compile()).problem
+    return build(*_in_parameters(model, list(parameters))).problem
 
 
-def build(program: Program) -> Built:
-    """Return a program as a CVXPY problem with the way back."""
+def _in_parameters(model: Model, names: list[str]) -> tuple[Program, Numbers]:
+    """Return a program and its numbers in parameters, told from programs with other numbers in these.
+
+    With 1 + (k + 1) and 1 + (k + 1)² in place of element k, the ratio of what a number changes by tells k.
+    """
     import cvxpy as cp
 
+    for name in names:
+        if name not in model.parameters:
+            raise ModelError(f"model {model.name!r} has no parameter {name!r}; {nearest(name, model.parameters)}")
+    before = {name: model.parameters[name].values.copy() for name in names}
+    parts, taken = [], np.zeros(0, dtype=int)
+    try:
+        for name, values in before.items():
+            model.parameters[name].set(np.ones(values.shape))
+        program = model.compile()
+        base = Numbers.of(program)
+        rest = base.copy()
+        for name, values in before.items():
+            count = np.arange(1.0, values.size + 1).reshape(values.shape)
+            once, squared, checked = (_changed(model, name, 1 + more, base) for more in (count, count**2, 1 / count))
+            at = np.flatnonzero(once)
+            element = np.round(squared[at] / once[at]).astype(int) - 1
+            linear = ((element >= 0) & (element < values.size)).all() and not np.isin(at, taken).any()
+            slope = once[at] / (element + 1)
+            if not linear or not np.allclose(checked[at], slope / (element + 1), rtol=AGREEMENT, atol=0):
+                raise _not_linear(name)
+            parts.append((cp.Parameter(values.shape, name=name, value=values), at, element, slope))
+            rest[at] -= slope
+            taken = np.append(taken, at)
+            model.parameters[name].set(np.ones(values.shape))
+    finally:
+        for name, values in before.items():
+            model.parameters[name].set(values)
+    shape = len(base)
+    return program, Numbers(rest, [
+        (one, sp.csr_array((slope, (at, element)), (shape, one.size))) for one, at, element, slope in parts
+    ])  # fmt: skip
+
+
+def _changed(model: Model, name: str, values: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """Return by how much each number changes with other numbers of a parameter."""
+    model.parameters[name].set(values)
+    program = model.compile()
+    found = Numbers.of(program)
+    if len(found) != len(base) or program.logs is not None:
+        raise _not_linear(name)
+    both = np.isfinite(found) & np.isfinite(base)
+    return np.where(both, found, 0.0) - np.where(both, base, 0.0)
+
+
+def _not_linear(name: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"parameter {name!r} cannot be one of CVXPY's: expected that each number of the program is linear in one "
+        "element of one of the parameters asked for, and an objective without logarithms, powers and squares"
+    )
+
+
+def build(program: Program, numbers: Numbers | None = None) -> Built:
+    """Return a program as a CVXPY problem with the way back; its numbers may be in parameters."""
+    import cvxpy as cp
+
+    numbers = numbers or Numbers(Numbers.of(program))
     variables = [_variable(cp, block, program) for block in program.columns]
     flat = [cp.vec(variable, order="C") if variable.ndim > 1 else variable for variable in variables]
     built = Built(None, variables, program.n_rows)
-    matrix = program.A.tocsr()
+    entries = program.A.nnz
+    A = sp.csc_array((numbers.rest[:entries], program.A.indices, program.A.indptr), program.A.shape)
+    matrix, changing = A.tocsr(), numbers.changing(entries)
+    columns = np.repeat(np.arange(program.n_columns), np.diff(program.A.indptr))
+    matrix = matrix if not len(changing) else _without(A, changing).tocsr()
     for block in program.rows:
         activity = _times(matrix[block.slice], program, flat)
+        here = changing[(program.A.indices[changing] >= block.start) & (program.A.indices[changing] < block.stop)]
+        if len(here):
+            rows = program.A.indices[here] - block.start
+            into = sp.csr_array((np.ones(len(here)), (rows, np.arange(len(here)))), (len(block), len(here)))
+            activity = activity + into @ cp.multiply(numbers.at(here), cp.hstack(flat)[columns[here]])
         activity = activity if isinstance(activity, cp.Expression) else cp.Constant(activity)
-        built.rows += _rows(program, block, activity)
+        built.rows += _rows(program, block, activity, numbers)
     constraints = [constraint for constraint, _, _ in built.rows]
     for block, variable in zip(program.columns, flat, strict=True):
         constraints += _bounds(program, block, variable)
-    objective: Any = program.offset + sum(
-        program.c[block.slice] @ variable
+    costs = entries + 2 * program.n_rows
+    objective: Any = numbers.at(np.array([len(numbers.rest) - 1]))[0] + sum(
+        numbers.at(costs + np.arange(block.start, block.stop)) @ variable
         for block, variable in zip(program.columns, flat, strict=True)
         if program.c[block.slice].any()
     )
@@ -87,6 +188,14 @@ def build(program: Program) -> Built:
         cp.Maximize(objective) if program.sense == "max" else cp.Minimize(objective), constraints
     )
     return built
+
+
+def _without(A: Any, entries: np.ndarray) -> Any:
+    """Return a matrix without some of its entries."""
+    kept = A.copy()
+    kept.data[entries] = 0.0
+    kept.eliminate_zeros()
+    return kept
 
 
 def read_back(model: Model, problem: Any) -> Solution:
@@ -182,16 +291,12 @@ def _sides(program: Program, block: Block) -> list[tuple[np.ndarray, np.ndarray,
     return sides
 
 
-def _rows(program: Program, block: Block, activity: Any) -> list[tuple[Any, np.ndarray, int]]:
+def _rows(program: Program, block: Block, activity: Any, numbers: Numbers) -> list[tuple[Any, np.ndarray, int]]:
     found = []
     for at, rows, side in _sides(program, block):
         part = activity if len(at) == len(block) else activity[at]
-        if side == 0:
-            constraint = part == program.row_lower[rows]
-        elif side > 0:
-            constraint = part >= program.row_lower[rows]
-        else:
-            constraint = part <= program.row_upper[rows]
+        bound = numbers.at(program.A.nnz + rows + (program.n_rows if side < 0 else 0))
+        constraint = part == bound if side == 0 else part >= bound if side > 0 else part <= bound
         found.append((constraint, rows, side))
     return found
 

@@ -1,0 +1,68 @@
+"""A model as a CVXPY problem in CVXPY's own parameters: with other values it is the model with other numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairlp import Index, Model, log
+from fairlp.errors import ModelError, UnsupportedError
+from profiles import many
+
+N, R = Index("n", ["ann", "bob", "cat"]), Index("r", ["cpu", "memory"])
+
+
+def cluster(draw):
+    """Costs, coefficients, right-hand sides, ranges and the constant, all in parameters."""
+    model = Model("cluster", indices=(N, R))
+    x, y = model.variable("x", N, upper=9), model.variable("y", R, where=[True, False])
+    d, c = model.parameter("d", (N, R), draw.uniform(0.5, 2, (3, 2))), model.parameter("c", R, draw.uniform(3, 9, 2))
+    w, h = model.parameter("w", N, draw.uniform(0.5, 2, 3)), model.parameter("h", (), 2.0)
+    model.constraint("capacity", (d * x).sum(N) + y <= c)
+    model.constraint("near", (x["ann"] - x["bob"]).between(-h, h))
+    model.constraint("level", 2 * x >= x.mean(N) + 0 * w - 3)
+    model.maximize((w * x).sum() - y.sum() + 3 * h)
+    return model
+
+
+@settings(max_examples=many(40), deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_other_values_are_those_of_the_model(seed):
+    draw = np.random.default_rng(seed)
+    model = cluster(draw)
+    names = [str(name) for name in draw.permutation(["d", "c", "w", "h"])[: draw.integers(1, 5)]]
+    before = {name: model.parameters[name].values.copy() for name in names}
+    problem = model.to_cvxpy(parameters=names)
+    assert set(problem.param_dict) == set(names) and problem.is_dcp(dpp=True)
+    assert all(np.array_equal(model.parameters[name].values, values) for name, values in before.items())
+    assert problem.solve(solver="HIGHS") == pytest.approx(model.solve().objective, rel=1e-6)
+    for name, values in before.items():
+        problem.param_dict[name].value = other = draw.uniform(0.5, 3, values.shape)
+        model.parameters[name].set(other)
+    assert problem.solve(solver="HIGHS") == pytest.approx(model.solve().objective, rel=1e-6)
+    assert model.read_back(problem).status.is_optimal
+
+
+def test_what_is_no_parameter_of_cvxpys_is_refused():
+    model = cluster(np.random.default_rng(0))
+    with pytest.raises(ModelError, match="no parameter 'e'"):
+        model.to_cvxpy(parameters=["e"])
+    c, w = model.parameters["c"], model.parameters["w"]
+    model.constraint("sum", model["y"]["cpu"] <= c.sum())
+    with pytest.raises(UnsupportedError, match="'c' cannot be one of CVXPY's"):
+        model.to_cvxpy(parameters=["c"])
+    model.remove("sum")
+    model.constraint("product", model["x"] <= model.parameters["h"] * w)
+    assert model.to_cvxpy(parameters=["w"]).param_dict.keys() == {"w"}
+    with pytest.raises(UnsupportedError, match="'h' cannot be one of CVXPY's"):
+        model.to_cvxpy(parameters=["w", "h"])
+    model.remove("product")
+    model.constraint("inverse", model["x"] <= 1 / w)
+    with pytest.raises(UnsupportedError, match="'w'"):
+        model.to_cvxpy(parameters=["w"])
+    model.remove("inverse")
+    model.maximize((w * log(model["x"])).sum())
+    with pytest.raises(UnsupportedError, match="without logarithms"):
+        model.to_cvxpy(parameters=["w"])
