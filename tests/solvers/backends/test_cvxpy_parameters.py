@@ -45,6 +45,20 @@ def test_other_values_are_those_of_the_model(seed):
     assert model.read_back(problem).status.is_optimal
 
 
+def test_both_ends_of_a_range_and_zeros():
+    model = Model("band", indices=(N,))
+    x, a = model.variable("x", N), model.parameter("a", N, [0.0, 2.0, 0.0])
+    low, high = model.parameter("low", (), 1.0), model.parameter("high", (), 4.0)
+    model.constraint("band", x.between(low, high))
+    model.constraint("row", (a * x).sum() <= 6)
+    model.maximize(x.sum())
+    problem = model.to_cvxpy(parameters=["low", "high", "a"])
+    assert problem.solve(solver="HIGHS") == pytest.approx(11)
+    problem.param_dict["a"].value, problem.param_dict["high"].value = np.array([1.0, 0.0, 1.0]), 5.0
+    assert problem.solve(solver="HIGHS") == pytest.approx(11)
+    assert a.values.tolist() == [0, 2, 0]
+
+
 def test_what_is_no_parameter_of_cvxpys_is_refused():
     model = cluster(np.random.default_rng(0))
     with pytest.raises(ModelError, match="no parameter 'e'"):

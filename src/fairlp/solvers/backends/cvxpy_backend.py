@@ -51,6 +51,10 @@ class Built:
         return duals
 
 
+#: By what part of itself an element of a parameter is moved, to see what it moves.
+_STEP = 1 / 16
+
+
 @dataclass
 class Numbers:
     """A program's entries, lower and upper sides of rows, costs and constant, one after the other, in parameters.
@@ -94,54 +98,70 @@ def lower(model: Model, parameters: Sequence[str] = ()) -> Any:
 
 
 def _in_parameters(model: Model, names: list[str]) -> tuple[Program, Numbers]:
-    """Return a program and its numbers in parameters, told from programs with other numbers in these.
-
-    With 1 + (k + 1) and 1 + (k + 1)² in place of element k, the ratio of what a number changes by tells k.
-    """
+    """Return a program and its numbers in parameters, told from programs with slightly other numbers in these."""
     import cvxpy as cp
 
     for name in names:
         if name not in model.parameters:
             raise ModelError(f"model {model.name!r} has no parameter {name!r}; {nearest(name, model.parameters)}")
     before = {name: model.parameters[name].values.copy() for name in names}
+    # an element that is 0 would leave entries out
+    start = {
+        name: np.where(values, values, _STEP * (abs(values).max(initial=0) or 1)) for name, values in before.items()
+    }
     parts, taken = [], np.zeros(0, dtype=int)
     try:
-        for name, values in before.items():
-            model.parameters[name].set(np.ones(values.shape))
+        for name in names:
+            model.parameters[name].set(start[name])
         program = model.compile()
         base = Numbers.of(program)
         rest = base.copy()
-        for name, values in before.items():
-            count = np.arange(1.0, values.size + 1).reshape(values.shape)
-            once, squared, checked = (_changed(model, name, 1 + more, base) for more in (count, count**2, 1 / count))
-            at = np.flatnonzero(once)
-            element = np.round(squared[at] / once[at]).astype(int) - 1
-            linear = ((element >= 0) & (element < values.size)).all() and not np.isin(at, taken).any()
-            slope = once[at] / (element + 1)
-            if not linear or not np.allclose(checked[at], slope / (element + 1), rtol=AGREEMENT, atol=0):
+        for name in names:
+            at, element, slope = _slopes(model, name, start[name], base)
+            if np.isin(at, taken).any():
                 raise _not_linear(name)
-            parts.append((cp.Parameter(values.shape, name=name, value=values), at, element, slope))
-            rest[at] -= slope
+            parameter = cp.Parameter(before[name].shape, name=name, value=before[name])
+            parts.append((parameter, sp.csr_array((slope, (at, element)), (len(base), parameter.size))))
+            rest[at] -= slope * start[name].reshape(-1)[element]
             taken = np.append(taken, at)
-            model.parameters[name].set(np.ones(values.shape))
     finally:
         for name, values in before.items():
             model.parameters[name].set(values)
-    shape = len(base)
-    return program, Numbers(rest, [
-        (one, sp.csr_array((slope, (at, element)), (shape, one.size))) for one, at, element, slope in parts
-    ])  # fmt: skip
+    return program, Numbers(rest, parts)
 
 
-def _changed(model: Model, name: str, values: np.ndarray, base: np.ndarray) -> np.ndarray:
-    """Return by how much each number changes with other numbers of a parameter."""
-    model.parameters[name].set(values)
-    program = model.compile()
-    found = Numbers.of(program)
-    if len(found) != len(base) or program.logs is not None:
+def _slopes(model: Model, name: str, start: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return which numbers depend on a parameter, on which element each, and how steeply.
+
+    Of a program for each bit of k + 1, element k is moved in those whose bit is 1: which of them move a number tells k.
+    """
+    step, order = _STEP * abs(start), np.arange(1, start.size + 1).reshape(start.shape)
+
+    def moved(part: Any) -> np.ndarray:
+        model.parameters[name].set(start + step * part)
+        try:
+            program = model.compile()
+        except ModelError as error:  # ends of a range that cross
+            raise _not_linear(name) from error
+        found = Numbers.of(program)
+        if len(found) != len(base) or program.logs is not None:
+            raise _not_linear(name)
+        apart = np.zeros(len(base))
+        np.subtract(found, base, out=apart, where=np.isfinite(found) & np.isfinite(base))
+        return apart
+
+    element = np.full(len(base), -1)
+    for bit in range(start.size.bit_length()):
+        element += (moved(order >> bit & 1) != 0) << bit
+    at = np.flatnonzero(element >= 0)
+    element = element[at]
+    whole, in_part = moved(1)[at], moved(order / start.size)[at]
+    model.parameters[name].set(start)
+    if (element >= start.size).any() or not np.allclose(
+        in_part, whole * (element + 1) / start.size, rtol=AGREEMENT, atol=0
+    ):
         raise _not_linear(name)
-    both = np.isfinite(found) & np.isfinite(base)
-    return np.where(both, found, 0.0) - np.where(both, base, 0.0)
+    return at, element, whole / step.reshape(-1)[element]
 
 
 def _not_linear(name: str) -> UnsupportedError:
@@ -160,10 +180,10 @@ def build(program: Program, numbers: Numbers | None = None) -> Built:
     flat = [cp.vec(variable, order="C") if variable.ndim > 1 else variable for variable in variables]
     built = Built(None, variables, program.n_rows)
     entries = program.A.nnz
-    A = sp.csc_array((numbers.rest[:entries], program.A.indices, program.A.indptr), program.A.shape)
-    matrix, changing = A.tocsr(), numbers.changing(entries)
+    changing, data = numbers.changing(entries), numbers.rest[:entries].copy()
+    data[changing] = 0.0
+    matrix = sp.csc_array((data, program.A.indices, program.A.indptr), program.A.shape).tocsr()
     columns = np.repeat(np.arange(program.n_columns), np.diff(program.A.indptr))
-    matrix = matrix if not len(changing) else _without(A, changing).tocsr()
     for block in program.rows:
         activity = _times(matrix[block.slice], program, flat)
         here = changing[(program.A.indices[changing] >= block.start) & (program.A.indices[changing] < block.stop)]
@@ -188,14 +208,6 @@ def build(program: Program, numbers: Numbers | None = None) -> Built:
         cp.Maximize(objective) if program.sense == "max" else cp.Minimize(objective), constraints
     )
     return built
-
-
-def _without(A: Any, entries: np.ndarray) -> Any:
-    """Return a matrix without some of its entries."""
-    kept = A.copy()
-    kept.data[entries] = 0.0
-    kept.eliminate_zeros()
-    return kept
 
 
 def read_back(model: Model, problem: Any) -> Solution:
