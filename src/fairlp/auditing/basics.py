@@ -132,8 +132,7 @@ def pareto_optimal(case: AuditCase) -> Finding:
         held = np.maximum(case.tasks, 0.0)
         totals = np.where(case.instance.runnable(), held, 0.0).sum(axis=1)
     instance = case.instance
-    if instance.queues is not None:
-        instance = instance.derived(queues=instance.queues.with_room_for(totals, instance.demands))
+    instance = instance.derived(queues=instance.tree.with_room_for(totals, instance.demands))
     found = _most_gained(instance, totals, case, held)
     if found is None:
         return Finding.undefined(_BY_ROUNDING)

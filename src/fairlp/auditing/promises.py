@@ -30,7 +30,7 @@ from .search import Search, letters
 
 def _several_flavors(instance: Instance) -> bool:
     """Whether quotas of any resource are of several flavors."""
-    quotas = None if instance.queues is None else instance.queues.quotas
+    quotas = instance.tree.quotas
     return quotas is not None and len(set(quotas.resource.tolist())) < len(quotas.flavors)
 
 
@@ -48,7 +48,7 @@ CONDITIONS: dict[str, Callable[[Instance], bool]] = {
     "anyone may run anywhere": lambda instance: not instance.has_constraints,
     "all weights are equal": lambda instance: bool(np.ptp(instance.weights, axis=0).max() == 0),
     "all run on one server": lambda instance: instance.n_servers == 1,
-    "no queue has a guarantee or a cap": lambda instance: instance.queues is None or not instance.queues.has_limits,
+    "no queue has a guarantee or a cap": lambda instance: not instance.tree.has_limits,
     "no resource has several flavors": lambda instance: not _several_flavors(instance),
     "nobody has a task limit": lambda instance: bool(np.isinf(instance.task_limits).all()),
 }

@@ -245,10 +245,11 @@ def _simpler(instance: Instance) -> Iterator[Instance]:
             yield from _made(instance, **{what: np.delete(np.arange(count), k)})
     if np.isfinite(instance.task_limits).any():
         yield from _made(instance, task_limits=np.full(n, np.inf))
-    if instance.queues is not None and instance.queues.has_limits:
-        yield from _made(instance, queues=dict(zip(instance.queues.paths, instance.queues.weights, strict=True)))
-    if instance.queues is not None and (instance.queues.weights != 1).any():
-        yield from _made(instance, queues=list(instance.queues.paths))
+    tree = instance.tree
+    if tree.has_limits:
+        yield from _made(instance, queues=dict(zip(tree.paths, tree.weights, strict=True)))
+    if (tree.weights != 1).any():
+        yield from _made(instance, queues=list(tree.paths))
     if (instance.weights != 1).any():
         yield from _made(instance, weights=np.ones(n))
     if instance.has_constraints:

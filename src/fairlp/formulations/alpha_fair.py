@@ -119,8 +119,8 @@ def reference(instance: Instance) -> float:
     phi, alone = weights(instance), normalisers.dominant(instance)
     part = instance.gamma().sum(axis=1)[able] / alone[able]
     level = float(part.min() / phi[able].sum())
-    queues = instance.queues
-    if queues is None or not queues.capped.any():
+    queues = instance.tree
+    if not queues.capped.any():
         return level
     used = queues.below @ (instance.demands * np.where(able, phi * alone, 0.0)[:, None])
     return float(min(level, (queues.caps[used > 0] / used[used > 0]).min()))

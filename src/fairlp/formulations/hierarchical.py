@@ -77,10 +77,8 @@ def collapsed(instance: Instance) -> np.ndarray:
     without anybody who can run are no siblings.
     """
     weights, able = instance.user_weights, runnable_users(instance)
-    if instance.queues is None:
-        return weights
-    parts, inside = parts_of_queues(instance.queues, weights, able)
-    of = instance.queues.of
+    parts, inside = parts_of_queues(instance.tree, weights, able)
+    of = instance.tree.of
     return np.asarray(np.where(able, parts[of] * weights / np.where(inside > 0, inside, 1.0)[of], weights))
 
 

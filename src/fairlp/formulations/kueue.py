@@ -99,15 +99,14 @@ class Books:
     @classmethod
     def opened(cls, instance: Instance, lanes: Lanes, name: str) -> Books:
         """Return the books of an instance, in a new model."""
-        queues, small = instance.queues, lanes.instance
-        assert queues is not None and queues.quotas is not None
+        queues, quotas, small = instance.tree, instance.quotas, lanes.instance
         nearest = nearest_listing(queues)[queues.of][lanes.user]
         at = np.unique(nearest)
         model = Model(name, SOURCE, (small.users, small.servers, small.resources))
         o = Index("o", queues.paths.labels[at], "queue")
-        q = Index("q", queues.quotas.names(instance.resources), "quota")
+        q = Index("q", quotas.names(instance.resources), "quota")
         mine = model.parameter("M", (o, small.users), at[:, None] == nearest, "1 where the quota of n is that of o")
-        part = lanes.use * normalisers.dominant(small)[:, None] / small.pool[queues.quotas.resource]
+        part = lanes.use * normalisers.dominant(small)[:, None] / small.pool[quotas.resource]
         use = model.parameter("a", (small.users, q), part, "part of the pool that a dominant share of n takes of q")
         return cls(model, instance, lanes, o, at, mine, use)
 
@@ -132,11 +131,10 @@ class Books:
 
     def nominal(self, share: Expression) -> None:
         """Add the rows ``nominal``: what owners use of each column is within their nominal quota; and task limits."""
-        queues, small, (_, q) = self.instance.queues, self.lanes.instance, self.use.indices
-        assert queues is not None and queues.quotas is not None
-        listed = queues.quotas.listed[self.at]
+        quotas, small, (_, q) = self.instance.quotas, self.lanes.instance, self.use.indices
+        listed = quotas.listed[self.at]
         some = self.model.subset("O", (self.owners, q), listed, "o lists q")
-        own = np.where(listed, queues.quotas.amounts[0, self.at], 0.0) / small.pool[queues.quotas.resource]
+        own = np.where(listed, quotas.amounts[0, self.at], 0.0) / small.pool[quotas.resource]
         most = self.model.parameter("N", (self.owners, q), own, "nominal quota of o, as part of the pool")
         used = self.sums(self.use * share)
         self.model.constraint("nominal", used <= most, over=(self.owners, q), where=some)
@@ -171,14 +169,13 @@ def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Express
     consumed : Expression
         What each of them takes of each column of the quotas, as part of the pool.
     """
-    queues, n = small.queues, small.users
-    assert queues is not None and queues.quotas is not None
-    pool = small.pool[queues.quotas.resource]
+    queues, quotas, n = small.tree, small.quotas, small.users
+    pool = small.pool[quotas.resource]
     nearest = nearest_listing(queues)
     said = np.unique(nearest)
     place = np.searchsorted(said, nearest)
     k = Index("k", queues.paths.labels[said], "queue")
-    j, q = k.alias("j"), Index("q", queues.quotas.names(small.resources), "quota")
+    j, q = k.alias("j"), Index("q", quotas.names(small.resources), "quota")
     inside = np.arange(len(said))[:, None]
     stands = model.parameter("Z", (k, n), inside == place[queues.of], "1 where the lowest queue with quotas of n is k")
     below = (inside == place[queues.parents[said]]) & (said > 0)
@@ -196,11 +193,10 @@ def quota_rows(model: Model, tree: QuotaTree, small: Instance, consumed: Express
 
 def within_quotas(model: Model, instance: Instance, tasks: Expression) -> None:
     """Add the rows of quotas to a model with tasks over the instance's own users and servers, as audits have."""
-    lanes, n, i, queues = Lanes.of(instance), instance.users, instance.servers, instance.queues
-    assert queues is not None and queues.quotas is not None
-    q = Index("q", queues.quotas.names(instance.resources), "quota")
+    lanes, n, i, quotas = Lanes.of(instance), instance.users, instance.servers, instance.quotas
+    q = Index("q", quotas.names(instance.resources), "quota")
     use = np.zeros((len(n), len(i), len(q)))
-    parts = lanes.use / instance.pool[queues.quotas.resource]
+    parts = lanes.use / instance.pool[quotas.resource]
     for user, where, part in zip(lanes.user, lanes.instance.runnable(), parts, strict=True):
         use[user, where] = part
     there = model.parameter("u", (n, i, q), use, "part of the pool that one task of n takes of q on i")

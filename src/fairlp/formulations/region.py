@@ -26,7 +26,7 @@ def runnable_users(instance: Instance, runs: np.ndarray | None = None) -> np.nda
     """
     where = instance.runnable() if runs is None else runs
     able = where.any(axis=1) & (instance.task_limits > 0)
-    return np.asarray(able if instance.queues is None else able & ~instance.queues.barred(instance.demands))
+    return np.asarray(able & ~instance.tree.barred(instance.demands))
 
 
 def where_runnable(model: Model, instance: Instance) -> Subset:
@@ -112,7 +112,7 @@ COUNTS = ("total", "borrowed")
 
 def have_limits(instance: Instance) -> bool:
     """Whether queues limit what their users have."""
-    return instance.queues is not None and instance.queues.has_limits
+    return instance.tree.has_limits
 
 
 def limited(
@@ -163,9 +163,9 @@ def guarantees(
 
 def caps(model: Model, instance: Instance, total: Expression, unit: np.ndarray | float = 1.0) -> None:
     """Add the rows ``cap``: all users below a queue have at most so much of a resource."""
-    queues = instance.queues
-    capped = np.zeros(0, dtype=int) if queues is None else np.flatnonzero(queues.capped.any(axis=1))
-    if queues is None or not capped.size:
+    queues = instance.tree
+    capped = np.flatnonzero(queues.capped.any(axis=1))
+    if not capped.size:
         return
     n, r = instance.users, instance.resources
     v = Index("v", queues.paths.labels[capped], "queue")

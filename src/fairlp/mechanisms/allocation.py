@@ -313,8 +313,7 @@ class Allocation(Answer):
         finite = np.isfinite(limits)
         beyond = relative(totals[finite] - limits[finite], limits[finite])
         worst = max(worst, float(beyond.max(initial=0.0)), float((-self.tasks_array).max(initial=0.0)))
-        if self.instance.queues is not None:
-            worst = max(worst, self.instance.queues.over_caps(totals, self.instance.demands)[0])
+        worst = max(worst, self.instance.tree.over_caps(totals, self.instance.demands)[0])
         if self.instance.has_constraints:
             worst = max(worst, float(self.tasks_array[~self.instance.eligible].max(initial=0.0)))
         return max(worst, beyond_region(self.region, self.instance, self.tasks_array))

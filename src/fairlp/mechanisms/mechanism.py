@@ -75,8 +75,8 @@ def _weights_by_resource(instance: Instance) -> str | None:
 
 
 def _limits_of_queues(instance: Instance) -> str | None:
-    queues = instance.queues
-    if queues is None or not queues.has_limits:
+    queues = instance.tree
+    if not queues.has_limits:
         return None
     v = int((queues.guarantees.any(axis=1) | queues.capped.any(axis=1)).argmax())
     which = "a guarantee" if queues.guarantees[v].any() else "a cap"
@@ -84,15 +84,15 @@ def _limits_of_queues(instance: Instance) -> str | None:
 
 
 def _guarantees(instance: Instance) -> str | None:
-    queues = instance.queues
-    if queues is None or not queues.guarantees.any():
+    queues = instance.tree
+    if not queues.guarantees.any():
         return None
     path = queues.paths[int(queues.guaranteed[0])]
     return f"it serves whole tasks and knows caps of queues only, and queue {path!r} has a guarantee"
 
 
 def _no_quotas(instance: Instance) -> str | None:
-    if instance.queues is not None and instance.queues.quotas is not None:
+    if instance.tree.quotas is not None:
         return None
     return "it shares quotas of queues (nominal, borrowing, lending), and no queue has one"
 
@@ -444,8 +444,8 @@ class Tasks:
 
 def _unused_tree(call: MethodCall) -> str:
     """Return a note where the instance has a tree of queues and the mechanism shares without it."""
-    queues = call.instance.queues
-    if queues is None or queues.is_flat or call.mechanism.along_tree:
+    queues = call.instance.tree
+    if queues.is_flat or call.mechanism.along_tree:
         return ""
     what = (
         "their guarantees and caps count, their weights do not" if queues.has_limits else "it does not know of queues"

@@ -153,8 +153,7 @@ def _agreement(allocation: Allocation, expected: np.ndarray, how: Proof) -> Proo
     """Return the verdict on levels that ought to be the expected ones, which ``how`` proves."""
     own = allocation.levels.to_numpy()
     difference = differences(own, expected)
-    queues = allocation.instance.queues
-    if queues is not None and queues.guarantees.any():  # what they come to is rounded to a float
+    if allocation.instance.tree.guarantees.any():  # what they come to is rounded to a float
         apart = abs(own - expected) * allocation.tasks_per_level
         difference[apart <= ROUNDING * allocation.instance.gamma().sum(axis=1)] = 0.0
     names = [f"user {user!r}" for user in allocation.instance.users]

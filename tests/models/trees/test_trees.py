@@ -84,7 +84,7 @@ def test_a_queue_with_satisfied_leaves_is_at_the_level_of_what_all_below_it_take
 @pytest.mark.parametrize("seed", range(many(40)))
 def test_filling_a_pool_gives_what_curves_of_nodes_give(seed):
     instance = tree_instance(np.random.default_rng(seed))
-    rows = Rows.of_pool(instance.pool, instance.demands, instance.demands, instance.queues)
+    rows = Rows.of_pool(instance.pool, instance.demands, instance.demands, instance.tree)
     able = instance.runnable().any(axis=1) & (instance.task_limits > 0)
     rates, nothing = rates_on_tree(instance, counted=True), np.zeros(len(able))
     tasks, history = fill(rows, first_segment(rates, nothing, instance.task_limits, able))

@@ -106,9 +106,9 @@ def proof(
     ends = _Ends.of(level, floors(instance)[able] / unit, instance.task_limits[able] / unit, alpha)
     costs = np.where(instance.runnable()[able], instance.demands[able] @ prices.T, np.inf)
     cost, spent = costs.min(axis=1), float((instance.total_capacities * prices).sum())
-    if of_caps is not None and instance.queues is not None:
-        cost = cost + (instance.demands * (instance.queues.below.T @ of_caps)).sum(axis=1)[able]
-        spent += float((np.where(of_caps > 0, instance.queues.caps, 0.0) * of_caps).sum())
+    if of_caps is not None:
+        cost = cost + (instance.demands * (instance.tree.below.T @ of_caps)).sum(axis=1)[able]
+        spent += float((np.where(of_caps > 0, instance.tree.caps, 0.0) * of_caps).sum())
     cost = cost * unit
     held = ends.start(phi, level, cost, alpha)
     while True:
@@ -337,8 +337,8 @@ def _through_solver(call: MethodCall, alpha: float, held: tuple[np.ndarray, floa
 
 def _prices_of_caps(instance: Instance, model: Model, duals: np.ndarray) -> np.ndarray | None:
     """Return what one more unit of each cap is worth by the rows' duals, shape (Q, R); None where no queue has caps."""
-    queues = instance.queues
-    if queues is None or not queues.capped.any():
+    queues = instance.tree
+    if not queues.capped.any():
         return None
     block, prices = model.compile().row_block("cap"), np.zeros(queues.caps.shape)
     prices[queues.capped] = np.maximum(duals[block.slice], 0.0)

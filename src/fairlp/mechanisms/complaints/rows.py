@@ -194,7 +194,7 @@ ROWS = (
                 by_interior_points(ALPHA_FAIR),
                 options=None,
                 pays=None,
-                applies=lambda instance: instance.queues is None or not instance.queues.capped.any(),
+                applies=lambda instance: not instance.tree.capped.any(),
                 needs="no caps of queues",
             ),
             replace(CONVEX, run=ALPHA_FAIR, options=None),

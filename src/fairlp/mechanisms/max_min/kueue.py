@@ -43,8 +43,7 @@ class Nominal(NamedTuple):
 
 def nominal(instance: Instance, lanes: Lanes, **how: Any) -> Nominal:
     """Return what the nominal quotas of an instance come to: the leximin over queues, clipped to what has servers."""
-    queues = instance.queues
-    assert queues is not None
+    queues = instance.tree
     lanes = replace(lanes, instance=merge_servers(lanes.instance)[0])
     alone = formulas.nominal_alone(instance, lanes)
     found = alone.solve(**how).require_optimal().require_point()
@@ -62,17 +61,18 @@ def nominal(instance: Instance, lanes: Lanes, **how: Any) -> Nominal:
 
 def _told(instance: Instance, owners: np.ndarray, wanted: np.ndarray, has: np.ndarray) -> list[str]:
     """Return a sentence for each owner of a quota that lacks servers: of the column that most lacks them."""
-    queues, sentences = instance.queues, []
-    assert queues is not None and queues.quotas is not None
-    wanted = np.where(queues.quotas.listed[owners], wanted, 0.0)
+    quotas, sentences = instance.quotas, []
+    wanted = np.where(quotas.listed[owners], wanted, 0.0)
     lacks = np.where(wanted > 0, wanted - has, 0.0)
     part = np.divide(lacks, wanted, out=np.zeros(wanted.shape), where=wanted > 0)
     for o in np.flatnonzero(part.max(axis=1) > AUDIT).tolist():
         m = int(part[o].argmax())
-        resource = str(instance.resources[int(queues.quotas.resource[m])])
-        pool = instance.pool[queues.quotas.resource[m]]
+        resource = str(instance.resources[int(quotas.resource[m])])
+        pool = instance.pool[quotas.resource[m]]
         amounts = of_whole(lacks[o, m] * pool, wanted[o, m] * pool, resource, instance.units.get(resource, ""))
-        sentences.append(f"{amounts} in the nominal quota of queue {queues.paths[int(owners[o])]!r} have no node")
+        sentences.append(
+            f"{amounts} in the nominal quota of queue {instance.tree.paths[int(owners[o])]!r} have no node"
+        )
     return sentences
 
 

@@ -124,7 +124,7 @@ def _by_filling(call: MethodCall, rates: Rates) -> Tasks:
     instance = call.instance
     multiple = effort(instance)
     needs = instance.demands if multiple is None else instance.demands * multiple[:, [0]]
-    rows = Rows.of_pool(instance.pool, needs, instance.demands, instance.queues)
+    rows = Rows.of_pool(instance.pool, needs, instance.demands, instance.tree)
     first = _first(instance, rates, count_of(call.parameters))
     if not (rows.use @ first.has <= rows.room * (1 + AGREEMENT)).all():
         require_room(instance, first.has)
@@ -151,8 +151,8 @@ def require_room(instance: Instance, kept: np.ndarray) -> None:
     """Raise, naming queue and resource, where guarantees do not fit together."""
     missing = unplaced(instance, kept)
     lacking = missing > 0
-    queues = instance.queues
-    if queues is None or not lacking.any():
+    queues = instance.tree
+    if not lacking.any():
         return
     amounts = missing[:, None] * instance.demands
     r = int((amounts.sum(axis=0) / instance.pool).argmax())

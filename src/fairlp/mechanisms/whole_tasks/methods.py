@@ -31,14 +31,13 @@ class NaiveTree:
     """Shares of queues and users as tasks come and go, exactly."""
 
     def __init__(self, instance: Instance) -> None:
-        queues = instance.queues
+        queues = instance.tree
         self.room, self.limits = FreeCapacity(instance), np.floor(instance.task_limits).tolist()
         self.shares = exact_shares(instance, decimal)
         self.tasks = [0] * len(self.limits)
         self.weights = [decimal(w) for w in instance.user_weights.tolist()]
-        self.of = [0] * len(self.limits) if queues is None else queues.of.tolist()
-        self.parents = [0] if queues is None else queues.parents.tolist()
-        self.own = [Fraction(1)] if queues is None else [decimal(w) for w in queues.weights.tolist()]
+        self.of, self.parents = queues.of.tolist(), queues.parents.tolist()
+        self.own = [decimal(w) for w in queues.weights.tolist()]
         self.used = [[Fraction(0)] * len(self.shares[0]) for _ in self.own]
         self.inside: list[list[int]] = [[] for _ in self.own]
         self.below: list[list[int]] = [[] for _ in self.own]

@@ -47,9 +47,7 @@ class FreeCapacity:
         self.needs: list[list[tuple[int, Fraction]]] = [
             [(r, decimal(d)) for r, d in enumerate(row) if d > 0] for row in instance.demands.tolist()
         ]
-        queues = instance.queues
-        if queues is None:
-            return
+        queues = instance.tree
         for v, r in np.argwhere(queues.capped).tolist():
             self.left.append(decimal(float(queues.caps[v, r])))
             for n in queues.below[[v]].indices.tolist():

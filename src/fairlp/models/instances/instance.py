@@ -22,6 +22,7 @@ from .problem import tasks_alone
 
 if TYPE_CHECKING:
     from .queues import Queues
+    from .quotas import Quotas
 
 # The two tables of an instance, demands and capacities, and whose labels its indices have.
 
@@ -251,8 +252,8 @@ class Instance:
             conditions=conditions,
             name=name,
         )._frozen()
-        if made.queues is not None and made.queues.quotas is not None:
-            made.queues.quotas.servers(made)  # flavors name what servers have
+        if made.tree.quotas is not None:
+            made.quotas.servers(made)  # flavors name what servers have
         return made
 
     @classmethod
@@ -374,6 +375,20 @@ class Instance:
     def has_constraints(self) -> bool:
         """Whether some user may not run on some server."""
         return self.eligible.strides != (0, 0) and not bool(self.eligible.all())
+
+    @cached_property
+    def tree(self) -> Queues:
+        """The queues; where none were given, the root alone, in which all users stand."""
+        from .queues import Queues
+
+        return self.queues or Queues.root(len(self.users), len(self.resources))
+
+    @property
+    def quotas(self) -> Quotas:
+        """Quotas of the queues; an error where no queue has one."""
+        if self.tree.quotas is None:
+            raise InstanceError("no queue has a quota here; this needs nominal quotas of queues")
+        return self.tree.quotas
 
     @property
     def queue(self) -> tuple[str, ...] | None:

@@ -59,6 +59,12 @@ class Queues:
         for array in (self.weights, self.guarantees, self.caps, self.of):
             array.setflags(write=False)
 
+    @classmethod
+    def root(cls, users: int, resources: int) -> Queues:
+        """Return the root alone, in which all users stand."""
+        none = np.zeros((1, resources))
+        return cls(Index("v", [ROOT], "queue"), np.ones(1), none, none + np.inf, np.zeros(users, dtype=np.intp))
+
     def __len__(self) -> int:
         return len(self.paths)
 

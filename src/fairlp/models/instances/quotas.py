@@ -140,10 +140,9 @@ class Lanes:
     @classmethod
     def of(cls, instance: Instance) -> Lanes:
         """Return the lanes of an instance with quotas."""
-        queues = instance.queues
-        assert queues is not None and queues.quotas is not None
-        quotas, there, runs = queues.quotas, queues.quotas.servers(instance), instance.runnable()
-        listed, asked = quotas.listed[nearest_listing(queues)][queues.of], instance.demands > 0
+        quotas, there, runs = instance.quotas, instance.quotas.servers(instance), instance.runnable()
+        listed = quotas.listed[nearest_listing(instance.tree)][instance.tree.of]
+        asked = instance.demands > 0
         kinds, of = np.unique(np.hstack([listed, asked]), axis=0, return_inverse=True)
         ways = [_ways(quotas, there, *np.split(kind, [listed.shape[1]])) for kind in kinds]
         found: list[tuple[int, np.ndarray, np.ndarray]] = []

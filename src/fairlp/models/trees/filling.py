@@ -164,15 +164,14 @@ class Rows:
     room: np.ndarray
 
     @classmethod
-    def of_pool(cls, pool: np.ndarray, needs: np.ndarray, demands: np.ndarray, queues: Queues | None) -> Rows:
+    def of_pool(cls, pool: np.ndarray, needs: np.ndarray, demands: np.ndarray, queues: Queues) -> Rows:
         """Return the rows of a pool's resources, of which tasks take their needs, and of the queues' caps."""
         use, room = [sparse.csr_array(needs.T)], [pool]
-        if queues is not None:
-            for r in range(len(pool)):
-                capped = np.flatnonzero(queues.capped[:, r])
-                if capped.size:
-                    use.append(sparse.csr_array(queues.below[capped] * demands[:, r]))
-                    room.append(queues.caps[capped, r])
+        for r in range(len(pool)):
+            capped = np.flatnonzero(queues.capped[:, r])
+            if capped.size:
+                use.append(sparse.csr_array(queues.below[capped] * demands[:, r]))
+                room.append(queues.caps[capped, r])
         return cls(sparse.vstack(use, format="csr"), np.concatenate(room))
 
     def reach(self, segment: RateSegment) -> float:
@@ -249,8 +248,8 @@ def floors(instance: Instance) -> np.ndarray:
     somewhere; caps of queues hold within it. Where guarantees below a queue are more than its own, they count.
     """
     kept = np.zeros(len(instance.users))
-    queues = instance.queues
-    if queues is None or not queues.guarantees.any():
+    queues = instance.tree
+    if not queues.guarantees.any():
         return kept
     able = instance.runnable().any(axis=1) & (instance.task_limits > 0) & ~queues.barred(instance.demands)
     weights = instance.user_weights

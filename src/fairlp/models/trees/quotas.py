@@ -42,8 +42,7 @@ class QuotaTree:
     """
 
     def __init__(self, instance: Instance, lanes: Lanes) -> None:
-        queues = instance.queues
-        assert queues is not None and queues.quotas is not None
+        queues, quotas = instance.tree, instance.quotas
         self.instance, self.lanes, self.count = instance, lanes, len(queues)
         self.parents = np.concatenate([queues.parents, queues.of])
         self.owner = nearest_listing(queues)[queues.of][lanes.user]  # whose quota is that of a lane
@@ -51,9 +50,9 @@ class QuotaTree:
         self.late = self.weights <= np.where(np.arange(len(self.weights)) < self.count, LEAST_WEIGHT, 0.0)
         depths = np.concatenate([queues.depths, queues.depths[queues.of] + 1])
         self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
-        self.sums = (queues.quotas.resource[:, None] == np.arange(len(instance.resources))).astype(float)
+        self.sums = (quotas.resource[:, None] == np.arange(len(instance.resources))).astype(float)
         users = np.zeros((len(queues.of), len(self.sums)))
-        nominal, borrowing, lending = queues.quotas.amounts
+        nominal, borrowing, lending = quotas.amounts
         self.owned = np.vstack([np.nan_to_num(nominal), users])
         borrowing, lending = np.vstack([borrowing, users + np.inf]), np.vstack([lending, users + np.inf])
         self.kept = np.zeros(self.owned.shape)
@@ -217,9 +216,8 @@ class QuotaSegment(RateSegment):
     @classmethod
     def first(cls, lanes: Lanes, instance: Instance) -> QuotaSegment:
         """Return the segment that begins with nothing."""
-        small, queues = lanes.instance, lanes.instance.queues
-        assert queues is not None
-        able = small.runnable().any(axis=1) & (small.task_limits > 0) & ~queues.barred(small.demands)
+        small = lanes.instance
+        able = small.runnable().any(axis=1) & (small.task_limits > 0) & ~small.tree.barred(small.demands)
         nothing = np.zeros(len(able))
         rates, tree = constant(nothing), QuotaTree(instance, lanes)
         return cls(rates, nothing, small.task_limits, nothing, able, ~able, rates.origin, tree=tree)._renewed()

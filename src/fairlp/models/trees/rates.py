@@ -82,8 +82,7 @@ class Rates:
 
     Parameters
     ----------
-    queues : Queues or None
-        None: all users stand in the root.
+    queues : Queues
     weights : ndarray, shape (N,)
         Of leaves, beside the queues that stand in the same queue.
     share : ndarray, shape (N, R)
@@ -95,17 +94,14 @@ class Rates:
     """
 
     def __init__(
-        self, queues: Queues | None, weights: np.ndarray, share: np.ndarray, gamma: np.ndarray, counted: bool = False
+        self, queues: Queues, weights: np.ndarray, share: np.ndarray, gamma: np.ndarray, counted: bool = False
     ) -> None:
-        users, self.counted = len(gamma), counted
+        self.counted = counted
         self.exact = share.dtype == object
         self.slack = 0 if self.exact else AGREEMENT
         self.satisfied = 1 - (Fraction(AGREEMENT) if self.exact else AGREEMENT)  # part of its limit that a leaf has
-        self.of, self.parents, depths = np.zeros(users, dtype=int), np.zeros(1, dtype=int), np.zeros(1, dtype=int)
-        self.own: np.ndarray = np.ones(1, dtype=share.dtype)
-        if queues is not None:
-            self.of, self.parents, depths = queues.of, queues.parents, queues.depths
-            self.own = rational(queues.weights) if self.exact else queues.weights
+        self.of, self.parents, depths = queues.of, queues.parents, queues.depths
+        self.own = rational(queues.weights) if self.exact else queues.weights
         self.levels = [np.flatnonzero(depths == depth) for depth in range(1, int(depths.max()) + 1)]
         self.sums = [_sums(at, len(depths)) for at in (self.of, *(self.parents[rows] for rows in self.levels))]
         self.weighted, self.alone = share * weights[:, None], weights * gamma
@@ -205,12 +201,8 @@ def _least(amounts: np.ndarray, speeds: np.ndarray, where: np.ndarray) -> float:
 
 def constant(tasks_per_level: np.ndarray) -> Rates:
     """Return rates that do not depend on who is active: those of DRF and its relatives, φΓ."""
-    return Rates(
-        None,
-        np.ones(len(tasks_per_level), dtype=tasks_per_level.dtype),
-        np.zeros((len(tasks_per_level), 1), dtype=tasks_per_level.dtype),
-        tasks_per_level,
-    )
+    zeros = np.zeros_like(tasks_per_level)
+    return Rates(Queues.root(len(zeros), 1), zeros + 1, zeros[:, None], tasks_per_level)
 
 
 class ExactTree:
@@ -227,12 +219,10 @@ class ExactTree:
     """
 
     def __init__(self, instance: Instance, active: Iterable[int], number: Callable[[float], Fraction]) -> None:
-        queues, weights = instance.queues, [number(w) for w in instance.user_weights.tolist()]
+        queues, weights = instance.tree, [number(w) for w in instance.user_weights.tolist()]
         shares = exact_shares(instance, number)
-        self.parents, self.own, self.of = [0], [Fraction(1)], [0] * len(weights)
-        if queues is not None:
-            self.parents, self.of = queues.parents.tolist(), queues.of.tolist()
-            self.own = [number(w) for w in queues.weights.tolist()]
+        self.parents, self.of = queues.parents.tolist(), queues.of.tolist()
+        self.own = [number(w) for w in queues.weights.tolist()]
         self.unit = [max(row) / w for row, w in zip(shares, weights, strict=True)]
         self.vector = [[share / unit for share in row] for row, unit in zip(shares, self.unit, strict=True)]
         self.begin(active)
@@ -297,7 +287,7 @@ def rational_rates(instance: Instance, counted: bool = False, number: Callable[[
     """Return what the instance's leaves ask for, in rationals; ``number`` is what a float stands for."""
     shares = np.array(exact_shares(instance, number), dtype=object)
     dominant = shares.max(axis=1)
-    return Rates(instance.queues, rational(instance.user_weights), shares / dominant[:, None], 1 / dominant, counted)
+    return Rates(instance.tree, rational(instance.user_weights), shares / dominant[:, None], 1 / dominant, counted)
 
 
 def exact_pool(instance: Instance, number: Callable[[float], Fraction] = Fraction) -> list[Fraction]:

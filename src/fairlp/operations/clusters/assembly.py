@@ -444,8 +444,8 @@ def _queues(
 
 def _clipped(cluster: Cluster, instance: Instance) -> Instance:
     """Return the instance with guarantees lowered to what has a server, which is told of each queue."""
-    queues = instance.queues
-    if queues is None or not queues.guarantees.any():
+    queues = instance.tree
+    if not queues.guarantees.any():
         return instance
     before = left = queues.guarantees
     for last in [False] * _TRIES + [True]:
@@ -467,9 +467,9 @@ def _clipped(cluster: Cluster, instance: Instance) -> Instance:
 
 def _shares(cluster: Cluster, observed: Allocation) -> pd.DataFrame:
     """Return the weighted shares of queues with quotas, and what the scheduler told of shares."""
-    instance, queues = observed.instance, observed.instance.queues
+    instance, queues = observed.instance, observed.instance.tree
     told = pd.DataFrame.from_dict(cluster.told, orient="index").rename_axis("queue")
-    if queues is None or queues.quotas is None:
+    if queues.quotas is None:
         return told
     tree, used = usage_of(instance, observed.tasks_array)
     if cluster.admitted:

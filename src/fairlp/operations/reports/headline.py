@@ -115,13 +115,12 @@ def _remedy(comparison: ShareComparison, row: Any) -> str:
 
 def _rule(comparison: ShareComparison) -> str:
     """Return what fair means here, and why."""
-    queues = comparison.instance.queues
-    quotas = queues is not None and queues.quotas is not None
-    if quotas and comparison.fair.mechanism == chosen(comparison.instance, None):
+    queues = comparison.instance.tree
+    if queues.quotas and comparison.fair.mechanism == chosen(comparison.instance, None):
         why = "Kueue gives every queue its nominal quota first, and shares what is lent by dominant resource shares"
     elif promise := _PROMISES.get(comparison.subject.scheduler):
         why = promise.format("not in the dump, so that" if comparison.subject.shares.empty else "in the dump, and")
-    elif queues is not None and not queues.is_flat:
+    elif not queues.is_flat:
         why = "the scheduler shares among queues first, and inside a queue among its users"
     else:
         why = "there are no queues, so that all users count by their weights"

@@ -87,9 +87,7 @@ class Blocking:
     @cached_property
     def _by_queue(self) -> np.ndarray:
         """What users below each queue have, queues × resources."""
-        queues = self.instance.queues
-        assert queues is not None
-        return np.asarray(queues.below @ (self.tasks.sum(axis=1)[:, None] * self.instance.demands))
+        return np.asarray(self.instance.tree.below @ (self.tasks.sum(axis=1)[:, None] * self.instance.demands))
 
     def of(self, n: int) -> Stop:
         """Return what stops a user."""
@@ -141,9 +139,7 @@ class Blocking:
 
     def _cap(self, n: int, demand: np.ndarray) -> Stop | None:
         """Return the lowest queue above a user whose cap leaves no room for a task (or for any part of one)."""
-        queues = self.instance.queues
-        if queues is None:
-            return None
+        queues = self.instance.tree
         for v in queues.chain(int(queues.of[n])):
             caps = queues.caps[v]
             step = demand if self.whole else 2 * AUDIT * caps  # a full cap leaves no part of a task, but for rounding
@@ -304,7 +300,7 @@ class ShareComparison:
 
     @property
     def _guaranteed(self) -> bool:
-        return self.instance.queues is not None and bool(self.instance.queues.guarantees.any())
+        return bool(self.instance.tree.guarantees.any())
 
     @cached_property
     def _floors(self) -> np.ndarray:
@@ -325,8 +321,7 @@ class ShareComparison:
 
     def _held_by_queues(self, v: int) -> tuple[Any, ...]:
         """Return what stops most tasks that wait below a queue, where, and which other queues hold it."""
-        tree = self.instance.queues
-        assert tree is not None
+        tree = self.instance.tree
         found: dict[tuple[str, int, int], list[int]] = {}
         for n in self._stopped_below[v]:
             stop = self.stops[n]
@@ -353,8 +348,7 @@ class ShareComparison:
     @cached_property
     def _stopped_below(self) -> list[list[int]]:
         """Users who are stopped, for each queue that they stand in or below."""
-        tree = self.instance.queues
-        assert tree is not None
+        tree = self.instance.tree
         found: list[list[int]] = [[] for _ in range(len(tree))]
         for n in self.stops:
             for v in tree.chain(int(tree.of[n])):
@@ -365,8 +359,8 @@ class ShareComparison:
         """Return what each user holds of what stops one."""
         if stop.why == "resource":
             return self.blocking.held(stop.resource, stop.servers)
-        if stop.why == "cap" and self.instance.queues is not None:
-            below = self.instance.queues.users_below(stop.queue)
+        if stop.why == "cap":
+            below = self.instance.tree.users_below(stop.queue)
             return np.asarray(below * self.has * self.instance.demands[:, stop.resource])
         return np.zeros(len(self.has))
 
@@ -381,9 +375,11 @@ class ShareComparison:
         count = int(self.instance.counts[stop.servers].sum())
         nearest = str(self.instance.servers[stop.nearest]) if stop.nearest >= 0 else ""
         if stop.why == "cap":
-            assert self.instance.queues is not None
-            resource, path = self.instance.resources[stop.resource], str(self.instance.queues.paths[stop.queue])
-            none = self.instance.queues.quotas is not None and self.instance.queues.caps[stop.queue, stop.resource] == 0
+            tree, resource = self.instance.tree, self.instance.resources[stop.resource]
+            path, none = (
+                str(tree.paths[stop.queue]),
+                tree.quotas is not None and tree.caps[stop.queue, stop.resource] == 0,
+            )
             return f"{'no quota' if none else 'cap'} of {resource}", 0, path
         words = {"room": ROOM, "nowhere": "it fits no server"}
         return words.get(stop.why) or str(self.instance.resources[stop.resource]), count, nearest

@@ -215,7 +215,7 @@ def _pool(instance: Instance) -> Rows:
     lightest = 1.0 if multiple is None else np.where(multiple > 0, multiple, np.inf).min(axis=1)[:, None]
     needs = np.where(instance.demands > 0, instance.demands * lightest, 0.0)
     needs[~np.isfinite(needs)] = 0.0  # of users who can run nowhere
-    return Rows.of_pool(instance.pool, needs, instance.demands, instance.queues)
+    return Rows.of_pool(instance.pool, needs, instance.demands, instance.tree)
 
 
 class PairsWantedError(Exception):
