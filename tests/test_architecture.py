@@ -169,7 +169,7 @@ def test_the_table_has_one_string_a_family():
 
 
 #: What was reached: it only falls, but where a feature is worth its weight.
-CEILINGS = {"syntax nodes of src": 311_367, "files of src": 244}
+CEILINGS = {"syntax nodes of src": 311_810, "files of src": 244}
 
 
 def test_files_are_of_one_reading():

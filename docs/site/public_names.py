@@ -33,6 +33,7 @@ GROUPS = {
         "read_program",
         "leximin",
         "LeximinSolution",
+        "ledger",
         "library",
     ),
     "Solvers": (

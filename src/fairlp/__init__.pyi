@@ -39,7 +39,7 @@ from .operations.reports.page import report
 from .operations.reports.share_comparison import fair_shares
 from .operations.reports.what_if import what_if
 from .registry import Listing
-from .research import library, simulation, study
+from .research import ledger, library, simulation, study
 from .research.frontier import Frontier, frontier
 from .research.ledger.reproducing import reproduce
 from .solvers.backends.base import BaseBackend as Backend
@@ -94,6 +94,7 @@ __all__ = [
     "fair_shares",
     "formulate",
     "frontier",
+    "ledger",
     "leximin",
     "library",
     "log",

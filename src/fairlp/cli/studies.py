@@ -185,13 +185,18 @@ class DrawOptions:
 def reproduce(
     *,
     paper: Annotated[
-        str | None, Argument(metavar="PAPER", help="000 to 004, or a name such as wang-2014; else all.")
+        str | None,
+        Argument(
+            metavar="PAPER", help="000 to 005, a name such as wang-2014, or a .py file or folder/ of yours; else all."
+        ),
     ] = None,
     item: Annotated[
         str | None, Argument(metavar="ITEM", help='As the paper calls it, such as "Figure 3"; else all.')
     ] = None,
     drawn: DrawOptions,
-    write: Annotated[Path | None, Option(metavar="FILE", help="Also write the page: .md, with its figures.")] = None,
+    write: Annotated[
+        Path | None, Option(metavar="FILE", help="Also write a page (.md, with figures) or a badge (.svg).")
+    ] = None,
     workers: WorkerOptions,
     progress: ProgressFlag = None,
     report: ReportOptions,
@@ -201,10 +206,8 @@ def reproduce(
     Example: fairlp reproduce 002 "Figure 3"
     """
     check_folder(write)
-    if write is not None and write.suffix.lower() != ".md":
-        raise typer.BadParameter(f"{str(write)!r} is no .md file", param_hint="'--write'")
-    if write is not None and paper is not None:
-        raise typer.BadParameter("the page is of all papers; name none", param_hint="'--write'")
+    if write is not None and write.suffix.lower() not in (".md", ".svg"):
+        raise typer.BadParameter(f"{str(write)!r} is no .md or .svg file", param_hint="'--write'")
     from ..research.ledger import reproduce as run
 
     with workers.hired() as how:

@@ -13,10 +13,11 @@ import pytest
 from fairlp import examples
 from fairlp.errors import NotConvergedError
 from fairlp.research.ledger import ItemRow, Ledger, dolev, khamse_ashari, li, metin, registry, wang
-from fairlp.research.ledger.registry import ENTRIES, PAPERS, Run, Scale, over
+from fairlp.research.ledger.registry import Run, Scale, over
+from fairlp.research.ledger.reproducing import OURS, find
 from fairlp.research.ledger.result import FIGURES, drawn, file_of, markdown, write_page
 from fairlp.research.ledger.verdicts import Agreement, ItemAnswer, holds, in_words
-from ledger_rows import PAGE, cells_of_the_page, row, verdicts_of_the_page
+from ledger_rows import ENTRIES, PAGE, cells_of_the_page, row, verdicts_of_the_page
 from profiles import PROFILE
 
 #: What the papers number: every one of them has an item, or several.
@@ -99,8 +100,8 @@ def test_the_page_lists_the_items_in_their_order():
 @pytest.mark.parametrize("paper", NUMBERED)
 def test_whatever_a_paper_numbers_is_an_item(paper):
     for name in NUMBERED[paper]:
-        assert registry.find(paper, name)
-    assert [one.number for one in PAPERS] == list(NUMBERED)
+        assert find(paper, name)
+    assert list(OURS) == list(NUMBERED)
 
 
 @pytest.mark.parametrize(("key", "name"), GOLDEN)
@@ -146,7 +147,9 @@ def test_the_page_is_what_is_generated():
     def words(text):
         return [line for line in text.splitlines() if line and not line.startswith(("| ", "* ", "  "))]
 
-    assert words(markdown(Ledger(tuple(rows), "reduced", 0))) == words(PAGE.read_text(encoding="utf-8"))
+    assert words(markdown(Ledger(tuple(rows), "reduced", 0, tuple(OURS.values())))) == words(
+        PAGE.read_text(encoding="utf-8")
+    )
 
 
 # Items of the ledger beside planted answers: what breaks a statement is told, and nothing to check is not "holds".
@@ -248,13 +251,13 @@ def test_instances_where_nobody_has_too_many_are_left_out(monkeypatch, lowest, v
 
 
 def test_a_page_without_figures_has_no_folder_of_them(tmp_path):
-    (paper, *_) = PAPERS
+    (paper, *_) = OURS.values()
     rows = (
         ItemRow(paper.number, "bare", "so", ItemAnswer(Agreement.REFUTED, "not so", count=1)),
         ItemRow(paper.number, "reasoned", "so", ItemAnswer(Agreement.DIFFERS, "less", "rounding")),
         ItemRow(paper.number, "shown", "so", ItemAnswer(Agreement.REFUTED, "never", count=1, witness="demands 1")),
     )
-    ledger = Ledger(rows, "reduced", 0)
+    ledger = Ledger(rows, "reduced", 0, (paper,))
     page = write_page(ledger, tmp_path / "ledger.md")
     text = page.read_text(encoding="utf-8")
     assert text == markdown(ledger) and not (tmp_path / FIGURES).exists()

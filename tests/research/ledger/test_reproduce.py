@@ -11,14 +11,15 @@ import fairlp
 from cli_runner import error_line, fairlp_in_a_shell, run
 from fairlp.errors import FileFormatError, StudyError, UnknownNameError
 from fairlp.research.ledger import Ledger, papers
-from fairlp.research.ledger.registry import ENTRIES, PAPERS, Run, Scale, entry, find
+from fairlp.research.ledger.registry import Run, Scale
+from fairlp.research.ledger.reproducing import OURS, PAPERS, find
 from fairlp.research.ledger.verdicts import Agreement
-from ledger_rows import ledger, row
+from ledger_rows import ENTRIES, ledger, row
 
 
-@pytest.mark.parametrize("name", [alias for paper in PAPERS for alias in (paper.number, *paper.names)])
+@pytest.mark.parametrize("name", [alias for paper in OURS.values() for alias in (paper.number, *paper.names)])
 def test_a_paper_goes_by_all_of_its_names(name):
-    (expected,) = [paper for paper in PAPERS if name in (paper.number, *paper.names)]
+    (expected,) = [paper for paper in OURS.values() if name in (paper.number, *paper.names)]
     assert {one.paper for one in find(name)} == {one.paper for one in find(name.upper())} == {expected}
 
 
@@ -76,8 +77,8 @@ def test_options_that_mean_nothing_are_refused(how, wrong, told):
 
 
 def test_an_item_is_registered_once():
-    with pytest.raises(ValueError, match="there already"):
-        entry("002", "Figure 3", "again")(lambda run: None)
+    with pytest.raises(ValueError, match="an item 'Figure 3' already"):
+        OURS["002"].item("Figure 3", "again")
 
 
 def test_a_ledger_goes_to_data_and_back():
@@ -107,7 +108,7 @@ def test_a_ledger_is_a_table_and_counts():
     assert found.counts().loc["002"].to_dict() == {"equal": 1, "holds": 1, "refuted": 0, "items": 2}
     assert repr(found) == "<Ledger: 3 items, equal 1, holds 1, refuted 1>"
     assert [one.item for one in found.errata] == ["§4, envy-freeness"]
-    assert papers()["items"].sum() == len(ENTRIES)
+    assert papers().loc[list(OURS), "items"].sum() == len(ENTRIES)
 
 
 def test_a_ledger_is_written_as_data_table_and_page(tmp_path):
@@ -117,7 +118,7 @@ def test_a_ledger_is_written_as_data_table_and_page(tmp_path):
     page = found.write(tmp_path / "a.md").read_text(encoding="utf-8")
     assert "| §4, envy-freeness | No user prefers" in page and "Instance: demands 1; 1; 0.1" in page
     assert (tmp_path / "figures" / "ledger" / "001-theorem-2-worst-case.svg").exists()
-    with pytest.raises(FileFormatError, match=r"expected \.json, \.csv or \.md"):
+    with pytest.raises(FileFormatError, match=r"expected \.json, \.csv, \.md or \.svg"):
         found.write(tmp_path / "a.txt")
     with pytest.raises(FileFormatError, match="there is no folder"):
         found.write(tmp_path / "b" / "a.md")
@@ -162,8 +163,7 @@ def test_the_command_writes_what_programs_read(tmp_path):
 def test_the_command_refuses_what_it_cannot_do(tmp_path):
     done = fairlp_in_a_shell("reproduce", "002", "Figure 33")
     assert done.returncode == 3 and "'Figure 3'" in error_line(done)
-    assert "no .md file" in run("reproduce", "--write", tmp_path / "page.html", code=2).output
-    assert "all papers" in run("reproduce", "002", "--write", tmp_path / "page.md", code=2).output
+    assert "no .md or .svg file" in run("reproduce", "--write", tmp_path / "page.html", code=2).output
     assert run("reproduce", "--write", tmp_path / "no" / "page.md", code=3).exit_code == 3
     assert row("002 Figure 3").verdict is Agreement.EQUAL
 
@@ -176,3 +176,72 @@ def test_the_page_is_written_by_the_command(tmp_path, monkeypatch):
     run("reproduce", "--write", tmp_path / "page.md", "--no-progress")
     assert "| 004 | 1 | 1 |" in (tmp_path / "page.md").read_text(encoding="utf-8")
     assert [path.name for path in (tmp_path / "figures" / "ledger").iterdir()] == ["004-figure-5.svg"]
+
+
+# Papers of somebody else: an object, a file, a folder, an installed package.
+
+THEIRS = """
+from fairlp import allocate, examples, ledger
+
+PAPER = ledger.Paper("{number}", "A. Author, A paper, 2026", ("{number}-short",))
+
+
+@PAPER.item("Example 1", "A runs 3 tasks, and B {printed}")
+def example(run):
+    return ledger.beside({{"A": 3, "B": {printed}}}, allocate(examples.ghodsi(), "drf").totals)
+
+
+@PAPER.statement("Theorem 1", "Somebody has a share of at least 1/n", ledger.integers)
+def theorem(instance):
+    return allocate(instance, "drf").shares.max() >= 1 / len(instance.users)
+
+
+PAPER.uncheckable("Remark", "It is nice", "a matter of taste")
+"""
+
+
+def test_papers_of_files_and_folders_are_computed_as_ours_are(tmp_path):
+    for number, printed in (("right", 2), ("wrong", 4)):
+        (tmp_path / f"ledger_{number}.py").write_text(THEIRS.format(number=number, printed=printed), encoding="utf-8")
+    found = fairlp.reproduce(tmp_path)
+    assert [(row.paper, str(row.verdict)) for row in found] == [
+        *(("right", verdict) for verdict in ("equal", "holds", "not checkable")),
+        *(("wrong", verdict) for verdict in ("differs", "holds", "not checkable")),
+    ]
+    assert [paper.title for paper in found.papers] == ["A. Author, A paper, 2026"] * 2
+    again = Ledger.from_dict(json.loads(json.dumps(found.to_dict())))
+    assert again == found and again.counts().equals(found.counts())
+    one = fairlp.reproduce(tmp_path / "ledger_right.py", "theorem 1")
+    assert len(one) == 1 and one.rows[0].answer.count == 20
+    page, badge = tmp_path / "page.md", tmp_path / "badge.svg"
+    run("reproduce", tmp_path / "ledger_wrong.py", "--write", page)
+    assert "## wrong: A. Author, A paper, 2026" in page.read_text(encoding="utf-8")
+    run("reproduce", tmp_path / "ledger_wrong.py", "--write", badge)
+    assert "1 of 2 as printed" in badge.read_text(encoding="utf-8") and "#c60" in badge.read_text(encoding="utf-8")
+    found = fairlp.reproduce(tmp_path / "ledger_right.py").write(badge).read_text(encoding="utf-8")
+    assert "2 of 2 as printed" in found and "#282" in found
+
+
+def test_a_file_without_a_paper_is_refused(tmp_path):
+    (tmp_path / "no_paper_here.py").write_text("x = 1\n", encoding="utf-8")
+    with pytest.raises(UnknownNameError, match=r"no_paper_here.py' has no paper; expected PAPER = fairlp.ledger.Paper"):
+        fairlp.reproduce(tmp_path / "no_paper_here.py")
+    with pytest.raises(UnknownNameError, match="there is no file"):
+        fairlp.reproduce(str(tmp_path / "nowhere.py"))
+    with pytest.raises(UnknownNameError, match="has no paper"):
+        fairlp.reproduce(str(tmp_path / "empty") + "/")
+
+
+def test_an_installed_package_brings_papers(tmp_path, monkeypatch):
+    (tmp_path / "ledger_brought.py").write_text(THEIRS.format(number="brought", printed=2), encoding="utf-8")
+    info = tmp_path / "brought-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought\nVersion: 1\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[fairlp.papers]\nbrought = ledger_brought:PAPER\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    PAPERS.__dict__.pop("brought", None)
+    try:
+        assert len(fairlp.reproduce("BROUGHT-short", "example 1")) == 1
+        assert papers().loc["brought", "items"] == 3
+    finally:
+        PAPERS.__dict__.pop("brought", None)

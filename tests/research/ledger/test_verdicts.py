@@ -10,9 +10,9 @@ import pytest
 
 import fairlp
 from fairlp.research.ledger import metin
-from fairlp.research.ledger.registry import ENTRIES, Run, over
+from fairlp.research.ledger.registry import Run, over
 from fairlp.research.ledger.verdicts import Agreement, agrees, compare, holds, in_words, named, pairs, shown
-from ledger_rows import row
+from ledger_rows import ENTRIES, row
 
 
 @pytest.mark.parametrize(

@@ -107,11 +107,15 @@ class Queues:
 
     def barred(self, demands: np.ndarray) -> np.ndarray:
         """Return who can have nothing: a queue above has a cap of 0 on something that it demands. Bool, shape (N,)."""
+        if self.caps.all():
+            return np.zeros(len(demands), dtype=bool)
         none = self.below.T @ (self.caps == 0).astype(float)
         return np.asarray(((none > 0) & (demands > 0)).any(axis=1))
 
     def over_caps(self, totals: np.ndarray, demands: np.ndarray) -> tuple[float, int, int]:
         """Return the largest violation of a cap, relative to it (0 for none), and its queue and resource."""
+        if not self.capped.any():
+            return 0.0, 0, 0
         has = self.below @ (totals[:, None] * demands)
         with np.errstate(invalid="ignore"):
             beyond = np.where(self.capped, relative(has - self.caps, self.caps), 0.0)

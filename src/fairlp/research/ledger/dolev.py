@@ -13,8 +13,14 @@ from ...auditing import audit
 from ...mechanisms.complaints import check
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT, AUDIT, NOISE, VERIFIED
-from .registry import Run, Told, entry, over, shipped, statement, uncheckable
+from .registry import Paper, Run, Told, over
 from .verdicts import Agreement, Chart, ItemAnswer, Line, beside, in_words, named, on_instance, picture, shown
+
+PAPER = Paper(
+    "004",
+    "D. Dolev, D. Feitelson, J. Halpern, R. Kupferman and N. Linial, No Justified Complaints, ITCS 2012",
+    ("dolev-2012", "dolev", "njc", "no-justified-complaints"),
+)
 
 #: The mechanism of the paper.
 NJC = "njc"
@@ -39,7 +45,7 @@ def with_dummies(instance: Instance) -> np.ndarray:
     return np.hstack([instance.demands, np.eye(len(instance.users))])
 
 
-@entry("004", "Figure 1", "A request profile cut back to 50 % of resource 4 shrinks on all resources alike")
+@PAPER.item("Figure 1", "A request profile cut back to 50 % of resource 4 shrinks on all resources alike")
 def figure_1(run: Run) -> ItemAnswer:
     """A user whose share of one resource is halved."""
     instance = examples.requests([[0.3, 0.5, 0.2, 1.0]], [1.0])
@@ -48,7 +54,7 @@ def figure_1(run: Run) -> ItemAnswer:
     return picture({"all resources shrink by the same factor": np.allclose(used / whole, used[3] / whole[3])})
 
 
-@entry("004", "§3, greedy", "(1, ⅔, 0): user 2 has a justified complaint; (¾, 1, 0): neither user 1 nor user 2 has")
+@PAPER.item("§3, greedy", "(1, ⅔, 0): user 2 has a justified complaint; (¾, 1, 0): neither user 1 nor user 2 has")
 def greedy(run: Run) -> ItemAnswer:
     """Who of the first two may complain."""
     instance = examples.dolev_section_3()
@@ -63,7 +69,7 @@ def greedy(run: Run) -> ItemAnswer:
     return beside(printed, [*first[:2], *second[:2]])
 
 
-@entry("004", "§3, existence in the example", "Three users can be satisfied at once")
+@PAPER.item("§3, existence in the example", "Three users can be satisfied at once")
 def three(run: Run) -> ItemAnswer:
     """The Eisenberg–Gale optimum of the example."""
     instance = examples.dolev_section_3()
@@ -72,8 +78,7 @@ def three(run: Run) -> ItemAnswer:
     return beside({"no justified complaint": "yes"}, [fair], f"x = {shown(found)}")
 
 
-@statement(
-    "004",
+@PAPER.statement(
     "§3, Pareto optimality",
     "Allocations without justified complaints are Pareto-optimal",
     requests,
@@ -90,8 +95,7 @@ def pareto(instance: Instance) -> Told:
     return True if ends else None
 
 
-@statement(
-    "004",
+@PAPER.statement(
     "§4, sharing incentive",
     "Everybody is at least as well off as with its entitlement of each resource",
     requests,
@@ -102,8 +106,7 @@ def sharing(instance: Instance) -> Told:
     return not (granted(instance) < alone - AUDIT).any()
 
 
-shipped(
-    "004",
+PAPER.shipped(
     "§4, strategy-proofness",
     "Users do not benefit from lying about their resource needs",
     NJC,
@@ -113,7 +116,7 @@ shipped(
 )
 
 
-@entry("004", "§4, envy-freeness", "No user prefers another user's allocation")
+@PAPER.item("§4, envy-freeness", "No user prefers another user's allocation")
 def envy(run: Run) -> ItemAnswer:
     """A fair allocation of one resource with envy."""
     instance = _one_resource()
@@ -123,7 +126,7 @@ def envy(run: Run) -> ItemAnswer:
     return on_instance(instance, envious, f"x = 1/3, 17/30, 1 is fair: {found.witness['envy-free']}", why)
 
 
-@statement("004", "§4, envy-freeness of the trajectory's end", "No user prefers another user's allocation", requests)
+@PAPER.statement("§4, envy-freeness of the trajectory's end", "No user prefers another user's allocation", requests)
 def no_envy(instance: Instance) -> Told:
     """Where the paper's own method ends, per unit of entitlement."""
     x, e = granted(instance), np.asarray(instance.entitlements)
@@ -136,8 +139,7 @@ def no_envy(instance: Instance) -> Told:
     return True
 
 
-@entry(
-    "004",
+@PAPER.item(
     "§4, three ways to count",
     "20 %, 7 % and 37 % of three resources count as 64/300, 37/100, or 20/100 if the first is the bottleneck",
 )
@@ -153,7 +155,7 @@ def counting(run: Run) -> ItemAnswer:
     return beside(printed, [asset, dominant, told.table["fraction"].iloc[0]])
 
 
-@entry("004", "Figure 2", "Entitled alike: (1/3, 2/30) twice and (1/3, 2/3); DRF (0.4, 0.08) twice and (0.2, 0.4)")
+@PAPER.item("Figure 2", "Entitled alike: (1/3, 2/30) twice and (1/3, 2/3); DRF (0.4, 0.08) twice and (0.2, 0.4)")
 def figure_2(run: Run) -> ItemAnswer:
     """Both rules."""
     instance = examples.dolev_figure_2()
@@ -164,8 +166,8 @@ def figure_2(run: Run) -> ItemAnswer:
     return beside(printed, [*fair.flat, *drf.flat])
 
 
-@statement(
-    "004", "§4, bottlenecks under DRF", "Under DRF each user is constrained by a bottleneck (Ghodsi et al.)", requests
+@PAPER.statement(
+    "§4, bottlenecks under DRF", "Under DRF each user is constrained by a bottleneck (Ghodsi et al.)", requests
 )
 def drf_bottleneck(instance: Instance) -> Told:
     """Whether everybody who has not all it asked for needs something that is used up."""
@@ -175,8 +177,7 @@ def drf_bottleneck(instance: Instance) -> Told:
     return (held | (x >= 1 - AGREEMENT)).all()
 
 
-@entry(
-    "004",
+@PAPER.item(
     "§4, one dominant resource",
     "If all users have the same dominant resource, DRF and this definition are equivalent",
 )
@@ -190,7 +191,7 @@ def one_dominant(run: Run) -> ItemAnswer:
     return on_instance(instance, breaks_it, f"DRF {shown(drf)}; {shown(other)} is fair too", why)
 
 
-@entry("004", "§4, utilisation", "(½, 0, 0, 1) and (1, 1, 1, 0): fair 1 and ½, DRF ⅔ each, which uses more")
+@PAPER.item("§4, utilisation", "(½, 0, 0, 1) and (1, 1, 1, 0): fair 1 and ½, DRF ⅔ each, which uses more")
 def utilisation(run: Run) -> ItemAnswer:
     """Both rules, and what is used of the middle resources."""
     found = check.against_drf(examples.dolev_section_4())
@@ -200,7 +201,7 @@ def utilisation(run: Run) -> ItemAnswer:
     return beside(printed, [*found.users["njc"], *found.users["drf"], middle["njc"], middle["drf"]])
 
 
-@entry("004", "Figure 3", "r = (¼, ⅔, 1), (1, ⅔, 0): the point (⅔, 11/12) would need 13/12 of resource 1")
+@PAPER.item("Figure 3", "r = (¼, ⅔, 1), (1, ⅔, 0): the point (⅔, 11/12) would need 13/12 of resource 1")
 def figure_3(run: Run) -> ItemAnswer:
     """What the point uses."""
     instance = _figure_3()
@@ -210,7 +211,7 @@ def figure_3(run: Run) -> ItemAnswer:
     return beside({"of resource 1": "13/12", "feasible": "no"}, [used[0], feasible])
 
 
-@entry("004", "Figure 4", "Smooth curves inside the region that come ever closer to its boundary")
+@PAPER.item("Figure 4", "Smooth curves inside the region that come ever closer to its boundary")
 def figure_4(run: Run) -> ItemAnswer:
     """Points of level f = t in random directions, for growing t."""
     instance = _figure_3()
@@ -234,8 +235,7 @@ def figure_4(run: Run) -> ItemAnswer:
     return picture(checks)
 
 
-@entry(
-    "004",
+@PAPER.item(
     "Figure 5",
     "Both ask for ⅔: entitlements 0.4 and 0.6 give (0.6, 0.9); where e2/e1 > 2 user 2 has all it asks for",
 )
@@ -256,7 +256,7 @@ def figure_5(run: Run) -> ItemAnswer:
     return beside(printed, [*x[0.4], x[0.3][1], x[0.7][0]], chart=chart)
 
 
-@entry("004", "Figure 6", "Level sets of f from 0 to ∞")
+@PAPER.item("Figure 6", "Level sets of f from 0 to ∞")
 def figure_6(run: Run) -> ItemAnswer:
     """F along the paper's curve."""
     path = check.trajectory(_figure_3(), points=60)
@@ -265,8 +265,7 @@ def figure_6(run: Run) -> ItemAnswer:
     return picture({"f grows along the curve": (np.diff(level) > 0).all(), "the curve stays inside": inside.all()})
 
 
-uncheckable(
-    "004",
+PAPER.uncheckable(
     "§1 and §2, motivation",
     "Scheduling of bottleneck devices in operating systems and virtual machines",
     "prior work and motivation, no statement about allocations",
@@ -299,15 +298,15 @@ def _wanting(rng: np.random.Generator) -> Instance:
             return instance
 
 
-@statement(
-    "004", "Theorem 1", "For all requests and entitlements a fair allocation exists", _wanting, few=100, many=3000
+@PAPER.statement(
+    "Theorem 1", "For all requests and entitlements a fair allocation exists", _wanting, few=100, many=3000
 )
 def theorem_1(instance: Instance) -> Told:
     """One is computed and checked by the definition."""
     return check.check(instance, allocate(instance, NJC))
 
 
-@statement("004", "§5.1, simplifications", "Resources that nobody can use up may be left out", requests)
+@PAPER.statement("§5.1, simplifications", "Resources that nobody can use up may be left out", requests)
 def simplifications(instance: Instance) -> Told:
     """A fair allocation without them is fair with them."""
     scarce = instance.demands.sum(axis=0) >= 1
@@ -317,8 +316,7 @@ def simplifications(instance: Instance) -> Told:
     return check.check(instance, granted(part))
 
 
-@statement(
-    "004",
+@PAPER.statement(
     "§5.2, known bottlenecks",
     "If the bottlenecks were known, a linear program would find the allocation",
     _wanting,
@@ -337,14 +335,13 @@ def _pairs_of_users(rng: np.random.Generator) -> Instance:
     return examples.requests(rng.integers(1, 11, (2, rng.integers(1, 5))) / 10, [e, 1 - e])
 
 
-@statement("004", "§5.3, uniqueness", "For two users the fair allocation is unique", _pairs_of_users, many=300)
+@PAPER.statement("§5.3, uniqueness", "For two users the fair allocation is unique", _pairs_of_users, many=300)
 def two_users(instance: Instance) -> Told:
     """All fair allocations of random pairs."""
     return check.solutions(instance).is_unique
 
 
-@statement(
-    "004",
+@PAPER.statement(
     "Lemma 2",
     "Points of the curve have a subsequence that converges to the boundary",
     _wanting,
@@ -358,15 +355,14 @@ def lemma_2(instance: Instance) -> Told:
     return np.allclose(end, granted(instance), atol=NOISE) or f"{shown(end)}; {in_words(instance)}"
 
 
-@statement("004", "Lemma 3", "The limit is a fair allocation", _wanting, few=15, many=200)
+@PAPER.statement("Lemma 3", "The limit is a fair allocation", _wanting, few=15, many=200)
 def lemma_3(instance: Instance) -> Told:
     """The end of the curve, checked by the definition."""
     end = check.trajectory(instance, method="newton").end.to_numpy()
     return check.check(instance, end * instance.task_limits, NOISE)
 
 
-@statement(
-    "004",
+@PAPER.statement(
     "Lemma 4",
     "The curve exists: x·∂f/∂x is proportional to the entitlements all along it",
     _wanting,
@@ -384,7 +380,7 @@ def lemma_4(instance: Instance) -> Told:
     return True
 
 
-@entry("004", "§5.4, derivative of (11)", "Σ_k dx_k/dt·r_kj / (1 − Σ_k x_k·r_kj) = 1 for each j")
+@PAPER.item("§5.4, derivative of (11)", "Σ_k dx_k/dt·r_kj / (1 − Σ_k x_k·r_kj) = 1 for each j")
 def derivative(run: Run) -> ItemAnswer:
     """Differences along the curve, for each resource and summed."""
     instance = examples.dolev_section_3()
@@ -399,9 +395,7 @@ def derivative(run: Run) -> ItemAnswer:
     return on_instance(instance, breaks, ours, "the sum over j is lacking")
 
 
-@entry(
-    "004", "§5.4, last display", "The matrix of Σ_j b_ij·δ_ik + Σ_j x_i·b_ij·b_kj is symmetric and positive-definite"
-)
+@PAPER.item("§5.4, last display", "The matrix of Σ_j b_ij·δ_ik + Σ_j x_i·b_ij·b_kj is symmetric and positive-definite")
 def last_display(run: Run) -> ItemAnswer:
     """The matrix at a point of the curve, as printed and with its rows divided by x."""
     instance = examples.dolev_section_3()
@@ -417,7 +411,7 @@ def last_display(run: Run) -> ItemAnswer:
     return on_instance(instance, lacking > AUDIT, ours, why)
 
 
-@statement("004", "Remark 1", "f is positive in the interior, and diverges towards the boundary", _wanting)
+@PAPER.statement("Remark 1", "f is positive in the interior, and diverges towards the boundary", _wanting)
 def remark_1(instance: Instance) -> Told:
     """Values of f on a ray to the boundary."""
     rows = with_dummies(instance)
@@ -426,8 +420,7 @@ def remark_1(instance: Instance) -> Told:
     return 0 < f[0] < f[1] < f[2] < f[3] and f[3] - f[2] > -np.log(AUDIT) / 2
 
 
-@statement(
-    "004",
+@PAPER.statement(
     "Remark 4",
     "The curve begins at the origin",
     _wanting,
@@ -441,8 +434,7 @@ def remark_4(instance: Instance) -> Told:
     return path.iloc[0].max() <= path.index[0]
 
 
-@statement(
-    "004",
+@PAPER.statement(
     "Remark 5",
     "Formula (8): Σ_j (x[i]·r[i,j] − usage[j]·e[i])/(1 − usage[j]) = 0 along the curve",
     _wanting,
@@ -460,21 +452,19 @@ def remark_5(instance: Instance) -> Told:
     return True
 
 
-uncheckable(
-    "004",
+PAPER.uncheckable(
     "Remarks 2 and 3",
     "Other choices of f would do; a level set is a hypersurface",
     "remarks without a consequence of their own; other weights of the terms stand under §5.5",
 )
-uncheckable(
-    "004",
+PAPER.uncheckable(
     "Definitions and Constructions 1 and 2",
     "Level sets, normals, the function f and the curve",
     "definitions; the entries of Lemmas 2 to 4 and of Remarks 1, 4 and 5 use them",
 )
 
 
-@entry("004", "§5.5, a family of solutions", "(z, 1 − z, 1 − z) is fair for 0.5 ≤ z ≤ 0.7, both resources bottlenecks")
+@PAPER.item("§5.5, a family of solutions", "(z, 1 − z, 1 − z) is fair for 0.5 ≤ z ≤ 0.7, both resources bottlenecks")
 def family(run: Run) -> ItemAnswer:
     """All fair allocations."""
     instance = examples.dolev_section_5()
@@ -485,8 +475,7 @@ def family(run: Run) -> ItemAnswer:
     return beside(printed, values)
 
 
-@entry(
-    "004",
+@PAPER.item(
     "§5.5, weighting factors",
     "Other weighting factors in f could lead to other trajectories and other solutions",
 )
@@ -520,7 +509,7 @@ def _weighted_end(instance: Instance, weights: np.ndarray) -> np.ndarray:
     return x
 
 
-@entry("004", "§5.5, circle of four, symmetric", "x = ⅓ each, all four resources bottlenecks")
+@PAPER.item("§5.5, circle of four, symmetric", "x = ⅓ each, all four resources bottlenecks")
 def symmetric(run: Run) -> ItemAnswer:
     """The Eisenberg–Gale optimum."""
     instance = examples.dolev_circle()
@@ -529,7 +518,7 @@ def symmetric(run: Run) -> ItemAnswer:
     return beside(printed, [*granted(instance), len(found.bottlenecks)])
 
 
-@entry("004", "§5.5, circle of four", "There are 6 additional solutions: two users 0.25, two 0.375")
+@PAPER.item("§5.5, circle of four", "There are 6 additional solutions: two users 0.25, two 0.375")
 def circle(run: Run) -> ItemAnswer:
     """All fair allocations of the circle, and whether the six are among them."""
     instance = examples.dolev_circle()
@@ -543,8 +532,7 @@ def circle(run: Run) -> ItemAnswer:
     return on_instance(instance, other or fair.dimension > 0, ours, why)
 
 
-@entry(
-    "004",
+@PAPER.item(
     "§5.5, selection",
     "Largest utilisation prefers the symmetric solution of the circle, all of whose resources are used up",
 )
@@ -558,7 +546,7 @@ def selection(run: Run) -> ItemAnswer:
     return beside(printed, values, "usage of one of the six as printed: 1, 1, 0.875, 0.875")
 
 
-@entry("004", "§6, polynomial time", "Whether a polynomial method exists is an open question")
+@PAPER.item("§6, polynomial time", "Whether a polynomial method exists is an open question")
 def polynomial(run: Run) -> ItemAnswer:
     """The Eisenberg–Gale optimum is fair, and a convex program."""
 

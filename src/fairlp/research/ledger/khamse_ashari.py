@@ -24,16 +24,12 @@ from .registry import (
     FEW_LIES,
     MANY,
     MANY_LIES,
+    Paper,
     Run,
     Told,
-    audited,
-    entry,
     integers,
     kept,
     over,
-    shipped,
-    statement,
-    uncheckable,
 )
 from .verdicts import (
     Agreement,
@@ -51,6 +47,13 @@ from .verdicts import (
     shown,
 )
 
+PAPER = Paper(
+    "003",
+    "J. Khamse-Ashari, I. Lambadaris, G. Kesidis, B. Urgaonkar and Y. Zhao, Per-Server Dominant-Share "
+    "Fairness, ICC 2017",
+    ("khamse-ashari-2017", "khamse-ashari", "ps-dsf"),
+)
+
 #: PS-DSF where servers divide resources, and where they divide time.
 RDM, TDM = "psdsf-rdm", "psdsf-tdm"
 #: Properties of Table I, by the paper's letters.
@@ -63,7 +66,7 @@ LETTERS = {
 }
 
 
-@entry("003", "Figure 1", "PS-DSF 3, 3, 6 tasks; C-DRFH 2.609, 3.130, 6.261; TSF 2, 2, 8")
+@PAPER.item("Figure 1", "PS-DSF 3, 3, 6 tasks; C-DRFH 2.609, 3.130, 6.261; TSF 2, 2, 8")
 def figure_1(run: Run) -> ItemAnswer:
     """Three mechanisms on the servers of the figure."""
     instance = examples.khamse_ashari_figure_1()
@@ -74,9 +77,7 @@ def figure_1(run: Run) -> ItemAnswer:
     return compare(numbers)
 
 
-@entry(
-    "003", "Figure 1, tasks alone", "γ = 6, 6 and 12 tasks on the whole cluster; all of user 3's 6 tasks on server 2"
-)
+@PAPER.item("Figure 1, tasks alone", "γ = 6, 6 and 12 tasks on the whole cluster; all of user 3's 6 tasks on server 2")
 def figure_1_alone(run: Run) -> ItemAnswer:
     """Tasks alone without placement constraints, and where user 3 runs."""
     instance = examples.khamse_ashari_figure_1()
@@ -85,7 +86,7 @@ def figure_1_alone(run: Run) -> ItemAnswer:
     return beside({**named("γ", [6, 6, 12]), "user 3 on server 2": 6}, [*alone, on_second])
 
 
-@entry("003", "§III-A, example", "PS-DSF 3.6, 3.6, 8, 8; users 3 and 4 only on server 2")
+@PAPER.item("§III-A, example", "PS-DSF 3.6, 3.6, 8, 8; users 3 and 4 only on server 2")
 def section_3a(run: Run) -> ItemAnswer:
     """Figs. 2 and 3."""
     found = allocate(examples.khamse_ashari_section_3a(), RDM)
@@ -93,9 +94,7 @@ def section_3a(run: Run) -> ItemAnswer:
     return beside(printed, [*found.totals, *found.tasks_array[:, 0]])
 
 
-@entry(
-    "003", "§III-A, shares", "Virtual dominant shares 0.6, 0.6, 8/12 and 12/12 on server 1; 8/12 and 8/12 on server 2"
-)
+@PAPER.item("§III-A, shares", "Virtual dominant shares 0.6, 0.6, 8/12 and 12/12 on server 1; 8/12 and 8/12 on server 2")
 def shares_3a(run: Run) -> ItemAnswer:
     """Levels x/γ of the allocation."""
     instance = examples.khamse_ashari_section_3a()
@@ -150,32 +149,32 @@ def _breaking(mechanism: str, name: str) -> Instance | None:
     return instance if broken else None
 
 
-@entry("003", "Table I, C-DRFH", "EF, SP and PO; not SI, not BF")
+@PAPER.item("Table I, C-DRFH", "EF, SP and PO; not SI, not BF")
 def table_1_drfh(run: Run) -> ItemAnswer:
     """The column of C-DRFH."""
     return _marks(run, "c-drfh", "EF SP PO", "SI BF")
 
 
-@entry("003", "Table I, TSF", "SI, EF, SP and PO; not BF")
+@PAPER.item("Table I, TSF", "SI, EF, SP and PO; not BF")
 def table_1_tsf(run: Run) -> ItemAnswer:
     """The column of TSF."""
     why = "by §III-B's definition, an equal part of every server, eligible or not, TSF lacks the sharing incentive"
     return _marks(run, "tsf", "SI EF SP PO", "BF", why)
 
 
-@entry("003", "Table I, PS-DSF", "SI, EF and BF; SP and PO with a star: where time is divided")
+@PAPER.item("Table I, PS-DSF", "SI, EF and BF; SP and PO with a star: where time is divided")
 def table_1_psdsf(run: Run) -> ItemAnswer:
     """The column of PS-DSF where resources are divided: the starred marks are missing ones."""
     return _marks(run, RDM, "SI EF BF", "SP PO")
 
 
-@entry("003", "Table I, PS-DSF with time division", "All of SI, EF, SP, PO and BF")
+@PAPER.item("Table I, PS-DSF with time division", "All of SI, EF, SP, PO and BF")
 def table_1_time(run: Run) -> ItemAnswer:
     """The starred marks."""
     return _marks(run, TDM, "SI EF SP PO BF", "")
 
 
-@entry("003", "Figure 2", "Two servers and four users, for §III-A")
+@PAPER.item("Figure 2", "Two servers and four users, for §III-A")
 def figure_2(run: Run) -> ItemAnswer:
     """Users 1 and 2 need the network, which server 2 has not."""
     alone = examples.khamse_ashari_section_3a().gamma()
@@ -183,7 +182,7 @@ def figure_2(run: Run) -> ItemAnswer:
     return picture(checks, "the data of the example; its numbers stand under §III-A")
 
 
-@entry("003", "Figure 3", "The PS-DSF allocation of Fig. 2: server 2 is used up by users 3 and 4")
+@PAPER.item("Figure 3", "The PS-DSF allocation of Fig. 2: server 2 is used up by users 3 and 4")
 def figure_3(run: Run) -> ItemAnswer:
     """Memory of server 1, and CPUs and memory of server 2 are used up."""
     used = allocate(examples.khamse_ashari_section_3a(), RDM).utilization
@@ -194,10 +193,10 @@ def figure_3(run: Run) -> ItemAnswer:
     return picture(checks, "the tasks stand under §III-A, example")
 
 
-uncheckable("003", "Table II", "Algorithm I", "the text of an algorithm; see the entry of Algorithm I")
+PAPER.uncheckable("Table II", "Algorithm I", "the text of an algorithm; see the entry of Algorithm I")
 
 
-@entry("003", "Figure 4", "Two users, three channels: 1.5 and 1 Mb/s; the second channel is shared equally")
+@PAPER.item("Figure 4", "Two users, three channels: 1.5 and 1 Mb/s; the second channel is shared equally")
 def figure_4(run: Run) -> ItemAnswer:
     """The rates stand in the figure only; those that ship agree with the text."""
     found = allocate(examples.khamse_ashari_figure_4(), TDM)
@@ -211,15 +210,14 @@ def figure_4(run: Run) -> ItemAnswer:
     return ItemAnswer(Agreement.PICTURE, answer.ours, why, answer.numbers)
 
 
-uncheckable(
-    "003",
+PAPER.uncheckable(
     "§IV, scenario 2",
     "With coprocessors γ may be given, and PS-DSF is defined all the same",
     "no numbers, and left to future work; fairlp takes given rates (`rates=`)",
 )
 
 
-@entry("003", "Figure 5", "Four classes of 120 servers, weights 2, 2, 1, 1, users 3 and 4 on classes C and D only")
+@PAPER.item("Figure 5", "Four classes of 120 servers, weights 2, 2, 1, 1, users 3 and 4 on classes C and D only")
 def figure_5(run: Run) -> ItemAnswer:
     """What of the figure the text says in numbers."""
     instance = examples.khamse_ashari_table_3()
@@ -231,7 +229,7 @@ def figure_5(run: Run) -> ItemAnswer:
     )
 
 
-@entry("003", "Table III", "Tasks alone: 80, 340, 82.5, 55; 40, 170, 41.25, 41.25; 0, 0, 82.5, 27.5; 0, 0, 27.5, 27.5")
+@PAPER.item("Table III", "Tasks alone: 80, 340, 82.5, 55; 40, 170, 41.25, 41.25; 0, 0, 82.5, 27.5; 0, 0, 27.5, 27.5")
 def table_3(run: Run) -> ItemAnswer:
     """The demands are not printed; those that ship give the table."""
     alone = examples.khamse_ashari_table_3().gamma()
@@ -247,7 +245,7 @@ def table_3(run: Run) -> ItemAnswer:
     return beside(printed, alone.flat, "the demands are not printed; these, not the only ones, give it")
 
 
-@entry("003", "Table IV, PS-DSF", "40, 170, 0, 0; 20, 85, 0, 0; 0, 0, 82.5, 0; 0, 0, 0, 27.5")
+@PAPER.item("Table IV, PS-DSF", "40, 170, 0, 0; 20, 85, 0, 0; 0, 0, 82.5, 0; 0, 0, 0, 27.5")
 def table_4(run: Run) -> ItemAnswer:
     """Tasks of PS-DSF by class."""
     found = allocate(examples.khamse_ashari_table_3(), RDM).tasks_array
@@ -256,7 +254,7 @@ def table_4(run: Run) -> ItemAnswer:
     return beside(printed, found.flat)
 
 
-@entry("003", "Table IV, TSF", "Totals 35 + 170, 22.5 + 85, 58.33 and 8.05 + 27.5")
+@PAPER.item("Table IV, TSF", "Totals 35 + 170, 22.5 + 85, 58.33 and 8.05 + 27.5")
 def table_4_tsf(run: Run) -> ItemAnswer:
     """Totals of TSF; where tasks run is not unique."""
     totals = allocate(examples.khamse_ashari_table_3(), "tsf").totals
@@ -265,8 +263,7 @@ def table_4_tsf(run: Run) -> ItemAnswer:
     return beside(named("user", ["≈205", "≈107.5", "≈58.33", "≈35.55"]), totals, otherwise=why)
 
 
-@entry(
-    "003",
+@PAPER.item(
     "§V, full resources",
     "The CPUs of classes A and B and the memory of all classes are fully utilised under all three mechanisms",
 )
@@ -283,8 +280,7 @@ def fully_utilised(run: Run) -> ItemAnswer:
     return beside(dict.fromkeys(full, 1), full.values(), otherwise=why, witness=in_words(instance))
 
 
-@entry(
-    "003",
+@PAPER.item(
     "Figure 6",
     "CPU of C and D: PS-DSF uses more than TSF and C-DRFH; it converges promptly when user 4 leaves and returns",
 )
@@ -382,29 +378,26 @@ def _equivalent(run: Run, division: Division) -> ItemAnswer:
     return over(run, _clusters, agree, why="on PS-DSF, on another mechanism's allocation, and on a mixture")
 
 
-@entry(
-    "003", "Theorem 1", "Resources divided: PS-DSF if and only if everybody has a bottleneck on every eligible server"
-)
+@PAPER.item("Theorem 1", "Resources divided: PS-DSF if and only if everybody has a bottleneck on every eligible server")
 def theorem_1(run: Run) -> ItemAnswer:
     """Definition 6, in plain NumPy, beside the check by Definition 5."""
     return _equivalent(run, "rdm")
 
 
-@entry("003", "Theorem 2", "Time divided: PS-DSF if and only if all time is used, by users of the lowest level there")
+@PAPER.item("Theorem 2", "Time divided: PS-DSF if and only if all time is used, by users of the lowest level there")
 def theorem_2(run: Run) -> ItemAnswer:
     """Formula (13), in plain NumPy, beside the check by Definition 5."""
     return _equivalent(run, "tdm")
 
 
-@statement("003", "Formula (11)", "Time division implies resource division", _clusters)
+@PAPER.statement("Formula (11)", "Time division implies resource division", _clusters)
 def formula_11(instance: Instance) -> Told:
     """Allocations under time division, audited for resources."""
     found = audit(instance, allocate(instance, TDM), "feasible", division="rdm")
     return found.holds.iloc[0]
 
 
-audited(
-    "003",
+PAPER.audited(
     "Theorem 3, resources divided",
     "Single-resource and bottleneck fairness, envy-freeness and the sharing incentive",
     RDM,
@@ -414,8 +407,7 @@ audited(
     "sharing incentive",
     why="results.md proves the sharing incentive anew",
 )
-audited(
-    "003",
+PAPER.audited(
     "Theorem 3, time divided",
     "The same, and Pareto optimality",
     TDM,
@@ -425,8 +417,7 @@ audited(
     "sharing incentive",
     "Pareto-optimal",
 )
-audited(
-    "003",
+PAPER.audited(
     "Theorem 3, strategy-proofness",
     "Nobody gains by lying where time is divided",
     TDM,
@@ -434,16 +425,14 @@ audited(
     lies=True,
     why="no lie that was tried pays",
 )
-shipped(
-    "003",
+PAPER.shipped(
     "§III-B, Pareto optimality",
     "Where resources are divided PS-DSF is not Pareto-optimal",
     RDM,
     "Pareto-optimal",
     missing=True,
 )
-shipped(
-    "003",
+PAPER.shipped(
     "§III-B, strategy-proofness",
     "Where resources are divided PS-DSF is not strategy-proof in general",
     RDM,
@@ -453,7 +442,7 @@ shipped(
 )
 
 
-@entry("003", "§II-B, bottleneck fairness", "C-DRFH and TSF do not satisfy it")
+@PAPER.item("§II-B, bottleneck fairness", "C-DRFH and TSF do not satisfy it")
 def not_bottleneck(run: Run) -> ItemAnswer:
     """Fig. 1, audited."""
     instance = examples.khamse_ashari_figure_1()
@@ -462,16 +451,14 @@ def not_bottleneck(run: Run) -> ItemAnswer:
     return on_instance(instance, broken, "; ".join(one["witness"] for one in found), missing=True)
 
 
-shipped(
-    "003",
+PAPER.shipped(
     "§II-B, DRFH",
     "DRFH achieves bottleneck fairness",
     "drfh",
     "bottleneck",
     "by §III-B's definition, on every server; by Wang et al.'s, of the pool, it does (002, Proposition 6)",
 )
-shipped(
-    "003",
+PAPER.shipped(
     "§II-B, DRFH and sharing",
     "DRFH fails to provide the sharing incentive",
     "drfh",
@@ -480,9 +467,7 @@ shipped(
 )
 
 
-@entry(
-    "003", "§II-B, CDRF", "Without constraints: Pareto-optimal, strategy-proof, envy-free, with the sharing incentive"
-)
+@PAPER.item("§II-B, CDRF", "Without constraints: Pareto-optimal, strategy-proof, envy-free, with the sharing incentive")
 def cdrf(run: Run) -> ItemAnswer:
     """Audited on random clusters without placement constraints, and a search for lies."""
     asked = ["Pareto-optimal", "envy-free", "sharing incentive"]
@@ -502,8 +487,7 @@ def cdrf(run: Run) -> ItemAnswer:
     return replace(found, why=f"no lie on {lies.count} more pays")
 
 
-@statement(
-    "003",
+@PAPER.statement(
     "§I, one server",
     "On a single server PS-DSF is DRF",
     lambda rng: integers(rng, zeros=0.2),
@@ -514,8 +498,7 @@ def one_server(instance: Instance) -> Told:
     return np.allclose(allocate(instance, RDM).totals, allocate(instance, "edrf").totals, rtol=AUDIT)
 
 
-@statement(
-    "003",
+@PAPER.statement(
     "Lemma 1",
     "All demands positive, resources divided: no lie takes from others without costing the liar",
     lambda rng: (_clusters(rng, zeros=0.0), rng),
@@ -542,8 +525,7 @@ def lemma_1(drawn: tuple[Instance, np.random.Generator]) -> Told:
     return True
 
 
-@statement(
-    "003",
+@PAPER.statement(
     "Corollary 1",
     "A saturated resource is a bottleneck of a user of the lowest level if those of higher levels hold none of it",
     _clusters,
@@ -565,8 +547,8 @@ def corollary_1(instance: Instance) -> Told:
     return True if met else None
 
 
-@statement(
-    "003", "Lemma 2", "Time divided: of two users who exchange tasks of two servers, one has fewer in all", _clusters
+@PAPER.statement(
+    "Lemma 2", "Time divided: of two users who exchange tasks of two servers, one has fewer in all", _clusters
 )
 def lemma_2(instance: Instance) -> Told:
     """Rates of exchange of all pairs who hold tasks: γ[m,i]/γ[n,i]·γ[n,j]/γ[m,j] ≤ 1 where n holds i and m holds j."""
@@ -593,22 +575,19 @@ def _reached(run: Run, method: str, few: int, why: str) -> ItemAnswer:
     return over(run, _clusters, reached, few=few, many=300, why=why)
 
 
-@entry(
-    "003", "Algorithm I", "Begins with DRF on each server and ends at a PS-DSF allocation; convergence is future work"
-)
+@PAPER.item("Algorithm I", "Begins with DRF on each server and ends at a PS-DSF allocation; convergence is future work")
 def algorithm_1(run: Run) -> ItemAnswer:
     """The paper's algorithm with the repairs that docs/per-server-fairness.md names."""
     return _reached(run, "algorithm-1", 30, "with the repairs that per-server-fairness.md names")
 
 
-@entry("003", "§III-D, distributed", "Servers that act on their own, asynchronously, may achieve PS-DSF")
+@PAPER.item("§III-D, distributed", "Servers that act on their own, asynchronously, may achieve PS-DSF")
 def distributed(run: Run) -> ItemAnswer:
     """Servers with clocks of their own."""
     return _reached(run, "distributed", 10, "each server has a clock of its own; settling is not proved")
 
 
-uncheckable(
-    "003",
+PAPER.uncheckable(
     "Definitions 1–6",
     "DRF, virtual dominant share, feasibility, PS-DSF, bottleneck",
     "definitions; `fairlp.per_server.check` is Definition 5, the entry of Theorem 1 uses Definition 6",

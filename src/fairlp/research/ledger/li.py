@@ -13,7 +13,7 @@ from ...mechanisms.arrivals.algorithms import linear, stack, water_filling
 from ...mechanisms.arrivals.result import DynamicAllocation
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT, AUDIT, VERIFIED
-from .registry import Run, Told, audited, entry, integers, shipped, statement
+from .registry import Paper, Run, Told, integers
 from .verdicts import (
     ROUNDED,
     Agreement,
@@ -26,6 +26,12 @@ from .verdicts import (
     on_instance,
     pairs,
     shown,
+)
+
+PAPER = Paper(
+    "001",
+    "W. Li, X. Liu, X. Zhang and X. Zhang, A note on dynamic fair division of multiple resources, 2019",
+    ("li-2019", "li", "dynamic-drf"),
 )
 
 #: Demands that stand for ε → 0, and to how many digits the limits are then right.
@@ -51,8 +57,7 @@ def _limit(value: Fraction) -> str:
     return f"{ROUNDED}{float(value):.{DIGITS}f}"
 
 
-@statement(
-    "001",
+@PAPER.statement(
     "Lemma 1",
     "x[i] at step k is max(M, x[i] at step k − 1) for the optimal M of LP (1)",
     _drawn,
@@ -72,7 +77,7 @@ def lemma_1(instance: Instance) -> Told:
     return True
 
 
-@statement("001", "Lemma 2", "x[i] ≥ x[j] at every step for i < j", _drawn)
+@PAPER.statement("Lemma 2", "x[i] ≥ x[j] at every step for i < j", _drawn)
 def lemma_2(instance: Instance) -> Told:
     """Shares of the linear programs, in order of arrival."""
     steps = arrivals(instance, DYNAMIC, method="lp").steps.to_numpy()
@@ -80,7 +85,7 @@ def lemma_2(instance: Instance) -> Told:
     return not rises.any()
 
 
-@statement("001", "Lemma 3", "Whoever has more than another came before it, and has got nothing since it came", _drawn)
+@PAPER.statement("Lemma 3", "Whoever has more than another came before it, and has got nothing since it came", _drawn)
 def lemma_3(instance: Instance) -> Told:
     """The same as dynamic envy-freeness, from the table of steps alone."""
     steps = arrivals(instance, DYNAMIC).steps.to_numpy()
@@ -91,29 +96,25 @@ def lemma_3(instance: Instance) -> Told:
     return True
 
 
-audited(
-    "001",
+PAPER.audited(
     "§2, sharing incentives",
     "Everybody has at least 1/n when it arrives, and later",
     DYNAMIC,
     "dynamic sharing incentive",
 )
-audited(
-    "001",
+PAPER.audited(
     "§2, dynamic envy-freeness",
     "Who is envied came before, and has been given nothing since",
     DYNAMIC,
     "dynamically envy-free",
 )
-audited(
-    "001",
+PAPER.audited(
     "§2, dynamic Pareto optimality",
     "At every step k/n of some resource is given out",
     DYNAMIC,
     "dynamically Pareto-optimal",
 )
-audited(  # results.md has a proof
-    "001",
+PAPER.audited(  # results.md has a proof
     "§2, strategy-proofness",
     "Nobody gains at any step by lying about its demands",
     DYNAMIC,
@@ -121,11 +122,10 @@ audited(  # results.md has a proof
     lies=True,
     why="no lie that was tried pays",
 )
-audited("001", "§2, irrevocability", "Nobody loses anything at any step", DYNAMIC, "irrevocable")
+PAPER.audited("§2, irrevocability", "Nobody loses anything at any step", DYNAMIC, "irrevocable")
 
 
-@statement(
-    "001",
+@PAPER.statement(
     "Theorem 1",
     "Halving finds the dynamic DRF solution of each step (in O(k))",
     _drawn,
@@ -144,7 +144,7 @@ def theorem_1(instance: Instance) -> Told:
     return same and np.allclose(np.array(found[0], dtype=float), levels, rtol=VERIFIED)
 
 
-@entry("001", "Algorithm 1", "As printed, its line 6 tests Σ d̂[i,r]·x[i] ≤ k/n")
+@PAPER.item("Algorithm 1", "As printed, its line 6 tests Σ d̂[i,r]·x[i] ≤ k/n")
 def algorithm_1(run: Run) -> ItemAnswer:
     """The smallest case: after the second step nobody may have less than before."""
     instance = Instance.from_arrays([[1, 0.1], [0.1, 1], [1, 0.1]], [[1, 1]])
@@ -161,8 +161,7 @@ def algorithm_1(run: Run) -> ItemAnswer:
     )
 
 
-@statement(
-    "001",
+@PAPER.statement(
     "Equation (2)",
     "From some τ on all have M, those before keep more, and M is a minimum over resources",
     _drawn,
@@ -182,9 +181,7 @@ def equation_2(instance: Instance) -> Told:
     return True
 
 
-@entry(
-    "001", "§4, sum of shares", "m + 1 users: x → m/(m + 1) and 1/(m + 1), DRF → ½; Σx → (m² + 1)/(m + 1) > (m + 1)/2"
-)
+@PAPER.item("§4, sum of shares", "m + 1 users: x → m/(m + 1) and 1/(m + 1), DRF → ½; Σx → (m² + 1)/(m + 1) > (m + 1)/2")
 def sums(run: Run) -> ItemAnswer:
     """The instance for several m."""
     numbers: list[Number] = []
@@ -210,8 +207,7 @@ def _many_users(rng: np.random.Generator) -> Instance:
     return Instance.from_arrays(rng.lognormal(0, 1.5, (n, m)), [np.full(m, 100.0 * n)])
 
 
-@statement(
-    "001",
+@PAPER.statement(
     "Theorem 2, bound",
     "The smallest share is at least ⌈k/m⌉/k ≥ 1/m of DRF's at every step",
     _many_users,
@@ -225,8 +221,7 @@ def theorem_2(instance: Instance) -> Told:
     return (ratio >= np.ceil(k / len(instance.resources)) / k - AUDIT).all()
 
 
-@entry(
-    "001",
+@PAPER.item(
     "Theorem 2, worst case",
     "m² + 1 users: the ratio at the last step → (m + 1)/(m² + 1); at step m² everybody has m/(m² + 1)",
 )
@@ -254,7 +249,7 @@ def worst_case(run: Run) -> ItemAnswer:
     return compare(numbers, size=f"ε = 2^-40, {DIGITS} decimals", chart=chart)
 
 
-@entry("001", "Theorem 2, any mechanism", "No mechanism with dynamic Pareto optimality does better on that instance")
+@PAPER.item("Theorem 2, any mechanism", "No mechanism with dynamic Pareto optimality does better on that instance")
 def any_mechanism(run: Run) -> ItemAnswer:
     """What the last user finds when the first m² have all that their step may give out."""
     numbers: list[Number] = []
@@ -268,8 +263,7 @@ def any_mechanism(run: Run) -> ItemAnswer:
     )
 
 
-@statement(
-    "001",
+@PAPER.statement(
     "§5, cautious LP at the last step",
     "Achieves a near optimal smallest share at the last step",
     _drawn,
@@ -281,8 +275,7 @@ def cautious_last(instance: Instance) -> Told:
     return np.isclose(level, allocate(instance, "drf").shares.min(), rtol=AGREEMENT)
 
 
-shipped(
-    "001",
+PAPER.shipped(
     "§5, cautious LP and Pareto optimality",
     "Violates dynamic Pareto optimality",
     CAUTIOUS,
@@ -292,7 +285,7 @@ shipped(
 )
 
 
-@entry("001", "§5, cautious LP in the last steps", "Allocates too many resources at the last several steps")
+@PAPER.item("§5, cautious LP in the last steps", "Allocates too many resources at the last several steps")
 def cautious_late(run: Run) -> ItemAnswer:
     """How much of what is given out in all goes out in the last tenth of the steps."""
     demands = np.where(np.eye(4)[np.arange(40) % 4] > 0, 1.0, 0.01)

@@ -17,7 +17,7 @@ from ...mechanisms.whole_tasks.placement import pick_by_pick
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT
 from ..study import Study, generators
-from .registry import Run, Told, entry, integers, statement, uncheckable
+from .registry import Paper, Run, Told, integers
 from .verdicts import (
     CONFIDENCE,
     Agreement,
@@ -32,9 +32,14 @@ from .verdicts import (
     shown,
 )
 
-
-@entry(
+PAPER = Paper(
     "000",
+    "S. Metin, Precomputed Dominant Resource Fairness",
+    ("metin", "pdrf", "precomputed-drf"),
+)
+
+
+@PAPER.item(
     "§3.1, example",
     "9 CPUs and 18 GB, tasks (1, 4) and (3, 1): served B A A B A, 3 and 2 tasks, shares ⅔, no CPU left",
 )
@@ -50,14 +55,14 @@ def ghodsi(run: Run) -> ItemAnswer:
     return beside(printed, ours, "the tie at the beginning goes to the larger share per task")
 
 
-@entry("000", "§3.1, program", "DRF is the optimum of the program with equal dominant shares: 3 and 2 tasks")
+@PAPER.item("§3.1, program", "DRF is the optimum of the program with equal dominant shares: 3 and 2 tasks")
 def program(run: Run) -> ItemAnswer:
     """The same as a linear program, divisible."""
     found = allocate(examples.ghodsi(), "drf", method="lp")
     return beside({"tasks of A": 3, "tasks of B": 2}, found.totals)
 
 
-@statement("000", "§3.2, closed form", "Without zero demands everybody has the share x = 1 / max_r Σ d̂[n,r]", integers)
+@PAPER.statement("§3.2, closed form", "Without zero demands everybody has the share x = 1 / max_r Σ d̂[n,r]", integers)
 def closed_form(instance: Instance) -> Told:
     """The formula beside the linear program."""
     part = instance.demands / instance.pool
@@ -66,8 +71,7 @@ def closed_form(instance: Instance) -> Told:
     return np.allclose(found, level, rtol=AGREEMENT)
 
 
-@statement(
-    "000",
+@PAPER.statement(
     "§3.2, rounds",
     "With zero demands, rounds that each use up one resource are Pareto-efficient",
     lambda rng: integers(rng, zeros=0.4),
@@ -80,8 +84,7 @@ def rounds(instance: Instance) -> Told:
     return judged and same
 
 
-@entry(
-    "000",
+@PAPER.item(
     "§3.3, cycle of the example",
     "ds*/ds of A is 2/1; a cycle is 1 task of B and 2 of A; one more turn uses up the CPUs",
 )
@@ -99,8 +102,7 @@ def cycle(run: Run) -> ItemAnswer:
     )
 
 
-@entry(
-    "000",
+@PAPER.item(
     "§3.3, subcycles",
     "Ratio 1.25: an extra task in every 4th subcycle; ratio 1.4: after the first, in the 2nd and then the 3rd",
 )
@@ -118,15 +120,14 @@ def subcycles(run: Run) -> ItemAnswer:
     return compare(numbers)
 
 
-@statement("000", "§3.4, formula", "Without the floor, k·ds*/ds[n] tasks are the (divisible) DRF allocation", integers)
+@PAPER.statement("§3.4, formula", "Without the floor, k·ds*/ds[n] tasks are the (divisible) DRF allocation", integers)
 def formula(instance: Instance) -> Told:
     """Precomputed DRF without its floor beside the linear program of DRF."""
     found = allocate(instance, "pdrf", divisible=True).totals
     return np.allclose(found, allocate(instance, "drf", method="lp").totals, rtol=AGREEMENT)
 
 
-@statement(
-    "000",
+@PAPER.statement(
     "Algorithm 1",
     "Gives floor(k·ds*/ds[n]) tasks, an approximation of DRF",
     integers,
@@ -139,7 +140,7 @@ def algorithm_1(instance: Instance) -> Told:
     return not (found > exact).any() or (found < exact - 1).any()
 
 
-@entry("000", "§3.4, simplification", "Cancelling ds* leads to less accurate results")
+@PAPER.item("§3.4, simplification", "Cancelling ds* leads to less accurate results")
 def simplification(run: Run) -> ItemAnswer:
     """How many floors are wrong either way, on instances where many quotients are whole."""
     rng, count = run.rng, run.of(500, 5000)
@@ -157,7 +158,7 @@ def simplification(run: Run) -> ItemAnswer:
     return ItemAnswer(Agreement.HOLDS if more else Agreement.DIFFERS, ours, why, count=count, size=f"{count} instances")
 
 
-@entry("000", "§5, number of picks", "The loop makes about min_r c[r]/mean demand of r allocations")
+@PAPER.item("§5, number of picks", "The loop makes about min_r c[r]/mean demand of r allocations")
 def picks(run: Run) -> ItemAnswer:
     """Tasks that filling hands out, over the formula."""
     rng, count = run.rng, run.of(5, 200)
@@ -178,8 +179,7 @@ def picks(run: Run) -> ItemAnswer:
     )
 
 
-@statement(
-    "000",
+@PAPER.statement(
     "§5, repair",
     "One task each in ascending share leaves nothing that would fit",
     lambda rng: integers(rng, users=(5, 20)),
@@ -195,7 +195,7 @@ def _nothing_fits(instance: Instance, tasks: np.ndarray) -> bool:
     return not (instance.demands <= left).all(axis=1).any()
 
 
-@entry("000", "§6.1, example", "Demands 2, 4 and 10 of 35: a cycle takes 26, 9 are left; a secondary cycle takes 8")
+@PAPER.item("§6.1, example", "Demands 2, 4 and 10 of 35: a cycle takes 26, 9 are left; a secondary cycle takes 8")
 def higher_order(run: Run) -> ItemAnswer:
     """The basic subcycle and what is left of it."""
     instance = examples.cycles()
@@ -205,8 +205,7 @@ def higher_order(run: Run) -> ItemAnswer:
     return beside({"a cycle takes": 26, "left": 9}, [taken, 35 - taken], otherwise=why, witness=in_words(instance))
 
 
-@entry(
-    "000",
+@PAPER.item(
     "§6.2, example",
     "59 and 19, tasks (1, 4) and (3, 1): stopping gives 2 and 8, leaves (33, 3), enough for 3 more of B",
 )
@@ -219,8 +218,7 @@ def stopping(run: Run) -> ItemAnswer:
     return beside(printed, [*stop.totals, *left, goes_on.totals["B"] - stop.totals["B"]])
 
 
-@statement(
-    "000",
+@PAPER.statement(
     "§6.2, Pareto efficiency",
     "Excluding whom the resources left do not suffice makes progressive filling Pareto-efficient",
     integers,
@@ -238,8 +236,7 @@ def _weighted(rng: np.random.Generator) -> Instance:
     return plain.replace(weights=table / table.sum(axis=0))
 
 
-@statement(
-    "000",
+@PAPER.statement(
     "§6.3, weights",
     "Scaling demands by weights per resource (columns that sum to 1) gives weighted DRF",
     _weighted,
@@ -251,7 +248,7 @@ def weights(instance: Instance) -> Told:
     return np.allclose(found, expected, rtol=AGREEMENT) or f"{in_words(instance)}: {shown(found)}"
 
 
-@entry("000", "§3.1, remark", "DRF reduces to bottleneck-based fairness where all dominant resources are the same")
+@PAPER.item("§3.1, remark", "DRF reduces to bottleneck-based fairness where all dominant resources are the same")
 def one_dominant(run: Run) -> ItemAnswer:
     """One resource, requests of 1, 1 and 0.1: an allocation without justified complaints that is not DRF's."""
     instance = examples.requests([[1], [1], [0.1]], [1 / 3] * 3)
@@ -261,8 +258,7 @@ def one_dominant(run: Run) -> ItemAnswer:
     return on_instance(instance, fair, f"DRF {shown(drf)}; {shown(other)} leaves no justified complaint either")
 
 
-uncheckable(
-    "000",
+PAPER.uncheckable(
     "§6.1, inequality",
     "Σ floor(k·ds*/ds)·d ≤ Σ floor(k·ds*/ds)·d",
     "both sides are printed alike; without the floor on the right it is so by definition of floor",
@@ -369,10 +365,10 @@ for name, (resources, _, means, spread) in ROWS.items():
         f"1,000 users, {resources} resources: {means[3]:g} ± {spread[0]:g} users are a task short, "
         f"{means[7]:g} ± {spread[2]:g} have too many, by {spread[3]:g} at most"
     )
-    entry("000", name, says)(partial(judged, name))
+    PAPER.item(name, says)(partial(judged, name))
 
 
-@entry("000", "§4, who has too many", "Too many tasks go to users of low dominant shares")
+@PAPER.item("§4, who has too many", "Too many tasks go to users of low dominant shares")
 def who(run: Run) -> ItemAnswer:
     """Mean share per task of those who have too many, over that of all."""
     rng, count = run.rng, run.of(10, 300)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -16,7 +15,6 @@ import numpy as np
 from ...api import allocate
 from ...auditing import audit
 from ...auditing.promises import count_broken, counterexample
-from ...errors import UnknownNameError, named, nearest
 from ...models.instances.instance import Instance
 from ...progress import progress_bar
 from .verdicts import ItemAnswer, holds, in_words, not_checkable, on_instance
@@ -27,48 +25,6 @@ class Scale(StrEnum):
 
     REDUCED = "reduced"
     PAPER = "paper"
-
-
-@dataclass(frozen=True)
-class Paper:
-    """One of the papers: its number, the names that it goes by, and what it is."""
-
-    number: str
-    names: tuple[str, ...]
-    title: str
-
-
-PAPERS = (
-    Paper("000", ("metin", "pdrf", "precomputed-drf"), "S. Metin, Precomputed Dominant Resource Fairness"),
-    Paper(
-        "001",
-        ("li-2019", "li", "dynamic-drf"),
-        "W. Li, X. Liu, X. Zhang and X. Zhang, A note on dynamic fair division of multiple resources, 2019",
-    ),
-    Paper(
-        "002",
-        ("wang-2014", "wang", "drfh"),
-        "W. Wang, B. Li and B. Liang, Dominant Resource Fairness in Cloud Computing Systems with Heterogeneous "
-        "Servers, INFOCOM 2014",
-    ),
-    Paper(
-        "003",
-        ("khamse-ashari-2017", "khamse-ashari", "ps-dsf"),
-        "J. Khamse-Ashari, I. Lambadaris, G. Kesidis, B. Urgaonkar and Y. Zhao, Per-Server Dominant-Share Fairness, "
-        "ICC 2017",
-    ),
-    Paper(
-        "004",
-        ("dolev-2012", "dolev", "njc", "no-justified-complaints"),
-        "D. Dolev, D. Feitelson, J. Halpern, R. Kupferman and N. Linial, No Justified Complaints, ITCS 2012",
-    ),
-    Paper(
-        "005",
-        ("bhattacharya-2013", "bhattacharya", "h-drf"),
-        "A. Bhattacharya, D. Culler, E. Friedman, A. Ghodsi, S. Shenker and I. Stoica, Hierarchical Scheduling for "
-        "Diverse Datacenter Workloads, SoCC 2013 (what is retold of it)",
-    ),
-)
 
 
 @dataclass(frozen=True)
@@ -97,7 +53,16 @@ class Run:
     key: str = ""
 
     def of(self, reduced: int, paper: int) -> int:
-        """Return the number of runs or instances of this scale."""
+        """Return the number of runs or instances of this scale.
+
+        Parameters
+        ----------
+        reduced, paper : int
+
+        Returns
+        -------
+        int
+        """
         return paper if self.scale is Scale.PAPER else reduced
 
     @property
@@ -118,7 +83,7 @@ class Item:
     says : str
         What the paper says.
     function : callable
-        Computes it again: :class:`Run` → :class:`~fairlp.ledger.verdicts.ItemAnswer`.
+        Computes it again: :class:`Run` → :class:`~fairlp.ledger.ItemAnswer`.
     """
 
     paper: Paper
@@ -136,81 +101,126 @@ class Item:
         return self.function(replace(run, key=self.key))
 
 
-#: every item, in the order of the papers
-ENTRIES: dict[str, Item] = {}
-
-
-def entry(paper: str, item: str, says: str) -> Callable[[Callable[[Run], ItemAnswer]], Callable[[Run], ItemAnswer]]:
-    """Return what makes an entry of a function.
+@dataclass(frozen=True)
+class Paper:
+    """A paper and its items; yours is computed again, judged and printed as ours are.
 
     Parameters
     ----------
-    paper : str
-        Its number.
-    item : str
-        What the paper calls it, such as ``Figure 1`` or ``§4, strategy-proofness``.
-    says : str
-        What the paper says.
+    number : str
+        The name that it has in tables and commands.
+    title : str
+        Authors, title, place and year.
+    names : tuple of str
+        Other names that it goes by.
+
+    Examples
+    --------
+    >>> from fairlp import allocate, examples, ledger
+    >>> paper = ledger.Paper("ghodsi-2011", "A. Ghodsi et al., Dominant Resource Fairness, NSDI 2011")
+    >>> @paper.item("§4.1, example", "A runs 3 tasks, and B 2")
+    ... def example(run):
+    ...     return ledger.beside({"tasks of A": 3, "tasks of B": 2}, allocate(examples.ghodsi(), "drf").totals)
+    >>> ledger.reproduce(paper)
+    <Ledger: 1 item, equal 1>
     """
-    of = next(one for one in PAPERS if one.number == paper)
 
-    def made(function: Callable[[Run], ItemAnswer]) -> Callable[[Run], ItemAnswer]:
-        one = Item(of, item, says, function)
-        if one.key in ENTRIES:
-            raise ValueError(f"{one.key!r} is there already")
-        ENTRIES[one.key] = one
-        return function
+    number: str
+    title: str
+    names: tuple[str, ...] = ()
+    items: dict[str, Item] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    return made
+    def item(self, item: str, says: str) -> Callable[[Callable[[Run], ItemAnswer]], Callable[[Run], ItemAnswer]]:
+        """Return what makes an item of a function.
 
+        Parameters
+        ----------
+        item : str
+            What the paper calls it, such as ``Figure 1`` or ``§4, strategy-proofness``.
+        says : str
+            What the paper says.
 
-def find_paper(name: str) -> Paper:
-    """Return the paper of a number or name, in any case."""
-    known = {alias: one for one in PAPERS for alias in (one.number, *one.names)}
-    return known[named(name, known, "paper")]
+        Returns
+        -------
+        callable
+            A decorator of a function from a :class:`Run` to an :class:`ItemAnswer`.
 
+        Raises
+        ------
+        ValueError
+            When the paper has an item of this name.
+        """
+        if item in self.items:
+            raise ValueError(f"paper {self.number!r} has an item {item!r} already")
 
-def find(paper: str | None = None, item: str | None = None) -> list[Item]:
-    """Return the entries of a paper, of an item, or all.
+        def made(function: Callable[[Run], ItemAnswer]) -> Callable[[Run], ItemAnswer]:
+            self.items[item] = Item(self, item, says, function)
+            return function
 
-    An item is meant by its name or by the beginning of it (``Table 1`` has rows), in any case; so is
-    ``Fig. 3`` for ``Figure 3``.
+        return made
 
-    Raises
-    ------
-    UnknownNameError
-        For a paper or item that there is not; those that there are stand in the message.
-    """
-    own = list(ENTRIES.values())
-    if paper is not None:
-        wanted = find_paper(paper)
-        own = [one for one in own if one.paper is wanted]
-    if item is None:
-        return own
-    told = _plain(item)
-    found = [one for one in own if _plain(one.item) == told]
-    found = found or [one for one in own if re.match(rf"{re.escape(told)}[ ,(]", _plain(one.item))]
-    if not found:
-        raise UnknownNameError(_missing(item, paper, own))
-    return found
+    def statement(
+        self, item: str, says: str, draw: Draw, **how: Any
+    ) -> Callable[[Callable[[Any], Told]], Callable[[Any], Told]]:
+        """Return what makes an item of a theorem, from a check of one instance.
 
+        Parameters
+        ----------
+        item, says : str
+        draw : callable
+            NumPy generator → instance; :func:`integers` is one.
+        how
+            ``few=`` and ``many=``: instances at the reduced scale (20) and at the paper's (1,000); ``why=``: a remark.
 
-def _missing(item: str, paper: str | None, own: Sequence[Item]) -> str:
-    names = list(dict.fromkeys(one.item for one in own))
-    if paper is None:
-        return f"unknown item {item!r}; {nearest(item, names)}; name a paper to see all of its items"
-    near = nearest(item, names)
-    near = f"{near} " if near.startswith("did you mean") else ""
-    return f"paper {paper!r} has no item {item!r}; {near}its items: {'; '.join(names)}"
+        Returns
+        -------
+        callable
+            A decorator of a function of an instance. It returns whether the statement holds there, or words that tell
+            how it fails, or None where there is nothing to check (another instance is drawn).
+        """
 
+        def made(check: Callable[[Any], Told]) -> Callable[[Any], Told]:
+            @self.item(item, says)
+            @wraps(check)
+            def checked(run: Run) -> ItemAnswer:
+                return over(run, draw, check, **how)
 
-def _plain(item: str) -> str:
-    """Return the name of an item without what people write in different ways."""
-    text = " ".join(item.casefold().split())
-    text = re.sub(r"^fig(s|\.|s\.)? ?(?=\d)", "figure ", text)
-    text = re.sub(r"^prop\.? ?(?=\d)", "proposition ", text)
-    text = re.sub(r"^(sec(tion|\.)?|s) ?(?=[\divx])", "§", text)
-    return text
+            return check
+
+        return made
+
+    def audited(self, item: str, says: str, mechanism: str, *properties: str, **how: Any) -> None:
+        """Make an item of a promise: on random instances audits find that a mechanism keeps properties.
+
+        Parameters
+        ----------
+        item, says, mechanism : str
+        properties : str
+            Names of :func:`fairlp.properties`.
+        how
+            ``lies=True`` for properties that run the mechanism again for each lie: fewer instances; ``why=``: a remark.
+        """
+        self.item(item, says)(lambda run: kept(run, mechanism, *properties, **how))
+
+    def shipped(self, item: str, says: str, mechanism: str, property: str, why: str = "", **how: Any) -> None:
+        """Make an item of a promise that a known instance breaks (:func:`fairlp.counterexample`).
+
+        Parameters
+        ----------
+        item, says, mechanism, property, why : str
+        how
+            ``missing=True`` where the paper itself says that the property is missing; options of :func:`fairlp.audit`.
+        """
+        self.item(item, says)(lambda run: breaks(mechanism, property, why, **how))
+
+    def uncheckable(self, item: str, says: str, why: str) -> None:
+        """Make an item of what cannot be checked by computation.
+
+        Parameters
+        ----------
+        item, says, why : str
+        """
+        self.item(item, says)(lambda run: not_checkable(why))
 
 
 # How a statement that holds in general is checked: on random instances from a seed, or by the audits.
@@ -251,37 +261,6 @@ def over(
     return holds(done, broken, why)
 
 
-def statement(
-    paper: str, item: str, says: str, draw: Draw, **how: Any
-) -> Callable[[Callable[[Any], Told]], Callable[[Any], Told]]:
-    """Return what makes an entry of a check of one instance: it is done on random ones, as by ``over``."""
-
-    def made(check: Callable[[Any], Told]) -> Callable[[Any], Told]:
-        @entry(paper, item, says)
-        @wraps(check)
-        def checked(run: Run) -> ItemAnswer:
-            return over(run, draw, check, **how)
-
-        return check
-
-    return made
-
-
-def audited(paper: str, item: str, says: str, mechanism: str, *properties: str, **how: Any) -> None:
-    """Make an entry of a promise: audits find a mechanism to keep the properties, as by ``kept``."""
-    entry(paper, item, says)(lambda run: kept(run, mechanism, *properties, **how))
-
-
-def shipped(paper: str, item: str, says: str, mechanism: str, property: str, why: str = "", **how: Any) -> None:
-    """Make an entry of what the counterexample that ships shows, as by ``breaks``."""
-    entry(paper, item, says)(lambda run: breaks(mechanism, property, why, **how))
-
-
-def uncheckable(paper: str, item: str, says: str, why: str) -> None:
-    """Make an entry of what is not checkable by computation."""
-    entry(paper, item, says)(lambda run: not_checkable(why))
-
-
 def kept(run: Run, mechanism: str, *properties: str, lies: bool = False, why: str = "") -> ItemAnswer:
     """Return whether audits find a mechanism to keep properties on random instances that meet their conditions."""
     count = run.of(FEW_LIES, MANY_LIES) if lies else run.of(FEW, MANY)
@@ -314,7 +293,22 @@ def integers(
     zeros: float = 0.0,
     **how: Any,
 ) -> Instance:
-    """Return a small random instance of whole numbers, of which some demands may be 0."""
+    """Return a small random instance of whole numbers.
+
+    Parameters
+    ----------
+    rng : Generator
+    users, servers, resources : tuple of int
+        At least and at most so many.
+    zeros : float
+        The part of demands that is 0; each user demands something.
+    how
+        More arguments of :meth:`fairlp.Instance.from_arrays`.
+
+    Returns
+    -------
+    Instance
+    """
     n, k, r = (rng.integers(low, high + 1) for low, high in (users, servers, resources))
     demands = rng.integers(1, 10, (n, r)).astype(float)
     if zeros:

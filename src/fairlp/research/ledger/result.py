@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from ...errors import FileFormatError
 from ...models.files.whole_files import home, require_folder, write_text
 from ...tolerances import AUDIT
-from .registry import PAPERS, Paper
+from .registry import Paper
 from .verdicts import Agreement, Chart, ItemAnswer, Line, Number
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: Version of a ledger as data.
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,23 @@ class Ledger:
     scale : str
         ``reduced`` or ``paper``.
     seed : int
+    papers : tuple of Paper
+        Which these items are of.
     """
 
     rows: tuple[ItemRow, ...]
     scale: str
     seed: int
+    papers: tuple[Paper, ...]
 
     def table(self) -> pd.DataFrame:
-        """Return a row for each item: the paper, what it says, what we get, the verdict, and why."""
+        """Return a row for each item: the paper, what it says, what we get, the verdict, and why.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by paper and item.
+        """
         import pandas as pd
 
         rows = [
@@ -95,7 +104,13 @@ class Ledger:
         return pd.DataFrame(rows).set_index(["paper", "item"])
 
     def counts(self) -> pd.DataFrame:
-        """Return how many items of each paper have each verdict."""
+        """Return how many items of each paper have each verdict.
+
+        Returns
+        -------
+        DataFrame
+            Papers × verdicts, and the column ``items``.
+        """
         import pandas as pd
 
         counted = Counter((row.paper, row.verdict) for row in self.rows)
@@ -105,48 +120,90 @@ class Ledger:
         return frame.assign(items=frame.sum(axis="columns"))
 
     @property
-    def papers(self) -> list[Paper]:
-        """The papers that these items are of."""
-        there = {row.paper for row in self.rows}
-        return [paper for paper in PAPERS if paper.number in there]
-
-    @property
     def errata(self) -> tuple[ItemRow, ...]:
         """Items where what the paper says is not so."""
         return tuple(row for row in self.rows if row.verdict in (Agreement.DIFFERS, Agreement.REFUTED))
 
     def of(self, paper: Paper) -> list[ItemRow]:
-        """Return the items of one paper."""
+        """Return the items of one paper.
+
+        Parameters
+        ----------
+        paper : Paper
+
+        Returns
+        -------
+        list of ItemRow
+        """
         return [row for row in self.rows if row.paper == paper.number]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data; :meth:`from_dict` gives the ledger back."""
+        """Return plain data; :meth:`from_dict` gives the ledger back.
+
+        Returns
+        -------
+        dict
+            That JSON can hold.
+        """
         rows = [
             {"paper": row.paper, "item": row.item, "says": row.says, **asdict(row.answer), "verdict": str(row.verdict)}
             for row in self.rows
         ]
-        return {"fairlp_ledger": VERSION, "scale": self.scale, "seed": self.seed, "rows": rows}
+        papers = [{"number": one.number, "title": one.title, "names": list(one.names)} for one in self.papers]
+        return {"fairlp_ledger": VERSION, "scale": self.scale, "seed": self.seed, "papers": papers, "rows": rows}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Ledger:
-        """Return the ledger of plain data, as :meth:`to_dict` gives it or JSON keeps it."""
+        """Return the ledger of plain data, as :meth:`to_dict` gives it or JSON keeps it.
+
+        Parameters
+        ----------
+        document : mapping
+
+        Returns
+        -------
+        Ledger
+
+        Raises
+        ------
+        FileFormatError
+            When the data are no ledger of this version.
+        """
         if not isinstance(document, Mapping) or document.get("fairlp_ledger") != VERSION:
             raise FileFormatError(f"this is no ledger of version {VERSION}; expected what Ledger.to_dict gives")
         try:
             rows = tuple(_row(dict(one)) for one in document["rows"])
-            return cls(rows, document["scale"], document["seed"])
+            papers = tuple(Paper(one["number"], one["title"], tuple(one["names"])) for one in document["papers"])
+            return cls(rows, document["scale"], document["seed"], papers)
         except (KeyError, TypeError, ValueError) as error:
             raise FileFormatError(f"a ledger is damaged: {type(error).__name__}: {error}") from None
 
     def write(self, path: str | Path) -> Path:
-        """Write the ledger: ``.json`` as data, ``.csv`` as a table, ``.md`` as a page with figures beside it."""
+        """Write the ledger to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            ``.json`` (data), ``.csv`` (the table), ``.md`` (a page, figures beside it) or ``.svg`` (a badge).
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        FileFormatError
+            For another suffix, or a folder that is not there.
+        """
         target = home(path)
         kind = target.suffix.lower()
-        if kind not in (".json", ".csv", ".md"):
-            raise FileFormatError(f"cannot tell the format of {str(path)!r}; expected .json, .csv or .md")
+        if kind not in (".json", ".csv", ".md", ".svg"):
+            raise FileFormatError(f"cannot tell the format of {str(path)!r}; expected .json, .csv, .md or .svg")
         require_folder(target)
         if kind == ".md":
             return write_page(self, target)
+        if kind == ".svg":
+            return write_text(target, badge(self))
         if kind == ".csv":
             return write_text(target, self.table().to_csv(lineterminator="\n"))
         return write_text(target, json.dumps(self.to_dict(), indent=1, ensure_ascii=False) + "\n")
@@ -180,35 +237,10 @@ def _row(given: dict[str, Any]) -> ItemRow:
 #: Where figures lie, from the page's folder.
 FIGURES = "figures/ledger"
 
-_HEAD = """# The ledger: what the papers print and prove, computed again
+_HEAD = """# What papers print and prove, computed again
 
-Every table, figure, numbered example, theorem, proposition and lemma of the papers 000 to 004 is an *item*: a small
-function that computes it again and judges it. Of 005 the items are what is retold of it: two examples and its claims.
-This page is written by `fairlp reproduce --write docs/ledger.md`{how}: what we get and the verdict are computed each
-time; what the paper says, and why, are text.
-
-```python
-import fairlp
-
-found = fairlp.reproduce("wang-2014", "Figure 3")  # a paper by number ("002") or name, an item in any case
-print(found.table())
-```
-
-```python
-row = found.rows[0]
-row.verdict, row.answer.ours, row.answer.why
-[(one.name, one.paper, one.ours, one.agrees) for one in row.answer.numbers]
-```
-
-```python
-found.write("figure-3.json")  # also .csv, and .md as this page
-fairlp.reproduce("001").counts()  # a whole paper; fairlp.reproduce() is everything, in seconds
-```
-
-From a shell: `fairlp reproduce`, `fairlp reproduce 003 "Table I"`, `--json`, `--csv`, `-o FILE`. `--scale paper` draws
-as much as the papers did (Tables 1 and 2 of Metin by the study engine: `--folder` keeps the runs, so that one that was
-stopped goes on; `--workers`, `--backend` and `--scheduler` say who does them), and looks at 50 to 5,000 instances for
-what is proved. A paper then takes minutes, and the simulations of 002 about an hour (by a fifth of their size).
+Every table, figure, example and theorem is an *item*: a function computes it again and judges it. `fairlp reproduce`
+wrote this page{how}: what we get and the verdict are computed each time; what the paper says, and why, are text.
 
 | verdict | means |
 | --- | --- |
@@ -278,6 +310,31 @@ def drawn(chart: Chart) -> str:
     return "".join(f"{line.rstrip()}\n" for line in target.getvalue().decode().splitlines())
 
 
+#: A badge: what was checked, and how many of its items agree. Widths are those of a letter of 11 pixels' type.
+_BADGE = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{said}">
+<title>{said}</title><rect width="{width}" height="20" rx="3" fill="#555"/>
+<rect x="{left}" width="{right}" height="20" rx="3" fill="{colour}"/>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
+<text x="{first}" y="14">computed again</text><text x="{second}" y="14">{verdicts}</text></g></svg>
+"""
+_LETTER, _LEFT = 7, 104
+
+
+def badge(ledger: Ledger) -> str:
+    """Return a badge as SVG: how many of the items that can be checked are as the paper says; orange where not all."""
+    wrong, checked = len(ledger.errata), sum(row.verdict not in _UNCHECKED for row in ledger)
+    verdicts = f"{checked - wrong} of {checked} as printed"
+    right = _LETTER * len(verdicts) + 10
+    return _BADGE.format(
+        said=f"computed again: {verdicts}", verdicts=verdicts, width=_LEFT + right, left=_LEFT, right=right,
+        first=_LEFT / 2, second=_LEFT + right / 2, colour="#c60" if wrong or not checked else "#282",
+    )  # fmt: skip
+
+
+#: Verdicts on which nothing is said against or for the paper.
+_UNCHECKED = (Agreement.PICTURE, Agreement.NOT_REPRODUCED, Agreement.NOT_CHECKABLE)
+
+
 def _counts(table: pd.DataFrame) -> str:
     names = [str(name) for name in table.columns]
     total = table.sum()
@@ -291,7 +348,8 @@ def _counts(table: pd.DataFrame) -> str:
 
 
 def _paper(paper: Paper, rows: list[ItemRow]) -> str:
-    lines = [f"## {paper.number}: {paper.title}\n", f"Names: {', '.join(f'`{name}`' for name in paper.names)}\n"]
+    lines = [f"## {paper.number}: {paper.title}\n"]
+    lines += [f"Names: {', '.join(f'`{name}`' for name in paper.names)}\n"] * bool(paper.names)
     lines += ["| item | the paper says | we get | verdict | why |", "| --- | --- | --- | --- | --- |"]
     for row in rows:
         cells = (row.item, row.says, row.answer.ours, row.judgement, row.answer.why)

@@ -146,7 +146,22 @@ def pairs(printed: Mapping[str, Printed], ours: Iterable[Any]) -> tuple[Number, 
 
 
 def named(prefix: str, values: Sequence[Printed]) -> dict[str, Printed]:
-    """Return printed values by number, such as user 1 and user 2."""
+    """Return printed values by number, such as user 1 and user 2.
+
+    Parameters
+    ----------
+    prefix : str
+    values : sequence
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> named("user", ["1/2", 3])
+    {'user 1': '1/2', 'user 2': 3}
+    """
     return {f"{prefix} {k}": value for k, value in enumerate(values, 1)}
 
 
@@ -170,6 +185,8 @@ def in_words(instance: Instance) -> str:
     if instance.has_constraints:
         may = [", ".join(compress(map(str, instance.servers), row)) for row in instance.eligible]
         parts.append(f"may run on {'; '.join(may)}")
+    if instance.queue is not None:
+        parts.append(f"queues {', '.join(path or '(root)' for path in instance.queue)}")
     if np.isfinite(instance.task_limits).any():
         parts.append(f"task limits {shown(instance.task_limits)}")
     if instance.entitlements is not None:
@@ -187,12 +204,48 @@ def compare(numbers: Sequence[Number], why: str = "", *, otherwise: str = "", **
 
 
 def beside(printed: Mapping[str, Printed], ours: Iterable[Any], why: str = "", **more: Any) -> ItemAnswer:
-    """Return the verdict on printed numbers by name and ours in the same order, as by ``pairs`` and ``compare``."""
+    """Return *equal* where our numbers are the printed ones, else *differs*.
+
+    Parameters
+    ----------
+    printed : mapping
+        Name → what the paper prints: a number, a fraction (``"5/7"``), a rounded decimal (``"≈2.61"``: right to half a
+        unit of its last place), ``"yes"`` or ``"no"``.
+    ours : iterable
+        In the same order.
+    why : str
+    more
+        ``otherwise=``: what is said in place of ``why`` where numbers differ.
+
+    Returns
+    -------
+    ItemAnswer
+
+    Examples
+    --------
+    >>> str(beside({"share": "≈0.67"}, [2 / 3]).verdict)
+    'equal'
+    """
     return compare(pairs(printed, ours), why, **more)
 
 
 def holds(count: int, broken: Sequence[str] = (), why: str = "", **more: Any) -> ItemAnswer:
-    """Return *holds* where nothing was broken on so many instances, else *refuted* with the first that was."""
+    """Return *holds* where nothing was broken on so many instances, else *refuted* with the first that was.
+
+    Parameters
+    ----------
+    count : int
+        Instances that were checked; 0 is *not checkable*.
+    broken : sequence of str
+        Those that break the statement, in words.
+    why : str
+    more
+        Other attributes of the answer.
+
+    Returns
+    -------
+    ItemAnswer
+    """
     if not count:
         return not_checkable("no random instance had anything to check")
     if broken:
@@ -204,7 +257,18 @@ def holds(count: int, broken: Sequence[str] = (), why: str = "", **more: Any) ->
 def on_instance(instance: Instance, breaks: object, ours: str, why: str = "", *, missing: bool = False) -> ItemAnswer:
     """Return *refuted* where an instance breaks what the paper says, else *holds* (on this one).
 
-    Where the paper says that a property is ``missing``, it *holds* if the instance breaks the property, else *differs*.
+    Parameters
+    ----------
+    instance : Instance
+    breaks : bool
+    ours, why : str
+        What we get, and a remark.
+    missing : bool
+        Whether the paper says that the property is missing: then it *holds* if the instance breaks it, else *differs*.
+
+    Returns
+    -------
+    ItemAnswer
     """
     if missing:
         verdict = Agreement.HOLDS if breaks else Agreement.DIFFERS
@@ -214,7 +278,20 @@ def on_instance(instance: Instance, breaks: object, ours: str, why: str = "", *,
 
 
 def picture(checks: Mapping[str, object], why: str = "", **more: Any) -> ItemAnswer:
-    """Return *picture only*: the paper prints no numbers; ``checks`` says what of it we see too."""
+    """Return *picture only*: the paper prints no numbers.
+
+    Parameters
+    ----------
+    checks : mapping
+        What the picture shows → whether we see it too.
+    why : str
+    more
+        ``chart=``: the picture drawn again.
+
+    Returns
+    -------
+    ItemAnswer
+    """
     ours = []
     for word, wanted in (("seen", True), ("not", False)):
         names = [name for name, found in checks.items() if bool(found) is wanted]

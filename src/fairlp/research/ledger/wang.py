@@ -16,7 +16,7 @@ from ...models.notation.model import Model
 from ...tolerances import AGREEMENT, AUDIT, VERIFIED
 from ..simulation import Workload, experiments
 from ..simulation.generators import google_sample, synthetic
-from .registry import Run, Scale, Told, audited, breaks, entry, integers, over, shipped, statement, uncheckable
+from .registry import Paper, Run, Scale, Told, breaks, integers, over
 from .verdicts import (
     CONFIDENCE,
     Agreement,
@@ -33,6 +33,13 @@ from .verdicts import (
     shown,
 )
 
+PAPER = Paper(
+    "002",
+    "W. Wang, B. Li and B. Liang, Dominant Resource Fairness in Cloud Computing Systems with Heterogeneous "
+    "Servers, INFOCOM 2014",
+    ("wang-2014", "wang", "drfh"),
+)
+
 #: Audits of what is proved of DRFH (positive demands, any weights and placement of servers).
 DRFH = "drfh"
 #: The part of a resource that is taken away to see whether it is missed.
@@ -44,7 +51,7 @@ def _clusters(rng: np.random.Generator) -> Instance:
     return integers(rng, users=(2, 5), servers=(2, 3), resources=(2, 3))
 
 
-@entry("002", "Table I", "Google's servers: ten configurations, 12 thousand servers")
+@PAPER.item("Table I", "Google's servers: ten configurations, 12 thousand servers")
 def table_1(run: Run) -> ItemAnswer:
     """The table that ships, and its sum."""
     table = examples.google_servers()
@@ -54,7 +61,7 @@ def table_1(run: Run) -> ItemAnswer:
     return beside(printed, [ours.get(name, 0) for name in printed], f"{table['count'].sum():,} servers in all")
 
 
-@entry("002", "Figure 1", "Capacities (1/7, 6/7), (6/7, 1/7); D (1/70, 1/14), (1/14, 1/70); d̂ (1/5, 1), (1, 1/5)")
+@PAPER.item("Figure 1", "Capacities (1/7, 6/7), (6/7, 1/7); D (1/70, 1/14), (1/14, 1/70); d̂ (1/5, 1), (1, 1/5)")
 def figure_1(run: Run) -> ItemAnswer:
     """Capacities and demands as shares of the pool."""
     instance = examples.wang_figure_1()
@@ -65,8 +72,8 @@ def figure_1(run: Run) -> ItemAnswer:
     return beside(printed, [*(instance.capacities / instance.pool).flat, *share.flat, *normalised.flat])
 
 
-@entry(
-    "002", "Figure 2", "DRF on each server: 5 and 1 tasks on server 1, 1 and 5 on server 2, 6 each; not Pareto-optimal"
+@PAPER.item(
+    "Figure 2", "DRF on each server: 5 and 1 tasks on server 1, 1 and 5 on server 2, 6 each; not Pareto-optimal"
 )
 def figure_2(run: Run) -> ItemAnswer:
     """DRF server by server, and whether somebody could gain."""
@@ -77,7 +84,7 @@ def figure_2(run: Run) -> ItemAnswer:
     return beside(printed, [*found.tasks_array.flat, *found.totals, judged])
 
 
-@entry("002", "§III-D, utilisation", "DRF on each server may lead to arbitrarily low utilisation")
+@PAPER.item("§III-D, utilisation", "DRF on each server may lead to arbitrarily low utilisation")
 def low_utilisation(run: Run) -> ItemAnswer:
     """M users, servers and resources; server i has little of resource i, and user i needs little of it."""
     used = []
@@ -91,7 +98,7 @@ def low_utilisation(run: Run) -> ItemAnswer:
     return ItemAnswer(verdict, ours, "it falls like 1/m", count=3)
 
 
-@entry("002", "Figure 3", "DRFH: server 1 to user 1, server 2 to user 2, 10 tasks each, g = 5/7")
+@PAPER.item("Figure 3", "DRFH: server 1 to user 1, server 2 to user 2, 10 tasks each, g = 5/7")
 def figure_3(run: Run) -> ItemAnswer:
     """DRFH of the example."""
     instance = examples.wang_figure_1()
@@ -100,15 +107,14 @@ def figure_3(run: Run) -> ItemAnswer:
     return beside(printed, [*found.tasks_array.flat, *found.levels])
 
 
-@entry("002", "§III-D, example", "User 1 alone on server 1 and user 2 alone on server 2 run 10 tasks each, more than 6")
+@PAPER.item("§III-D, example", "User 1 alone on server 1 and user 2 alone on server 2 run 10 tasks each, more than 6")
 def exclusive(run: Run) -> ItemAnswer:
     """Tasks alone."""
     alone = examples.wang_figure_1().gamma()
     return beside(named("tasks of user", [10, 10]), np.diag(alone))
 
 
-uncheckable(
-    "002",
+PAPER.uncheckable(
     "Definition 1",
     "Non-wasteful: less of anything would run fewer tasks",
     "a definition; the entry of Lemma 1 uses it",
@@ -121,8 +127,7 @@ def _bundles(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return need, need * rng.integers(1, 5) * (1 if rng.random() < 0.5 else rng.uniform(1, 2, len(need)))
 
 
-@statement(
-    "002",
+@PAPER.statement(
     "Lemma 1",
     "An allocation wastes nothing if and only if it is g·d̂; g is the global dominant share",
     _bundles,
@@ -141,7 +146,7 @@ def lemma_1(drawn: tuple[np.ndarray, np.ndarray]) -> Told:
     return (wasteless == proportional and share) or f"D {shown(need)}, bundle {shown(bundle)}"
 
 
-@entry("002", "Lemma 1, proof", "N = min_r A[r]/D[r] = g·D[r*] tasks")
+@PAPER.item("Lemma 1, proof", "N = min_r A[r]/D[r] = g·D[r*] tasks")
 def lemma_1_proof(run: Run) -> ItemAnswer:
     """Both sides for user 1 of Fig. 1."""
     instance = examples.wang_figure_1()
@@ -171,7 +176,7 @@ def _program_7(instance: Instance, counted: list[int]) -> float:
     return float(model.solve().objective)
 
 
-@entry("002", "Program (7)", "The largest equal share is the optimum of a linear program: 5/7 for Fig. 1")
+@PAPER.item("Program (7)", "The largest equal share is the optimum of a linear program: 5/7 for Fig. 1")
 def program_7(run: Run) -> ItemAnswer:
     """The program with the sum over servers, beside DRFH on random clusters."""
 
@@ -183,7 +188,7 @@ def program_7(run: Run) -> ItemAnswer:
     return over(run, _clusters, same, few=15, many=300) if fig[0].agrees else compare(fig)
 
 
-@entry("002", "Program (7), as printed", "Σ over users U of g[n,l] = g")
+@PAPER.item("Program (7), as printed", "Σ over users U of g[n,l] = g")
 def program_7_printed(run: Run) -> ItemAnswer:
     """A third server that the sum over two users leaves out."""
     pair = examples.wang_figure_1()
@@ -193,10 +198,9 @@ def program_7_printed(run: Run) -> ItemAnswer:
     return on_instance(instance, right > printed * (1 + AUDIT), ours, "the sum runs over servers S, not users U")
 
 
-audited("002", "Proposition 1", "DRFH is envy-free", DRFH, "envy-free")
-audited("002", "Proposition 2", "DRFH is Pareto-optimal", DRFH, "Pareto-optimal")
-audited(
-    "002",
+PAPER.audited("Proposition 1", "DRFH is envy-free", DRFH, "envy-free")
+PAPER.audited("Proposition 2", "DRFH is Pareto-optimal", DRFH, "Pareto-optimal")
+PAPER.audited(
     "Proposition 3",
     "DRFH is truthful",
     DRFH,
@@ -206,15 +210,14 @@ audited(
 )
 
 
-@statement("002", "Proposition 4", "On one server DRFH is DRF", integers)
+@PAPER.statement("Proposition 4", "On one server DRFH is DRF", integers)
 def proposition_4(instance: Instance) -> Told:
     """Both on one server."""
     return np.allclose(allocate(instance, DRFH).totals, allocate(instance, "drf").totals, rtol=AGREEMENT)
 
 
-audited("002", "Proposition 5", "Single-resource fairness", DRFH, "single-resource")
-audited(
-    "002",
+PAPER.audited("Proposition 5", "Single-resource fairness", DRFH, "single-resource")
+PAPER.audited(
     "Proposition 6",
     "Bottleneck fairness: one global dominant resource of all is shared max-min fairly",
     DRFH,
@@ -222,7 +225,7 @@ audited(
 )
 
 
-@entry("002", "Proposition 7", "Population monotonicity")
+@PAPER.item("Proposition 7", "Population monotonicity")
 def proposition_7(run: Run) -> ItemAnswer:
     """DRFH without each user in turn, with positive demands as the paper assumes."""
 
@@ -235,8 +238,7 @@ def proposition_7(run: Run) -> ItemAnswer:
     return over(run, _clusters, monotonic, many=300, why=why)
 
 
-@entry(
-    "002",
+@PAPER.item(
     "§IV-D, two equal divisions",
     "Both (a) half of each server and (b) (1.5, 5.5) and (5.5, 1.5) are 7 CPUs and 7 GB; which to take is unclear",
 )
@@ -252,8 +254,7 @@ def equal_divisions(run: Run) -> ItemAnswer:
     return compare(numbers, f"user 1 runs {tasks['(a)']:g} tasks in (a), {tasks['(b)']:g} in (b)")
 
 
-shipped(
-    "002",
+PAPER.shipped(
     "§IV-D, sharing incentive",
     "Is not defined for several servers, and not promised",
     DRFH,
@@ -270,8 +271,7 @@ def _finite_clusters(rng: np.random.Generator) -> Instance:
     return plain.replace(weights=rng.integers(1, 5, n), task_limits=rng.integers(1, 12, n))
 
 
-@statement(
-    "002",
+@PAPER.statement(
     "§V-A, weights and finite tasks",
     "The analysis extends to weighted users with a finite number of tasks",
     _finite_clusters,
@@ -285,7 +285,7 @@ def finite(instance: Instance) -> Told:
     return f"{wrong.index[0]}: {wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else True
 
 
-@entry("002", "§V-B, formula (9)", "Best-Fit takes the server whose free capacity is most like the demand")
+@PAPER.item("§V-B, formula (9)", "Best-Fit takes the server whose free capacity is most like the demand")
 def best_fit(run: Run) -> ItemAnswer:
     """Whole tasks on the servers of Fig. 1: Best-Fit reaches the optimum of Fig. 3, First-Fit does not."""
     instance = examples.wang_figure_1()
@@ -336,8 +336,7 @@ def compared(scale: Scale, seed: int, progress: bool | None) -> experiments.Comp
     return experiments.compare_policies(servers, load, until=until, every=120, progress=progress)
 
 
-@entry(
-    "002",
+@PAPER.item(
     "Figure 4",
     "Shares of 0.62, then 0.44 each, then 0.26 each; at first 40 % of the CPUs and 62 % of the memory",
 )
@@ -375,7 +374,7 @@ def figure_4(run: Run) -> ItemAnswer:
     return ItemAnswer(verdict, ours, why, numbers, size=f"{n} draws of 100 servers", chart=chart)
 
 
-@entry("002", "Figure 4, precisely DRFH", "Best-Fit precisely achieves the DRFH allocation at all times")
+@PAPER.item("Figure 4, precisely DRFH", "Best-Fit precisely achieves the DRFH allocation at all times")
 def precisely(run: Run) -> ItemAnswer:
     """The linear program with as many users as are there."""
     cluster = examples.wang_figure_4(run.seed)
@@ -389,8 +388,7 @@ def precisely(run: Run) -> ItemAnswer:
     )
 
 
-@entry(
-    "002",
+@PAPER.item(
     "Table II",
     "Slots of 1/10 … 1/20 of the largest server: CPU 35.1, 42.2, 43.9, 45.4, 40.6 %; memory 23.4 … 20.0 %; 14 is best",
 )
@@ -417,7 +415,7 @@ def table_2(run: Run) -> ItemAnswer:
     return ItemAnswer(Agreement.NOT_REPRODUCED, ours, why, tuple(numbers), size=_size(run, 1))
 
 
-@entry("002", "Figure 5", "Both DRFH schedulers use far more than Slots, Best-Fit uniformly more than First-Fit")
+@PAPER.item("Figure 5", "Both DRFH schedulers use far more than Slots, Best-Fit uniformly more than First-Fit")
 def figure_5(run: Run) -> ItemAnswer:
     """Mean utilisation of each scheduler."""
     used = [one.summary().filter(like="used").mean(axis=1) for one in _comparisons(run)]
@@ -430,7 +428,7 @@ def figure_5(run: Run) -> ItemAnswer:
     return _picture(checks, run, f"Best-Fit uses {100 * more:.2g} % of the servers more than First-Fit")
 
 
-@entry("002", "Figure 6a", "Jobs end sooner under Best-Fit than under Slots")
+@PAPER.item("Figure 6a", "Jobs end sooner under Best-Fit than under Slots")
 def figure_6a(run: Run) -> ItemAnswer:
     """Mean completion time of the jobs that end under both."""
     sooner = []
@@ -440,7 +438,7 @@ def figure_6a(run: Run) -> ItemAnswer:
     return _picture({"sooner under Best-Fit": sooner}, run)
 
 
-@entry("002", "Figure 6b", "No improvement for small jobs, more the larger a job is")
+@PAPER.item("Figure 6b", "No improvement for small jobs, more the larger a job is")
 def figure_6b(run: Run) -> ItemAnswer:
     """Reductions of the completion time by class of jobs."""
     tables = [one.reductions()["reduction"] for one in _comparisons(run)]
@@ -453,8 +451,7 @@ def figure_6b(run: Run) -> ItemAnswer:
     return _picture(checks, run, f"mean reductions by tasks of a job: {said}")
 
 
-@entry(
-    "002",
+@PAPER.item(
     "Figure 7",
     "A higher ratio of completed tasks for almost all users; around 20 % have all only under Best-Fit",
 )
@@ -471,8 +468,7 @@ def figure_7(run: Run) -> ItemAnswer:
     return ItemAnswer(Agreement.NOT_REPRODUCED, ours, NO_TRACE, numbers, size=_size(run))
 
 
-@entry(
-    "002",
+@PAPER.item(
     "Figure 8",
     "Only 2 % of the users have fewer tasks done in the shared cloud than in one of their own, slightly fewer",
 )
