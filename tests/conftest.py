@@ -41,6 +41,14 @@ def pytest_collection() -> Generator[None, Any, Any]:
         gc.enable()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each file to one worker, so that what its tests share is computed once."""
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the notebooks, the longest tests: at the end one of them would be waited for by all other workers."""
     items.sort(key=lambda item: not item.nodeid.startswith("tests/test_notebooks"))

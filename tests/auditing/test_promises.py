@@ -13,7 +13,7 @@ from fairlp.auditing.promises import COLUMNS, CONDITIONS, OUR_RESULTS, Claim, cl
 from fairlp.auditing.properties import DYNAMIC, PROPERTIES
 from fairlp.errors import FairlpWarning, InstanceError, UnknownNameError
 from fairlp.mechanisms.table import TABLE
-from profiles import many
+from profiles import by_day, many
 
 EVERY = fairlp.promises()
 #: what the table says → whether it is promised, has a condition, has a counterexample
@@ -25,7 +25,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("cell", EVERY.index, ids=lambda cell: f"{cell[0]}, {cell[1]}")
+@pytest.mark.parametrize("cell", by_day(EVERY.index, 3), ids=lambda cell: f"{cell[0]}, {cell[1]}")
 def test_no_cell_contradicts_itself(cell):
     mechanism, wanted = cell
     row = EVERY.loc[cell]

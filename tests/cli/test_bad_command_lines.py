@@ -11,12 +11,14 @@ import shlex
 import subprocess
 import sys
 import time
+from itertools import product
 
 import pytest
 
 from cli_runner import error_line, fairlp_in_a_shell, run
 from fairlp.cli import ExitCode
 from fairlp.cli.app import MOST_LETTERS, bounded
+from profiles import by_day
 
 INSTANCE = {
     "fairlp": 1,
@@ -275,9 +277,16 @@ def test_names_do_not_reach_a_terminal_as_commands(command, here):
     assert b"\x1b[31mred" not in printed and "\x9b2J".encode() not in printed
 
 
+CLOSED = [">&-", ">/dev/full"]
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
-@pytest.mark.parametrize("command", ["compare ghodsi", "--help", "--version", "solvers --json", "export ghodsi"])
-@pytest.mark.parametrize("stream", [">&-", ">/dev/full"])
+@pytest.mark.parametrize(
+    ("command", "stream"),
+    by_day(
+        product(["compare ghodsi", "--help", "--version", "solvers --json", "export ghodsi"], [">&-", ">/dev/full"]), 3
+    ),
+)
 def test_an_answer_without_a_place_is_an_error(command, stream, here):
     code = f"{shlex.quote(sys.executable)} -c 'from fairlp.cli import main; main()' {command} {stream}"
     ended = subprocess.run(["sh", "-c", code], capture_output=True, text=True, check=False)

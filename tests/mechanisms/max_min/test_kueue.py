@@ -11,6 +11,7 @@ import pytest
 import fairlp
 from fairlp.errors import InstanceError, NotDefinedError
 from kueue_oracle import Cohorts
+from profiles import many
 
 
 def three(a, weights=(1, 1, 2)):
@@ -119,7 +120,7 @@ def instance_of(tree, users, pool):
     )
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(many(60)))
 def test_rounds_of_programs_are_a_tournament_of_small_steps(seed):
     tree, users, pool = random_cohorts(seed)
     found = fairlp.allocate(instance_of(tree, users, pool), "kueue")

@@ -21,6 +21,7 @@ from fairlp.models.programs.certificate import Proof
 from fairlp.solvers.leximin.exact import ExactRounds
 from instances import random_instance
 from own_mechanisms import memory_first
+from profiles import many
 from proof_files import CHECKER, checked, fingerprint, mutations, program_of, written
 
 pytest.importorskip("flint")
@@ -84,7 +85,7 @@ def test_every_max_min_mechanism_is_proved(mechanism, tmp_path):
     most = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for seed in range(40 if one_server else 12):
+        for seed in range(many(160) if one_server else many(32)):
             free = mechanism == "cdrf"
             instance = random_instance(
                 seed, servers=1 if one_server else None, constraints=not free, integers=seed % 2 == 0

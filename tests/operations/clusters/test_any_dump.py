@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 
 import numpy as np
@@ -21,7 +22,7 @@ from fairlp.errors import FileFormatError, InstanceError, TooLargeError
 from fairlp.operations.clusters.cluster import Odd
 from fairlp.operations.clusters.slurm import array_tasks, gres
 from kubernetes_dumps import kueue, node, pod, said, thing, volcano, written
-from profiles import many
+from profiles import by_day, many
 
 JSON = st.recursive(
     st.none()
@@ -132,10 +133,14 @@ def leaves(value):
             yield path
 
 
-@pytest.mark.parametrize("number", ["1e400", "9" * 400, "9" * 5000, "-1e400", "1.7e308"], ids=lambda text: text[:6])
+NUMBERS = ["1e400", "9" * 400, "9" * 5000, "-1e400", "1.7e308"]
+
+
 @pytest.mark.parametrize("made", [kubernetes, slurm, yarn, mesos], ids=lambda made: made.__name__)
-def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, made, number):
-    for path in leaves(made()):
+def test_a_number_that_is_no_float_anywhere_is_noted_or_refused(tmp_path, made):
+    places = list(leaves(made()))
+    # by day one number at five of six places, in turn
+    for path, number in by_day(itertools.product(places, NUMBERS), len(NUMBERS) + 1):
         documents = copy.deepcopy(made())
         inner = documents
         for key in path[:-1]:

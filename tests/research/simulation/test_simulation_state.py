@@ -21,7 +21,7 @@ from fairlp.models.files.arrays import Arrays, read_arrays, write_arrays
 from fairlp.research.simulation import Workload, simulate
 from fairlp.research.simulation.engine import Engine
 from fairlp.research.simulation.fluid import Fluid
-from profiles import many
+from profiles import by_day, many
 
 POLICIES = ["best-fit", "slots", "drfh", "psdsf-tdm-distributed"]
 
@@ -222,7 +222,7 @@ def test_an_archive_made_to_do_damage_is_refused_at_once(content, tmp_path):
     assert time.perf_counter() - begin < 5 and len(str(caught.value)) < 500
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", by_day(POLICIES, 3))
 def test_a_part_that_is_missing_or_wrong_is_named(policy, tmp_path):
     state = tmp_path / "state"
     workload, cluster, _ = stopped(policy, state)

@@ -19,6 +19,7 @@ from fairlp import study
 from fairlp.errors import FileFormatError, StudyError
 from fairlp.research.study import storage
 from paths import ROOT, SUPPORT
+from profiles import by_day
 from study_functions import awkward, make
 
 HERE = SUPPORT
@@ -78,7 +79,7 @@ def wait_for(journal, lines, process):
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups")
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", by_day([2, 1], 2))
 def test_a_study_that_is_killed_goes_on(tmp_path, log, whole, workers):
     path, journal = tmp_path / "r.parquet", tmp_path / "r.parquet.journal"
     process = start(path, workers, 0.05)

@@ -145,7 +145,7 @@ def test_equal_to_highs_with_weights_by_resource(mechanism):
 @pytest.mark.parametrize("mechanism", ["asset", "c-drfh", "tsf"])
 def test_equal_to_one_scipy_program_a_user(mechanism):
     """Nothing of fairlp but the arrays goes into the expected levels."""
-    for seed in range(15):
+    for seed in range(many(40)):
         instance = random_instance(seed + 1000)
         arrays = instance.demands, instance.capacities, instance.counts
         runnable = brute_force.gamma(*arrays) * instance.eligible > 0

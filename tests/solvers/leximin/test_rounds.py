@@ -20,7 +20,7 @@ from fairlp.solvers.leximin import rounds
 from fairlp.solvers.leximin.leximin import leximin, prices_of
 from fairlp.solvers.leximin.of_model import levels_of, ordered_outcomes
 from fairlp.tolerances import AGREEMENT, CONFORMANCE, FLOOR_RELAXATIONS, VERIFIED
-from profiles import PROFILE
+from profiles import PROFILE, by_day
 
 
 def by_hand(instance, formulation=max_min.drf, gamma=normalisers.dominant, merge=False):
@@ -145,7 +145,7 @@ SOLVERS = [name for name in SOLVERS if Capability.LP in find_backend(name).capab
 MAX_MIN = [name for name, row in TABLE.items() if "lp" in row.method_names and not row.arrivals and not row.whole_tasks]
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", by_day(SOLVERS, 2))
 def test_every_back_end_runs_every_max_min_mechanism(solver):
     instances = [examples.load(name) for name in ("ghodsi", "parkes-zero-demands", "khamse-ashari-figure-1")]
     with warnings.catch_warnings():
