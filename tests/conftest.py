@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 from fairlp.mechanisms.table import OWN
+from fairlp.models.programs.backends import SOLVERS
 from profiles import PROFILE, many
 
 #: Each worker of pytest-xdist has a core: more threads in one would only wait for those of the others. The controller
@@ -66,8 +67,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def gone_with_the_test() -> Iterator[None]:
-    """Mechanisms that a test declares are not there for the others."""
-    before = dict(OWN)
+    """Mechanisms and back ends that a test declares are not there for the others."""
+    before = [(own, dict(own)) for own in (OWN, SOLVERS.own)]
     yield
-    OWN.clear()
-    OWN.update(before)
+    for own, had in before:
+        own.clear()
+        own.update(had)

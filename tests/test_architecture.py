@@ -47,6 +47,7 @@ ROOMLESS = {"__init__", "models"}
 #: Doors of nouns: one-line imports of what is above, in a method that hands over to it.
 DOORS = {
     ("mechanisms/allocation.py", "plots.allocations"),
+    ("mechanisms/own.py", "auditing.promises"),
     ("models/instances/instance.py", "models.files.frames"),
     ("models/instances/instance.py", "models.files.instances"),
     ("models/notation/model.py", "models.files.programs"),
@@ -169,7 +170,7 @@ def test_the_table_has_one_string_a_family():
 
 
 #: What was reached: it only falls, but where a feature is worth its weight.
-CEILINGS = {"syntax nodes of src": 311_810, "files of src": 244}
+CEILINGS = {"syntax nodes of src": 311_965, "files of src": 244}
 
 
 def test_files_are_of_one_reading():

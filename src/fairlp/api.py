@@ -253,10 +253,11 @@ def allocate_all(
     used, notes = _handle_oversized(instance, oversized, rows)
     own = {option for row in TABLE.values() for option in row.options}  # a mechanism without such an option is left be
     found: dict[str, Allocation | None] = {}
+    skipped: dict[str, list[str]] = {}
     for row in rows:
         reason = row.undefined(instance)
         if reason:
-            warnings.warn(f"{row.name} is left out: {reason}", SkippedMechanismWarning, stacklevel=3)
+            skipped.setdefault(reason, []).append(row.name)
             found[row.name] = None
             continue
         row = row.defined_for(instance)
@@ -265,6 +266,9 @@ def allocate_all(
         taken = {key: value for key, value in options.items() if key in known}
         allocation = run(row, used, method=method, solver=solver if solves else "highs", merge=merge, **taken)
         found[row.name] = _for(instance, notes, allocation)
+    for reason, names in skipped.items():
+        which = f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
+        warnings.warn(f"{which} left out: {reason}", SkippedMechanismWarning, stacklevel=3)
     return found
 
 

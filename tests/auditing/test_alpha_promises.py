@@ -44,7 +44,7 @@ def test_what_is_broken_has_an_instance_that_shows_it(wanted, alpha):
 def test_what_is_proved_is_found_on_random_instances(wanted, alpha, conditions):
     rng, checked = np.random.default_rng(11), 0
     servers = 1 if "all run on one server" in conditions else 3
-    for _ in range(many(6)):
+    for _ in range(many(16)):
         instance = random_instance(rng, TABLE["alpha-fair"], wanted, 4, servers, 3)
         if all(CONDITIONS[name](instance) for name in conditions):
             checked += 1

@@ -166,8 +166,8 @@ def test_compare_shows_summary_and_tasks_and_what_is_left_out():
     result = run("compare wang-figure-1")
     assert "Summary" in result.stdout
     assert "Tasks by user" in result.stdout
-    (line,) = [line for line in result.stdout.splitlines() if line.startswith("left out  drf:")]
-    assert "shares one server" in line
+    text = " ".join(result.stdout.split())
+    assert "left out drf, edrf, njc, drf-discrete" in text and text.count("it shares one server and there are 2") == 1
     assert result.stderr == ""
 
 

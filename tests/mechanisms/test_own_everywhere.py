@@ -81,9 +81,9 @@ def test_what_functions_may_not_return_and_may_not_promise():
         with pytest.raises(InstanceError, match=message):
             fairlp.allocate(INSTANCE, fairlp.mechanism(name)(function))
         del OWN[name]
-    careless = fairlp.mechanism("careless", promises="envyfree")(lambda instance: 1 / 0)
     with pytest.raises(UnknownNameError, match="promises of mechanism 'careless': no property is called 'envyfree'"):
-        fairlp.promises(mechanisms=[careless])
+        fairlp.mechanism("careless", promises="envyfree")(lambda instance: 1 / 0)
+    careless = fairlp.mechanism("careless")(lambda instance: 1 / 0)
     with pytest.raises(ZeroDivisionError) as raised:
         fairlp.allocate(INSTANCE, careless)
     assert raised.value.__notes__ == ["raised by the function of mechanism 'careless'"]

@@ -209,7 +209,7 @@ def up_to_one_task_of_the_other(case: AuditCase) -> Finding:
 
 def _up_to_one(case: AuditCase, own: int, others: int) -> Finding:
     if not case.whole:
-        return Finding.undefined("tasks may be divided here, and this is about whole ones")
+        return Finding.vacuous("tasks may be divided here, and this is about whole ones")
     if reason := _incomparable(case):
         return reason
     if others and case.tasks.shape[1] > 1:

@@ -160,10 +160,11 @@ def _findings(
 
 
 def _findings_text(found: pd.DataFrame, name: str, broken: list[str]) -> Text:
-    from ..operations.reports.facts import answer
+    from ..operations.reports.facts import judged
 
-    answers = list(map(answer, found.index, found["holds"], found["witness"]))
-    yield TitledTable(f"{name}: what it keeps", found.assign(holds=answers))
+    shown, others = judged(found)
+    yield TitledTable(f"{name}: what it keeps", shown.rename(columns={"holds": "answer"}))
+    yield from filter(None, [others])
     yield f"broken: {', '.join(broken)}" if broken else "nothing is broken"
 
 

@@ -136,7 +136,9 @@ def compare(
         hint = "--value prints all of a table, --csv and --json too"
         for which in ("summary", "tasks"):
             yield TitledTable(_TITLES[which], made(which), SHOWN, hint)
-        yield from (f"left out  {name}: {reason}" for name, reason in left_out.items())
+        for reason in dict.fromkeys(left_out.values()):
+            names = ", ".join(name for name, other in left_out.items() if other == reason)
+            yield f"left out  {names}: {reason}"
 
     def data() -> dict[str, Any]:
         tables = (value,) if value else get_args(ComparisonTable)

@@ -242,8 +242,8 @@ def mechanisms(
             raise typer.BadParameter("--bibtex is printed; leave out --json, --csv and -o")
         from ..mechanisms.literature import REFERENCES
 
-        papers = dict.fromkeys(paper for row in chosen for paper in row.references) if chosen else REFERENCES
-        say("\n\n".join(paper.bibtex for paper in papers))
+        entries = [row.bibtex for row in chosen] if chosen else [paper.bibtex for paper in REFERENCES]
+        say("\n\n".join(dict.fromkeys("\n\n".join(entries).split("\n\n"))))
         return
     rows = listed()
     rows = {row.name: rows[row.name] for row in chosen} or rows

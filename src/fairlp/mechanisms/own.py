@@ -31,6 +31,7 @@ from ..models.programs.certificate import Proof
 from ..solvers.leximin.of_model import LeximinSolution, leximin
 from ..tolerances import AGREEMENT
 from .allocation import Allocation, Region, overuse, within_capacity
+from .literature import Reference
 from .mechanism import Domain, Mechanism, Method, MethodCall, Tasks
 from .table import OWN, TABLE, find
 from .validation import Check, Compared, agreement, differences
@@ -213,6 +214,14 @@ class OwnMechanism(Mechanism):
     """
 
     function: Callable[[Instance], Any] = field(kw_only=True)
+
+    @property
+    def bibtex(self) -> str:
+        """BibTeX entries of the papers of ours that its source names; else one of its title and source."""
+        return (
+            super().bibtex
+            or Reference(self.name, "", "misc", "", self.title, self.source or "no source was given", None).bibtex
+        )
 
     def __call__(self, instance: Instance, *state: Any) -> Any:
         """Return what the function returns: a Model, or tasks."""
@@ -415,6 +424,10 @@ def mechanism(
             compared=False,
             function=function,
         )
+        if row.promises:
+            from ..auditing.promises import claims
+
+            claims(row)  # names of properties and conditions are checked where they are said
         kind = signature.return_annotation
         if remembers:
             _settle(row, False)

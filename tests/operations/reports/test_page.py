@@ -17,7 +17,7 @@ from fairlp import Instance, examples
 from fairlp.errors import FairlpError, FileFormatError, InstanceError, UnknownNameError
 from fairlp.operations.reports import charts, sections, subject
 from fairlp.operations.reports import facts as prices
-from fairlp.operations.reports.facts import Facts, answer, asked_of, is_large, left_out_of
+from fairlp.operations.reports.facts import Facts, asked_of, is_large, judged, left_out_of
 from fairlp.operations.reports.share_comparison import ShareComparison
 from fairlp.operations.reports.subject import is_dump, subject_of
 from fairlp.operations.reports.what_if import edited
@@ -100,7 +100,12 @@ def test_the_numbers_are_those_of_the_tables(page):
     ]
     assert np.array_equal(found, table[names].to_numpy(dtype=float), equal_nan=True)
     text = " ".join(Parsed(page).words)
-    for part in ("not applicable", "maximize", "there is room for them", "and of single servers one more of class"):
+    for part in (
+        "not checked",
+        "maximize",
+        "there is room for them",
+        "and of single servers one more of class",
+    ):
         assert part in text, part
 
 
@@ -272,11 +277,18 @@ def test_what_capacity_is_worth_is_shared_by_classes():
     assert len(set(prices["price"])) == 1
 
 
-def test_answers_in_words():
-    assert answer("envy-free", True, "") == "yes" and answer("envy-free", False, "") == "no"
-    assert answer("single-resource", None, "vacuous: there are 2 resources") == "not applicable"
-    assert answer("strategy-proof", None, "no lie that pays was found in 9 tries, which proves nothing") == "none found"
-    assert answer("strategy-proof", None, "it takes the mechanism that made the allocation") == "not applicable"
+def test_answers_in_three_words():
+    witnesses = [
+        "",
+        "",
+        "vacuous: there are 2 resources",
+        "no lie that pays was found in 9 tries, which proves nothing",
+    ]
+    names = ["envy-free", "feasible", "single-resource", "strategy-proof"]
+    shown, others = judged(pd.DataFrame({"holds": [True, False, None, None], "witness": witnesses}, index=names))
+    assert shown["holds"].to_dict() == {"envy-free": "kept", "feasible": "broken", "strategy-proof": "not checked"}
+    assert others.startswith("not about such an instance: single-resource (")
+    assert judged(pd.DataFrame({"holds": [True], "witness": [""]}, index=["feasible"]))[1] == ""
 
 
 @pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])

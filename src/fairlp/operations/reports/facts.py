@@ -202,9 +202,13 @@ def left_out_of(instance: Instance) -> list[str]:
     return [name for name in PROPERTIES if is_large(instance) and name.startswith(_COSTLY)]
 
 
-def answer(name: str, holds: Any, witness: str) -> str:
-    """Return what a table says of a property: yes, no, that it is not applicable, or that a search found nothing."""
-    if holds is not None and holds == holds:
-        return "yes" if holds else "no"
-    searched = name in PROPERTIES and PROPERTIES[name].reruns and "which proves nothing" in witness
-    return "none found" if searched else "not applicable"
+def judged(found: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return the findings with their answers in words (kept, broken, not checked), and a sentence on the others.
+
+    Properties that cannot apply to the instance are left out, and the sentence names them; it is empty where all apply.
+    """
+    there = ~found["witness"].str.startswith("vacuous: ")
+    words = {True: "kept", False: "broken"}
+    shown = found[there].assign(holds=[words.get(held, "not checked") for held in found["holds"][there]])
+    names = ", ".join(map(str, found.index[~there]))
+    return shown, f"not about such an instance: {names} (--csv and --json say why)" if names else ""

@@ -12,7 +12,7 @@ import pandas as pd
 from ...models.files.tables import csv_text
 from ...models.instances.problem import scaled
 from ...tolerances import AUDIT
-from .facts import OBSERVED, Facts, answer, is_large, left_out_of
+from .facts import OBSERVED, Facts, is_large, judged, left_out_of
 from .headline import headline
 from .share_comparison import ROOM
 
@@ -527,22 +527,23 @@ def _prices(facts: Facts) -> Section:
 
 
 def _audit(facts: Facts) -> Section:
-    found = facts.findings
+    found, others = judged(facts.findings)
     columns = [
         TableColumn("property", "label"),
-        TableColumn("holds", "answer"),
+        TableColumn("answer", "answer"),
         TableColumn("margin", about="how far from breaking, relative; negative when broken"),
         TableColumn("who shows it", "words"),
     ]
     rows = [
-        [name, answer(name, holds, witness), 0.0 if abs(margin) <= AUDIT else margin, witness.removeprefix("vacuous: ")]
-        for name, holds, margin, witness in found[["holds", "margin", "witness"]].itertuples(name=None)
+        [name, said, 0.0 if abs(margin) <= AUDIT else margin, witness]
+        for name, said, margin, witness in found[["holds", "margin", "witness"]].itertuples(name=None)
     ]
     what = "what runs now" if _observed(facts) else f"what {facts.share_comparison.fair.mechanism} gives"
-    broken = sum(row[1] == "no" for row in rows)
+    broken = sum(row[1] == "broken" for row in rows)
     said = f"Of {what}: {broken} of {len(rows)} properties are broken. Nothing here knows how it was made."
     left_out = left_out_of(facts.share_comparison.instance)
     notes = [f"Left out at this size: {', '.join(left_out)}."] if left_out else []
+    notes += [f"{others[0].upper()}{others[1:].partition(' (')[0]}."] if others else []
     table = Table("audit-table", "Properties, with who shows that they are broken", columns, rows)
     return Section("audit", "Audit", "The audit, with witnesses in words", [said], tables=[table], notes=notes)
 
