@@ -22,6 +22,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "generated",
+    "mathml",
 ]
 exclude_patterns = ["site/*", "**/.ipynb_checkpoints"]
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist"]
@@ -41,6 +42,8 @@ napoleon_use_ivar = True
 templates_path = ["site/templates"]
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
+html_math_renderer = "mathml"
 html_title = f"fairlp {version}"
 html_static_path = ["site/static"]
 html_css_files = ["fairlp.css"]

@@ -1,4 +1,4 @@
-"""How many examples Hypothesis tries: few by default, forty times as many with FAIRLP_HYPOTHESIS_PROFILE=nightly."""
+"""How many examples Hypothesis tries: few by day, up to eighty times as many with FAIRLP_HYPOTHESIS_PROFILE=nightly."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ FLOORS = [
 ]
 ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 #: Files that have no room: packages that only hold rooms, and the public names.
-ROOMLESS = {"__init__", "models"}
+ROOMLESS = {"__main__", "__init__", "models"}
 #: Doors of nouns: one-line imports of what is above, in a method that hands over to it.
 DOORS = {
     ("mechanisms/allocation.py", "plots.allocations"),
@@ -170,7 +170,7 @@ def test_the_table_has_one_string_a_family():
 
 
 #: What was reached: it only falls, but where a feature is worth its weight.
-CEILINGS = {"syntax nodes of src": 311_965, "files of src": 244}
+CEILINGS = {"syntax nodes of src": 311_959, "files of src": 245}
 
 
 def test_files_are_of_one_reading():

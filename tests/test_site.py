@@ -9,7 +9,7 @@ import pytest
 import fairlp
 
 DOCS = Path(__file__).parents[1] / "docs"
-SECTIONS = ("index", "learn", "do", "understand", "look-up")
+SECTIONS = ("index", "learn", "do", "understand", "look-up", "develop")
 
 
 def entries(page):

@@ -20,7 +20,9 @@ def write_tables(folder: Path) -> None:
 
 def _mechanisms() -> str:
     """Return the page of mechanisms: methods and costs, where each is defined, what it promises."""
-    lines = ["# Mechanisms", "", "`fairlp.mechanisms()` and `fairlp.promises()`, when the site was built.", ""]
+    features = (Path(__file__).parents[1] / "features.md").read_text(encoding="utf-8")
+    one_yardstick = features[features.index("Four max-min mechanisms") : features.index("| more mechanisms |")]
+    lines = ["# Mechanisms", "", one_yardstick, "`fairlp.mechanisms()` and `fairlp.promises()` say what follows.", ""]
     promises = fairlp.promises()
     for name, row in fairlp.mechanisms().iterrows():
         lines += [f"## {name}", "", f"**{row['title']}.** {row['source']}.", ""]

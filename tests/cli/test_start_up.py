@@ -7,6 +7,7 @@ import sys
 import pandas as pd
 import pytest
 
+import fairlp
 from cli_runner import python, run
 from fairlp.cli.app import HEAVY, import_late
 
@@ -21,6 +22,11 @@ REAL = {
     **{name: name for name in ("fairlp.api", "fairlp.models.programs.program")},
 }
 SOLVING = ("highspy", "matplotlib", "cvxpy", "pyomo", "yaml", "jsonschema", "jinja2", "scipy.sparse", "scipy.linalg")
+
+
+def test_the_package_runs_as_a_module():
+    done = python("-m", "fairlp", "--version")
+    assert done.stdout == f"fairlp {fairlp.__version__}\n", done.stderr
 
 
 @pytest.mark.parametrize(

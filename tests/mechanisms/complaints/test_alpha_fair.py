@@ -18,7 +18,7 @@ from fairlp.formulations.alpha_fair import alpha_fair, checked, reference
 from fairlp.formulations.normalisers import dominant
 from fairlp.mechanisms.complaints import alpha_fairness
 from fairlp.mechanisms.complaints.alpha_fairness import MeanLevelBound, power_mean, proof
-from fairlp.models.programs.solution import Solution, Termination
+from fairlp.models.programs.solution import Termination, solution_at
 from fairlp.research.study.generators import log_normal
 from fairlp.solvers.interior_point import backend
 from fairlp.tolerances import ACCEPTED, AGREEMENT, CONVEX_POINT, VERIFIED
@@ -450,7 +450,7 @@ def test_an_optimum_that_nothing_reaches_is_one_error_with_advice(monkeypatch):
         raise NotConvergedError("planted")
 
     def unknown(highs, program, options):
-        return Solution.of_point(program, Termination.UNKNOWN, "planted, too", "highs", None, None, None)
+        return solution_at(program, Termination.UNKNOWN, "planted, too", "highs", None, None, None)
 
     monkeypatch.setattr(backend, "solve_near", none)
     monkeypatch.setattr(backend, "solve_on", unknown)

@@ -93,8 +93,9 @@ LAUGHS = "".join(f"l{k}: &l{k} [{', '.join([f'*l{k - 1}'] * 9 if k else ['x'] * 
 BOMBS = {
     "laughs.yaml": (LAUGHS, "line 7, column 10: alias 'l5' stands for .* too much"),
     "itself.yaml": ("a: &a [1, *a]\n", "line 1, column 11: alias 'a' stands for something that holds itself"),
-    "flow.yaml": ("[" * 200_000, "nested too deeply; expected at most 50 within one another"),
-    "mappings.yaml": ("{a: " * 100_000, "nested too deeply"),
+    # libyaml 0.2.6 has a limit of its own, before ours
+    "flow.yaml": ("[" * 200_000, "nested too deeply; expected at most 50 within one another|maximum nesting depth"),
+    "mappings.yaml": ("{a: " * 100_000, "nested too deeply|maximum nesting depth"),
     "block.yaml": ("- " * 100_000 + "1", "nested too deeply"),
     "keys.yaml": ("? " * 100_000 + "1", "nested too deeply"),
     "chain.yaml": ("a0: &a0 [x]\n" + "".join(f"a{k}: &a{k} [*a{k - 1}]\n" for k in range(1, 99)), "nested too deeply"),

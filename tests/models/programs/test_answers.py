@@ -15,7 +15,7 @@ from fairlp.errors import NoSolutionError, SolverError, UnsupportedError
 from fairlp.models.programs import backends
 from fairlp.models.programs.certificate import Certificate, certify, proves_infeasible
 from fairlp.models.programs.program import LogTerms
-from fairlp.models.programs.solution import Capability, Options, Point, Solution, Status, Termination
+from fairlp.models.programs.solution import Capability, Options, Point, Status, Termination, solution_at
 from fairlp.tolerances import VERIFIED
 from small_programs import INF, program
 
@@ -106,7 +106,7 @@ def test_rounding_in_a_price_does_not_spoil_a_proof_and_an_unbounded_variable_do
 
 
 def answer(p, x, duals=None, termination=Termination.OPTIMAL):
-    return Solution.of_point(p, termination, "planted", "nobody", x, duals, duals)
+    return solution_at(p, termination, "planted", "nobody", x, duals, duals)
 
 
 def test_what_duals_do_not_prove_is_not_called_optimal():

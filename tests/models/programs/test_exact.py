@@ -20,7 +20,7 @@ from fairlp.formulations import max_min
 from fairlp.models.programs import exact_certificate
 from fairlp.models.programs.exact_certificate import BASIC, FREE, LOWER, UPPER, optimal_from, prove, prove_basis
 from fairlp.models.programs.program import LogTerms
-from fairlp.models.programs.solution import Solution, Termination
+from fairlp.models.programs.solution import Termination, solution_at
 from instances import random_instance
 from profiles import many
 from small_programs import INF, program
@@ -245,7 +245,7 @@ def test_only_linear_programs_are_proved():
     p = program([[1.0]], [(0, 1)], [(0, 1)], [1.0])
     logs = LogTerms("log", np.ones(1), sp.csr_array(np.ones((1, 1))), np.ones(1))
     for other in (p.replace(logs=logs), p.replace(integrality=np.ones(1, dtype=np.uint8))):
-        solution = Solution.of_point(other, Termination.OPTIMAL, "", "nobody", np.zeros(1), None, None, basis=Basis())
+        solution = solution_at(other, Termination.OPTIMAL, "", "nobody", np.zeros(1), None, None, basis=Basis())
         with pytest.raises(UnsupportedError, match="no linear program"):
             prove(solution)
 

@@ -250,9 +250,9 @@ def test_multipliers_that_a_back_end_gives_are_checked():
             return ""
 
         def solve(self, program, options):
-            from fairlp.models.programs.solution import Solution
+            from fairlp.models.programs.solution import solution_at
 
-            found = Solution.of_point(program, Termination.INFEASIBLE, "so", self.name, None, None, None)
+            found = solution_at(program, Termination.INFEASIBLE, "so", self.name, None, None, None)
             return dataclasses.replace(found, row_ray=np.ones(program.n_rows))
 
         def session(self, program, options):

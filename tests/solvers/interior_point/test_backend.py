@@ -11,7 +11,7 @@ import fairlp
 from fairlp.errors import NotConvergedError
 from fairlp.formulations import max_min
 from fairlp.models.programs.backends import find_backend
-from fairlp.models.programs.solution import Options, Solution, Termination
+from fairlp.models.programs.solution import Options, Termination, solution_at
 from fairlp.solvers.backends.highs import Highs
 from fairlp.solvers.interior_point import backend, blocks, method
 from fairlp.solvers.interior_point.iterate import Iterate
@@ -189,7 +189,7 @@ def test_highs_has_the_time_that_is_left(monkeypatch):
 
     def solve_on(chosen, program, options):
         asked.append(options.time_limit)
-        return Solution.of_point(program, Termination.TIME_LIMIT, "planted", "nobody", None, None, None)
+        return solution_at(program, Termination.TIME_LIMIT, "planted", "nobody", None, None, None)
 
     monkeypatch.setattr(backend, "solve_on", solve_on)
     p = model().compile().replace(sense="min")
@@ -201,7 +201,7 @@ def test_highs_has_the_time_that_is_left(monkeypatch):
 def priced(prices, gap):
     """Whether prices of the rows of a max-min program (per unit of the level) are all clear."""
     p = program([[1.0, -1.0], [1.0, -1.0]], [(0, INF)] * 2, [(0, INF)] * 2, [0.0, 1.0])
-    solution = Solution.of_point(p, Termination.OPTIMAL, "", "nobody", np.zeros(2), -np.array(prices), None)
+    solution = solution_at(p, Termination.OPTIMAL, "", "nobody", np.zeros(2), -np.array(prices), None)
     return backend._prices_all(solution, gap)
 
 
@@ -229,7 +229,7 @@ def test_a_session_leaves_open_what_prices_do_not_settle(monkeypatch):
 def session(p, start):
     """A pricing session whose first columns are chosen by a planted optimum."""
     x, duals = np.array(start[0], dtype=float), np.array(start[1], dtype=float)
-    planted = Solution.of_point(p, Termination.OPTIMAL, "", "nobody", x, duals, None)
+    planted = solution_at(p, Termination.OPTIMAL, "", "nobody", x, duals, None)
     return PricingSession(Highs(), p, Options(), planted)
 
 

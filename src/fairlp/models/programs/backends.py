@@ -23,7 +23,7 @@ from ...errors import (
 from ...registry import Registry
 from ...tolerances import VERIFIED
 from .program import Program
-from .solution import HOPELESS, Backend, Capability, Lowering, Options, Point, Solution, Termination
+from .solution import HOPELESS, Backend, Capability, Lowering, Options, Point, Solution, Termination, solution_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -246,7 +246,8 @@ def build_and_solve(build: Callable[[], Program], solver: AnySolver, options: di
     begin = perf_counter()
     program = build()
     built = perf_counter() - begin
-    return solve(program, name, parsed).with_build_time(built)
+    found = solve(program, name, parsed)
+    return replace(found, times={"build": built, **found.times})
 
 
 def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
@@ -256,7 +257,7 @@ def solve_on(chosen: Backend, program: Program, options: Options) -> Solution:
     """
     if options.time_limit == 0:
         words = "a time limit of 0 s was reached at once"
-        return Solution.of_point(program, Termination.TIME_LIMIT, words, chosen.name, None, None, None)
+        return solution_at(program, Termination.TIME_LIMIT, words, chosen.name, None, None, None)
     if not needs(program) <= chosen.capabilities:
         if Capability.QUADRATIC in needs(program):
             raise UnsupportedError(

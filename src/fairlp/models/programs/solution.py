@@ -414,50 +414,6 @@ class Solution:
         """Return what is pickled: all but the basis, which belongs to a solver of this process."""
         return {**self.__dict__, "basis": None}
 
-    @classmethod
-    def of_point(
-        cls,
-        program: Program,
-        termination: Termination,
-        message: str,
-        solver: str,
-        x: np.ndarray | None,
-        row_duals: np.ndarray | None,
-        column_duals: np.ndarray | None,
-        **more: Any,
-    ) -> Solution:
-        """Return a solution whose status follows from what is there: "optimal" without a point is unknown.
-
-        Parameters
-        ----------
-        program : Program
-        termination : Termination
-        message : str
-            The solver's raw words.
-        solver : str
-        x, row_duals, column_duals : ndarray or None
-            By position; None where there are none.
-        **more
-            Other attributes.
-
-        Returns
-        -------
-        Solution
-
-        Examples
-        --------
-        >>> import fairlp
-        >>> program = fairlp.formulate(fairlp.examples.ghodsi(), "drf").compile()
-        >>> Solution.of_point(program, Termination.OPTIMAL, "no point", "mine", None, None, None)
-        <Solution of 'DRF' by mine: unknown>
-        """
-        if x is None and termination is Termination.OPTIMAL:
-            termination = Termination.UNKNOWN
-        there = Point.OPTIMAL if termination is Termination.OPTIMAL else Point.FEASIBLE
-        primal, dual = (Point.NONE if part is None else there for part in (x, row_duals))
-        status = Status(termination, primal, dual, message)
-        return cls(program, status, solver, x, row_duals, column_duals, **more)
-
     @property
     def objective(self) -> float:
         """Objective value, recomputed from the Program."""
@@ -816,26 +772,6 @@ class Solution:
                 answer = replace(answer, status=status)
         return replace(replace(answer, program=plain).checked(by_word), program=self.program)
 
-    def with_build_time(self, seconds: float) -> Solution:
-        """Return the same with the time of compiling.
-
-        Parameters
-        ----------
-        seconds : float
-
-        Returns
-        -------
-        Solution
-
-        Examples
-        --------
-        >>> import fairlp
-        >>> solution = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve()
-        >>> "build" in solution.with_build_time(2.0).times
-        True
-        """
-        return replace(self, times={"build": seconds, **self.times})
-
     def require_point(self) -> np.ndarray:
         """Return the column values, or raise with the reason.
 
@@ -893,6 +829,25 @@ class Solution:
     def __repr__(self) -> str:
         value = f", objective {self.objective:.10g}" if self.x is not None else ""
         return f"<Solution of {self.program.name!r} by {self.solver}: {self.status.termination.value}{value}>"
+
+
+def solution_at(
+    program: Program,
+    termination: Termination,
+    message: str,
+    solver: str,
+    x: np.ndarray | None,
+    row_duals: np.ndarray | None,
+    column_duals: np.ndarray | None,
+    **more: Any,
+) -> Solution:
+    """Return a solution whose status follows from what is there: "optimal" without a point is unknown."""
+    if x is None and termination is Termination.OPTIMAL:
+        termination = Termination.UNKNOWN
+    there = Point.OPTIMAL if termination is Termination.OPTIMAL else Point.FEASIBLE
+    primal, dual = (Point.NONE if part is None else there for part in (x, row_duals))
+    status = Status(termination, primal, dual, message)
+    return Solution(program, status, solver, x, row_duals, column_duals, **more)
 
 
 def start_of(program: Program, start: Mapping[str, Any] | Solution) -> np.ndarray:

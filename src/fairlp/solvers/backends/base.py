@@ -30,6 +30,7 @@ from ...models.programs.solution import (
     Solution,
     Status,
     Termination,
+    solution_at,
     start_of,
 )
 from ...tolerances import LARGEST_BOUND
@@ -396,7 +397,7 @@ class BaseBackend:
             duals = sign(program) * scaling.row_duals(duals)
             reduced = reduced_costs(program, x, duals)
         times = {"pass": perf_counter() - begin - raw.seconds, "solve": raw.seconds}
-        return Solution.of_point(
+        return solution_at(
             program,
             raw.termination,
             raw.message,

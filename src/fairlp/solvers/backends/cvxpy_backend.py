@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ...errors import ModelError, SolverError, UnknownNameError, UnsupportedError, first_line, nearest
 from ...models.notation.model import Model
 from ...models.programs.program import Block, LogTerms, Program
-from ...models.programs.solution import Capability, Options, Solution, Termination
+from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
 from ...tolerances import ACCEPTED, AGREEMENT
 from .base import BaseBackend, Raw, installed, reduced_costs, sign
 
@@ -233,7 +233,7 @@ def read_back(model: Model, problem: Any) -> Solution:
         duals = sign(program) * duals
     reduced = reduced_costs(program, x, duals) if x is not None and duals is not None else None
     termination = _TERMINATION.get(problem.status, Termination.UNKNOWN)
-    read = Solution.of_point(program, termination, str(problem.status), "cvxpy", x, duals, reduced)
+    read = solution_at(program, termination, str(problem.status), "cvxpy", x, duals, reduced)
     # with constraints of the user's own, an optimum of the problem need not be one of the model
     return read if len(problem.constraints) == _count(program) else read.checked()
 

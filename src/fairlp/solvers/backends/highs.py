@@ -24,6 +24,7 @@ from ...models.programs.solution import (
     Solution,
     Status,
     Termination,
+    solution_at,
     start_of,
 )
 from ...tolerances import MILP_TOLERANCES, SOLVER_TIGHTEST
@@ -78,7 +79,7 @@ def read_back(model: Model, highs: Any) -> Solution:
     if termination not in (Termination.OPTIMAL, *LIMITS):
         x = duals = reduced = None
     words = highs.modelStatusToString(raw)
-    read = Solution.of_point(program, termination, words, "highs", x, duals, reduced)
+    read = solution_at(program, termination, words, "highs", x, duals, reduced)
     # with rows or columns of the user's own, an optimum of the object need not be one of the model
     same = (highs.getNumCol(), highs.getNumRow()) == (program.n_columns, program.n_rows)
     return read if same else read.checked()

@@ -39,7 +39,7 @@ from ...models.notation.expressions import (
 from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
 from ...models.programs.program import Block, Program
-from ...models.programs.solution import LIMITS, Capability, Options, Solution, Termination
+from ...models.programs.solution import LIMITS, Capability, Options, Solution, Termination, solution_at
 from .base import BaseBackend, Raw, installed, reduced_costs
 
 # A model as an idiomatic Pyomo ``ConcreteModel``, and a Pyomo model with levels as a Program.
@@ -104,7 +104,7 @@ def read_back(model: Model, built: Any) -> Solution:
         # some interfaces report duals of the minimisation also for a maximum: the objective's growth tells which
         duals = _oriented(program, found, duals)
         reduced = reduced_costs(program, found, duals)
-    read = Solution.of_point(program, Termination.OPTIMAL, "read from the Pyomo model", "pyomo", found, duals, reduced)
+    read = solution_at(program, Termination.OPTIMAL, "read from the Pyomo model", "pyomo", found, duals, reduced)
     return read.checked()
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import NotConvergedError, SolverError, UnsupportedError
 from ...models.programs.certificate import certify
 from ...models.programs.program import Block, Program
-from ...models.programs.solution import Backend, Options, Solution, Termination
+from ...models.programs.solution import Backend, Options, Solution, Termination, solution_at
 from ...tolerances import ACCEPTED, CONVEX_POINT, FEASIBILITY, SOLVER_TIGHTEST, VERIFIED
 from .base import reduced_costs, sign
 
@@ -214,7 +214,7 @@ def _extended(
 def _final(
     program: Program, backend: Backend, x: np.ndarray, duals: np.ndarray | None, seconds: float, programs: int
 ) -> Solution:
-    return Solution.of_point(
+    return solution_at(
         program,
         Termination.OPTIMAL,
         f"{programs} linear programs with tangents",
@@ -238,6 +238,4 @@ def _stopped(
     if why is Termination.OPTIMAL or (bounded and why is Termination.UNBOUNDED):
         why = Termination.UNKNOWN
     message = f"stopped after {programs} linear programs with tangents: {why.value}"
-    return Solution.of_point(
-        program, why, message, backend.name, x, None, None, times={"solve": seconds}, method="tangents"
-    )
+    return solution_at(program, why, message, backend.name, x, None, None, times={"solve": seconds}, method="tangents")

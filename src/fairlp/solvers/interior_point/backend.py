@@ -25,7 +25,7 @@ from ...errors import NotConvergedError
 from ...models.programs.backends import solve_on
 from ...models.programs.certificate import certify
 from ...models.programs.program import LogTerms, Program
-from ...models.programs.solution import Capability, Options, Solution, Termination
+from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
 from ...tolerances import (
     ACCEPTED,
     AGREEMENT,
@@ -359,7 +359,7 @@ class InteriorPoint(BaseBackend):
         seconds = {"pass": passed - begin, "solve": solved - passed}
         if point is None:
             words = f"a time limit of {options.time_limit:g} s was reached"
-            none = Solution.of_point(program, Termination.TIME_LIMIT, words, self.name, None, None, None, times=seconds)
+            none = solution_at(program, Termination.TIME_LIMIT, words, self.name, None, None, None, times=seconds)
             return none, None
         return self.answer(structure, point.at, point, seconds), point.at if point.inside else None
 
@@ -368,7 +368,7 @@ class InteriorPoint(BaseBackend):
         program, solved = structure.program, perf_counter()
         inside = structure.vectors(at)
         columns, duals = polished(program, *inside)
-        solution = Solution.of_point(
+        solution = solution_at(
             program,
             Termination.OPTIMAL,
             f"relative error {point.error:.1e}{'' if columns is inside[0] else ', then Newton steps'}",
