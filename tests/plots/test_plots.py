@@ -356,3 +356,28 @@ def test_users_who_are_not_there_have_no_bubbles():
     (axis,) = plots.plot_dedicated_clouds(SimpleNamespace(users=users)).axes
     assert [text.get_text() for text in axis.get_legend().get_texts()] == ["100"]
     assert axis.collections[0].get_offsets().tolist() == [[0.5, 0.75]]
+
+
+@pytest.mark.parametrize("draw", ["allocation", "shares", "utilization", "frontier", "means"])
+def test_labels_are_not_cut_in_a_low_figure(draw):
+    from matplotlib import pyplot
+
+    panels = 3 if draw == "allocation" else 1
+    figure, axes = pyplot.subplots(1, panels, figsize=(7, 2.2), layout="constrained")
+    found = fairlp.allocate(examples.load("khamse-ashari-figure-1"), "c-drfh")
+    if draw == "frontier":
+        fairlp.frontier(examples.ghodsi(), (1, 2)).plot(ax=axes)
+    elif draw == "means":
+        study = fairlp.study.Study("a", "uniform-integers", {"users": [3, 4], "resources": [2]}, ["drf"], ["jain"], 3)
+        study.run(progress=False).plot("jain", ax=axes)
+    else:
+        getattr(plots, f"plot_{draw}")(found, ax=axes)
+    figure.canvas.draw()
+    axes = np.atleast_1d(axes)
+    texts = [text for axis in axes for text in (axis.xaxis.label, axis.yaxis.label, axis.title)]
+    texts += [text for axis in axes if axis.get_legend() for text in axis.get_legend().get_texts()]
+    boxes = [text.get_window_extent() for text in texts if text.get_text()]
+    pyplot.close(figure)
+    assert len(boxes) >= 3
+    for box in boxes:
+        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, box

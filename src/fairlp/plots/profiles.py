@@ -1,4 +1,4 @@
-"""The figure of a performance profile: how many problems each solver solves within a factor of the fastest."""
+"""Figures of curves: performance profiles, frontiers, means of studies, users who come and go, convergence."""
 
 from __future__ import annotations
 
@@ -93,6 +93,35 @@ def plot_frontier(points: pd.DataFrame, markers: pd.DataFrame, *, ax: Any = None
     axis.set(xlabel="total of all dominant shares", ylabel="smallest level: share per weight", ylim=(0, None))
     style.tidy(axis)
     style.legend(figure, [axis], ax, "by α, and others")
+    return figure
+
+
+def plot_means(means: pd.DataFrame, errors: pd.DataFrame, what: str, *, ax: Any = None) -> Any:
+    """Draw means of a study with their standard errors; :meth:`fairlp.study.Result.plot`.
+
+    Parameters
+    ----------
+    means, errors : DataFrame
+        Values of the parameter across × curves; values that are not numbers stand side by side.
+    what : str
+        What the means are of.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure, (axis,) = style.panels(ax, 1, 6)
+    across = means.index
+    for k, (column, place) in enumerate(
+        zip(means, style.places(str(name).split(".")[-1] for name in means), strict=True)
+    ):
+        look = style.line(k, colour=place)
+        axis.errorbar(across, means[column], errors[column], marker=".", capsize=3, label=column, **look)
+    axis.set(xlabel=str(across.name), ylabel=f"{what}: mean ± standard error")
+    style.tidy(axis)
+    style.legend(figure, [axis], ax, "statistic")
     return figure
 
 

@@ -148,7 +148,9 @@ def line(k: int, width: float = 1.6, colour: int | None = None) -> dict[str, Any
 
 
 def open_frame(axis: Any) -> None:
-    """Leave out the top and the right side of the frame."""
+    """Leave out the top and the right side of the frame; labels break where the figure ends."""
+    for text in (axis.xaxis.label, axis.yaxis.label, axis.title):
+        text.set_wrap(True)
     axis.spines[["top", "right"]].set_visible(False)
 
 

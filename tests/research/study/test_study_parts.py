@@ -364,3 +364,23 @@ def test_rows_are_in_order_of_points_and_runs():
     found = storage.table(DEFINITION, rows)
     assert found["point"].to_pylist() == [0, 0, 1] and found["run"].to_pylist() == [0, 1, 0]
     assert found["a"].to_pylist() == [None, 2.5, 1.0]
+
+
+def test_plots_of_means_have_the_numbers_of_the_table():
+    pytest.importorskip("matplotlib")
+    grid = {"users": [3, 5], "resources": [2, 3], "demands": [[1, 9]]}
+    result = study.Study("a", "uniform-integers", grid, ["drf", "asset"], ["jain"], runs=4).run(progress=False)
+    (axis,) = result.plot("jain").axes
+    assert axis.get_xlabel() == "users" and axis.get_ylabel() == "jain: mean ± standard error"
+    curves = {bars.get_label(): bars.lines[0].get_ydata() for bars in axis.containers}
+    table = result.table(["jain.drf", "jain.asset"]).xs("[1, 9]", level="demands")
+    for label, drawn in curves.items():
+        name, resources = label.split(", resources ")
+        assert drawn.tolist() == table.xs(int(resources), level="resources")[name, "mean"].tolist()
+    assert len(curves) == 4
+    (axis,) = result.plot(["jain.drf"], x="resources").axes
+    assert axis.get_xlabel() == "resources" and len(axis.containers) == 2
+    with pytest.raises(UnknownNameError, match=r"no statistic 'jian'"):
+        result.plot("jian")
+    with pytest.raises(UnknownNameError, match=r"no parameter 'user'; did you mean 'users'\?"):
+        result.plot("jain", x="user")

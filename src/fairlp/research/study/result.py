@@ -168,6 +168,50 @@ class Result:
         made.columns = pd.MultiIndex.from_tuples(found, names=["statistic", "figure"])
         return made
 
+    def plot(self, statistics: str | Sequence[str], x: str | None = None, *, ax: Any = None) -> Any:
+        """Draw means over the runs, with their standard errors, against a parameter.
+
+        Parameters
+        ----------
+        statistics : str or sequence of str
+            Columns of the result; ``"jain"`` is all that begin with ``jain.``, one for each mechanism.
+        x : str, optional
+            The parameter across; by default the first that varies. Each combination of others has its own curves.
+        ax : Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        UnknownNameError
+            For a statistic or a parameter that there is not.
+        """
+        from ...plots.profiles import plot_means
+
+        known, points = self.statistics, self.points
+        wanted = [statistics] if isinstance(statistics, str) else list(statistics)
+        names = [name for one in wanted for name in known if name == one or name.startswith(f"{one}.")]
+        for one in wanted:
+            if not any(name == one or name.startswith(f"{one}.") for name in known):
+                raise UnknownNameError(f"the result has no statistic {one!r}; {nearest(one, known)}")
+        varying = [str(name) for name in points if len(points[name].unique()) > 1]
+        across = x if x is not None else next(iter([*varying, *map(str, points)]), None)
+        if across not in points:
+            raise UnknownNameError(f"the study has no parameter {across!r}; {nearest(str(across), list(points))}")
+        others = [name for name in varying if name != across]
+        means: dict[str, pd.Series[float]] = {}
+        errors: dict[str, pd.Series[float]] = {}
+        for values, runs in self.frame.groupby(others) if others else [((), self.frame)]:
+            of = [f"{name} {value}" for name, value in zip(others, values, strict=True)]
+            groups = runs.groupby(across)[names]
+            for name in names:
+                label = ", ".join([name, *of])
+                means[label], errors[label] = groups.mean()[name], groups.sem()[name]
+        return plot_means(pd.DataFrame(means), pd.DataFrame(errors), ", ".join(wanted), ax=ax)
+
     def _figure(self, name: str) -> pd.DataFrame:
         """Return one figure of all statistics, points × statistics."""
         with np.errstate(invalid="ignore", over="ignore"):  # infinite numbers have no standard deviation
