@@ -191,7 +191,7 @@ def of_ledger() -> dict[str, str]:
     rows = {(row.paper, row.item): row.answer for row in found.rows}
     level, program, used = numbers_in(rows["001", "Algorithm 1"].ours)
     printed, right = numbers_in(rows["002", "Program (7), as printed"].ours)
-    said = {verdict: number(counts[verdict].fillna(0).sum()) for verdict in ("equal", "holds", "refuted", "differs")}
+    said = {verdict: number(counts[verdict].fillna(0).sum()) for verdict in ("refuted", "differs")}
     return {f"items{verdict.capitalize()}": count for verdict, count in said.items()} | {
         "items": number(counts["items"].sum()),
         "pairs": number(len(pairs)),
