@@ -510,3 +510,10 @@ def test_a_search_is_offered_as_the_command_line_calls_it(here_newcomers):
 def test_an_option_of_another_kind_is_told_in_a_line(option, here_newcomers):
     line = error_line(run("allocate two.yaml --method lp --option", option, code=ExitCode.SOLVER))
     assert line.startswith(f"error: {option.split('=')[0]} is ") and "; expected " in line
+
+
+def test_an_example_goes_into_an_empty_folder_and_into_no_other(here):
+    (here / "cluster").mkdir()
+    run("example ghodsi -o cluster")
+    assert list((here / "cluster").glob("*.csv"))
+    assert "exists already" in error_line(run("example ghodsi -o cluster", code=3))

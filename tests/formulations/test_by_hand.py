@@ -293,3 +293,11 @@ def test_a_step_takes_nothing_away_and_keeps_what_is_to_come():
     weighted = Instance.from_arrays([[1.0], [1.0]], [[10.0]], weights=[1, 3])
     found = solved(arrivals.dynamic_drf(weighted, np.array([0.0, 0.0]), 1.0))
     assert found.objective == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(("goal", "best"), [("level", 1), ("count", 2)])
+def test_later_rounds_of_whole_tasks_maximise_a_level_or_count_users(goal, best):
+    """Needs of 3, 3 and 4 of 6, one user to be above nothing: two tasks of one user, or a task of each of two."""
+    instance = Instance.from_arrays([[3], [3], [4]], [[6]])
+    model = whole_tasks(instance, [Settled(np.zeros(3), np.ones(3), 2)], goal)
+    assert solved(model).objective == pytest.approx(best)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _SECOND = {"highs": "scipy"}
 
 
-def prove(allocation: Allocation, exact: bool = False) -> Proof:
+def prove(allocation: Allocation, exact: bool) -> Proof:
     """Return whether an allocation is what its formulation says: levels proved one by one, or in rationals.
 
     A formulation that is solved once is proved by its certificate (exactly, from its basis), and the totals compared;

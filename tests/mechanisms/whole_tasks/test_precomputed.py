@@ -53,6 +53,7 @@ def test_floors_that_floating_point_gets_wrong():
     assert fairlp.allocate(instance, "pdrf", method="floating-point").totals.tolist() == [4, 1]
     found = fairlp.validate(instance, "pdrf")
     assert not found.loc["floating-point", "agrees"] and found.loc["floating-point", "below"] == 1
+    assert found.loc["floating-point", "above"] == 0
 
 
 def test_divisible_precomputed_is_edrf():

@@ -31,6 +31,8 @@ def test_products_and_quotients_of_large_whole_numbers_are_exact():
     top, bottom = np.array([10**40 + 1], dtype=object), np.array([10**40], dtype=object)
     assert not same_quotient(top, bottom, bottom, bottom)[0] and same_quotient(top, top, bottom, bottom)[0]
     assert quotient(top, bottom).tolist() == [1.0]
+    small = [np.array([value]) for value in (6.0, 4.0, 3.0, 2.0)]
+    assert same_quotient(*small)[0] and not same_quotient(*small[:3], small[2])[0]
     # rounded once: as floats first, numerator and denominator would each be rounded
     rng = np.random.default_rng(0)
     for _ in range(200):

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import fairlp
 from fairlp.models.programs import certificate
-from fairlp.models.programs.certificate import certify, proves_infeasible, proves_unbounded
+from fairlp.models.programs.certificate import at_integers, certify, proves_infeasible, proves_unbounded
 from fairlp.models.programs.program import Block, Program
 from fairlp.tolerances import VERIFIED
 
@@ -291,3 +292,14 @@ def test_noise_in_a_column_that_nothing_gives_a_size_is_noise_beside_others_of_a
     )
     assert certify(p, np.array([-4e-33, 0.0, 0.0]), np.zeros(1)).is_optimal
     assert not certify(p, np.array([-1e-3, 0.0, 0.0]), None).is_feasible
+
+
+def test_what_is_left_at_the_integers_has_the_room_that_they_leave():
+    model = fairlp.Model("m")
+    x, y = model.variable("x", integer=True), model.variable("y")
+    model.constraint("both", 2 * x + y <= 9)
+    model.constraint("least", x + y >= 5)
+    model.maximize(y)
+    left = at_integers(model.compile(), np.array([3.0000001, 0.0]))
+    assert left.row_upper[0] == pytest.approx(3, rel=1e-12) and left.row_lower[1] == pytest.approx(2, rel=1e-12)
+    assert (left.A.toarray() == [[0, 1], [0, 1]]).all() and left.col_lower[0] == left.col_upper[0] == 3

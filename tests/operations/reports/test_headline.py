@@ -86,3 +86,10 @@ def test_others_who_are_short_are_named_or_counted():
     comparison = ShareComparison.of(subject, "drf")
     assert headline(comparison)[0].endswith("Short too: c (2 tasks), d (2 tasks), 2 other users.")
     assert not is_fair(comparison)
+
+
+def test_all_that_a_task_needs_is_named_and_nothing_else():
+    found = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 1), (1000, 2048)))
+    assert "(8 CPU, 0.0009766 GiB each)" in found[0]
+    found = lines([[0, 0], [16, 16]], [4, 0], demands=((8000, 0), (1000, 2048)))
+    assert "(8 CPU each)" in found[0]

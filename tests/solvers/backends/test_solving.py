@@ -29,6 +29,7 @@ from fairlp.models.programs.program import LogTerms, Program
 from fairlp.models.programs.solution import Capability, Options, Point, Termination
 from fairlp.solvers.backends import highs, ortools_backend, tangents
 from fairlp.solvers.backends.highs import masks
+from fairlp.solvers.backends.pyomo_backend import Pyomo
 from instances import random_instance, seeds
 from profiles import many
 from small_programs import INF, program
@@ -531,3 +532,24 @@ def test_bounds_of_integers_need_not_be_whole(solver):
     assert found.objective == pytest.approx(relaxed.objective)  # which has whole y
     model.variables["y"].set(lower=0.2, upper=0.5)
     assert model.solve(solver).status.termination is Termination.INFEASIBLE
+
+
+@pytest.mark.parametrize("solver", ["scip", "highs", "scipy"])
+def test_solvers_print_only_when_they_are_asked_to(solver, capfd):
+    if not available(solver):
+        pytest.skip(f"{solver} is not installed")
+    model = fairlp.formulate(examples.ghodsi(), "drf")
+    model.solve(solver)
+    assert capfd.readouterr().out == ""
+    model.solve(solver, verbose=True)
+    assert capfd.readouterr().out
+
+
+def test_pyomo_stops_the_solver_that_it_has_loaded():
+    stopped = SimpleNamespace(setOptionValue=lambda *pair: told.append(pair))
+    told = []
+    for loaded in (None, stopped):
+        session = Pyomo.__new__(Pyomo)
+        session._highs = SimpleNamespace(_solver_model=loaded)
+        session.stop()
+    assert told == [("time_limit", 0.0)]

@@ -18,6 +18,7 @@ from fairlp.models.programs.solution import Capability, Options, Termination
 from fairlp.solvers.backends.highs import Highs, HighsSession
 from fairlp.solvers.interior_point import backend, blocks, face, method, pricing
 from fairlp.solvers.interior_point.pricing import PricingSession
+from fairlp.solvers.interior_point.region import Region
 from fairlp.solvers.interior_point.structure import Structure
 
 OURS, THEIRS = "interior point", "HiGHS"
@@ -499,3 +500,21 @@ def test_an_answer_without_duals_has_no_reduced_costs():
     whole = session._whole(replace(part, row_duals=None), 0.0)
     assert whole.column_duals is None and whole.x.sum() == pytest.approx(part.x.sum())
     assert session._whole(part, 0.0).column_duals is not None
+
+
+def test_a_region_by_places_is_the_region_by_users():
+    """The same pairs twice: every user at every server, and only the places where somebody may run."""
+    rng = np.random.default_rng(0)
+    demands, capacities, prices = rng.random((5, 2)), rng.random((3, 2)), rng.random((3, 2))
+    user = np.array([rng.permutation(5)[:3] for _ in range(3)])
+    allowed = np.zeros((3, 5), dtype=bool)
+    np.put_along_axis(allowed, user, True, axis=1)
+    places, users = Region(demands, capacities, user=user), Region(demands, capacities, allowed=allowed)
+    costs = np.where(allowed, prices @ demands.T, np.nan)
+    there = allowed.any(axis=0)
+    assert places.dearest(prices)[there] == pytest.approx(np.nanmax(costs[:, there], axis=0))
+    assert places.lowest(places.costs(prices))[there] == pytest.approx(np.nanmin(costs[:, there], axis=0))
+    x = rng.random((3, 3))
+    dense = np.zeros((3, 5))
+    np.put_along_axis(dense, user, x, axis=1)
+    assert places.given(x) == pytest.approx(users.given(dense)) and places.sums(x) == pytest.approx(users.sums(dense))

@@ -120,12 +120,12 @@ def _best_row(
     ours, other = (value(requests, criterion, requests.granted(one.totals.to_numpy())) for one in (found, reference))
     size = max(abs(ours), abs(other), np.finfo(float).tiny)
     short = (other - ours) / size
+    apart = max(0.0, short) if name == "at least eg" else abs(short)
     fair = check_complaints(requests, found.totals.to_numpy(), AGREEMENT)
-    close = short <= AGREEMENT if name == "at least eg" else abs(short) <= AGREEMENT
     return {
         **agreement(check.instance, found, reference),
-        "agrees": bool(close and fair.holds),
-        "difference": abs(short) if name == "candidates" else max(0.0, short),
+        "agrees": bool(apart <= AGREEMENT and fair.holds),
+        "difference": apart,
         "reference": f"{name}, {criterion if isinstance(criterion, str | int) else 'criterion'}",
         "complaint": fair.complaint,
     }
