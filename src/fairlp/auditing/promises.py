@@ -35,7 +35,7 @@ def _several_flavors(instance: Instance) -> bool:
 
 
 def _busy_at_most(instance: Instance) -> bool:
-    """Whether nobody could be kept busy for more than all its time by its part of every server (by weights)."""
+    """Whether no user, given its part (by weight) of every server, would be busy for more than all its time."""
     weights = instance.weights.reshape(len(instance.users), -1)
     copies = tasks_alone(instance.demands, instance.total_capacities) * (instance.gamma() > 0)
     return bool((weights / weights.sum(axis=0) * copies.sum(axis=1, keepdims=True) <= 1).all())

@@ -1128,7 +1128,7 @@ class Model(Declarations):
         ModelError
             For a parameter that there is not.
         UnsupportedError
-            For a parameter in whose elements the program is not linear, one by one.
+            For a parameter that makes the program nonlinear when one of its elements varies.
 
         Examples
         --------
