@@ -1,6 +1,6 @@
-"""Peers raced on the same work: ``cvxpy_leximin``, Gavel's water filling, and POP's partitioned max-min.
+"""Peers raced on the same work: ``cvxpy_leximin``, Gavel's water filling, POP's parts, and Soroush's binner.
 
-python benchmarks/races.py [cvxpy_leximin] [gavel] [pop] [--limit SECONDS] [--seed SEED] [sizes: --help]
+python benchmarks/races.py [cvxpy_leximin] [gavel] [pop] [soroush] [--limit SECONDS] [--seed SEED] [sizes: --help]
 
 Who they are, and what runs: benchmarks/peers.py. ``cvxpy_leximin`` goes last, as it changes CVXPY where it is imported.
 Every race ends with an error where levels that should be equal are not.
@@ -31,6 +31,7 @@ from peers import (
     by_leximin,
     cluster,
     drawn_jobs,
+    geometric_bins,
     ours_in_cvxpy,
     pop_jobs,
     pop_levels,
@@ -40,7 +41,7 @@ from peers import (
 import fairlp
 from fairlp.errors import FairlpError
 
-RACES = ("cvxpy_leximin", "gavel", "pop")
+RACES = ("cvxpy_leximin", "gavel", "pop", "soroush")
 #: How far levels of ours, all proved by prices, may be apart, relative; and those of a peer told to be as exact.
 EQUAL, NEAR = 1e-7, 1e-5
 #: A run that takes longer is not repeated.
@@ -188,6 +189,21 @@ def race_pop(sizes: list[int], parts: list[int], limit: float, seed: int) -> Non
     show("C-DRFH, 3 resources: POP beside the exact leximin", ["users × servers", "", *COLUMNS], rows)
 
 
+def race_soroush(sizes: list[int], limit: float, seed: int) -> None:
+    """C-DRFH by one linear program of bins beside the exact leximin."""
+    rows = []
+    for size in sizes:
+        instance = cluster(size, size, seed)
+        right, whole = timed(lambda one: fairlp.allocate(one, "c-drfh").levels.to_numpy(), instance)
+        rows.append([f"{size} × {size}", "exact", f"{whole:.3f}", "", "1", "0%", "1"])
+        levels, seconds = timed(geometric_bins, instance)
+        rows.append(["", "binner, factor 2", f"{seconds:.3f}", f"{whole / seconds:.2f}", *lost(levels, right)])
+        if seconds > limit / 4:
+            break
+    columns = ["users × servers", "", "CPU s", "faster", "least level", "1 % worse", "sum"]
+    show("C-DRFH, 3 resources: Soroush's geometric binner beside the exact leximin", columns, rows)
+
+
 def race_pop_jobs(sizes: list[int], parts: list[int], seed: int) -> None:
     """Gavel's policy in parts, which is what POP was tried on."""
     rows = []
@@ -210,7 +226,7 @@ def main() -> None:
     parser.add_argument("races", nargs="*", help=f"of {', '.join(RACES)}; by default all")
     parser.add_argument("--users", type=int, nargs="+", default=[5, 10, 20, 40], help="for cvxpy_leximin")
     parser.add_argument("--jobs", type=int, nargs="+", default=[16, 64, 256, 1024], help="for Gavel, and for POP")
-    parser.add_argument("--pop", type=int, nargs="+", default=[100, 200, 400], help="users, for POP")
+    parser.add_argument("--pop", type=int, nargs="+", default=[100, 200, 400], help="users, for POP and Soroush")
     parser.add_argument("--parts", type=int, nargs="+", default=[2, 4, 8], help="for POP")
     parser.add_argument("--limit", type=float, default=60, help="seconds after which a larger size is not tried")
     parser.add_argument("--seed", type=int, default=0)
@@ -225,6 +241,8 @@ def main() -> None:
         if "pop" in asked:
             race_pop(given.pop, given.parts, given.limit, given.seed)
             race_pop_jobs(given.jobs, given.parts, given.seed)
+        if "soroush" in asked:
+            race_soroush(given.pop, given.limit, given.seed)
         if "cvxpy_leximin" in asked:
             race_cvxpy_leximin(given.users, given.limit, given.seed)
     except FairlpError as error:

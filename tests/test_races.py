@@ -101,3 +101,11 @@ def test_cvxpy_leximin_gives_the_same_levels():
     """In a process of its own: it changes ``cvxpy.Problem``. The script ends with an error where levels differ."""
     said = raced("cvxpy_leximin", "--users", "3", "4")
     assert said.count("saturation, 1e-6") == 2 and said.count("ordered outcomes") == 2 and "Error" not in said
+
+
+@pytest.mark.parametrize("seed", range(many(5)))
+def test_levels_of_the_binner_are_half_of_the_leximins_at_least(peers, seed):
+    instance = peers.cluster(9, 7, seed, 0.5)
+    levels, right = peers.geometric_bins(instance), fairlp.allocate(instance, "c-drfh").levels.to_numpy()
+    assert (levels >= right / 2 * (1 - AGREEMENT)).all()
+    assert levels.min() <= right.min() * (1 + AGREEMENT)
