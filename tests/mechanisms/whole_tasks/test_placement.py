@@ -24,6 +24,7 @@ def small(rng):
     demands[~demands.any(axis=1), 0] = 1
     capacities = rng.integers(0, 9, (k, r)).astype(float)
     capacities[0] = np.maximum(capacities[0], 2)
+    capacities *= rng.choice([1, 1, 30])  # many tasks on each server are counted
     if rng.random() < 0.3:
         demands, capacities = demands / 10, capacities / 10
     eligible = None
@@ -140,3 +141,17 @@ def test_best_fit_compares_shares_of_the_whole_system():
 def test_a_procedure_has_no_model(mechanism):
     with pytest.raises(NotDefinedError, match="is a procedure and has no model of its own"):
         fairlp.formulate(Instance.from_arrays([[1, 1]], [[7, 3]]), mechanism)
+
+
+@pytest.mark.parametrize("need", [1.0, 1.000000000001])
+@pytest.mark.parametrize("policy", ["first-fit", "slots"])
+def test_tasks_are_counted_exactly(policy, need):
+    """Millions of tasks, in whole numbers beyond 2⁵³ too: the one server ends as discrete DRF does."""
+    instance = Instance.from_arrays([[need, 4], [3, 1.5]], [[9e6, 18e6]])
+    assert (placement.Servers.of(instance).free.dtype == object) == (need > 1)
+    slots = {"slots": 10**7} if policy == "slots" else {}
+    found = fairlp.allocate(instance, MECHANISMS[policy], **slots).totals
+    if policy == "slots":
+        assert abs(found.diff().iloc[1]) <= 1  # one slot a task
+    else:
+        assert found.tolist() == fairlp.allocate(instance, "drf-discrete").totals.tolist()

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import TooLargeError
 from ...models.instances.instance import EVERYWHERE, Instance
-from ...models.instances.problem import quotients, whole, whole_table
+from ...models.instances.problem import integers, quotients, whole, whole_table
 from ...tolerances import LEVEL_ROUNDING
 from .filling import Pool
 
@@ -110,6 +110,8 @@ POLICIES: tuple[str, ...] = ("first-fit", "best-fit", "slots")
 SLOTS = 14
 #: Distances of users to servers are kept up to this many.
 LARGEST_TABLE = 50_000_000
+#: So many tasks of each user go to the same servers one by one before the next ones are counted.
+_ONE_BY_ONE = 8
 #: Single servers that are looked at one by one.
 MOST_SERVERS = 10_000_000
 #: In what unit Best-Fit compares shapes: the paper's is a share of the whole system.
@@ -327,7 +329,8 @@ def place(
 
     Notes
     -----
-    One array operation over the servers for each task: O(tasks·(S·R + log N)) for S single servers.
+    One array operation over the servers for each task: O(tasks·(S·R + log N)) for S single servers. Where many tasks go
+    to the same servers, by ``first-fit`` and ``slots``, they are counted: then O(N) tasks for each user and server.
 
     Examples
     --------
@@ -344,11 +347,29 @@ def place(
     heap = [(0 * share, sign * share, n) for n, share in enumerate(shares) if limits[n] > 0]
     heapq.heapify(heap)
     find = BestFit(servers) if policy == "best-fit" else FirstFit(servers)
+    last, same = np.full(len(had), -1), 0
     while heap:
         share, tie, n = heap[0]
         server = find(n)
         if server < 0:
             heapq.heappop(heap)
+            continue
+        same = same + 1 if server == last[n] else 0
+        last[n] = server
+        if same > _ONE_BY_ONE * len(heap) and isinstance(find, FirstFit):
+            same = 0
+            who = np.array([one for _, _, one in heap])
+            where = np.array([find(one) for one in who])
+            who, where = who[where >= 0], where[where >= 0]
+            more = _counted(servers, who, where, shares, had[who], limits[who])
+            for one, at, count in zip(who.tolist(), where.tolist(), more, strict=True):
+                servers.take(one, at, count)
+                tasks[one, servers.row[at]] += count
+                had[one] += count
+            heap = [
+                (int(had[one]) * shares[one], sign * shares[one], one) for one in who.tolist() if had[one] < limits[one]
+            ]
+            heapq.heapify(heap)
             continue
         servers.take(n, server)
         find.changed(server)
@@ -359,6 +380,39 @@ def place(
         else:
             heapq.heappop(heap)
     return tasks
+
+
+def _counted(
+    servers: Servers, who: np.ndarray, where: np.ndarray, shares: Any, had: np.ndarray, limits: np.ndarray
+) -> list[int]:
+    """Return how many tasks each user is served next, all on the server that fits it first now.
+
+    They are the tasks of all shares below one, which is found by halving: as many as fit together.
+    """
+    demands, free = servers.demands[who], servers.free[where]
+    unit = min(shares[n] for n in who)
+    each = np.array([float(Fraction(shares[n]) / Fraction(unit)) for n in who])
+    spots, at = np.unique(where, return_inverse=True)
+
+    def fit(more: np.ndarray) -> bool:
+        used = np.zeros((len(spots), demands.shape[1]), dtype=demands.dtype)
+        np.add.at(used, at, demands * (integers(more) if demands.dtype == object else more)[:, None])
+        slots = servers.slots is None or (np.bincount(at, more) <= servers.slots[spots]).all()
+        return bool(slots and (used <= servers.free[spots]).all())
+
+    def below(number: int) -> np.ndarray:
+        """Tasks of shares below so many units."""
+        reached = [min(float(-(-(number * unit) // shares[n])), limit) for n, limit in zip(who, limits, strict=True)]
+        return np.asarray(np.maximum(reached - had, 0.0))
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        most = np.where(demands > 0, free.astype(float) / demands.astype(float), np.inf).min(axis=1)
+    low, high = int((had * each).min()), int(((had + most + 1) * each).max()) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fit(below(middle)) else (low, middle)
+    more = below(low)
+    return more.astype(np.int64).tolist() if fit(more) else [0] * len(who)
 
 
 def _shares(instance: Instance, policy: str) -> Any:
