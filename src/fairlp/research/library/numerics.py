@@ -74,6 +74,24 @@ def blocks(rng: np.random.Generator, users: int, servers: int, chained: bool = F
     return made(*lognormal(rng, users, servers), eligible=eligible)
 
 
+def windows(rng: np.random.Generator, users: int, servers: int) -> Instance:
+    """Return an instance where users may run on 12 % of the servers, in a row, and 30 % of the demands are zero."""
+    demands, capacities = lognormal(rng, users, servers)
+    demands[rng.random(demands.shape) < 0.3] = 0
+    width = max(servers * 12 // 100, 1)
+    apart = (np.arange(servers) - rng.integers(servers, size=users)[:, None]) % servers
+    return made(demands, capacities, eligible=apart < width)
+
+
+def racks(rng: np.random.Generator, users: int, servers: int) -> Instance:
+    """Return an instance of five zones of ten racks each, where half of the users may run in one of them only."""
+    rack = np.arange(servers) * min(50, servers) // servers
+    zone, where = rack * 5 // (rack[-1] + 1), rng.integers(servers, size=users)
+    in_rack, in_zone = rack == rack[where][:, None], zone == zone[where][:, None]
+    kind = rng.random(users)[:, None]
+    return made(*lognormal(rng, users, servers), eligible=np.where(kind < 0.25, in_rack, in_zone | (kind > 0.5)))
+
+
 def weights(rng: np.random.Generator, users: int, servers: int) -> Instance:
     """Return an instance with log-normal weights, σ = 4."""
     demands, capacities = lognormal(rng, users, servers)
@@ -101,6 +119,8 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "gpus": ("GPU-like: 30 % of the users need what 40 % of the servers have", gpus),
     "two-of-five": ("two of five resources demanded", two_of_five),
     "few-pairs": ("a tenth of the pairs eligible, at random", few_pairs),
+    "windows": ("12 % of the servers, one after another, and 30 % of the demands zero", windows),
+    "racks": ("half of the users in one of fifty racks or of five zones", racks),
     "chain": ("a chain of ten overlapping blocks of servers", lambda rng, n, k: blocks(rng, n, k, chained=True)),
     "blocks": ("ten separate blocks", blocks),
     "dominating": (
@@ -111,6 +131,18 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     "heavy-tails": (
         "demands Pareto 1.1",
         lambda rng, n, k: made(rng.pareto(1.1, (n, 3)) + 1, rng.lognormal(size=(k, 3))),
+    ),
+    "spread": (
+        "demands log-normal, σ = 4",
+        lambda rng, n, k: made(rng.lognormal(0, 4, (n, 3)), rng.lognormal(size=(k, 3))),
+    ),
+    "integers": (
+        "whole demands of 1 to 4 on servers of 8 to 64",
+        lambda rng, n, k: made(rng.integers(1, 5, (n, 3)), 2 ** rng.integers(3, 7, (k, 3))),
+    ),
+    "jitter": (
+        "demands that are equal but for a millionth",
+        lambda rng, n, k: made(1 + 1e-6 * rng.random((n, 3)), rng.lognormal(size=(k, 3))),
     ),
     "twenty": ("twenty resources", lambda rng, n, k: made(*lognormal(rng, n, k, 20))),
     "limits": ("half of the users with task limits", lambda rng, n, k: with_limits(rng, *lognormal(rng, n, k))),
@@ -208,11 +240,16 @@ _WHY = {
     "gpus": "a scarce resource that few have and few need; the others' prices are tiny beside its own",
     "two-of-five": "many small sets of users that compete; several levels, degenerate vertices",
     "few-pairs": "a sparse matrix without structure, in which users hardly meet",
+    "windows": "many levels, each of a chain of neighbours; the last ones hang on rounding in the first",
+    "racks": "users who meet everywhere beside users who meet in one place only",
     "chain": "ten blocks that hang together by few servers: information travels slowly",
     "blocks": "ten programs in one, of which one has the optimum and the others are free: degenerate duals",
     "dominating": "one row is 10,000 times as steep as the others",
     "weights": "rows that differ by six orders of magnitude: small prices, of which the last digits decide",
     "heavy-tails": "coefficients of many sizes in every row",
+    "spread": "coefficients over many orders of magnitude: few tasks of some users use up a server",
+    "integers": "ties everywhere: many optimal vertices",
+    "jitter": "data so alike that differences are near the tolerances of solvers",
     "twenty": "twenty rows a server, of which few are tight",
     "limits": "half of the users stop before the level: bounds that matter in turn",
     "limits-uniform": "the same with data so alike that many vertices are nearly optimal",
