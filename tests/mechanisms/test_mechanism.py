@@ -236,3 +236,10 @@ def test_merge_is_true_or_false(merge):
         with pytest.raises(UnsupportedError, match=f"merge is {merge!r}; expected True or False"):
             share(fairlp.examples.ghodsi(), "drfh", merge=merge)
     assert fairlp.allocate(fairlp.examples.ghodsi(), "drfh", merge=np.False_).totals.tolist() == [3, 2]
+
+
+def test_the_table_says_what_each_mechanism_is_defined_for():
+    table = fairlp.mechanisms()["defined_for"]
+    assert table["drf"] == "no rates, one server" and table["kueue"]
+    assert {find(name).domain == () for name in table.index[table == "any instance"]} <= {True}
+    assert not table.eq("").any()

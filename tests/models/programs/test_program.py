@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fairlp import Index, Model, examples, formulate
 from fairlp.errors import ModelError, SolverError, SolverNotAvailableError, UnsupportedError
 from fairlp.models.programs import backends
 from fairlp.models.programs.exact_certificate import optimal_from
+from fairlp.models.programs.program import Block
 
 
 def program():
@@ -93,3 +95,16 @@ def test_no_basis_proves_nothing():
     one = program()
     verdict, pivots = optimal_from(one, [0] * one.n_columns, [0] * one.n_rows)
     assert not verdict.holds and pivots == 0
+
+
+@pytest.mark.parametrize("positions", [None, [0, 2, 3, 5]])
+def test_a_block_takes_from_another_what_has_the_same_labels(positions):
+    ours = Block("x", (("n", pd.Index(["a", "b"])), ("i", pd.Index(["u", "v", "w"]))), 0, 6)
+    labels = (("n", pd.Index(["b", "c", "a"])), ("i", pd.Index(["w", "u"])))
+    there = list(range(6)) if positions is None else positions
+    theirs = Block("x", labels, 1, 1 + len(there), positions=None if positions is None else np.array(positions))
+    known = {("bca"[k // 2], "wu"[k % 2]): 10.0 + k for k in there}
+    values = np.array([0.0, *known.values()])
+    expected = [known.get((n, i), -1.0) for n in "ab" for i in "uvw"]
+    assert ours.taken(theirs, values, -1.0).tolist() == expected
+    assert ours.taken(Block("x", (), 0, 1), values, -1.0).tolist() == [-1.0] * 6

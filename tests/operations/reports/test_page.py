@@ -474,13 +474,14 @@ def test_who_moved_since_an_earlier_dump_and_who_still_waits(tmp_path):
         cluster = Instance.from_arrays(np.ones((len(users), 1)), [[12.0]], users=users, task_limits=np.add(runs, waits))
         return subject.Subject(cluster, np.array(runs, dtype=float)[:, None], np.array(waits, dtype=float))
 
-    before = of(["a", "b", "c", "old"], [9, 1, 0, 2], [0, 8, 1, 0])
-    now = of(["a", "b", "c", "new"], [10, 1, 0, 1], [0, 8, 1, 0])
+    # f runs and waits as before, and is short of nothing; g has one task less that waits
+    before = of(["a", "b", "c", "f", "g", "old"], [7, 1, 0, 1, 1, 2], [0, 8, 1, 0, 1, 0])
+    now = of(["a", "b", "c", "f", "g", "new"], [8, 1, 0, 1, 1, 1], [0, 8, 1, 0, 0, 0])
     page = fairlp.report(now, tmp_path / "since.html", since=before).read_text("utf-8")
     text = " ".join(Parsed(page).words)
     assert "2 users run more tasks than before, 1 fewer." in text
     cards = {name: (value, unit) for name, value, unit in sections.sections(Facts(ShareComparison.of(now)))[0].cards}
     assert cards["tasks that wait"] == ("9", "of 2 users") and cards["below fair"] == ("2", "users")
-    assert "Waiting before and now, and short of their fair share by so many tasks: b (4), c (1)." in text
+    assert "Waiting before and now, and short of their fair share by so many tasks: b (3), c (1)." in text
     rows = re.search(r'<table id="since-table">.*?</table>', page, re.DOTALL)[0]
-    assert re.findall(r'<th scope="row">(\w+)</th>', rows) == ["old", "a", "new", "b", "c"]
+    assert re.findall(r'<th scope="row">(\w+)</th>', rows) == ["old", "a", "new", "b", "c", "g"]

@@ -553,3 +553,15 @@ def test_pyomo_stops_the_solver_that_it_has_loaded():
         session._highs = SimpleNamespace(_solver_model=loaded)
         session.stop()
     assert told == [("time_limit", 0.0)]
+
+
+@pytest.mark.parametrize(("relation", "feasible"), [("<=", True), (">=", True), ("==", True), ("<", False)])
+def test_equal_sides_without_variables_hold_in_pyomo(relation, feasible):
+    pytest.importorskip("pyomo")
+    made = model()
+    h, nothing = made.parameter("h", (), 3), 0 * made["x"]["ann"]
+    left = h + nothing - (0 if relation != "<" else -1)
+    row = {"<=": left <= 3, ">=": left >= 3, "==": left == 3, "<": left <= 3}[relation]
+    made.constraint("constant", row)
+    made.to_pyomo()
+    assert made.solve("pyomo:highs").status.is_optimal is feasible
