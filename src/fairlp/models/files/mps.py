@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csc_array
 
 from ...errors import ModelError, UnknownNameError, nearest
@@ -253,10 +254,10 @@ class _Sections:
         else:
             words = text.split()
             codes = np.frombuffer(text, dtype=np.uint8)
-            begins = codes > ord(" ")
-            begins[1:] &= codes[:-1] <= ord(" ")
+            black = codes > ord(" ")
+            begins = np.flatnonzero(black[1:] > black[:-1])  # of words; the text begins with the end of the title
             ends = np.flatnonzero(codes == ord("\n"))
-            counts = np.diff(np.searchsorted(np.flatnonzero(begins), ends), prepend=0)
+            counts = np.diff(np.searchsorted(begins, ends), prepend=0)
         used = np.flatnonzero(counts)
         return _Lines(words, (np.cumsum(counts) - counts)[used], counts[used], used + begin)
 
@@ -341,18 +342,22 @@ class _Reader:
         inside = self._markers(lines, np.flatnonzero(marks))[~marks]
         first, counts = lines.first[~marks], lines.counts[~marks]
 
-        names = lines.array[first].tolist()
-        self.column_of = {name: j for j, name in enumerate(dict.fromkeys(names))}
-        ids = np.fromiter(map(self.column_of.__getitem__, names), dtype=np.int64, count=len(names))
-        steps = np.diff(ids)
+        named = lines.array[first]
+        change = named[1:] != named[:-1]
+        begins = np.flatnonzero(np.append(len(named) > 0, change))
+        ids = np.cumsum(np.append(0, change))[: len(named)]
+        names = named[begins].tolist()
+        n = len(names)
+        self.column_of = dict(zip(names, range(n), strict=True))
+        again = np.zeros(len(change), dtype=bool)
+        if len(self.column_of) < n:
+            again[begins[1:] - 1] = pd.Index(names).duplicated()[1:]
         for wrong, problem in (
-            ((steps != 0) & (steps != 1), "has entries before; expected all of them together"),
-            ((steps == 0) & (inside[1:] != inside[:-1]), "has entries before and after a marker"),
+            (again, "has entries before; expected all of them together"),
+            (~change & (inside[1:] != inside[:-1]), "has entries before and after a marker"),
         ):
             said = "column {} " + problem
-            self._refuse(wrong, lines, first[1:], lambda i, said=said: said.format(shown(names[i + 1].decode())))  # type: ignore[misc]
-        n = len(self.column_of)
-        begins = np.flatnonzero(np.diff(ids, prepend=-1))
+            self._refuse(wrong, lines, first[1:], lambda i, said=said: said.format(shown(named[i + 1].decode())))  # type: ignore[misc]
         self.column_lines = lines.numbers[~marks][begins]
         self.whole = inside[begins].astype(np.uint8)
 
@@ -491,7 +496,7 @@ class _Reader:
         """Return the numbers at these words."""
         texts = lines.array[at].tolist()
         try:
-            if b"_" in b"".join(texts):
+            if b"_" in self.sections.text and any(b"_" in text for text in texts):
                 raise ValueError("Python reads 1_0 as 10")
             values = np.fromiter(map(float, texts), dtype=float, count=len(texts))
         except ValueError:

@@ -371,7 +371,6 @@ def _block(name: str, keys: list[_Key], start: int) -> Block | None:
         positions = np.ravel_multi_index(tuple(codes), block.shape)
     except ValueError:  # more combinations than integers can count
         return None
-    if len(np.unique(positions)) < len(positions):
-        return None
-    full = np.array_equal(positions, np.arange(int(np.prod(block.shape))))
-    return block if full else replace(block, positions=positions)
+    if np.array_equal(positions, np.arange(int(np.prod(block.shape)))):
+        return block
+    return None if (np.diff(np.sort(positions)) == 0).any() else replace(block, positions=positions)

@@ -142,7 +142,7 @@ SHAPES: dict[str, tuple[str, Shape]] = {
     ),
     "jitter": (
         "demands that are equal but for a millionth",
-        lambda rng, n, k: made(1 + 1e-6 * rng.random((n, 3)), rng.lognormal(size=(k, 3))),
+        lambda rng, n, k: made(1 + 2.0**-20 * rng.random((n, 3)), rng.lognormal(size=(k, 3))),
     ),
     "twenty": ("twenty resources", lambda rng, n, k: made(*lognormal(rng, n, k, 20))),
     "limits": ("half of the users with task limits", lambda rng, n, k: with_limits(rng, *lognormal(rng, n, k))),
