@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -89,7 +90,7 @@ def write_api(folder: Path) -> None:
 def _first(thing: object) -> str:
     """Return the first sentence of a docstring."""
     text = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
-    return text.replace("|", "\\|").replace("``", "`")
+    return re.sub(r":\w+:`~?\.?([^`]+)`", r"`\1`", text).replace("|", "\\|").replace("``", "`")
 
 
 def _page(name: str, thing: object) -> str:
