@@ -391,7 +391,6 @@ def _counted(
     """
     demands, free = servers.demands[who], servers.free[where]
     unit = min(shares[n] for n in who)
-    each = np.array([float(Fraction(shares[n]) / Fraction(unit)) for n in who])
     spots, at = np.unique(where, return_inverse=True)
 
     def fit(more: np.ndarray) -> bool:
@@ -407,12 +406,12 @@ def _counted(
 
     with np.errstate(divide="ignore", invalid="ignore"):
         most = np.where(demands > 0, free.astype(float) / demands.astype(float), np.inf).min(axis=1)
-    low, high = int((had * each).min()), int(((had + most + 1) * each).max()) + 1
+    low = min(int(count) * shares[n] for n, count in zip(who, had, strict=True)) // unit
+    high = max(int(count) * shares[n] for n, count in zip(who, had + most + 1, strict=True)) // unit + 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fit(below(middle)) else (low, middle)
-    more = below(low)
-    return more.astype(np.int64).tolist() if fit(more) else [0] * len(who)
+    return below(low).astype(np.int64).tolist()
 
 
 def _shares(instance: Instance, policy: str) -> Any:
