@@ -411,7 +411,7 @@ def _counted(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fit(below(middle)) else (low, middle)
-    return below(low).astype(np.int64).tolist()
+    return [int(count) for count in below(low)]
 
 
 def _shares(instance: Instance, policy: str) -> Any:
