@@ -180,6 +180,13 @@ def test_guarantees_that_do_not_fit_are_explained():
     )  # fmt: skip
     with pytest.raises(InstanceError, match="queue 'a' is guaranteed 6 'gpu', and 2 of 'gpu' have no place"):
         fairlp.allocate(placed, "h-drf")
+    # 4 of 104 CPUs are more than 40 of 10,040 MB
+    scarce = fairlp.Instance.from_arrays(
+        [[10, 1], [10, 1]], [[40, 4], [10000, 100]], resources=["MB", "cpu"], queue=["q", ""],
+        eligible=[[True, False], [True, True]], queues={"q": {"guarantee": {"cpu": 8, "MB": 80}}},
+    )  # fmt: skip
+    with pytest.raises(InstanceError, match="queue 'q' is guaranteed 8 'cpu', and 4 of 'cpu' have no place"):
+        fairlp.allocate(scarce, "h-drf")
 
 
 def test_mechanisms_that_know_no_limits_say_so():

@@ -219,3 +219,11 @@ def test_what_may_not_give_way_is_said_by_weights():
         model.explain(weights={"promise": np.inf, "capacity": np.inf})
     with pytest.raises(fairlp.errors.UnknownNameError, match="did you mean 'promise'"):
         model.explain(weights={"promises": 2})
+
+
+def test_a_direction_keeps_the_bounds_of_columns_that_only_cost():
+    model = Model("unbounded")
+    x, y, z = model.variable("x"), model.variable("y"), model.variable("z", lower=-np.inf, upper=0)
+    model.constraint("row", x + y + z >= 0)
+    model.maximize(y - x + z)
+    assert model.explain()["direction"].to_dict() == {"y": 1.0}
