@@ -14,6 +14,7 @@ from fairlp.errors import (
     FairlpError,
     InstanceError,
     NotDefinedError,
+    OversizedTaskWarning,
     SolverError,
     SolverNotAvailableError,
     UnknownNameError,
@@ -243,3 +244,10 @@ def test_the_table_says_what_each_mechanism_is_defined_for():
     assert table["drf"] == "no rates, one server" and table["kueue"]
     assert {find(name).domain == () for name in table.index[table == "any instance"]} <= {True}
     assert not table.eq("").any()
+
+
+def test_a_summary_counts_the_rows_of_servers_where_parts_of_tasks_run():
+    instance = fairlp.Instance.from_arrays([[2], [3]], [[1], [1]])
+    with pytest.warns(OversizedTaskWarning):
+        summary = fairlp.allocate(instance, "drfh").summary()
+    assert summary["server_rows"].tolist() == [2, 2] and summary["tasks"].tolist() == pytest.approx([1 / 2, 1 / 3])
