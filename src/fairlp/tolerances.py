@@ -66,7 +66,8 @@ MILP_TOLERANCES: Final = (1e-9, 1e-7, 1e-6)
 AUDIT: Final = 1e-7
 #: A search for counterexamples takes only violations larger than this, relative, so that rounding never makes one.
 SHRINKING_MARGIN: Final = 1e-3
-#: Of logarithms and powers interior points accept this, where Newton's method on what is used finds a better point.
+#: Of logarithms and powers interior points accept this, where Newton's method on what is used finds a better point;
+#: and of a later round, whose prices multiply the gaps of earlier ones (the answer says what that does to levels).
 INTERIOR_ROUGH: Final = 1e-3
 #: The Cholesky factors of the equations, of unit diagonal, are shifted by as little as this and as much as that.
 INTERIOR_SHIFTS: Final = (1e-14, 1e-4)

@@ -901,6 +901,9 @@ class Session(Protocol):
     def restart(self, other_method: bool = False) -> None:
         """Forget the last basis: the next solve begins afresh, by another method if asked (and if there is one)."""
 
+    def proves(self, certificate: Certificate) -> bool:
+        """Whether a certificate is good enough for the way in which the last answer was found."""
+
     def leaves_open(self, solution: Solution, gap: float) -> bool:
         """Whether a :meth:`restart` would tell more about who can be raised than the prices of this answer.
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import FairlpError, SolverError, UnsupportedError
 from ...models.programs.backends import needs
-from ...models.programs.certificate import certify
+from ...models.programs.certificate import Certificate, certify
 from ...models.programs.program import Program
 from ...models.programs.solution import (
     Backend,
@@ -212,6 +212,10 @@ class ProgramSession:
 
     def restart(self, other_method: bool = False) -> None:
         """Forget what is left of earlier solves (nothing, here)."""
+
+    def proves(self, certificate: Certificate) -> bool:
+        """Whether a certificate is good enough for the way in which the last answer was found."""
+        return certificate.is_optimal
 
     def leaves_open(self, solution: Solution, gap: float) -> bool:
         """Whether a :meth:`restart` would tell more about who can be raised than the prices of this answer.

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from ...errors import NotConvergedError
 from ...models.programs.backends import solve_on
-from ...models.programs.certificate import certify
+from ...models.programs.certificate import Certificate, certify
 from ...models.programs.program import LogTerms, Program
 from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
 from ...tolerances import (
@@ -31,14 +31,14 @@ from ...tolerances import (
     AGREEMENT,
     BLOCKED_PRICE,
     INTERIOR_EARLY,
+    INTERIOR_ROUGH,
     SETTLED,
     SOLVER_TIGHTEST,
-    VERIFIED,
 )
 from ..backends.base import BaseBackend, ProgramChange, ProgramSession, reduced_costs
 from ..backends.highs import Highs
 from . import INTERIOR, method
-from .face import Decided, expected, known, lifted, on_face, settled
+from .face import Decided, expected, known, lifted, on_face, settled, sharpened
 from .iterate import ABSENT, Problem, Step
 from .pricing import PricingSession
 from .region import Region, places
@@ -137,6 +137,8 @@ def _missing(problem: Problem, at: Step, dear: np.ndarray) -> float:
 
 # The last digits of a concave optimum: Newton's method on the columns in use and the rows that are full.
 
+#: A point that is not sharpened is taken where its gap is less by this factor: its rows hold less exactly.
+_LESS_SHARP = 10.0
 #: More unknowns than that are left as they are: least squares cost their cube.
 MOST_UNKNOWNS = 600
 #: Newton's steps.
@@ -279,8 +281,6 @@ class _System:
 
 #: A price is clear when it is that many times the largest that somebody who can be raised could have.
 _CLEAR = 100.0
-#: From so many pairs on a vertex takes minutes: levels that rounding leaves uncertain are accepted, with a note.
-MANY_PAIRS = 100_000
 #: In a series, terms of the next program are so near that its optimum is found from the last one's: α differs by this
 #: factor at most (measured: ``benchmarks/frontier.py --series``; by more, the start fails now and then).
 _APART = 1.75
@@ -315,19 +315,19 @@ class InteriorPoint(BaseBackend):
 
     def interior(
         self, program: Program, options: Options, near: Near | None = None
-    ) -> tuple[Solution, tuple[Structure, Step] | None]:
+    ) -> tuple[Solution, tuple[Structure, method.FinalPoint] | None]:
         """Solve one program; return the answer, and the structure and the point where interior points gave it."""
         begin = perf_counter()
         structure = Structure.of(program)
         reason = "these are not users who share servers"
         if structure is not None:
             try:
-                solution, at = self._solve(structure, options, begin, near)
+                solution, point = self._solve(structure, options, begin, near)
                 if self.vertex and program.logs is None and solution.status.is_optimal:
                     ended = on_columns(program, options, solution).solve()
                     iterations = {**solution.iterations, **ended.iterations}
                     solution = replace(ended, solver=self.name, iterations=iterations, method="interior point, vertex")
-                return solution, None if at is None else (structure, at)
+                return solution, None if point is None else (structure, point)
             except NotConvergedError as error:
                 reason = str(error)
         left = None if options.time_limit is None else max(options.time_limit - (perf_counter() - begin), 0.0)
@@ -347,7 +347,7 @@ class InteriorPoint(BaseBackend):
 
     def _solve(
         self, structure: Structure, options: Options, begin: float, near: Near | None
-    ) -> tuple[Solution, Step | None]:
+    ) -> tuple[Solution, method.FinalPoint | None]:
         program = structure.program
         passed = perf_counter()
         deadline = np.inf if options.time_limit is None else begin + options.time_limit
@@ -361,7 +361,7 @@ class InteriorPoint(BaseBackend):
             words = f"a time limit of {options.time_limit:g} s was reached"
             none = solution_at(program, Termination.TIME_LIMIT, words, self.name, None, None, None, times=seconds)
             return none, None
-        return self.answer(structure, point.at, point, seconds), point.at if point.inside else None
+        return self.answer(structure, point.at, point, seconds), point if point.inside else None
 
     def answer(self, structure: Structure, at: Step, point: method.FinalPoint, seconds: dict[str, float]) -> Solution:
         """Return the certified answer at a point; raise where it is not proved."""
@@ -381,11 +381,12 @@ class InteriorPoint(BaseBackend):
             method="interior point",
         )
         certificate = solution.verify()
-        # on a face, what frozen users have is in the terms of the objective: a gap beside those says little
-        beside = certificate.objective_gap if structure.problem.face is not None else None
+        # on a face the prices of earlier rounds carry their gaps over: the rounds measure what that does to levels
+        on_face = structure.problem.face is not None
+        proved = certificate.is_within(INTERIOR_ROUGH) if on_face else certificate.is_optimal
+        carried = on_face and (certificate.objective_gap or 0.0) > INTERIOR_ROUGH
         rough = point.error > ACCEPTED and (certificate.gap or 0.0) > ACCEPTED
-        accepted = ACCEPTED if program.n_columns < MANY_PAIRS else VERIFIED
-        if not certificate.is_optimal or (beside or 0.0) > accepted or rough:
+        if not proved or carried or rough:
             raise NotConvergedError(f"the interior-point method's answer is not proved: {certificate}")
         return solution
 
@@ -402,7 +403,9 @@ class Near:
         at, region = self.point.at, structure.problem.region
         if at.x.shape != region.there.shape or at.v.shape != structure.row_unit.shape:
             return None
-        return replace(self.point, at=replace(at, t=at.t * (structure.level_unit / self.unit)))
+        sharp, unit = self.point.sharp, structure.level_unit / self.unit
+        sharp = None if sharp is None else replace(sharp, t=sharp.t * unit)
+        return replace(self.point, at=replace(at, t=at.t * unit), sharp=sharp)
 
 
 @dataclass
@@ -470,7 +473,7 @@ class InteriorPointSession(ProgramSession):
         super().__init__(backend, program, options)
         self.last: Solution | None = None
         self.part: PricingSession | None = None
-        self.ended: tuple[Structure, Step] | None = None
+        self.ended: tuple[Structure, Step, Step] | None = None  # the last point, inside and sharpened
         self.decided: Decided | None = None
         self.tried: Near | None = None
         self.near: Near | None = None
@@ -489,6 +492,11 @@ class InteriorPointSession(ProgramSession):
             self.part, self.decided = on_columns(self.program, self.options, self.last), None
         self.near = None
 
+    def proves(self, certificate: Certificate) -> bool:
+        """Whether a certificate is good enough: on a face prices of earlier rounds carry their gaps over."""
+        on_face = self.part is None and self.decided is not None
+        return certificate.is_within(INTERIOR_ROUGH) if on_face else certificate.is_optimal
+
     def leaves_open(self, solution: Solution, gap: float) -> bool:
         """Whether somebody's row has no clear price in an interior point."""
         if self.part is not None or _prices_all(solution, gap):
@@ -496,7 +504,7 @@ class InteriorPointSession(ProgramSession):
         decided = None if self.ended is None else known(*self.ended, self.decided)
         if decided is None or self.ended is None:
             return True
-        ahead = expected(*self.ended, decided)
+        ahead = expected(self.ended[0], self.ended[2], decided)
         # what is decided here is not taken back: the next round is tried before
         if ahead is not None and self._on_face(ahead, decided) is None:
             return True
@@ -541,7 +549,15 @@ class InteriorPointSession(ProgramSession):
                 return self.solve()
             solution, self.ended = found
         else:
-            solution, self.ended = self.backend.interior(self.program, self.options, self.near)
+            begin = perf_counter()
+            solution, ended = self.backend.interior(self.program, self.options, self.near)
+            if ended is not None and not _prices_all(solution, solution.verify().gap or 0.0):
+                structure, point = ended
+                point = replace(point, sharp=sharpened(structure.problem, point.at))
+                solution, sharp = self._sharpest(structure, point, None, begin)
+                self.ended = structure, point.at, sharp
+            else:
+                self.ended = None
         self.last = solution if solution.status.is_optimal else None
         return solution
 
@@ -551,7 +567,7 @@ class InteriorPointSession(ProgramSession):
 
     def _on_face(
         self, program: Program, decided: Decided, tried: Near | None = None, near: Near | None = None
-    ) -> tuple[Solution, tuple[Structure, Step]] | None:
+    ) -> tuple[Solution, tuple[Structure, Step, Step]] | None:
         """Solve on the optimal face of the rounds before, or see whether a point does; None where nothing is proved."""
         begin = perf_counter()
         structure = on_face(program, decided)
@@ -560,16 +576,39 @@ class InteriorPointSession(ProgramSession):
         try:
             if tried is None:
                 point = solve_near(structure, near, self._deadline(), self.options)
+                point = None if point is None else replace(point, sharp=sharpened(structure.problem, point.at))
             elif (point := tried.of(structure)) is not None:
-                point = replace(point, at=settled(structure, point.at))
-            whole = None if point is None else lifted(structure, point.at, decided)
-            if point is None or whole is None:
+                sharp = None if point.sharp is None else settled(structure, point.sharp)
+                point = replace(point, at=settled(structure, point.at), sharp=sharp)
+            if point is None:
                 return None
             self.tried = Near(point, structure.level_unit)
-            solution = self.backend.answer(structure, whole, point, {"solve": perf_counter() - begin})
+            solution, sharp = self._sharpest(structure, point, decided, begin)
         except NotConvergedError:
             return None
-        return solution, (structure, point.at)
+        return solution, (structure, point.at, sharp)
+
+    def _sharpest(
+        self, structure: Structure, point: method.FinalPoint, decided: Decided | None, begin: float
+    ) -> tuple[Solution, Step]:
+        """Return the answer at a point or, with a smaller gap, where it is sharpened; raise where neither is proved."""
+        found: list[tuple[float, Solution, Step]] = []
+        reason = NotConvergedError("prices of earlier rounds are not enough")
+        for at, doubt in ((point.sharp, 1.0), (point.at, _LESS_SHARP)):
+            whole = at if at is None or decided is None else lifted(structure, at, decided)
+            if at is None or whole is None:
+                continue
+            try:
+                solution = self.backend.answer(structure, whole, point, {"solve": perf_counter() - begin})
+            except NotConvergedError as error:
+                reason = error
+                continue
+            found.append(((solution.verify().objective_gap or 0.0) * doubt, solution, at))
+            if found[0][0] <= SETTLED:
+                break
+        if not found:
+            raise reason
+        return min(found, key=lambda one: one[0])[1:]
 
 
 def on_columns(program: Program, options: Options, near: Solution) -> PricingSession:

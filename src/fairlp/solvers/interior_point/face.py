@@ -33,14 +33,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...errors import NotConvergedError
 from ...models.programs.program import Program
 from ...tolerances import AGREEMENT, BLOCKED_PRICE
-from .iterate import Face, Problem, Step, UserRows
+from .iterate import ABSENT, Face, Iterate, Problem, Products, Step, UserRows
 from .structure import Structure
 
 #: One of two complementary numbers, relative, must be so many times the other for which of them vanishes to be clear:
 #: of pairs and capacities, about which the certificate of the next round tells, and of users, who are blocked for ever.
 _CLEAR_PLACE, _CLEAR_USER = 10.0, 1e3
+#: In a projection, how far prices move that are to stay as they are, and the opposite of how far tasks do.
+_STILL, _MOVES = 2.0**-60, 2.0**-30
 #: An earlier round's share in the duals is by this factor more than it takes.
 _AMPLE = 1.01
 
@@ -94,7 +97,59 @@ class Decided:
     layers: tuple[Layer, ...]
 
 
-def known(structure: Structure, at: Step, before: Decided | None) -> Decided | None:
+def sharpened(problem: Problem, at: Step) -> Step | None:
+    """Return an interior optimum moved onto the face that it tells, where all rows and costs hold to the last digit.
+
+    Of two numbers whose product vanishes the smaller is 0 from here on. Two projections with one factor follow: of x,
+    each as movable as it is large, so that resources are used up exactly and users with a price have just their
+    level; and of prices, so that pairs in use cost exactly what they are worth. A gap of 1e-12 becomes one of 1e-15.
+    None where the equations cannot be factored, or users have several rows.
+    """
+    region, rows, before = problem.region, problem.rows, problem.face
+    total = region.totals(np.where(region.there, at.x, 0.0))
+    if not _one_floor_each(rows, len(total)):
+        return None
+    own = total[rows.user]
+    price, room = np.where(rows.slope > 0, rows.slope, own) * at.v, at.u / own
+    full = region.used & (abs(at.p) / abs(at.p).max() > at.s / region.capacities)
+    equal, free = price > room, room > _CLEAR_USER * price
+    if before is not None:
+        full, equal, free = full | before.full, equal | before.equal, free & ~before.equal
+    p, v = np.where(full, at.p, 0.0), np.where(free, 0.0, at.v)
+    values = problem.by_user(v)
+    costs, worth = region.priced(p, values), np.maximum(region.dearest(abs(p)), abs(values))
+    part = at.x / region.at_pairs(total)
+    kept = region.there & (costs <= _CLEAR_PLACE * part * region.at_pairs(worth))
+    x, t, each = np.where(kept, at.x, 0.0), at.t, np.ones(len(equal), dtype=bool)
+    nothing = Products(*(np.zeros_like(values) for values in (x, at.s, at.u)))
+    iterate = Iterate(Problem(replace(region, allowed=kept), rows, Face(full, each, at.x, at.s)), at)
+    # x is as movable as it is large; prices of what is not full do not move
+    still, left = _STILL + nothing.sp, np.where(full, 0.0, 1.0)
+    iterate.at = Step(np.where(kept, at.x, ABSENT), left, nothing.uv, _MOVES + nothing.xz, still, each + 0.0)
+    try:
+        iterate.factor()
+    except NotConvergedError:
+        return None
+    iterate.short = np.where(full, region.capacities - region.given(x), 0.0)
+    room = np.where(equal, 0.0, at.u)
+    iterate.off, iterate.norm = region.totals(x)[rows.user] - rows.bound - rows.slope * t - room, 0.0
+    step = iterate.direction(nothing, 0.0, residuals=True)
+    x, t = np.maximum(x + np.where(kept, step.x, 0.0), 0.0), t + step.t
+    iterate.short, iterate.off, iterate.norm = nothing.sp, nothing.uv, 1.0 - float(rows.slope @ v)
+    costs = np.where(kept, costs, 0.0)
+    step = iterate.direction(replace(nothing, xz=-costs * iterate.at.x), 0.0, residuals=True)
+    p, v = p + np.where(full, step.p, 0.0), v + step.v
+    if before is None:
+        p, v = np.maximum(p, 0.0), np.maximum(v, 0.0)
+    else:
+        p, v = np.where(before.full, p, np.maximum(p, 0.0)), np.where(before.equal, v, np.maximum(v, 0.0))
+    s = np.where(full, 0.0, region.capacities - region.given(x))
+    u = np.where(equal, 0.0, region.totals(x)[rows.user] - rows.bound - rows.slope * t)
+    z = np.where(kept, 0.0, np.maximum(region.priced(p, problem.by_user(v)), 0.0))
+    return Step(x, s, u, z, p, v, t)
+
+
+def known(structure: Structure, at: Step, sharp: Step, before: Decided | None) -> Decided | None:
     """Return what a round's optimum decides beside what was known; None where it blocks nobody, or without duals."""
     problem, region = structure.problem, structure.problem.region
     rows = problem.rows
@@ -112,14 +167,14 @@ def known(structure: Structure, at: Step, before: Decided | None) -> Decided | N
     priced &= blocked | ~growing
     if not blocked.any():
         return None
-    duals = _whole(structure, at, before)
+    duals = _whole(structure, sharp, before)
     if duals is None:
         return None
     layer = Layer(region.there & ~kept, full, priced, *duals)
-    if before is None:
-        return Decided(kept, full, priced, blocked, at.x, at.s, (layer,))
-    full, priced = full | before.full, priced | before.priced
-    return Decided(kept, full, priced, blocked, at.x, at.s, (*before.layers, layer))
+    layers = () if before is None else before.layers
+    if before is not None:
+        full, priced = full | before.full, priced | before.priced
+    return Decided(kept, full, priced, blocked, at.x, at.s, (*layers, layer))
 
 
 def _one_floor_each(rows: UserRows, users: int) -> bool:
@@ -184,10 +239,6 @@ def on_face(program: Program, decided: Decided) -> Structure | None:
         return None
     # those at a task limit have a floor that is lower than what they have: it stays a bound
     equal = (rows.slope == 0) & decided.priced
-    # they keep what they have to the last digit: with levels that are rounded, full rows would contradict them
-    has = region.totals(np.where(region.there, decided.x, 0.0))[rows.user]
-    rounded = equal & (abs(has - rows.bound) <= AGREEMENT * abs(rows.bound))
-    rows = replace(rows, bound=np.where(rounded, np.maximum(has, rows.bound), rows.bound))
     face = Face(decided.full, equal, decided.x, np.where(decided.full, 0.0, decided.s))
     return replace(structure, problem=Problem(replace(region, allowed=decided.kept), rows, face))
 

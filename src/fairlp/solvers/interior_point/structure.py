@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...models.instances.problem import quotients
 from ...models.programs.program import Block, Program
 from ...tolerances import MARKET, NOISE, ROUNDING
 from .iterate import Problem, Step, UserRows
@@ -148,7 +149,7 @@ class Structure:
         prices = np.where(region.used & (at.p >= NOISE * slack * at.p.max(axis=0)), at.p, 0.0)
         cost = region.costs(prices)
         part = at.x / region.at_pairs(region.totals(at.x))
-        x = np.where((part > MARKET) | (part * cost > NOISE * at.z), at.x, 0.0)
+        x = np.where((part > MARKET) | (part * abs(cost) >= NOISE * at.z), at.x, 0.0)
         if region.allowed is not None:
             x[~region.allowed] = 0.0
         over = (region.given(x) / region.capacities).max(axis=1)
@@ -164,7 +165,7 @@ class Structure:
         level = float(((most[rows.user] - rows.bound)[growing] / rows.slope[growing]).min())
         # what a user is worth beyond its lowest cost is taken off its lower bounds; its upper ones stay
         worth, below = problem.by_user(-rows.sign * at.v), problem.by_user(np.where(above, 0.0, at.v))
-        down = 1.0 - np.maximum(worth - region.lowest(cost), 0.0) / below
+        down = 1.0 - quotients(np.maximum(worth - region.lowest(cost), 0.0), below)
         values = np.where(above, at.v, at.v * down[rows.user])
         norm = float(rows.slope @ values)
         return x, level, prices / norm, values / norm

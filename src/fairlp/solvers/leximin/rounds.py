@@ -239,7 +239,7 @@ class Rounds:
 
     def proves(self, certificate: Certificate, solution: Solution) -> bool:
         """Whether a certificate is good enough."""
-        return certificate.is_optimal
+        return self.session.proves(certificate)
 
     def leaves_open(self, solution: Solution) -> bool:
         """Whether a round is to be solved again: those who go on to another round depend on its last digits."""
