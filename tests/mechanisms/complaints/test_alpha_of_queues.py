@@ -94,6 +94,7 @@ KINDS = st.sampled_from(["caps", "guarantees", "caps and guarantees"])
 @settings(max_examples=many(25), deadline=None)
 @given(st.integers(0, 10**6), KINDS, st.sampled_from(ALPHAS))
 @example(59, "caps and guarantees", 4.0)
+@example(22296, "caps and guarantees", 0.5)  # nobody can have anything
 def test_no_feasible_direction_leads_upwards(seed, kind, alpha):
     """The first-order condition, by a linear program of SciPy: Σ s^(−α)·ds ≤ 0 for every feasible change.
 
@@ -108,7 +109,7 @@ def test_no_feasible_direction_leads_upwards(seed, kind, alpha):
     level = levels(instance, totals)
     some = level > AGREEMENT
     worth = np.zeros(len(level))
-    worth[some] = (level[some] / level[some].min()) ** -alpha * program(instance)[3][some]
+    worth[some] = (level[some] / level[some].min(initial=np.inf)) ** -alpha * program(instance)[3][some]
     said = re.search(r"conditions ([\d.e+-]+)\)", str(found.certificate))
     off = float(said[1]) if said else 0.0
     assert off <= CONVEX_POINT or found.notes

@@ -265,7 +265,7 @@ def test_floors_that_contradict_each_other_give_way_once_and_stay(uncertain):
 
 def test_what_has_grown_is_settled_in_rationals():
     instance = chained(60, HARD)
-    for method in ("lp", "interior-point"):
+    for method in ("interior-point", "lp"):
         found = fairlp.allocate(instance, "c-drfh", method=method)
         assert off(found.levels.to_numpy(), exact(instance)) <= AGREEMENT and not found.unproved
     assert any("levels are those of exact rationals" in note for note in found.notes)

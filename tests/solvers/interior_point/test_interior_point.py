@@ -420,14 +420,14 @@ def solved():
     """A program, its structure and optimum, and what that decides."""
     structure = Structure.of(program())
     at = method.solve(structure.problem).at
-    decided = face.known(structure, at, None)
+    decided = face.known(structure, at, at, None)
     assert decided is not None and decided.blocked.any()
     return structure, at, decided
 
 
 def test_an_optimum_that_blocks_nobody_tells_nothing(solved):
     structure, at, _ = solved
-    assert face.known(structure, replace(at, u=at.u + at.x.sum()), None) is None
+    assert face.known(structure, replace(at, u=at.u + at.x.sum()), at, None) is None
 
 
 @pytest.mark.parametrize("paid", [True, False])
@@ -439,7 +439,7 @@ def test_prices_below_0_are_paid_by_earlier_rounds_or_there_are_none(solved, pai
     first = replace(decided.layers[0], full=prices < 0, prices=np.full_like(prices, 1.0 if paid else 0.0))
     before = replace(decided, layers=(first,))
     lifted = face.lifted(structure, off, before)
-    assert (lifted is not None) == paid and (face.known(structure, off, before) is not None) == paid
+    assert (lifted is not None) == paid and (face.known(structure, off, off, before) is not None) == paid
     if paid:
         worth = structure.problem.rows.slope @ lifted.v
         assert (lifted.p >= 0).all() and worth == pytest.approx(1)

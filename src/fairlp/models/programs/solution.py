@@ -884,6 +884,8 @@ class Session(Protocol):
 
     program: Program
     options: Options
+    #: Prices of the last answer below this part of the largest may be rounding.
+    least_price: float
 
     def change(
         self,

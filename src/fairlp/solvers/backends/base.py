@@ -33,7 +33,7 @@ from ...models.programs.solution import (
     solution_at,
     start_of,
 )
-from ...tolerances import LARGEST_BOUND
+from ...tolerances import BLOCKED_PRICE, LARGEST_BOUND
 from .scaling import Scaling, equilibrate
 
 # Ctrl-C while a solver runs: the solver works in a thread of its own, so that the caller can be interrupted at once.
@@ -194,6 +194,7 @@ class ProgramSession:
 
     def __init__(self, backend: Backend, program: Program, options: Options) -> None:
         self.backend, self.program, self.options = backend, program, options
+        self.least_price = BLOCKED_PRICE
 
     def change(
         self,

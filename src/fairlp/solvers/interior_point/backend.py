@@ -361,10 +361,13 @@ class InteriorPoint(BaseBackend):
             words = f"a time limit of {options.time_limit:g} s was reached"
             none = solution_at(program, Termination.TIME_LIMIT, words, self.name, None, None, None, times=seconds)
             return none, None
-        return self.answer(structure, point.at, point, seconds), point if point.inside else None
+        solution, certificate = self.answer(structure, point.at, point, seconds)
+        return solution, replace(point, gap=certificate.gap or 0.0) if point.inside else None
 
-    def answer(self, structure: Structure, at: Step, point: method.FinalPoint, seconds: dict[str, float]) -> Solution:
-        """Return the certified answer at a point; raise where it is not proved."""
+    def answer(
+        self, structure: Structure, at: Step, point: method.FinalPoint, seconds: dict[str, float]
+    ) -> tuple[Solution, Certificate]:
+        """Return the answer at a point, and its certificate; raise where it is not proved."""
         program, solved = structure.program, perf_counter()
         inside = structure.vectors(at)
         columns, duals = polished(program, *inside)
@@ -388,7 +391,7 @@ class InteriorPoint(BaseBackend):
         rough = point.error > ACCEPTED and (certificate.gap or 0.0) > ACCEPTED
         if not proved or carried or rough:
             raise NotConvergedError(f"the interior-point method's answer is not proved: {certificate}")
-        return solution
+        return solution, certificate
 
 
 @dataclass(frozen=True)
@@ -538,6 +541,7 @@ class InteriorPointSession(ProgramSession):
     def solve(self) -> Solution:
         """Solve what is loaded now."""
         if self.part is not None:
+            self.least_price = BLOCKED_PRICE
             return replace(self.part.solve(), solver=self.backend.name)
         if self.decided is not None:
             tried, self.tried = self.tried, None
@@ -549,16 +553,18 @@ class InteriorPointSession(ProgramSession):
                 return self.solve()
             solution, self.ended = found
         else:
-            begin = perf_counter()
+            begin, self.ended = perf_counter(), None
             solution, ended = self.backend.interior(self.program, self.options, self.near)
-            if ended is not None and not _prices_all(solution, solution.verify().gap or 0.0):
+            if ended is not None:
                 structure, point = ended
-                point = replace(point, sharp=sharpened(structure.problem, point.at))
-                solution, sharp = self._sharpest(structure, point, None, begin)
+                sharp = point.at
+                if not _prices_all(solution, point.gap):
+                    point = replace(point, sharp=sharpened(structure.problem, point.at))
+                    solution, sharp = self._sharpest(structure, point, None, begin)
                 self.ended = structure, point.at, sharp
-            else:
-                self.ended = None
         self.last = solution if solution.status.is_optimal else None
+        exact = self.ended is not None and self.ended[1] is not self.ended[2]
+        self.least_price = 0.0 if exact else BLOCKED_PRICE  # where sharpened, rounding is 0
         return solution
 
     def _deadline(self) -> float:
@@ -599,11 +605,11 @@ class InteriorPointSession(ProgramSession):
             if at is None or whole is None:
                 continue
             try:
-                solution = self.backend.answer(structure, whole, point, {"solve": perf_counter() - begin})
+                solution, certificate = self.backend.answer(structure, whole, point, {"solve": perf_counter() - begin})
             except NotConvergedError as error:
                 reason = error
                 continue
-            found.append(((solution.verify().objective_gap or 0.0) * doubt, solution, at))
+            found.append(((certificate.objective_gap or 0.0) * doubt, solution, at))
             if found[0][0] <= SETTLED:
                 break
         if not found:

@@ -35,7 +35,7 @@ import numpy as np
 
 from ...errors import NotConvergedError
 from ...models.programs.program import Program
-from ...tolerances import AGREEMENT, BLOCKED_PRICE
+from ...tolerances import AGREEMENT, BLOCKED_PRICE, NOISE
 from .iterate import ABSENT, Face, Iterate, Problem, Products, Step, UserRows
 from .structure import Structure
 
@@ -112,10 +112,10 @@ def sharpened(problem: Problem, at: Step) -> Step | None:
     own = total[rows.user]
     price, room = np.where(rows.slope > 0, rows.slope, own) * at.v, at.u / own
     full = region.used & (abs(at.p) / abs(at.p).max() > at.s / region.capacities)
-    equal, free = price > room, room > _CLEAR_USER * price
+    equal = price > room
     if before is not None:
-        full, equal, free = full | before.full, equal | before.equal, free & ~before.equal
-    p, v = np.where(full, at.p, 0.0), np.where(free, 0.0, at.v)
+        full, equal = full | before.full, equal | before.equal
+    p, v = np.where(full, at.p, 0.0), at.v
     values = problem.by_user(v)
     costs, worth = region.priced(p, values), np.maximum(region.dearest(abs(p)), abs(values))
     part = at.x / region.at_pairs(total)
@@ -139,6 +139,8 @@ def sharpened(problem: Problem, at: Step) -> Step | None:
     costs = np.where(kept, costs, 0.0)
     step = iterate.direction(replace(nothing, xz=-costs * iterate.at.x), 0.0, residuals=True)
     p, v = p + np.where(full, step.p, 0.0), v + step.v
+    # a user with a price pays for every pair that it uses: its value is of the size of its costs, or it is rounding
+    v = np.where(abs(v) > NOISE * region.dearest(abs(p))[rows.user], v, 0.0)
     if before is None:
         p, v = np.maximum(p, 0.0), np.maximum(v, 0.0)
     else:
@@ -164,6 +166,8 @@ def known(structure: Structure, at: Step, sharp: Step, before: Decided | None) -
     priced = (price > _CLEAR_USER * room) & (room <= AGREEMENT)
     # of growing rows those that the rounds take for blocked: about smaller prices another round decides
     blocked = growing & priced & (price >= BLOCKED_PRICE * price[growing].max())
+    if sharp is not at:
+        blocked = growing & (sharp.v > 0)
     priced &= blocked | ~growing
     if not blocked.any():
         return None

@@ -178,6 +178,7 @@ class FinalPoint:
 
     ``inside``: every pair is used a little, so that the point tells the optimal face. ``early``: of terms, a point on
     the way, from which the optimum of other terms is not far. ``sharp``: the point moved onto the face that it tells.
+    ``gap``: what the whole program's certificate says.
     """
 
     at: Step
@@ -186,6 +187,7 @@ class FinalPoint:
     inside: bool = True
     early: Step | None = None
     sharp: Step | None = None
+    gap: float = 0.0
 
 
 def solve(

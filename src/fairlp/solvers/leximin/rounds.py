@@ -39,7 +39,6 @@ from ...models.trees.filling import History, RateSegment, Rows
 from ...tolerances import (
     ACCEPTED,
     AGREEMENT,
-    BLOCKED_PRICE,
     FLOOR_RELAXATIONS,
     LEVEL_ROUNDING,
     NOISE,
@@ -254,7 +253,7 @@ class Rounds:
         if solution.row_duals is None:  # of a back end that promises none: programs decide
             return np.zeros(len(self.rows), dtype=bool)
         price = np.where(growing, abs(solution.row_duals[self.rows]) * unit, 0.0)
-        return np.asarray(price >= BLOCKED_PRICE * price.max(initial=0.0)) & (price > 0)
+        return np.asarray(price >= self.session.least_price * price.max(initial=0.0)) & (price > 0)
 
     def not_raised(self, waiting: np.ndarray, speed: np.ndarray) -> np.ndarray:
         """Return the positions of rows, of those ``waiting``, that no program raises above their floors.
