@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...errors import SolverError, SolverNotAvailableError
+from ...errors import NotConvergedError, SolverError, SolverNotAvailableError
 from ...formulations.max_min import in_tasks, max_min
 from ...formulations.normalisers import dominant
 from ...formulations.region import have_limits
@@ -86,9 +86,9 @@ def settled(
             outcome = method(call)
         except SolverNotAvailableError:
             raise  # no rounding, and no answer that was asked for
-        except SolverError:
+        except SolverError as error:
             as_given = _spread((instance.demands, instance.capacities, instance.weights))
-            if max(spread, as_given) <= 1 / NOISE:
+            if max(spread, as_given) <= 1 / NOISE and not isinstance(error, NotConvergedError):
                 raise
             verdict, tasks = _in_rationals(call, rationals)
             if not verdict.holds:

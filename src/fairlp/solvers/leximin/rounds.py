@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import NoSolutionError, SolverError, counted
+from ...errors import NoSolutionError, NotConvergedError, SolverError, counted
 from ...models.programs.backends import AnySolver
 from ...models.programs.backends import backend as find_backend
 from ...models.programs.certificate import Certificate
@@ -202,7 +202,7 @@ class Rounds:
         while isinstance(solution, SolverError):
             way, other = next(attempts, (None, False))
             if way is None:
-                raise solution
+                raise NotConvergedError(str(solution)) if self.history else solution
             self._lower(way)
             self.session.restart(other)
             self.relaxed = max(self.relaxed, way)
