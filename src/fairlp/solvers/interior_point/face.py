@@ -140,7 +140,8 @@ def sharpened(problem: Problem, at: Step) -> Step | None:
     step = iterate.direction(replace(nothing, xz=-costs * iterate.at.x), 0.0, residuals=True)
     p, v = p + np.where(full, step.p, 0.0), v + step.v
     # a user with a price pays for every pair that it uses: its value is of the size of its costs, or it is rounding
-    v = np.where(abs(v) > NOISE * region.dearest(abs(p))[rows.user], v, 0.0)
+    dearest = region.dearest(abs(p))[rows.user]
+    v = np.where((dearest > 0) & (abs(v) > NOISE * dearest), v, 0.0)
     if before is None:
         p, v = np.maximum(p, 0.0), np.maximum(v, 0.0)
     else:
