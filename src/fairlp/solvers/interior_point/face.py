@@ -21,6 +21,9 @@ they prove those rounds, and the sum is certified from the whole Program: its ga
 frozen users have is in the terms of the objective too and may be a thousand times the level. A round is decided so
 only if the one after it could be solved and proved on its face, and that trial is the next round's answer.
 
+What a round leaves to the next, a gap of 1e-12, its prices multiply, by a million in long chains of levels. So a
+round's optimum is first moved onto the face that it tells (:func:`sharpened`), where only the rounding of sums is left.
+
 Task limits are found by Newton's method on the level. Most programs of it need no optimum: a point inside on the way
 there has a level that is certainly reached, and whoever has all its tasks at that level is at its limit. The next
 program starts from that point, its rows on users changed. Half of 500 users with limits take 28 iterations in all,
