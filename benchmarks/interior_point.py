@@ -1,6 +1,6 @@
 """Our interior-point method beside general solvers: one size against all of them, a grid, a huge one, a real cluster.
 
-    python benchmarks/interior_point.py [--parts headline,grid,logs] [--size 500] [--sizes 50,200,500,1000]
+    python benchmarks/interior_point.py [--parts headline,grid,logs,shares] [--size 500] [--sizes 50,200,500,1000]
         [--limit 120] [--runs 3] [--peers highs-ipm,…] [--huge] [--alibaba FOLDER] [--plot FILE]
     python benchmarks/interior_point.py --device cuda [--device-sizes 500x500,2000x2000,900x12583]
 
@@ -8,6 +8,7 @@ The DRFH program of n users × n servers × 3 resources, as in benchmarks/solver
 Seconds of ours are all from the compiled program to the answer; those of the others are the solver's own, without
 handing over and reading back. Only answers with a certificate of at most 1e-8 (the largest of relative primal and dual
 residual and gap, computed from the program) are compared; of the others the error is printed. BLAS has one thread.
+``shares``: the seconds of each part of the method, beside those of its flops at the speed of a matrix product.
 With --device, only NumPy and that device are compared, with the way of the problem there and of the point back.
 """
 
@@ -20,7 +21,9 @@ os.environ["MKL_NUM_THREADS"] = "1"
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import argparse
+import cProfile
 import json
+import pstats
 import statistics
 import subprocess
 import sys
@@ -104,6 +107,43 @@ def run(solver: str, program: Program, limit: float = np.inf, runs: int = 1, dev
         error = max(np.inf if part is None else part for part in parts)
     how = ", ".join(part for part in (solution.method, solution.status.termination.value) if part)
     return Run(solver, statistics.median(seconds), error, dict(solution.iterations), how)
+
+
+#: Functions of the method whose seconds, with what they call, are a part of their own.
+SHARES = {
+    "normal equations put together": ("blocks.py", "__init__"),
+    "Cholesky factors": ("_decomp_cholesky.py", "cho_factor"),
+    "directions": ("iterate.py", "direction"),
+    "lengths of steps": ("method.py", "_weighted"),
+    "steps taken": ("iterate.py", "add"),
+    "residuals and gap": ("iterate.py", "measure"),
+    "certificate": ("certificate.py", "certify"),
+}
+
+
+def shares(size: int) -> None:
+    """Print the parts of one solve, and how long its flops take as one matrix product after the other."""
+    program = program_of("lognormal", size, size)
+    square = np.random.default_rng(0).random((2000, 2000))
+    square @ square
+    begin = perf_counter()
+    square @ square
+    speed = 2 * 2000.0**3 / (perf_counter() - begin)
+    watch = cProfile.Profile()
+    begin = perf_counter()
+    solution = watch.runcall(backends.solve, program, OURS, fairlp.Options())
+    total = perf_counter() - begin
+    steps = solution.iterations["interior point"]
+    flops = steps * (3 * size * float(size) ** 2 + size**3 / 3)
+    stats = pstats.Stats(watch).stats  # type: ignore[attr-defined]
+    rows = []
+    for part, (file, function) in SHARES.items():
+        found = [value[3] for (path, _, name), value in stats.items() if path.endswith(file) and name == function]
+        seconds = max(found, default=0.0)
+        rows.append([part, f"{seconds:.2f}", f"{seconds / total:.0%}"])
+    rows.append(["all", f"{total:.2f}", "100%"])
+    rows.append([f"the flops at {speed / 1e9:.0f} GF/s", f"{flops / speed:.2f}", f"{flops / speed / total:.0%}"])
+    show(f"One solve, {size} × {size}, {steps} iterations", ["part", "s", "of all"], rows)
 
 
 def name_of(device: str) -> str:
@@ -326,6 +366,8 @@ def main() -> None:
         show_grid(found)
         if chosen.plot:
             save(found, chosen.plot)
+    if "shares" in parts:
+        shares(chosen.size)
     if "logs" in parts:
         for n in chosen.log_sizes.split(","):
             headline(int(n), chosen.limit, chosen.runs, available(("cvxpy:CLARABEL",)), "ceei")
