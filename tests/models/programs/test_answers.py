@@ -190,3 +190,18 @@ def test_an_answer_travels_without_the_basis_of_its_solver():
         assert there.values["g"].equals(answer.values["g"])
         assert bool(there.certify()) and repr(there) == repr(answer)
     assert copy.deepcopy(model.solve()).verify().is_optimal
+
+
+def test_a_gap_needs_a_point_and_a_bound():
+    right = fairlp.formulate(fairlp.examples.ghodsi(), "drf").solve("highs")
+    assert right.bound is None and right.gap <= 1e-12  # of the duals
+    assert dataclasses.replace(right, bound=right.objective * 1.5).gap == pytest.approx(0.5)
+    assert np.isnan(dataclasses.replace(right, row_duals=None).gap)
+    assert np.isnan(dataclasses.replace(right, x=None).gap)
+    assert np.isnan(dataclasses.replace(right, x=None, bound=1.0).gap)
+
+
+def test_a_gap_beside_an_objective_of_0_is_0_or_infinite():
+    nothing = program([[1.0]], [(-INF, 1.0)], [(0.0, 0.0)], [1.0])
+    found = solution_at(nothing, Termination.OPTIMAL, "", "nobody", np.zeros(1), None, None)
+    assert dataclasses.replace(found, bound=0.0).gap == 0 and dataclasses.replace(found, bound=0.1).gap == INF

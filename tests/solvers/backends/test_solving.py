@@ -27,7 +27,7 @@ from fairlp.models.programs import backends
 from fairlp.models.programs.backends import find_backend
 from fairlp.models.programs.program import LogTerms, Program
 from fairlp.models.programs.solution import Capability, Options, Point, Termination
-from fairlp.solvers.backends import highs, ortools_backend, tangents
+from fairlp.solvers.backends import highs, ortools_backend, scipy_linprog, tangents
 from fairlp.solvers.backends.highs import masks
 from fairlp.solvers.backends.pyomo_backend import Pyomo
 from instances import random_instance, seeds
@@ -565,3 +565,22 @@ def test_equal_sides_without_variables_hold_in_pyomo(relation, feasible):
     made.constraint("constant", row)
     made.to_pyomo()
     assert made.solve("pyomo:highs").status.is_optimal is feasible
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "expected"),
+    [
+        (0, "Optimization terminated successfully.", Termination.OPTIMAL),
+        (1, "Time limit reached. (HiGHS Status 13: Time limit reached)", Termination.TIME_LIMIT),
+        (1, "Iteration limit reached. (HiGHS Status 14)", Termination.ITERATION_LIMIT),
+        (4, "(HiGHS Status 16: Solution limit reached)", Termination.NODE_LIMIT),
+        (4, "The time has come to say that this is unbounded.", Termination.UNKNOWN),
+        (4, "The problem is unbounded or infeasible.", Termination.INFEASIBLE_OR_UNBOUNDED),
+        (4, "The problem may be infeasible.", Termination.UNKNOWN),
+        (2, "The problem is infeasible. (HiGHS Status 8)", Termination.INFEASIBLE),
+        (3, "The problem is unbounded. (HiGHS Status 10)", Termination.UNBOUNDED),
+        (99, "", Termination.UNKNOWN),
+    ],
+)
+def test_what_scipy_says_is_the_status(status, words, expected):
+    assert scipy_linprog._termination(SimpleNamespace(status=status, message=words)) is expected

@@ -259,6 +259,15 @@ def test_what_is_inactive_or_fixed_plays_no_part():
         fairlp.leximin(model, "job")
 
 
+def test_a_fixed_variable_without_a_value_is_free():
+    model = machines()
+    model.spare = pyo.Var(bounds=(2, 9))
+    model.spare.fixed = True
+    answer = fairlp.leximin(model, "job")
+    assert answer.levels.to_dict() == pytest.approx(fairlp.leximin(machines(), "job").levels.to_dict())
+    assert 2 <= answer["spare"] <= 9
+
+
 def test_what_is_refused_of_pyomo():
     model = machines()
 
