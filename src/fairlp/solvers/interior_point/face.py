@@ -103,52 +103,58 @@ class Decided:
 def sharpened(problem: Problem, at: Step) -> Step | None:
     """Return an interior optimum moved onto the face that it tells, where all rows and costs hold to the last digit.
 
-    Of two numbers whose product vanishes the smaller is 0 from here on. Two projections with one factor follow: of x,
-    each as movable as it is large, so that resources are used up exactly and users with a price have just their
-    level; and of prices, so that pairs in use cost exactly what they are worth. A gap of 1e-12 becomes one of 1e-15.
-    None where the equations cannot be factored, or users have several rows.
+    Of two numbers whose product vanishes the smaller is 0 from here on. A gap of 1e-12 becomes one of 1e-15. None where
+    the equations cannot be factored, or users have several rows.
     """
+    from threadpoolctl import threadpool_limits
+
     region, rows, before = problem.region, problem.rows, problem.face
     total = region.totals(np.where(region.there, at.x, 0.0))
     if not _one_floor_each(rows, len(total)):
         return None
-    own = total[rows.user]
-    price, room = np.where(rows.slope > 0, rows.slope, own) * at.v, at.u / own
-    full = region.used & (abs(at.p) / abs(at.p).max() > at.s / region.capacities)
-    equal = price > room
-    if before is not None:
-        full, equal = full | before.full, equal | before.equal
-    p, v = np.where(full, at.p, 0.0), at.v
-    values = problem.by_user(v)
-    costs, worth = region.priced(p, values), np.maximum(region.dearest(abs(p)), abs(values))
-    part = at.x / region.at_pairs(total)
-    kept = region.there & (costs <= _CLEAR_PLACE * part * region.at_pairs(worth))
-    x, t, each = np.where(kept, at.x, 0.0), at.t, np.ones(len(equal), dtype=bool)
-    nothing = Products(*(np.zeros_like(values) for values in (x, at.s, at.u)))
+    with threadpool_limits(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        own = total[rows.user]
+        full = region.used & (abs(at.p) / abs(at.p).max() > at.s / region.capacities)
+        equal = np.where(rows.slope > 0, rows.slope, own) * at.v > at.u / own
+        if before is not None:
+            full, equal = full | before.full, equal | before.equal
+        p, values = np.where(full, at.p, 0.0), problem.by_user(at.v)
+        worth = np.maximum(region.dearest(abs(p)), abs(values))
+        part = at.x / region.at_pairs(total)
+        kept = region.there & (region.priced(p, values) <= _CLEAR_PLACE * part * region.at_pairs(worth))
+        try:
+            return _projected(problem, replace(at, p=p), kept, full, equal)
+        except NotConvergedError:
+            return None
+
+
+def _projected(problem: Problem, at: Step, kept: np.ndarray, full: np.ndarray, equal: np.ndarray) -> Step:
+    """Return the point of a face nearest to an optimum: on these pairs, with what is full and equal so exactly.
+
+    Two projections with one factor: of tasks, each as movable as it is large, so that positive ones stay positive; and
+    of prices, so that pairs in use cost what they are worth.
+    """
+    region, rows, before = problem.region, problem.rows, problem.face
+    x, each = np.where(kept, at.x, 0.0), np.ones(len(equal), dtype=bool)
+    nothing = Products(np.zeros_like(x), np.zeros_like(at.s), np.zeros_like(at.u))
     iterate = Iterate(Problem(replace(region, allowed=kept), rows, Face(full, each, at.x, at.s)), at)
-    # x is as movable as it is large; prices of what is not full do not move
     still, left = _STILL + nothing.sp, np.where(full, 0.0, 1.0)
     iterate.at = Step(np.where(kept, at.x, ABSENT), left, nothing.uv, _MOVES + nothing.xz, still, each + 0.0)
-    try:
-        iterate.factor()
-    except NotConvergedError:
-        return None
-    iterate.short = np.where(full, region.capacities - region.given(x), 0.0)
+    iterate.factor()
     room = np.where(equal, 0.0, at.u)
-    iterate.off, iterate.norm = region.totals(x)[rows.user] - rows.bound - rows.slope * t - room, 0.0
+    iterate.short, iterate.norm = np.where(full, region.capacities - region.given(x), 0.0), 0.0
+    iterate.off = region.totals(x)[rows.user] - rows.bound - rows.slope * at.t - room
     step = iterate.direction(nothing, 0.0, residuals=True)
-    x, t = np.maximum(x + np.where(kept, step.x, 0.0), 0.0), t + step.t
-    iterate.short, iterate.off, iterate.norm = nothing.sp, nothing.uv, 1.0 - float(rows.slope @ v)
-    costs = np.where(kept, costs, 0.0)
+    x, t = np.maximum(x + np.where(kept, step.x, 0.0), 0.0), at.t + step.t
+    costs = np.where(kept, region.priced(at.p, problem.by_user(at.v)), 0.0)
+    iterate.short, iterate.off, iterate.norm = nothing.sp, nothing.uv, 1.0 - float(rows.slope @ at.v)
     step = iterate.direction(replace(nothing, xz=-costs * iterate.at.x), 0.0, residuals=True)
-    p, v = p + np.where(full, step.p, 0.0), v + step.v
+    p, v = at.p + np.where(full, step.p, 0.0), at.v + step.v
     # a user with a price pays for every pair that it uses: its value is of the size of its costs, or it is rounding
     dearest = region.dearest(abs(p))[rows.user]
     v = np.where((dearest > 0) & (abs(v) > NOISE * dearest), v, 0.0)
-    if before is None:
-        p, v = np.maximum(p, 0.0), np.maximum(v, 0.0)
-    else:
-        p, v = np.where(before.full, p, np.maximum(p, 0.0)), np.where(before.equal, v, np.maximum(v, 0.0))
+    free = (False, False) if before is None else (before.full, before.equal)
+    p, v = np.where(free[0], p, np.maximum(p, 0.0)), np.where(free[1], v, np.maximum(v, 0.0))
     s = np.where(full, 0.0, region.capacities - region.given(x))
     u = np.where(equal, 0.0, region.totals(x)[rows.user] - rows.bound - rows.slope * t)
     z = np.where(kept, 0.0, np.maximum(region.priced(p, problem.by_user(v)), 0.0))
