@@ -1,33 +1,24 @@
-"""Rounds on the optimal face: where one round's interior optimum tells apart what the next may still change.
+"""The rounds of a leximin after the first: each is solved on the optimal face of the round before.
 
-At a strictly complementary optimum every pair is used or dear, every resource has something left or a price, every user
-can rise or has a price. What is clearly dear stays out of the next round, what clearly has a price is used up, and
-whoever clearly has one keeps what it has; the last point lies inside all of that. What is not clear stays as it is. The
-round's prices are the face's, which are free where it holds with equality, plus a multiple of the earlier rounds',
-whose gap is nothing; the whole program certifies them.
+A pair is a user on a server where it may run; its reduced cost z is what a task costs there at the prices, less what it
+is worth. The row of a user says that its tasks X are at least a·t + b; its room u is how much they are above that, its
+value v the dual. A row grows while a > 0: its user still rises with the level t.
 
-An interior optimum is strictly complementary: of u and v, one is positive (Goldman and Tucker), so exactly the users
-who can be raised in no optimum have a price. On the central path a row that could be raised by a fraction δ of the
-level has a price of at most gap/(terms·δ). If every row's price is well above that at δ =
-``AGREEMENT``, the round is decided.
+**What a round decides.** At an interior optimum exactly one of two numbers whose product is 0 there (x·z, s·p, u·v) is
+positive (Goldman and Tucker). So in every optimum a pair of positive reduced cost is not used, a resource with a price
+is used up, and a user with a value has just its level. The next round leaves such pairs out, and holds such capacities
+and rows with equality; the last point lies inside. Which of the two numbers is 0 is clear by many orders of magnitude
+as a rule; where it is not, nothing is decided. The next round is tried before a round counts as decided
+(``InteriorPointSession.leaves_open``), and what the trial finds is the answer of that next round.
 
-Where somebody can still be raised, the next round is solved on the optimal face of this one: pairs that are clearly
-dear stay out, capacities that clearly have a price and rows of blocked users hold with equality, their prices free,
-and the last point lies inside of all that. Which of two complementary numbers vanishes is clear by many orders of
-magnitude as a rule; what is not clear stays as it is. So do users whose price is small beside others': a round of
-their own decides about them, in units of theirs. Free prices may come out negative on the face; then as much of the
-duals of earlier rounds is added, from the last to the first, as what those decided takes. They cost nothing, since
-they prove those rounds, and the sum is certified from the whole Program: its gap beside the level alone, for what
-frozen users have is in the terms of the objective too and may be a thousand times the level. A round is decided so
-only if the one after it could be solved and proved on its face, and that trial is the next round's answer.
+**Sharpening.** The method ends at a gap of ``SETTLED``, and prices of later rounds multiply that, by millions where
+many levels hang on each other. So the optimum is first moved onto its face (:func:`sharpened`), where only the rounding
+of sums is left.
 
-What a round leaves to the next, a gap of 1e-12, its prices multiply, by a million in long chains of levels. So a
-round's optimum is first moved onto the face that it tells (:func:`sharpened`), where only the rounding of sums is left.
-
-Task limits are found by Newton's method on the level. Most programs of it need no optimum: a point inside on the way
-there has a level that is certainly reached, and whoever has all its tasks at that level is at its limit. The next
-program starts from that point, its rows on users changed. Half of 500 users with limits take 28 iterations in all,
-not 99.
+**Proof.** The dual of a row that holds with equality may be negative. To prove a round for its whole program, multiples
+of the duals of earlier rounds are added, from the last to the first, as small as make all signs right. They prove their
+own rounds, so that they add no more to the bound than their gaps. The sum is certified, its gap relative to t alone:
+what the users who stopped have may be a thousand times that.
 """
 
 from __future__ import annotations
@@ -42,28 +33,31 @@ from ...tolerances import AGREEMENT, BLOCKED_PRICE, NOISE
 from .iterate import ABSENT, Face, Iterate, Problem, Products, Step, UserRows
 from .structure import Structure
 
-#: One of two complementary numbers, relative, must be so many times the other for which of them vanishes to be clear:
-#: of pairs and capacities, about which the certificate of the next round tells, and of users, who are blocked for ever.
+#: Of two numbers whose product is 0, relative to their sizes, one must be so many times the other: of pairs and
+#: capacities (a wrong one shows in the next round's certificate), and of users (who stop for good).
 _CLEAR_PLACE, _CLEAR_USER = 10.0, 1e3
-#: In a projection, how far prices move that are to stay as they are, and the opposite of how far tasks do.
+#: Weights of a projection: how far prices move that are to stay, and the inverse of how far tasks do.
 _STILL, _MOVES = 2.0**-60, 2.0**-30
-#: An earlier round's share in the duals is by this factor more than it takes.
+#: Duals of earlier rounds are added in this multiple of what is needed.
 _AMPLE = 1.01
 
 
 @dataclass(frozen=True)
 class Layer:
-    """What one round decided, and duals of its whole program, which are positive there.
+    """What one round decided, and duals that prove it, positive wherever it decided something.
+
+    K servers, R resources, J rows of users.
 
     Attributes
     ----------
-    dear : ndarray of bool, as arrays of pairs
-        Pairs that are not used from here on.
+    dear : ndarray of bool, shape of the region's pairs
+        Pairs of positive reduced cost, which are not used from here on.
     full : ndarray of bool, shape (K, R)
         Capacities that are used up.
     priced : ndarray of bool, shape (J,)
         Rows that hold with equality.
     prices, values : ndarray, shapes (K, R) and (J,)
+        Duals of the capacities and of the rows.
     """
 
     dear: np.ndarray
@@ -79,12 +73,14 @@ class Decided:
 
     Attributes
     ----------
-    kept : ndarray of bool, as arrays of pairs
+    kept : ndarray of bool, shape of the region's pairs
         Pairs that may be used.
     full : ndarray of bool, shape (K, R)
         Capacities that are used up.
-    priced, blocked : ndarray of bool, shape (J,)
-        Rows that hold with equality; those of the last round's growing ones whose users keep the level.
+    priced : ndarray of bool, shape (J,)
+        Rows that hold with equality.
+    blocked : ndarray of bool, shape (J,)
+        Rows that grew in the last round, and whose users keep its level.
     x, s : ndarray
         The last point.
     layers : tuple of Layer
@@ -101,10 +97,10 @@ class Decided:
 
 
 def sharpened(problem: Problem, at: Step) -> Step | None:
-    """Return an interior optimum moved onto the face that it tells, where all rows and costs hold to the last digit.
+    """Return an interior optimum moved onto its optimal face, where rows and reduced costs hold to the last digit.
 
-    Of two numbers whose product vanishes the smaller is 0 from here on. A gap of 1e-12 becomes one of 1e-15. None where
-    the equations cannot be factored, or users have several rows.
+    Of two numbers whose product is to be 0, the smaller, relative to its size, becomes 0. The gap falls to the rounding
+    of sums. None where the equations cannot be factored, or users have several rows.
     """
     from threadpoolctl import threadpool_limits
 
@@ -131,8 +127,8 @@ def sharpened(problem: Problem, at: Step) -> Step | None:
 def _projected(problem: Problem, at: Step, kept: np.ndarray, full: np.ndarray, equal: np.ndarray) -> Step:
     """Return the point of a face nearest to an optimum: on these pairs, with what is full and equal so exactly.
 
-    Two projections with one factor: of tasks, each as movable as it is large, so that positive ones stay positive; and
-    of prices, so that pairs in use cost what they are worth.
+    Two projections with one Cholesky factor: of tasks, which move in proportion to their size, so that positive ones
+    stay positive; and of prices, so that reduced costs of pairs in use are 0.
     """
     region, rows, before = problem.region, problem.rows, problem.face
     x, each = np.where(kept, at.x, 0.0), np.ones(len(equal), dtype=bool)
@@ -162,7 +158,7 @@ def _projected(problem: Problem, at: Step, kept: np.ndarray, full: np.ndarray, e
 
 
 def known(structure: Structure, at: Step, sharp: Step, before: Decided | None) -> Decided | None:
-    """Return what a round's optimum decides beside what was known; None where it blocks nobody, or without duals."""
+    """Return what was decided before and what this optimum decides; None where it stops nobody, or without a proof."""
     problem, region = structure.problem, structure.problem.region
     rows = problem.rows
     total = region.totals(np.where(region.there, at.x, 0.0))
@@ -197,10 +193,10 @@ def _one_floor_each(rows: UserRows, users: int) -> bool:
 
 
 def _whole(structure: Structure, at: Step, before: Decided | None) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return prices and rows' values for the round's whole program: the face's, and what it takes of earlier rounds'.
+    """Return duals of capacities and rows for the round's whole program; None where no multiple of others is enough.
 
-    What is free on the face may be negative. From the last round to the first, as much of a round's own duals is added
-    as what it decided takes; they cost nothing, since they prove that round.
+    Those of the face may be negative where it holds with equality. From the last round to the first, the duals of the
+    round are added in the smallest multiple that makes the signs right where it decided something.
     """
     problem, region = structure.problem, structure.problem.region
     prices, values = at.p, at.v
@@ -226,7 +222,7 @@ def _whole(structure: Structure, at: Step, before: Decided | None) -> tuple[np.n
 
 
 def expected(structure: Structure, at: Step, decided: Decided) -> Program | None:
-    """Return the next round's program: whoever is blocked keeps what it has at this round's level. None: no round."""
+    """Return the next round's program, where blocked users keep this level; None where nobody rises any more."""
     program, places = structure.program, structure.places
     growing = structure.problem.rows.slope > 0
     now = growing & decided.blocked
@@ -258,7 +254,7 @@ def on_face(program: Program, decided: Decided) -> Structure | None:
 
 
 def settled(structure: Structure, at: Step) -> Step:
-    """Return a point with the room that it leaves to rows whose floors are lower than where it was found."""
+    """Return a point of another program with its room above this program's rows, whose floors may be lower."""
     problem, rows = structure.problem, structure.problem.rows
     total = problem.region.totals(np.where(problem.region.there, at.x, 0.0))[rows.user]
     room = np.maximum(at.u, rows.sign * (rows.bound + rows.slope * at.t - total))

@@ -18,7 +18,7 @@ What makes the rounds exact and quick:
   of it that is feasible is found by cutting planes.
 * **Groups.** A row may stand for several users with proportional demands, who ask for Σ_m min(rate_m·t, limit_m).
 * **What is done when a program's certificate does not hold** (:meth:`Rounds.solve`): begin afresh, another method, and
-  floors that give way a little. Mechanisms go on from there, with rationals.
+  floors that give way a little. ``mechanisms/max_min/ladder.py`` goes on from there, with rationals.
 """
 
 from __future__ import annotations
