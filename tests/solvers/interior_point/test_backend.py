@@ -213,8 +213,8 @@ def test_a_price_is_clear_beside_the_gap_and_the_largest_price():
 
 def test_a_session_leaves_open_what_prices_do_not_settle(monkeypatch):
     session = find_backend("interior-point").session(model().compile(), Options())
-    solution = session.solve()
     monkeypatch.setattr(backend, "_prices_all", lambda *_: False)
+    solution = session.solve()
     assert not session.leaves_open(solution, 0.0)  # the interior optimum tells who is blocked
     monkeypatch.setattr(backend, "known", lambda *_: None)
     assert session.leaves_open(solution, 0.0)

@@ -420,15 +420,16 @@ def solved():
     """A program, its structure and optimum, and what that decides."""
     structure = Structure.of(program())
     at = method.solve(structure.problem).at
-    decided = face.known(structure, at, at, None)
+    decided = face.known(structure, at, face.sharpened(structure.problem, at), None)
     assert decided is not None and decided.blocked.any()
     return structure, at, decided
 
 
 def test_an_optimum_that_blocks_nobody_tells_nothing(solved):
     structure, at, _ = solved
-    roomy = replace(at, u=at.u + at.x.sum())
-    assert face.known(structure, roomy, roomy, None) is None
+    sharp = face.sharpened(structure.problem, at)
+    assert face.known(structure, at, replace(sharp, v=0.0 * sharp.v), None) is None
+    assert face.known(structure, at, at, None) is None  # it is not sharpened: nothing is decided
 
 
 @pytest.mark.parametrize("paid", [True, False])
@@ -440,7 +441,7 @@ def test_prices_below_0_are_paid_by_earlier_rounds_or_there_are_none(solved, pai
     first = replace(decided.layers[0], full=prices < 0, prices=np.full_like(prices, 1.0 if paid else 0.0))
     before = replace(decided, layers=(first,))
     lifted = face.lifted(structure, off, before)
-    assert (lifted is not None) == paid and (face.known(structure, off, off, before) is not None) == paid
+    assert (lifted is not None) == paid and (face.known(structure, at, off, before) is not None) == paid
     if paid:
         worth = structure.problem.rows.slope @ lifted.v
         assert (lifted.p >= 0).all() and worth == pytest.approx(1)

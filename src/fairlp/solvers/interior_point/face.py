@@ -29,7 +29,7 @@ import numpy as np
 
 from ...errors import NotConvergedError
 from ...models.programs.program import Program
-from ...tolerances import AGREEMENT, BLOCKED_PRICE, NOISE
+from ...tolerances import AGREEMENT, NOISE
 from .iterate import ABSENT, Face, Iterate, Problem, Products, Step, UserRows
 from .structure import Structure
 
@@ -169,13 +169,9 @@ def known(structure: Structure, at: Step, sharp: Step, before: Decided | None) -
     full = inside & (abs(at.p) / abs(at.p).max() > _CLEAR_PLACE * (at.s / region.capacities))
     growing, own = rows.slope > 0, total[rows.user]
     price, room = np.where(growing, rows.slope, own) * at.v, at.u / own
-    priced = (price > _CLEAR_USER * room) & (room <= AGREEMENT)
-    # of growing rows those that the rounds take for blocked: about smaller prices another round decides
-    blocked = growing & priced & (price >= BLOCKED_PRICE * price[growing].max())
-    if sharp is not at:
-        blocked = growing & (sharp.v > 0)
-    priced &= blocked | ~growing
-    if not blocked.any():
+    blocked = growing & (sharp.v > 0)
+    priced = (price > _CLEAR_USER * room) & (room <= AGREEMENT) & (blocked | ~growing)
+    if sharp is at or not blocked.any():
         return None
     duals = _whole(structure, sharp, before)
     if duals is None:
