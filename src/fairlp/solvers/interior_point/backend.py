@@ -38,7 +38,7 @@ from ...tolerances import (
 from ..backends.base import BaseBackend, ProgramChange, ProgramSession, reduced_costs
 from ..backends.highs import Highs
 from . import INTERIOR, method
-from .face import Decided, expected, known, lifted, on_face, settled, sharpened
+from .face import Decided, expected, known, lifted, on_face, sharpened
 from .iterate import ABSENT, Problem, Step
 from .pricing import PricingSession
 from .region import Region, places
@@ -583,9 +583,8 @@ class InteriorPointSession(ProgramSession):
             if tried is None:
                 point = solve_near(structure, near, self._deadline(), self.options)
                 point = None if point is None else replace(point, sharp=sharpened(structure.problem, point.at))
-            elif (point := tried.of(structure)) is not None:
-                sharp = None if point.sharp is None else settled(structure, point.sharp)
-                point = replace(point, at=settled(structure, point.at), sharp=sharp)
+            else:
+                point = tried.of(structure)
             if point is None:
                 return None
             self.tried = Near(point, structure.level_unit)

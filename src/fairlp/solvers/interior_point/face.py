@@ -249,14 +249,6 @@ def on_face(program: Program, decided: Decided) -> Structure | None:
     return replace(structure, problem=Problem(replace(region, allowed=decided.kept), rows, face))
 
 
-def settled(structure: Structure, at: Step) -> Step:
-    """Return a point of another program with its room above this program's rows, whose floors may be lower."""
-    problem, rows = structure.problem, structure.problem.rows
-    total = problem.region.totals(np.where(problem.region.there, at.x, 0.0))[rows.user]
-    room = np.maximum(at.u, rows.sign * (rows.bound + rows.slope * at.t - total))
-    return at if problem.face is None else replace(at, u=np.where(problem.face.equal, 0.0, room))
-
-
 def lifted(structure: Structure, at: Step, decided: Decided) -> Step | None:
     """Return the point with prices for the whole program."""
     duals = _whole(structure, at, decided)
