@@ -159,20 +159,17 @@ def _projected(problem: Problem, at: Step, kept: np.ndarray, full: np.ndarray, e
 
 def known(structure: Structure, at: Step, sharp: Step, before: Decided | None) -> Decided | None:
     """Return what was decided before and what this optimum decides; None where it stops nobody, or without a proof."""
-    problem, region = structure.problem, structure.problem.region
-    rows = problem.rows
-    total = region.totals(np.where(region.there, at.x, 0.0))
-    if not _one_floor_each(rows, len(total)):
-        return None
-    kept = region.there & (at.z / abs(at.p).max() <= _CLEAR_PLACE * (at.x / region.at_pairs(total)))
-    inside = region.used if problem.face is None else region.used & ~problem.face.full
-    full = inside & (abs(at.p) / abs(at.p).max() > _CLEAR_PLACE * (at.s / region.capacities))
-    growing, own = rows.slope > 0, total[rows.user]
-    price, room = np.where(growing, rows.slope, own) * at.v, at.u / own
-    blocked = growing & (sharp.v > 0)
-    priced = (price > _CLEAR_USER * room) & (room <= AGREEMENT) & (blocked | ~growing)
+    problem, region, rows = structure.problem, structure.problem.region, structure.problem.rows
+    blocked = (rows.slope > 0) & (sharp.v > 0)
     if sharp is at or not blocked.any():
         return None
+    kept = region.there & (sharp.z == 0)
+    full = region.used & (sharp.s == 0)
+    if problem.face is not None:
+        full &= ~problem.face.full
+    own = region.totals(np.where(region.there, at.x, 0.0))[rows.user]
+    price, room = np.where(rows.slope > 0, rows.slope, own) * at.v, at.u / own
+    priced = (price > _CLEAR_USER * room) & (room <= AGREEMENT) & (blocked | (rows.slope == 0))
     duals = _whole(structure, sharp, before)
     if duals is None:
         return None
