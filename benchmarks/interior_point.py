@@ -109,13 +109,13 @@ def run(solver: str, program: Program, limit: float = np.inf, runs: int = 1, dev
     return Run(solver, statistics.median(seconds), error, dict(solution.iterations), how)
 
 
-#: Functions of the method whose seconds, with what they call, are a part of their own.
+#: Parts of the method by their functions, with the seconds of what these call: some parts are within others.
 SHARES = {
-    "normal equations put together": ("blocks.py", "__init__"),
-    "Cholesky factors": ("_decomp_cholesky.py", "cho_factor"),
+    "normal equations and their factors": ("blocks.py", "__init__"),
+    "of these, Cholesky factors": ("_decomp_cholesky.py", "cho_factor"),
     "directions": ("iterate.py", "direction"),
-    "lengths of steps": ("method.py", "_weighted"),
-    "steps taken": ("iterate.py", "add"),
+    "lengths of steps, with trial steps": ("method.py", "_weighted"),
+    "steps and trial steps": ("iterate.py", "add"),
     "residuals and gap": ("iterate.py", "measure"),
     "certificate": ("certificate.py", "certify"),
 }

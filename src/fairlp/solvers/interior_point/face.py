@@ -80,7 +80,7 @@ class Decided:
     priced : ndarray of bool, shape (J,)
         Rows that hold with equality.
     blocked : ndarray of bool, shape (J,)
-        Rows that grew in the last round, and whose users keep its level.
+        Growing rows of the last round whose users keep its level.
     x, s : ndarray
         The last point.
     layers : tuple of Layer
@@ -109,9 +109,9 @@ def sharpened(problem: Problem, at: Step) -> Step | None:
     if not _one_floor_each(rows, len(total)):
         return None
     with threadpool_limits(1), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        own = total[rows.user]
         full = region.used & (abs(at.p) / abs(at.p).max() > at.s / region.capacities)
-        equal = np.where(rows.slope > 0, rows.slope, own) * at.v > at.u / own
+        price, room = _price_and_room(rows, at, total)
+        equal = price > room
         if before is not None:
             full, equal = full | before.full, equal | before.equal
         p, values = np.where(full, at.p, 0.0), problem.by_user(at.v)
@@ -131,7 +131,7 @@ def _projected(problem: Problem, at: Step, kept: np.ndarray, full: np.ndarray, e
     stay positive; and of prices, so that reduced costs of pairs in use are 0.
     """
     region, rows, before = problem.region, problem.rows, problem.face
-    x, each = np.where(kept, at.x, 0.0), np.ones(len(equal), dtype=bool)
+    x, each = np.where(kept, at.x, 0.0), np.ones_like(equal)
     nothing = Products(np.zeros_like(x), np.zeros_like(at.s), np.zeros_like(at.u))
     iterate = Iterate(Problem(replace(region, allowed=kept), rows, Face(full, each, at.x, at.s)), at)
     still, left = _STILL + nothing.sp, np.where(full, 0.0, 1.0)
@@ -158,26 +158,27 @@ def _projected(problem: Problem, at: Step, kept: np.ndarray, full: np.ndarray, e
 
 
 def known(structure: Structure, at: Step, sharp: Step, before: Decided | None) -> Decided | None:
-    """Return what was decided before and what this optimum decides; None where it stops nobody, or without a proof."""
-    problem, region, rows = structure.problem, structure.problem.region, structure.problem.rows
+    """Return what earlier rounds and this optimum decide; None where it stops nobody, or its duals prove nothing."""
+    region, rows = structure.problem.region, structure.problem.rows
     blocked = (rows.slope > 0) & (sharp.v > 0)
     if sharp is at or not blocked.any():
         return None
-    kept = region.there & (sharp.z == 0)
-    full = region.used & (sharp.s == 0)
-    if problem.face is not None:
-        full &= ~problem.face.full
-    own = region.totals(np.where(region.there, at.x, 0.0))[rows.user]
-    price, room = np.where(rows.slope > 0, rows.slope, own) * at.v, at.u / own
+    kept, full = region.there & (sharp.z == 0), region.used & (sharp.s == 0)
+    price, room = _price_and_room(rows, at, region.totals(np.where(region.there, at.x, 0.0)))
     priced = (price > _CLEAR_USER * room) & (room <= AGREEMENT) & (blocked | (rows.slope == 0))
     duals = _whole(structure, sharp, before)
     if duals is None:
         return None
-    layer = Layer(region.there & ~kept, full, priced, *duals)
-    layers = () if before is None else before.layers
-    if before is not None:
-        full, priced = full | before.full, priced | before.priced
+    new, layers = (full, ()) if before is None else (full & ~before.full, before.layers)
+    layer = Layer(region.there & ~kept, new, priced, *duals)
+    priced = priced if before is None else priced | before.priced
     return Decided(kept, full, priced, blocked, at.x, at.s, (*layers, layer))
+
+
+def _price_and_room(rows: UserRows, at: Step, total: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what each row is worth at the optimum, and its room as a part of its user's tasks; shapes (J,)."""
+    own = total[rows.user]
+    return np.where(rows.slope > 0, rows.slope, own) * at.v, at.u / own
 
 
 def _one_floor_each(rows: UserRows, users: int) -> bool:
@@ -215,7 +216,7 @@ def _whole(structure: Structure, at: Step, before: Decided | None) -> tuple[np.n
 
 
 def expected(structure: Structure, at: Step, decided: Decided) -> Program | None:
-    """Return the next round's program, where blocked users keep this level; None where nobody rises any more."""
+    """Return the next round's program, in which blocked users keep this level; None where all users are blocked."""
     program, places = structure.program, structure.places
     growing = structure.problem.rows.slope > 0
     now = growing & decided.blocked
