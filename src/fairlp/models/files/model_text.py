@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 #: Longest piece of a file that an error message shows, and most names among which it looks for the nearest.
 _SHOWN: Final = 80
 _MANY_NAMES: Final = 2000
+#: Bytes that are taken apart at a time: what stays in a processor's cache is read in half the time.
+PIECE: Final = 2**17
 _WRITTEN_BY_US = re.compile(r"(.*?): written by fairlp, \d+ rows?, \d+ columns?(?: |$)")
 Names = Literal["labels", "numbers"]
 _NAMES: Final = ("labels", "numbers")

@@ -17,6 +17,7 @@ from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.program import Program, Sense
 from .model_text import (
     LONGEST_NAME,
+    PIECE,
     LineError,
     Names,
     Naming,
@@ -54,8 +55,8 @@ _REFUSED: Final = (
 #: Columns of the six fields of fixed format, from zero, and the gaps around them.
 _FIELDS: Final = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 _GAPS: Final = ((0, 1), (3, 4), (12, 14), (22, 24), (36, 39), (47, 49), (61, None))
-#: Bytes that are taken apart at a time: what stays in a processor's cache is read in half the time.
-_PIECE: Final = 2**17
+#: Numbers among which repetitions are looked for.
+_SAMPLE: Final = 256
 _TITLE = re.compile(rb"\n[^ \t\n*]")
 _COMMENT = re.compile(rb"^\*[^\n]*", re.M)
 # a word that begins with $ begins a comment, unless it is the first of its line
@@ -232,7 +233,7 @@ class _Sections:
         """Return the words of a section, without comments."""
         return next(self.pieces(title, len(self.text)))
 
-    def pieces(self, title: str, size: int = _PIECE) -> Iterator[_Lines]:
+    def pieces(self, title: str, size: int = PIECE) -> Iterator[_Lines]:
         """Yield the words of a section, without comments, piece by piece; all at once in fixed format."""
         number, begin, end = self.lines.get(title, (0, 0, 0))
         by_columns = self.fixed and _ORDER[title] > 1
@@ -284,17 +285,18 @@ class _Entries:
     ----------
     rows, values, numbers : ndarray
         For each entry: its row, -1 where none has that name, its value, and the number of its line.
-    begins, names : ndarray
-        Where runs of entries begin that are below one name, and these names.
+    names : list of str
+    begins : ndarray
+        The first words of lines, each as long as it stays the same, and the entries where they begin.
     marks, mark_numbers, mark_words : ndarray
         For each marker: the entry that it stands before, the number of its line, and whether it begins or ends.
     """
 
+    names: list[str]
     rows: np.ndarray
     values: np.ndarray
     numbers: np.ndarray
     begins: np.ndarray
-    names: np.ndarray
     marks: np.ndarray
     mark_numbers: np.ndarray
     mark_words: np.ndarray
@@ -319,11 +321,11 @@ class _Reader:
         self._columns()
         self._right_hand_sides()
         self._ranges()
-        columns = _decoded([*self.column_of])
-        self._bounds(columns)
+        columns = self.columns
+        self._bounds()
         kept = self.kept
         lower, upper, numbers = self.row_lower[kept], self.row_upper[kept], self.row_lines[kept]
-        names = _decoded([*compress(self.row_of, kept.tolist())])
+        names = b"\n".join(compress(self.row_of, kept.tolist())).decode().split("\n") if kept.any() else []
         settle(source, lower, upper, lambda i: f"row {shown(names[i])}", numbers, self.exact)
         low, high = self.lower, self.upper
         settle(source, low, high, lambda j: f"column {shown(columns[j])}", self.column_lines, self.exact)
@@ -344,7 +346,7 @@ class _Reader:
 
     def _count(self, lines: _Lines, counts: tuple[int, ...], what: str) -> None:
         """Raise unless all lines have so many words."""
-        wrong = ~np.isin(lines.counts, counts)
+        wrong = np.all([lines.counts != count for count in counts], axis=0)
         self._refuse(wrong, lines.numbers, lambda i: f"expected {what}; found {lines.counts[i]} words")
 
     def _rows(self) -> None:
@@ -373,21 +375,20 @@ class _Reader:
     def _columns(self) -> None:
         """Read COLUMNS: entries, costs, and which columns are integer."""
         found = self._entries("COLUMNS", (3, 5), "column, row and number, or column and two of each")
-        names, numbers, n = found.names.tolist(), found.numbers, len(found.names)
+        names, numbers, n = found.names, found.numbers, len(found.names)
+        self.columns = names
         self._markers(found)
-        self.column_of = dict(zip(names, range(n), strict=True))
-        again = np.zeros(n, dtype=bool)
-        if len(self.column_of) < n:
-            again = np.asarray(pd.Index(names).duplicated())
+        again = np.asarray(pd.Index(names if len({*names}) < n else []).duplicated())
         ends = np.append(found.begins, len(numbers))
-        inner = np.setdiff1d(found.marks, ends)  # entries that follow a marker but are not the first of their column
+        # entries that follow a marker but are not the first of their column
+        inner = found.marks[ends[np.searchsorted(ends, found.marks)] != found.marks]
         moved = inner[found.whole(inner) != found.whole(inner - 1)]
         for wrong, problem in (
-            (found.begins[again], "has entries before; expected all of them together"),
+            (found.begins[: len(again)][again], "has entries before; expected all of them together"),
             (moved, "has entries before and after a marker"),
         ):
             for i in wrong[:1].tolist():
-                name = names[int(np.searchsorted(ends, i, side="right")) - 1].decode()
+                name = names[int(np.searchsorted(ends, i, side="right")) - 1]
                 raise self.source.fault(int(numbers[i]), f"column {shown(name)} {problem}")
         self.column_lines = numbers[found.begins].astype(np.int64)
         self.whole = found.whole(found.begins).astype(np.uint8)
@@ -457,9 +458,10 @@ class _Reader:
         self.row_lines[found.rows] = found.numbers
         return found.rows, found.values
 
-    def _bounds(self, columns: list[str]) -> None:
+    def _bounds(self) -> None:
         """Read BOUNDS; see ``docs/model-files.md`` for what the types mean."""
-        fault, n, column_of = self.source.fault, len(columns), self.column_of
+        fault, columns, n = self.source.fault, self.columns, len(self.columns)
+        column_of = dict(zip(columns, range(n), strict=True)) if "BOUNDS" in self.sections.lines else {}
         bounds = {"lower": [0.0] * n, "upper": [np.inf] * n}
         seen = {"lower": [0] * n, "upper": [0] * n}
         vector = b""
@@ -473,13 +475,14 @@ class _Reader:
                 raise fault(number, "expected UP, LO, FX, FR, MI, PL, BV, LI or UI, the section's vector, and a column")
             place = size - 2
             if not valued:
-                place = 1 if size == 2 or (size == 3 and words[2] not in column_of and words[1] in column_of) else 2
-            j = column_of.get(words[place], -1)
+                among = [word.decode() in column_of for word in words]
+                place = 1 if size == 2 or (size == 3 and not among[2] and among[1]) else 2
+            name = words[place].decode()
+            j = column_of.get(name, -1)
             if j < 0:
-                name = words[place].decode()
                 raise fault(number, f"no column is called {shown(name)}{hint(name, columns)}")
             if place == 2 and (vector := vector or words[1]) != words[1]:
-                raise fault(number, _two_vectors(words[1], vector))
+                raise fault(number, _two_vectors(words[1].decode(), vector.decode()))
             for side, value in sides.items():
                 if seen[side][j]:
                     raise fault(number, f"the {side} bound of {shown(columns[j])} was given in line {seen[side][j]}")
@@ -507,7 +510,7 @@ class _Reader:
 
     def _entries(self, title: str, sizes: tuple[int, ...], what: str) -> _Entries:
         """Return what a section, whose lines have so many words, says of rows."""
-        parts, size = [], 0
+        parts, names, size = [], [], 0
         last: Any = None
         marked = title == "COLUMNS" and b"'MARKER'" in self.sections.text
         for lines in self.sections.pieces(title):
@@ -527,11 +530,13 @@ class _Reader:
             rows = np.fromiter(map(self.row_of.get, words[at].tolist(), repeat(-1)), dtype=np.int32, count=len(at))
             values, numbers = _numbers(words[at + 1].tolist()), np.repeat(lines.numbers, pairs).astype(np.int32)
             parts.append(
-                (rows, values, numbers, before[named[changes]], heads[changes], before[marks], lines.numbers[marks],
+                (rows, values, numbers, before[named[changes]], before[marks], lines.numbers[marks],
                  words[first[marks] + 2])
             )  # fmt: skip
+            # words that stayed where they are would leave gaps in memory, which are slow to fill again
+            names.append(b"\n".join([*heads[changes].tolist(), b""]))
             size += len(at)
-        return _Entries(*map(np.concatenate, zip(*parts, strict=True)))
+        return _Entries(b"".join(names).decode().split("\n")[:-1], *map(np.concatenate, zip(*parts, strict=True)))
 
     def _checked(self, found: _Entries, of: np.ndarray | int = 0) -> np.ndarray | slice:
         """Return the order by column and row; raise when a row is unknown, a number none, or a row there twice."""
@@ -558,13 +563,12 @@ class _Reader:
         return order
 
 
-def _decoded(words: list[bytes]) -> list[str]:
-    """Return names as text."""
-    return b"\n".join(words).decode().split("\n") if words else []
-
-
 def _numbers(texts: list[bytes]) -> np.ndarray:
     """Return the numbers that are written so, NaN for what is none."""
+    if 2 * len({*texts[:_SAMPLE]}) < len(texts[:_SAMPLE]):  # models repeat themselves: each number once
+        distinct = [*dict.fromkeys(texts)]
+        known = dict(zip(distinct, _numbers(distinct).tolist(), strict=True))
+        return np.fromiter(map(known.__getitem__, texts), dtype=float, count=len(texts))
     try:
         if b"_" in b"".join(texts):
             raise ValueError("Python reads 1_0 as 10")
@@ -573,9 +577,9 @@ def _numbers(texts: list[bytes]) -> np.ndarray:
         return np.fromiter(map(_number, texts), dtype=float, count=len(texts))
 
 
-def _two_vectors(name: bytes, first: bytes) -> str:
+def _two_vectors(name: str, first: str) -> str:
     """Return what is wrong when a section has more than one vector: readers take only one of them."""
-    return f"a second vector, {shown(name.decode())} after {shown(first.decode())}; expected one"
+    return f"a second vector, {shown(name)} after {shown(first)}; expected one"
 
 
 def _number(text: bytes) -> float:

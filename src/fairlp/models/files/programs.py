@@ -8,10 +8,13 @@ from __future__ import annotations
 import gc
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import compress, groupby, pairwise
+from itertools import count as counter
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +23,7 @@ import pandas as pd
 
 from ...errors import FileFormatError
 from ..programs.program import Block, Program
-from .model_text import NamedBlock, NameMap, Parsed, Source, clean, is_ours, shown
+from .model_text import PIECE, NamedBlock, NameMap, Parsed, Source, clean, is_ours, shown
 from .whole_files import drafts, home, read_bytes, require_folder, unpacked
 
 if TYPE_CHECKING:
@@ -37,7 +40,8 @@ _SOURCE = re.compile(
 )
 _NUMBERED = re.compile(r"r\d+|c\d+|R\d{7}|C\d{7}")
 _LOWER, _UPPER = re.compile(r"\.lower(_\d+)?$"), re.compile(r"\.upper(_\d+)?$")
-_Key = tuple[str, ...] | str
+#: Block and labels; for a name that stands for itself, None and the name.
+_Key = tuple[Any, ...]
 
 
 def read_program(path: str | Path) -> Program:
@@ -190,18 +194,20 @@ def _open(path: Path) -> Source:
     elif content.startswith(b"\x1f\x8b"):
         raise FileFormatError(f"{path} is compressed; name it {path.name}.gz")
     content = content.removeprefix(b"\xef\xbb\xbf")
-    if not content.strip():
+    if not content or content.isspace():
         raise FileFormatError(f"{path} is empty; was it written completely?")
     if b"\r" in content:
         content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     source = Source(path, content)
-    if len(content.translate(None, _CONTROL)) < len(content):
+    pieces = (content[start : start + PIECE] for start in range(0, len(content), PIECE))
+    if any(len(piece.translate(None, _CONTROL)) < len(piece) for piece in pieces):
         found = re.search(b"[%b]" % re.escape(_CONTROL), content)
         assert found
         line = content.count(b"\n", 0, found.start()) + 1
         raise source.fault(line, f"byte 0x{found[0][0]:02x} is no text; expected an MPS or LP file in UTF-8")
     try:
-        content.decode("utf-8")
+        if not content.isascii():
+            content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         advice = "save it as UTF-8, or convert it (iconv -f LATIN1 -t UTF-8)"
@@ -296,11 +302,11 @@ def _keys(names: Sequence[str], entries: NameMap, split: bool) -> list[_Key]:
     """Return block and labels of every name, or the name alone where it stands for itself."""
     if split and not entries and all(map(_NUMBERED.fullmatch, names)):
         split = False  # numbers whose side file is lost
-    keys: list[_Key] = [tuple(name.split(".")) for name in names] if split else list(names)
+    keys: list[_Key] = [tuple(name.split(".")) for name in names] if split else [(None, name) for name in names]
     for i, name in enumerate(names if entries else ()):
         if entry := entries.get(name):
             key = (entry["block"], *entry["labels"])
-            keys[i] = key if _shown_key(key) == entry["name"] or len(key) == 1 else entry["name"]
+            keys[i] = key if _shown_key(key) == entry["name"] or len(key) == 1 else (None, entry["name"])
     return keys
 
 
@@ -329,25 +335,26 @@ def _join_rows(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
 def _gather_columns(parsed: Parsed, keys: list[_Key]) -> list[_Key]:
     """Bring the columns of a block together: LP files have them in the order in which they occur."""
     first: dict[Any, int] = {}
-    places = [first.setdefault(_family(key), len(first)) for key in keys]
+    places = [first.setdefault(family, len(first)) for family in _families(keys)]
     order = np.argsort(np.array(places, dtype=np.int64), kind="stable")
     if (np.diff(order) < 0).any():
         _take_columns(parsed, order)
     return [keys[j] for j in order.tolist()]
 
 
-def _family(key: _Key) -> tuple[str, int]:
-    return ("", -1) if isinstance(key, str) else (key[0], len(key))
+def _families(keys: list[_Key]) -> Iterator[tuple[str | None, int]]:
+    """Yield block and number of labels of every name: what is equal for the elements of a block."""
+    return zip(map(itemgetter(0), keys), map(len, keys), strict=True)
 
 
 def _blocks(what: str, keys: list[_Key]) -> tuple[Block, ...]:
     """Return the blocks of rows or columns; one with whole names where labels would not be unique."""
     blocks: list[Block] = []
     start = 0
-    for (name, length), group in groupby(keys, key=_family):
-        members = list(group)
-        stop = start + len(members)
-        block = _one_block(what, members, start) if length < 0 else _block(name, members, start)
+    for (name, _), group in groupby(_families(keys)):
+        stop = start + len(list(group))
+        members = keys[start:stop]
+        block = _one_block(what, members, start) if name is None else _block(name, members, start)
         if block is None:
             break
         blocks.append(block)
@@ -359,7 +366,9 @@ def _blocks(what: str, keys: list[_Key]) -> tuple[Block, ...]:
 
 def _shown_key(key: _Key) -> str:
     """Return a name as people write it: ``capacity[server3,cpu]``."""
-    return key if isinstance(key, str) else key[0] if len(key) == 1 else f"{key[0]}[{','.join(key[1:])}]"
+    if key[0] is None:
+        return str(key[1])
+    return f"{key[0]}[{','.join(key[1:])}]" if len(key) > 1 else str(key[0])
 
 
 def _one_block(what: str, keys: Sequence[_Key], start: int) -> Block:
@@ -373,11 +382,11 @@ def _block(name: str, keys: list[_Key], start: int) -> Block | None:
     if count == 0:
         return Block(name, (), start, start + 1) if len(keys) == 1 else None
     axes, codes = [], []
-    for k, labels in enumerate(list(zip(*keys, strict=True))[1:]):
-        code, distinct = pd.factorize(np.array(labels, dtype=object))
+    for k in range(count):
+        places: dict[str, int] = defaultdict(counter().__next__)
+        codes.append(np.fromiter(map(places.__getitem__, map(itemgetter(k + 1), keys)), np.int64, len(keys)))
         symbol = _SYMBOLS[k] if k < len(_SYMBOLS) else f"{_SYMBOLS[0]}{k}"
-        axes.append((symbol, pd.Index(distinct, dtype=object)))
-        codes.append(code)
+        axes.append((symbol, pd.Index([*places], dtype=object)))
     block = Block(name, tuple(axes), start, start + len(keys))
     try:
         positions = np.ravel_multi_index(tuple(codes), block.shape)
