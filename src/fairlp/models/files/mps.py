@@ -61,20 +61,23 @@ _TITLE = re.compile(rb"\n[^ \t\n*]")
 _COMMENT = re.compile(rb"^\*[^\n]*", re.M)
 # a word that begins with $ begins a comment, unless it is the first of its line
 _DOLLAR = re.compile(rb"^([ \t]*[^ \t\n][^\n]*?)[ \t]\$[^\n]*", re.M)
-#: The number that a line of BOUNDS gives.
-_GIVEN: Final = None
-#: What a type of bound sets as lower and as upper bound, and whether the column is whole.
-_BOUNDS: Final[dict[bytes, tuple[dict[str, float | None], bool]]] = {
-    b"UP": ({"upper": _GIVEN}, False),
-    b"LO": ({"lower": _GIVEN}, False),
-    b"FX": ({"lower": _GIVEN, "upper": _GIVEN}, False),
-    b"UI": ({"upper": _GIVEN}, True),
-    b"LI": ({"lower": _GIVEN}, True),
-    b"FR": ({"lower": -np.inf, "upper": np.inf}, False),
-    b"MI": ({"lower": -np.inf}, False),
-    b"PL": ({"upper": np.inf}, False),
-    b"BV": ({"lower": 0.0, "upper": 1.0}, True),
+#: Stands for the number that a line of BOUNDS gives.
+_GIVEN: Final = -1.0
+#: What a type of bound sets as lower and as upper bound, NaN for nothing, and whether the column is whole.
+_BOUNDS: Final = {
+    b"UP": (np.nan, _GIVEN, 0),
+    b"LO": (_GIVEN, np.nan, 0),
+    b"FX": (_GIVEN, _GIVEN, 0),
+    b"UI": (np.nan, _GIVEN, 1),
+    b"LI": (_GIVEN, np.nan, 1),
+    b"FR": (-np.inf, np.inf, 0),
+    b"MI": (-np.inf, np.nan, 0),
+    b"PL": (np.nan, np.inf, 0),
+    b"BV": (0.0, 1.0, 1),
+    b"SC": (np.nan, np.nan, 0),
 }
+_TYPES: Final = {kind: k for k, kind in enumerate(_BOUNDS)}
+_SETS: Final = np.array([*_BOUNDS.values()])
 #: Fortran writes 1.0D3 for 1.0E3.
 _FORTRAN = re.compile(rb"(?<=[0-9.])[dD](?=[+-]?[0-9])")
 _INFINITE = re.compile(rb"[+-]?inf(?:inity)?", re.IGNORECASE)
@@ -458,39 +461,91 @@ class _Reader:
         self.row_lines[found.rows] = found.numbers
         return found.rows, found.values
 
+    def _bound_lines(self) -> Iterator[tuple[np.ndarray, ...]]:
+        """Yield number, type, count of words, place of the column's name, column, value and vector of lines of BOUNDS.
+
+        A type or column that there is not is -1, a value NaN. Of the vector: whether it is another than the first.
+        """
+        there_are = self.columns if "BOUNDS" in self.sections.lines else []
+        column_of = dict(zip(there_are, range(len(there_are)), strict=True))
+        vector = b""
+
+        def columns(at: np.ndarray) -> np.ndarray:
+            names = map(bytes.decode, words[at].tolist())
+            return np.fromiter(map(column_of.get, names, repeat(-1)), dtype=np.int64, count=len(at))
+
+        for lines in self.sections.pieces("BOUNDS"):
+            words, first, sizes = np.array([*lines.words, b""], dtype=object), lines.first, lines.counts
+            names = map(bytes.upper, words[first].tolist())
+            types = np.fromiter(map(_TYPES.get, names, repeat(-1)), dtype=np.int64, count=len(first))
+            given = (_SETS[types] == _GIVEN).any(axis=1)
+            place = np.where(given, sizes - 2, np.minimum(sizes - 1, 2))
+            of = columns(first + place)
+            bare = np.flatnonzero((of < 0) & ~given & (sizes == 3))  # perhaps without a vector, and with a number
+            there = columns(first[bare] + 1)
+            bare, there = bare[there >= 0], there[there >= 0]
+            of[bare], place[bare] = there, 1
+
+            texts = words[(first + sizes - 1)[given]]
+            numbers = _numbers(texts.tolist())
+            infinite = np.flatnonzero(np.isinf(numbers))
+            meant = [_INFINITE.fullmatch(text) is not None for text in texts[infinite].tolist()]
+            numbers[infinite[~np.array(meant, dtype=bool)]] = np.nan
+            values = np.full(len(first), np.nan)
+            values[given] = numbers + 0.0
+            vectors = words[first + 1]
+            vector = vector or b"".join(vectors[place == 2][:1])
+            yield lines.numbers, types, sizes, place, of, values, (place == 2) & (vectors != vector)
+
     def _bounds(self) -> None:
         """Read BOUNDS; see ``docs/model-files.md`` for what the types mean."""
-        fault, columns, n = self.source.fault, self.columns, len(self.columns)
-        column_of = dict(zip(columns, range(n), strict=True)) if "BOUNDS" in self.sections.lines else {}
-        bounds = {"lower": [0.0] * n, "upper": [np.inf] * n}
-        seen = {"lower": [0] * n, "upper": [0] * n}
-        vector = b""
-        for number, words in self.sections.words("BOUNDS"):
-            kind, size = words[0].upper(), len(words)
-            if kind == b"SC":
-                raise fault(number, "semi-continuous columns are no part of linear or mixed-integer programs")
-            sides, whole = _BOUNDS.get(kind, ({}, False))
-            valued = _GIVEN in sides.values()
-            if not sides or not 2 + valued <= size <= 4:
-                raise fault(number, "expected UP, LO, FX, FR, MI, PL, BV, LI or UI, the section's vector, and a column")
-            place = size - 2
-            if not valued:
-                among = [word.decode() in column_of for word in words]
-                place = 1 if size == 2 or (size == 3 and not among[2] and among[1]) else 2
-            name = words[place].decode()
-            j = column_of.get(name, -1)
-            if j < 0:
-                raise fault(number, f"no column is called {shown(name)}{hint(name, columns)}")
-            if place == 2 and (vector := vector or words[1]) != words[1]:
-                raise fault(number, _two_vectors(words[1].decode(), vector.decode()))
-            for side, value in sides.items():
-                if seen[side][j]:
-                    raise fault(number, f"the {side} bound of {shown(columns[j])} was given in line {seen[side][j]}")
-                seen[side][j] = number
-                bounds[side][j] = self._bound(words[-1], number) if value is _GIVEN else value
-            self.whole[j] |= whole
-        self.lower, self.upper = np.array(bounds["lower"], dtype=float), np.array(bounds["upper"], dtype=float)
-        has_lower, has_upper = np.array(seen["lower"], dtype=np.int64), np.array(seen["upper"], dtype=np.int64)
+        columns, n = self.columns, len(self.columns)
+        parts = zip(*self._bound_lines(), strict=True)
+        numbers, types, sizes, place, of, values, moved = map(np.concatenate, parts)
+        sets = _SETS[types, :2]
+        given = (sets == _GIVEN).any(axis=1)
+        again = np.zeros(sets.shape, dtype=bool)
+        for side in (0, 1):
+            which = np.flatnonzero(~np.isnan(sets[:, side]))
+            again[which, side] = pd.Index(of[which]).duplicated()
+
+        def word(i: int, at: int) -> str:
+            return self.sections.line(int(numbers[i]))[at].decode()
+
+        def unknown(i: int) -> str:
+            name = word(i, place[i])
+            return f"no column is called {shown(name)}{hint(name, columns)}"
+
+        def repeated(i: int, side: int) -> str:
+            first = numbers[(of == of[i]) & ~np.isnan(sets[:, side])][0]
+            return f"the {('lower', 'upper')[side]} bound of {shown(columns[of[i]])} was given in line {first}"
+
+        problems: list[tuple[np.ndarray, Callable[[int], str]]] = [
+            (
+                types == _TYPES[b"SC"],
+                lambda _: "semi-continuous columns are no part of linear or mixed-integer programs",
+            ),
+            (
+                (types < 0) | (sizes < 2 + given) | (sizes > 4),
+                lambda _: "expected UP, LO, FX, FR, MI, PL, BV, LI or UI, the section's vector, and a column",
+            ),
+            (of < 0, unknown),
+            (moved, lambda i: _two_vectors(word(i, 1), word(int((place == 2).argmax()), 1))),
+            (again[:, 0], lambda i: repeated(i, 0)),
+            (again[:, 1] & np.isnan(sets[:, 0]), lambda i: repeated(i, 1)),
+            (np.isnan(values) & given, lambda i: f"expected a number as bound instead of {shown(word(i, -1))}"),
+            (again[:, 1], lambda i: repeated(i, 1)),
+        ]
+        first = [(int(wrong.argmax()), k) for k, (wrong, _) in enumerate(problems) if wrong.any()]
+        for i, k in sorted(first)[:1]:
+            raise self.source.fault(int(numbers[i]), problems[k][1](i))
+        self.lower, self.upper = np.zeros(n), np.full(n, np.inf)
+        has_lower, has_upper = np.zeros((2, n), dtype=np.int64)
+        for side, bounds, has in ((0, self.lower, has_lower), (1, self.upper, has_upper)):
+            which = np.flatnonzero(~np.isnan(sets[:, side]))
+            bounds[of[which]] = np.where(sets[which, side] == _GIVEN, values[which], sets[which, side])
+            has[of[which]] = numbers[which]
+        self.whole[of[_SETS[types, 2] == 1]] = 1
         self.upper[(self.whole == 1) & (has_lower == 0) & (has_upper == 0)] = 1.0
         below = np.flatnonzero((self.upper < 0) & (has_lower == 0))
         if below.size:
@@ -501,12 +556,6 @@ class _Reader:
             )
         last = np.maximum(has_lower, has_upper)
         self.column_lines = np.where(last > 0, last, self.column_lines)
-
-    def _bound(self, text: bytes, number: int) -> float:
-        value = _number(text)
-        if np.isnan(value) or (np.isinf(value) and not _INFINITE.fullmatch(text)):
-            raise self.source.fault(number, f"expected a number as bound instead of {shown(text.decode())}")
-        return value + 0.0
 
     def _entries(self, title: str, sizes: tuple[int, ...], what: str) -> _Entries:
         """Return what a section, whose lines have so many words, says of rows."""

@@ -82,13 +82,13 @@ def read_program(path: str | Path) -> Program:
     >>> program.row_names
     ['capacity[cpu]', 'capacity[memory]', 'fairness[A]', 'fairness[B]']
     """
-    source = _open(home(path))
-    if _kind(source.path) == ".mps":
+    path = home(path)
+    if _kind(path) == ".mps":
         from .mps import parse_mps as parse
     else:
         from .lp import parse_lp as parse
     with _without_collection():
-        return _restored(source, parse(source))
+        return _restored(path, parse(_open(path)))  # the text, which is no longer needed, takes most of the memory
 
 
 @contextmanager
@@ -220,9 +220,9 @@ def _kind(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
-def _restored(source: Source, parsed: Parsed) -> Program:
+def _restored(path: Path, parsed: Parsed) -> Program:
     """Return the Program that a file holds, with the constant, the sense and the blocks that our writers took apart."""
-    side = _side_file(source.path)
+    side = _side_file(path)
     title = is_ours(parsed.comments)
     text = "\n".join(parsed.comments)
     published = ""
@@ -239,16 +239,16 @@ def _restored(source: Source, parsed: Parsed) -> Program:
     ):
         if missing := entries.keys() - set(names):
             raise FileFormatError(
-                f"{source.path}.names.json explains {what} {min(missing)!r}, which is not in {source.path.name}: they "
+                f"{path}.names.json explains {what} {min(missing)!r}, which is not in {path.name}: they "
                 "do not belong together; remove it to read the model with the names of the file"
             )
         keys.append(_keys(names, entries, split=ours and f"Names of {what}s: as given." not in text))
     rows, columns = keys
     if side is not None:
         rows = _join_rows(parsed, rows)
-    if ours and _kind(source.path) == ".lp":
+    if ours and _kind(path) == ".lp":
         columns = _gather_columns(parsed, columns)
-    name = parsed.name or source.path.name.split(".")[0]
+    name = parsed.name or path.name.split(".")[0]
     return Program(
         name, parsed.sense, parsed.c, parsed.offset, parsed.A, parsed.row_lower, parsed.row_upper,
         parsed.col_lower, parsed.col_upper, parsed.integrality, _blocks("row", rows), _blocks("column", columns),
