@@ -32,12 +32,18 @@ _MANY_NAMES: Final = 2000
 #: Bytes that are taken apart at a time: what stays in a processor's cache is read in half the time.
 PIECE: Final = 2**17
 _WRITTEN_BY_US = re.compile(r"(.*?): written by fairlp, \d+ rows?, \d+ columns?(?: |$)")
+#: Numbers among which repetitions are looked for.
+_SAMPLE: Final = 256
+#: Fortran writes 1.0D3 for 1.0E3.
+_FORTRAN = re.compile(rb"(?<=[0-9.])[dD](?=[+-]?[0-9])")
 Names = Literal["labels", "numbers"]
 _NAMES: Final = ("labels", "numbers")
 NameMap = dict[str, dict[str, Any]]
 
 #: Longest name in fixed MPS.
 _FIXED_NAME: Final = 8
+#: Longest number in fixed MPS.
+FIXED_NUMBER: Final = 12
 #: Longest name in a file. COIN's MPS reader overruns its buffer at 160 characters, GLPK and SCIP refuse 256.
 LONGEST_NAME: Final = 140
 _COMMENT_WIDTH: Final = 100
@@ -274,6 +280,60 @@ def decimals(values: np.ndarray, one: Callable[[float], str] = decimal) -> list[
     distinct, inverse = np.unique(np.asarray(values, dtype=float) + 0.0, return_inverse=True)
     texts = np.array([one(value) for value in distinct.tolist()], dtype=object)
     return list(texts[inverse].tolist())
+
+
+def short_decimals(values: np.ndarray) -> list[str]:
+    """Return decimals of at most 12 characters: exact where that is long enough, else the nearest.
+
+    >>> short_decimals(np.array([0.1, 2 / 3, -1e-7 / 3, 123456789.123456]))
+    ['0.1', '.66666666667', '-3.333333e-8', '123456789.12']
+    """
+    return decimals(values, _short_decimal)
+
+
+def _short_decimal(value: float) -> str:
+    text = repr(value).removesuffix(".0")
+    digits = 17
+    while len(text) > FIXED_NUMBER and np.isfinite(value):
+        digits -= 1
+        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+        power = int(exponent)
+        plain = re.sub("^(-?)0", r"\1", f"{value:.{max(digits - 1 - power, 0)}f}")
+        forms = [plain if power < digits else "", f"{mantissa}e{power}", _without_dot(mantissa, power)]
+        text = min(filter(None, forms), key=len)
+    return text
+
+
+def _without_dot(mantissa: str, power: int) -> str:
+    """Return a number in scientific notation with a whole mantissa.
+
+    >>> _without_dot("1.25", -7)
+    '125e-9'
+    """
+    whole, _, places = mantissa.partition(".")
+    return f"{whole}{places}e{power - len(places)}"
+
+
+def number_in(text: bytes) -> float:
+    """Return a number as C or Fortran writes it, NaN for what is none."""
+    try:
+        return np.nan if b"_" in text else float(_FORTRAN.sub(b"e", text) if b"d" in text.lower() else text)
+    except ValueError:
+        return np.nan
+
+
+def numbers_in(texts: list[bytes]) -> np.ndarray:
+    """Return the numbers that are written so, NaN for what is none."""
+    if 2 * len({*texts[:_SAMPLE]}) < len(texts[:_SAMPLE]):  # models repeat themselves: each number once
+        distinct = [*dict.fromkeys(texts)]
+        known = dict(zip(distinct, numbers_in(distinct).tolist(), strict=True))
+        return np.fromiter(map(known.__getitem__, texts), dtype=float, count=len(texts))
+    try:
+        if b"_" in b"".join(texts):
+            raise ValueError("Python reads 1_0 as 10")
+        return np.fromiter(map(float, texts), dtype=float, count=len(texts))
+    except ValueError:
+        return np.fromiter(map(number_in, texts), dtype=float, count=len(texts))
 
 
 def impossible(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import compress, pairwise, repeat
+from itertools import chain, compress, pairwise, repeat
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -16,6 +17,7 @@ from scipy.sparse import csc_array
 from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.program import Program, Sense
 from .model_text import (
+    FIXED_NUMBER,
     LONGEST_NAME,
     PIECE,
     LineError,
@@ -35,7 +37,10 @@ from .model_text import (
     is_ours,
     left_out,
     naming,
+    number_in,
+    numbers_in,
     settle,
+    short_decimals,
     shown,
     write_model,
 )
@@ -55,31 +60,24 @@ _REFUSED: Final = (
 #: Columns of the six fields of fixed format, from zero, and the gaps around them.
 _FIELDS: Final = ((1, 3), (4, 12), (14, 22), (24, 36), (39, 47), (49, 61))
 _GAPS: Final = ((0, 1), (3, 4), (12, 14), (22, 24), (36, 39), (47, 49), (61, None))
-#: Numbers among which repetitions are looked for.
-_SAMPLE: Final = 256
 _TITLE = re.compile(rb"\n[^ \t\n*]")
 _COMMENT = re.compile(rb"^\*[^\n]*", re.M)
 # a word that begins with $ begins a comment, unless it is the first of its line
 _DOLLAR = re.compile(rb"^([ \t]*[^ \t\n][^\n]*?)[ \t]\$[^\n]*", re.M)
-#: Stands for the number that a line of BOUNDS gives.
-_GIVEN: Final = -1.0
-#: What a type of bound sets as lower and as upper bound, NaN for nothing, and whether the column is whole.
-_BOUNDS: Final = {
-    b"UP": (np.nan, _GIVEN, 0),
-    b"LO": (_GIVEN, np.nan, 0),
-    b"FX": (_GIVEN, _GIVEN, 0),
-    b"UI": (np.nan, _GIVEN, 1),
-    b"LI": (_GIVEN, np.nan, 1),
-    b"FR": (-np.inf, np.inf, 0),
-    b"MI": (-np.inf, np.nan, 0),
-    b"PL": (np.nan, np.inf, 0),
-    b"BV": (0.0, 1.0, 1),
-    b"SC": (np.nan, np.nan, 0),
+#: The number that a line of BOUNDS gives.
+_GIVEN: Final = None
+#: What a type of bound sets as lower and as upper bound, and whether the column is whole.
+_BOUNDS: Final[dict[bytes, tuple[dict[str, float | None], bool]]] = {
+    b"UP": ({"upper": _GIVEN}, False),
+    b"LO": ({"lower": _GIVEN}, False),
+    b"FX": ({"lower": _GIVEN, "upper": _GIVEN}, False),
+    b"UI": ({"upper": _GIVEN}, True),
+    b"LI": ({"lower": _GIVEN}, True),
+    b"FR": ({"lower": -np.inf, "upper": np.inf}, False),
+    b"MI": ({"lower": -np.inf}, False),
+    b"PL": ({"upper": np.inf}, False),
+    b"BV": ({"lower": 0.0, "upper": 1.0}, True),
 }
-_TYPES: Final = {kind: k for k, kind in enumerate(_BOUNDS)}
-_SETS: Final = np.array([*_BOUNDS.values()])
-#: Fortran writes 1.0D3 for 1.0E3.
-_FORTRAN = re.compile(rb"(?<=[0-9.])[dD](?=[+-]?[0-9])")
 _INFINITE = re.compile(rb"[+-]?inf(?:inity)?", re.IGNORECASE)
 _EXACT = re.compile(rb"^\* (\S+): the other bound is exactly (-?[0-9]+\.?[0-9]*(?:e[-+]?[0-9]+)?)$", re.M)
 
@@ -291,8 +289,10 @@ class _Entries:
     names : list of str
     begins : ndarray
         The first words of lines, each as long as it stays the same, and the entries where they begin.
-    marks, mark_numbers, mark_words : ndarray
-        For each marker: the entry that it stands before, the number of its line, and whether it begins or ends.
+    inside : ndarray
+        Whether an entry stands between markers.
+    mark_numbers, marks : ndarray
+        For each marker the number of its line, and the word that says whether it begins or ends.
     """
 
     names: list[str]
@@ -300,14 +300,9 @@ class _Entries:
     values: np.ndarray
     numbers: np.ndarray
     begins: np.ndarray
-    marks: np.ndarray
+    inside: np.ndarray
     mark_numbers: np.ndarray
-    mark_words: np.ndarray
-
-    def whole(self, entries: np.ndarray) -> np.ndarray:
-        """Return 1 for entries between two markers, 0 for others."""
-        found: np.ndarray = np.searchsorted(self.marks, entries, side="right") % 2
-        return found
+    marks: np.ndarray
 
 
 class _Reader:
@@ -378,25 +373,20 @@ class _Reader:
     def _columns(self) -> None:
         """Read COLUMNS: entries, costs, and which columns are integer."""
         found = self._entries("COLUMNS", (3, 5), "column, row and number, or column and two of each")
-        names, numbers, n = found.names, found.numbers, len(found.names)
-        self.columns = names
         self._markers(found)
-        again = np.asarray(pd.Index(names if len({*names}) < n else []).duplicated())
-        ends = np.append(found.begins, len(numbers))
-        # entries that follow a marker but are not the first of their column
-        inner = found.marks[ends[np.searchsorted(ends, found.marks)] != found.marks]
-        moved = inner[found.whole(inner) != found.whole(inner - 1)]
+        self.columns, numbers, begins, n = found.names, found.numbers, found.begins, len(found.names)
+        of = np.repeat(np.arange(n), np.diff(begins, append=len(numbers)))
+        again = pd.Index(found.names if len({*found.names}) < n else range(n)).duplicated()[of]
+        moved = np.diff(found.inside, prepend=found.inside[:1]) != 0
+        moved[begins] = False
         for wrong, problem in (
-            (found.begins[: len(again)][again], "has entries before; expected all of them together"),
+            (again, "has entries before; expected all of them together"),
             (moved, "has entries before and after a marker"),
         ):
-            for i in wrong[:1].tolist():
-                name = names[int(np.searchsorted(ends, i, side="right")) - 1]
-                raise self.source.fault(int(numbers[i]), f"column {shown(name)} {problem}")
-        self.column_lines = numbers[found.begins].astype(np.int64)
-        self.whole = found.whole(found.begins).astype(np.uint8)
+            said = "column {} " + problem
+            self._refuse(wrong, numbers, lambda i, said=said: said.format(shown(found.names[of[i]])))  # type: ignore[misc]
+        self.column_lines, self.whole = numbers[begins], found.inside[begins]
 
-        of = np.repeat(np.arange(n), np.diff(ends))
         order = self._checked(found, of)
         rows, values = found.rows[order], found.values[order]
         self.c = np.zeros(n)
@@ -413,7 +403,7 @@ class _Reader:
         odd = np.arange(len(found.marks)) % 2
         expected = np.array([b"'INTORG'", b"'INTEND'"], dtype=object)[odd]
         ends = ("'INTORG'", "'INTEND', which ends what 'INTORG' began")
-        self._refuse(found.mark_words != expected, found.mark_numbers, lambda i: f"expected the marker {ends[i % 2]}")
+        self._refuse(found.marks != expected, found.mark_numbers, lambda i: f"expected the marker {ends[i % 2]}")
         if len(odd) % 2:
             raise self.source.fault(int(found.mark_numbers[-1]), "no marker 'INTEND' follows")
 
@@ -461,91 +451,40 @@ class _Reader:
         self.row_lines[found.rows] = found.numbers
         return found.rows, found.values
 
-    def _bound_lines(self) -> Iterator[tuple[np.ndarray, ...]]:
-        """Yield number, type, count of words, place of the column's name, column, value and vector of lines of BOUNDS.
-
-        A type or column that there is not is -1, a value NaN. Of the vector: whether it is another than the first.
-        """
-        there_are = self.columns if "BOUNDS" in self.sections.lines else []
-        column_of = dict(zip(there_are, range(len(there_are)), strict=True))
-        vector = b""
-
-        def columns(at: np.ndarray) -> np.ndarray:
-            names = map(bytes.decode, words[at].tolist())
-            return np.fromiter(map(column_of.get, names, repeat(-1)), dtype=np.int64, count=len(at))
-
-        for lines in self.sections.pieces("BOUNDS"):
-            words, first, sizes = np.array([*lines.words, b""], dtype=object), lines.first, lines.counts
-            names = map(bytes.upper, words[first].tolist())
-            types = np.fromiter(map(_TYPES.get, names, repeat(-1)), dtype=np.int64, count=len(first))
-            given = (_SETS[types] == _GIVEN).any(axis=1)
-            place = np.where(given, sizes - 2, np.minimum(sizes - 1, 2))
-            of = columns(first + place)
-            bare = np.flatnonzero((of < 0) & ~given & (sizes == 3))  # perhaps without a vector, and with a number
-            there = columns(first[bare] + 1)
-            bare, there = bare[there >= 0], there[there >= 0]
-            of[bare], place[bare] = there, 1
-
-            texts = words[(first + sizes - 1)[given]]
-            numbers = _numbers(texts.tolist())
-            infinite = np.flatnonzero(np.isinf(numbers))
-            meant = [_INFINITE.fullmatch(text) is not None for text in texts[infinite].tolist()]
-            numbers[infinite[~np.array(meant, dtype=bool)]] = np.nan
-            values = np.full(len(first), np.nan)
-            values[given] = numbers + 0.0
-            vectors = words[first + 1]
-            vector = vector or b"".join(vectors[place == 2][:1])
-            yield lines.numbers, types, sizes, place, of, values, (place == 2) & (vectors != vector)
-
     def _bounds(self) -> None:
         """Read BOUNDS; see ``docs/model-files.md`` for what the types mean."""
-        columns, n = self.columns, len(self.columns)
-        parts = zip(*self._bound_lines(), strict=True)
-        numbers, types, sizes, place, of, values, moved = map(np.concatenate, parts)
-        sets = _SETS[types, :2]
-        given = (sets == _GIVEN).any(axis=1)
-        again = np.zeros(sets.shape, dtype=bool)
-        for side in (0, 1):
-            which = np.flatnonzero(~np.isnan(sets[:, side]))
-            again[which, side] = pd.Index(of[which]).duplicated()
-
-        def word(i: int, at: int) -> str:
-            return self.sections.line(int(numbers[i]))[at].decode()
-
-        def unknown(i: int) -> str:
-            name = word(i, place[i])
-            return f"no column is called {shown(name)}{hint(name, columns)}"
-
-        def repeated(i: int, side: int) -> str:
-            first = numbers[(of == of[i]) & ~np.isnan(sets[:, side])][0]
-            return f"the {('lower', 'upper')[side]} bound of {shown(columns[of[i]])} was given in line {first}"
-
-        problems: list[tuple[np.ndarray, Callable[[int], str]]] = [
-            (
-                types == _TYPES[b"SC"],
-                lambda _: "semi-continuous columns are no part of linear or mixed-integer programs",
-            ),
-            (
-                (types < 0) | (sizes < 2 + given) | (sizes > 4),
-                lambda _: "expected UP, LO, FX, FR, MI, PL, BV, LI or UI, the section's vector, and a column",
-            ),
-            (of < 0, unknown),
-            (moved, lambda i: _two_vectors(word(i, 1), word(int((place == 2).argmax()), 1))),
-            (again[:, 0], lambda i: repeated(i, 0)),
-            (again[:, 1] & np.isnan(sets[:, 0]), lambda i: repeated(i, 1)),
-            (np.isnan(values) & given, lambda i: f"expected a number as bound instead of {shown(word(i, -1))}"),
-            (again[:, 1], lambda i: repeated(i, 1)),
-        ]
-        first = [(int(wrong.argmax()), k) for k, (wrong, _) in enumerate(problems) if wrong.any()]
-        for i, k in sorted(first)[:1]:
-            raise self.source.fault(int(numbers[i]), problems[k][1](i))
-        self.lower, self.upper = np.zeros(n), np.full(n, np.inf)
-        has_lower, has_upper = np.zeros((2, n), dtype=np.int64)
-        for side, bounds, has in ((0, self.lower, has_lower), (1, self.upper, has_upper)):
-            which = np.flatnonzero(~np.isnan(sets[:, side]))
-            bounds[of[which]] = np.where(sets[which, side] == _GIVEN, values[which], sets[which, side])
-            has[of[which]] = numbers[which]
-        self.whole[of[_SETS[types, 2] == 1]] = 1
+        fault, columns, n = self.source.fault, self.columns, len(self.columns)
+        known = "\n".join(columns).encode().split(b"\n") if "BOUNDS" in self.sections.lines else ()
+        column_of = dict(zip(known, range(n), strict=False))
+        bounds = {"lower": [0.0] * n, "upper": [np.inf] * n}
+        seen = {"lower": [0] * n, "upper": [0] * n}
+        vector = b""
+        for number, words in chain.from_iterable(self.sections.pieces("BOUNDS")):
+            kind, size = words[0].upper(), len(words)
+            if kind == b"SC":
+                raise fault(number, "semi-continuous columns are no part of linear or mixed-integer programs")
+            sides, whole = _BOUNDS.get(kind, ({}, False))
+            valued = _GIVEN in sides.values()
+            if not sides or not 2 + valued <= size <= 4:
+                raise fault(number, "expected UP, LO, FX, FR, MI, PL, BV, LI or UI, the section's vector, and a column")
+            place = size - 2
+            if not valued:
+                place = 1 if size == 2 or (size == 3 and words[2] not in column_of and words[1] in column_of) else 2
+            j = column_of.get(words[place], -1)
+            if j < 0:
+                name = words[place].decode()
+                raise fault(number, f"no column is called {shown(name)}{hint(name, columns)}")
+            if place == 2 and (vector := vector or words[1]) != words[1]:
+                raise fault(number, _two_vectors(words[1].decode(), vector.decode()))
+            for side, value in sides.items():
+                if seen[side][j]:
+                    raise fault(number, f"the {side} bound of {shown(columns[j])} was given in line {seen[side][j]}")
+                seen[side][j] = number
+                bounds[side][j] = self._bound(words[-1], number) if value is _GIVEN else value
+            if whole:
+                self.whole[j] = 1
+        self.lower, self.upper = np.array(bounds["lower"], dtype=float), np.array(bounds["upper"], dtype=float)
+        has_lower, has_upper = np.array(seen["lower"], dtype=np.int64), np.array(seen["upper"], dtype=np.int64)
         self.upper[(self.whole == 1) & (has_lower == 0) & (has_upper == 0)] = 1.0
         below = np.flatnonzero((self.upper < 0) & (has_lower == 0))
         if below.size:
@@ -557,9 +496,15 @@ class _Reader:
         last = np.maximum(has_lower, has_upper)
         self.column_lines = np.where(last > 0, last, self.column_lines)
 
+    def _bound(self, text: bytes, number: int) -> float:
+        value = number_in(text)
+        if not isfinite(value) and not _INFINITE.fullmatch(text):
+            raise self.source.fault(number, f"expected a number as bound instead of {shown(text.decode())}")
+        return value + 0.0
+
     def _entries(self, title: str, sizes: tuple[int, ...], what: str) -> _Entries:
         """Return what a section, whose lines have so many words, says of rows."""
-        parts, names, size = [], [], 0
+        parts, names, size, count = [], [], 0, 0
         last: Any = None
         marked = title == "COLUMNS" and b"'MARKER'" in self.sections.text
         for lines in self.sections.pieces(title):
@@ -570,6 +515,8 @@ class _Reader:
                 pairs[(lines.counts == 3) & (words[first + 1] == b"'MARKER'")] = 0
             before = size + np.cumsum(pairs) - pairs
             marks = np.flatnonzero(pairs == 0)
+            inside = np.repeat((count + np.cumsum(pairs == 0)) % 2, pairs).astype(np.uint8)
+            count += len(marks)
             named = np.flatnonzero(odd & (pairs > 0))
             heads = words[first[named]]
             changes = heads != np.append(last, heads)[:-1]
@@ -577,9 +524,9 @@ class _Reader:
             at = np.repeat(first + odd, pairs)
             at[1:] += 2 * (np.diff(at) == 0)  # the second row of a line
             rows = np.fromiter(map(self.row_of.get, words[at].tolist(), repeat(-1)), dtype=np.int32, count=len(at))
-            values, numbers = _numbers(words[at + 1].tolist()), np.repeat(lines.numbers, pairs).astype(np.int32)
+            values, numbers = numbers_in(words[at + 1].tolist()), np.repeat(lines.numbers, pairs).astype(np.int32)
             parts.append(
-                (rows, values, numbers, before[named[changes]], before[marks], lines.numbers[marks],
+                (rows, values, numbers, before[named[changes]], inside, lines.numbers[marks],
                  words[first[marks] + 2])
             )  # fmt: skip
             # words that stayed where they are would leave gaps in memory, which are slow to fill again
@@ -587,7 +534,7 @@ class _Reader:
             size += len(at)
         return _Entries(b"".join(names).decode().split("\n")[:-1], *map(np.concatenate, zip(*parts, strict=True)))
 
-    def _checked(self, found: _Entries, of: np.ndarray | int = 0) -> np.ndarray | slice:
+    def _checked(self, found: _Entries, of: np.ndarray | int = 0) -> np.ndarray:
         """Return the order by column and row; raise when a row is unknown, a number none, or a row there twice."""
         rows, numbers = found.rows, found.numbers
 
@@ -595,16 +542,12 @@ class _Reader:
             words = self.sections.line(int(numbers[i]))
             return words[len(words) % 2 + 2 * (i - int(np.searchsorted(numbers, numbers[i]))) + behind].decode()
 
-        def unknown(i: int) -> str:
-            known = [name.decode() for name in self.row_of]
-            return f"no row is called {shown(word(i))}{hint(word(i), known)}"
-
-        self._refuse(rows < 0, numbers, unknown)
-        problem = "expected a finite number instead of {}"
-        self._refuse(~np.isfinite(found.values), numbers, lambda i: problem.format(shown(word(i, 1))))
+        known = map(bytes.decode, self.row_of)
+        self._refuse(rows < 0, numbers, lambda i: f"no row is called {shown(word(i))}{hint(word(i), [*known])}")
+        self._refuse(
+            ~np.isfinite(found.values), numbers, lambda i: f"expected a finite number instead of {shown(word(i, 1))}"
+        )
         place = of * max(len(self.kinds), 1) + rows
-        if (np.diff(place) > 0).all():
-            return slice(None)
         order = np.argsort(place, kind="stable")
         again = np.zeros(len(order), dtype=bool)
         again[order[1:]] = np.diff(place[order]) == 0
@@ -612,46 +555,13 @@ class _Reader:
         return order
 
 
-def _numbers(texts: list[bytes]) -> np.ndarray:
-    """Return the numbers that are written so, NaN for what is none."""
-    if 2 * len({*texts[:_SAMPLE]}) < len(texts[:_SAMPLE]):  # models repeat themselves: each number once
-        distinct = [*dict.fromkeys(texts)]
-        known = dict(zip(distinct, _numbers(distinct).tolist(), strict=True))
-        return np.fromiter(map(known.__getitem__, texts), dtype=float, count=len(texts))
-    try:
-        if b"_" in b"".join(texts):
-            raise ValueError("Python reads 1_0 as 10")
-        return np.fromiter(map(float, texts), dtype=float, count=len(texts))
-    except ValueError:
-        return np.fromiter(map(_number, texts), dtype=float, count=len(texts))
-
-
 def _two_vectors(name: str, first: str) -> str:
     """Return what is wrong when a section has more than one vector: readers take only one of them."""
     return f"a second vector, {shown(name)} after {shown(first)}; expected one"
 
 
-def _number(text: bytes) -> float:
-    """Return a number as C or Fortran writes it, NaN for what is none."""
-    try:
-        return np.nan if b"_" in text else float(_FORTRAN.sub(b"e", text))
-    except ValueError:
-        return np.nan
-
-
 Profile = Literal["portable", "full", "fixed"]
 _PROFILES: Final = ("portable", "full", "fixed")
-#: Longest number in fixed MPS.
-_FIXED_NUMBER: Final = 12
-
-
-def short_decimals(values: np.ndarray) -> list[str]:
-    """Return decimals of at most 12 characters: exact where that is long enough, else the nearest.
-
-    >>> short_decimals(np.array([0.1, 2 / 3, -1e-7 / 3, 123456789.123456]))
-    ['0.1', '.66666666667', '-3.333333e-8', '123456789.12']
-    """
-    return decimals(values, _short_decimal)
 
 
 @dataclass(frozen=True)
@@ -754,7 +664,7 @@ def _parts(program: Program, use: Naming, kept: np.ndarray, profile: Profile) ->
             int((np.array(short_decimals(array), dtype=float) != array).sum())
             for array in (program.A.data, program.c, sides, widths, program.col_lower, program.col_upper)
         )
-        head.append(f"Numbers rounded to {_FIXED_NUMBER} characters: {rounded}.")
+        head.append(f"Numbers rounded to {FIXED_NUMBER} characters: {rounded}.")
     # COIN reads free MPS only when the NAME line says so; others ignore the word
     yield comment("*", head) + layout.name % clean(program.name)[: layout.longest_name]
     if profile == "full" and program.sense == "max":
@@ -882,26 +792,3 @@ def _bounds(program: Program, names: list[str], layout: _Layout) -> Iterator[str
                 yield layout.bound % ("UP", name, high)
             elif whole[j]:
                 yield layout.no_bound % ("PL", name)
-
-
-def _short_decimal(value: float) -> str:
-    text = repr(value).removesuffix(".0")
-    digits = 17
-    while len(text) > _FIXED_NUMBER and np.isfinite(value):
-        digits -= 1
-        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
-        power = int(exponent)
-        plain = re.sub("^(-?)0", r"\1", f"{value:.{max(digits - 1 - power, 0)}f}")
-        forms = [plain if power < digits else "", f"{mantissa}e{power}", _without_dot(mantissa, power)]
-        text = min(filter(None, forms), key=len)
-    return text
-
-
-def _without_dot(mantissa: str, power: int) -> str:
-    """Return a number in scientific notation with a whole mantissa.
-
-    >>> _without_dot("1.25", -7)
-    '125e-9'
-    """
-    whole, _, places = mantissa.partition(".")
-    return f"{whole}{places}e{power - len(places)}"

@@ -1,0 +1,97 @@
+"""MPS files are taken apart piece by piece: pieces of any size give the same program, and the same error."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from test_mps import EXAMPLE, programs
+
+from fairlp.errors import FileFormatError
+from fairlp.models.files import mps
+from fairlp.models.files.model_text import numbers_in
+from fairlp.models.files.mps import write_mps
+from fairlp.models.files.programs import read_program
+
+#: What is put in place of a word, or as a line: wrong words, numbers in other writing, markers, comments.
+WORDS = ["nan", "1_0", "1.5D2", "-0", "1e400", "'MARKER'", "'INTEND'", "nowhere", "$", "", "0x1", "objective"]
+LINES = [
+    " M 'MARKER' 'INTORG'",
+    " M 'MARKER' 'INTEND'",
+    "* comment",
+    "",
+    " $ x",
+    " a b c d",
+    "RANGES",
+    " UP BND nowhere 1",
+]
+
+
+def outcome(path, size, monkeypatch):
+    """What a file says, or what is wrong with it, and the warnings; read in pieces of about ``size`` bytes."""
+    monkeypatch.setattr(mps._Sections.pieces, "__defaults__", (size,))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            p = read_program(path)
+        except FileFormatError as error:
+            return str(error), [str(one.message) for one in said]
+    arrays = (p.c, p.A.data, p.A.indices, p.A.indptr, p.row_lower, p.row_upper, p.col_lower, p.col_upper, p.integrality)
+    texts = (p.name, p.sense, p.offset, p.row_names, p.column_names)
+    return [array.tobytes() for array in arrays], texts, [str(one.message) for one in said]
+
+
+@st.composite
+def changes(draw):
+    """Places in a file, as fractions, with what happens there."""
+    place = st.floats(0, 1, exclude_max=True)
+    what = st.sampled_from(["delete", "twice", "move", "word", "line", "join"])
+    return draw(st.lists(st.tuples(what, place, place, st.integers(0, 99)), max_size=3))
+
+
+def changed(text, edits):
+    lines = text.split("\n")
+    for what, at, to, k in edits:
+        i, j = int(at * len(lines)), int(to * len(lines))
+        words = lines[i].split()
+        if what == "delete":
+            del lines[i]
+        elif what == "twice":
+            lines.insert(j, lines[i])
+        elif what == "move":
+            lines.insert(j, lines.pop(i))
+        elif what == "line":
+            lines.insert(i, LINES[k % len(LINES)])
+        elif what == "join" and len(words) == 3 and i + 1 < len(lines):  # two rows in a line
+            lines[i : i + 2] = [lines[i] + " " + " ".join(lines[i + 1].split()[1:])]
+        elif what == "word" and words:
+            words[k % len(words)] = WORDS[k % len(WORDS)]
+            lines[i] = " " + " ".join(words)
+        lines = lines or [""]
+    return "\n".join(lines)
+
+
+@settings(deadline=None)
+@given(p=programs(), profile=st.sampled_from(["portable", "full", "fixed"]), edits=changes(), size=st.integers(1, 90))
+@example(p=EXAMPLE, profile="full", edits=[("join", 0.4, 0, 0), ("word", 0.6, 0, 2)], size=1)
+def test_pieces_of_any_size_say_the_same(p, profile, edits, size, tmp_path_factory):
+    path = tmp_path_factory.mktemp("pieces") / "model.mps"
+    write_mps(p, file := io.StringIO(), profile=profile)
+    path.write_text(changed(file.getvalue(), edits), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        assert outcome(path, size, patch) == outcome(path, 2**30, patch)
+
+
+@pytest.mark.parametrize("distinct", [3, 5000])
+def test_numbers_that_repeat_and_that_do_not_are_correctly_rounded(distinct):
+    rng = np.random.default_rng(distinct)
+    values = rng.choice(rng.normal(size=distinct) * 10.0 ** rng.integers(-300, 300, distinct), 5000)
+    texts = [repr(value).encode() for value in values.tolist()]
+    assert np.array_equal(numbers_in(texts), values)
+    texts[4321:4325] = [b"1_0", b"1.5D2", b"inf", b"x"]
+    wanted = [*values[:4321], np.nan, 150, np.inf, np.nan, *values[4325:]]
+    np.testing.assert_array_equal(numbers_in(texts), wanted)
