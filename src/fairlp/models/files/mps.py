@@ -445,8 +445,8 @@ class _Reader:
         """Return rows and numbers of RHS or RANGES; the name of the vector may be missing."""
         expected = "the section's vector, row and number, or that and one more row and number"
         found = self._entries(title, (2, 3, 4, 5), expected)
-        for name, begin in zip(found.names[1:2], found.begins[1:2].tolist(), strict=True):
-            raise self.source.fault(int(found.numbers[begin]), _two_vectors(name, found.names[0]))
+        if names := found.names[1:]:
+            raise self.source.fault(int(found.numbers[found.begins[1]]), _two_vectors(names[0], found.names[0]))
         self._checked(found)
         self.row_lines[found.rows] = found.numbers
         return found.rows, found.values
@@ -525,16 +525,14 @@ class _Reader:
             at[1:] += 2 * (np.diff(at) == 0)  # the second row of a line
             rows = np.fromiter(map(self.row_of.get, words[at].tolist(), repeat(-1)), dtype=np.int32, count=len(at))
             values, numbers = numbers_in(words[at + 1].tolist()), np.repeat(lines.numbers, pairs).astype(np.int32)
-            parts.append(
-                (rows, values, numbers, before[named[changes]], inside, lines.numbers[marks],
-                 words[first[marks] + 2])
-            )  # fmt: skip
+            said = lines.numbers[marks], words[first[marks] + 2]
+            parts.append((rows, values, numbers, before[named[changes]], inside, *said))
             # words that stayed where they are would leave gaps in memory, which are slow to fill again
             names.append(b"\n".join([*heads[changes].tolist(), b""]))
             size += len(at)
         return _Entries(b"".join(names).decode().split("\n")[:-1], *map(np.concatenate, zip(*parts, strict=True)))
 
-    def _checked(self, found: _Entries, of: np.ndarray | int = 0) -> np.ndarray:
+    def _checked(self, found: _Entries, of: np.ndarray | int = 0) -> np.ndarray | slice:
         """Return the order by column and row; raise when a row is unknown, a number none, or a row there twice."""
         rows, numbers = found.rows, found.numbers
 
@@ -548,6 +546,8 @@ class _Reader:
             ~np.isfinite(found.values), numbers, lambda i: f"expected a finite number instead of {shown(word(i, 1))}"
         )
         place = of * max(len(self.kinds), 1) + rows
+        if (np.diff(place) > 0).all():  # without copies of millions of numbers
+            return slice(None)
         order = np.argsort(place, kind="stable")
         again = np.zeros(len(order), dtype=bool)
         again[order[1:]] = np.diff(place[order]) == 0
