@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairlp
-from fairlp.formulations import normalisers
 from fairlp.mechanisms.max_min import methods
-from fairlp.mechanisms.max_min.ladder import orders_of_magnitude
-from fairlp.mechanisms.max_min.methods import APART, features, pays, within_capacity
+from fairlp.mechanisms.max_min.methods import APART, displaced, features, pays, within_capacity
 from fairlp.mechanisms.max_min.rounds import closed_form_applies, fill
 from fairlp.solvers.leximin.leximin import LeximinResult
+from fairlp.tolerances import ROUNDING
 from profiles import many
 
 
@@ -160,20 +159,13 @@ def test_the_gap_of_separate_servers_is_the_largest(monkeypatch, gaps, expected)
     assert planted(monkeypatch, instance, "naive-drf", gap=gaps).gap == expected
 
 
-@pytest.mark.parametrize(
-    ("more", "spread"),
-    [
-        ({}, 4.0),
-        ({"task_limits": [1e-9, 1.0]}, 3e9 / 4 * 4 / 3 * 1.5),
-        ({"demands": [[1, 4], [3, 1e-7]]}, 1e7),
-        ({"demands": [[1, 1], [1, 0]], "capacities": [[9, 1e-8], [1e-8, 9]]}, 4e8),  # what one could run alone
-    ],
-)
-def test_the_spread_of_numbers_is_seen(more, spread):
-    parts = {"demands": [[1, 4], [3, 1]], "capacities": [[9, 18]]} | more
-    instance = fairlp.Instance.from_arrays(**parts)
-    found = orders_of_magnitude(instance, normalisers.tasks_at_level_1(instance, normalisers.dominant(instance)))
-    assert found >= spread / 10 and (not more or found > 1e6)
+def test_what_rounding_may_displace_is_most_beside_who_takes_least():
+    """Half of a server each, of which the second user takes a millionth of the second resource."""
+    instance = fairlp.Instance.from_arrays([[1.0, 1.0], [1.0, 1e-6]], [[2.0, 2.0]])
+    tasks = np.ones((2, 1))
+    assert displaced(instance, tasks) == pytest.approx(ROUNDING * 1e6, rel=1e-5, abs=0)
+    assert displaced(instance, tasks * (1 + 1e-9)) == pytest.approx(1e-9 * 1e6, rel=1e-5, abs=0)  # has to make room
+    assert displaced(instance, tasks * 0) == 0
 
 
 def test_tasks_below_0_by_a_solvers_tolerance_are_none():

@@ -343,7 +343,7 @@ def test_a_round_that_freezes_nobody_is_an_error(monkeypatch):
     """Prices of 0 pass a certificate that is told to believe them."""
 
     class Believed:
-        is_optimal, gap, objective_gap = True, 0.0, None
+        is_optimal, gap, objective_gap, dual_residual = True, 0.0, None, 0.0
 
     monkeypatch.setattr("fairlp.models.programs.solution.Solution.verify", lambda self: Believed())
     honest = rounds.LevelRounds._stuck

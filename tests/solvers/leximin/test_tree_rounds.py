@@ -9,6 +9,7 @@ from scipy import sparse
 import fairlp
 from fairlp import Index, Instance, Model
 from fairlp.errors import SolverError
+from fairlp.mechanisms.max_min import ladder
 from fairlp.models.trees.filling import Rows, fill, first_segment
 from fairlp.models.trees.rates import constant
 from fairlp.solvers.leximin.leximin import climb
@@ -128,6 +129,7 @@ def climbed(instance):
 
 
 def test_a_round_that_stops_nobody_is_told(monkeypatch):
+    monkeypatch.setattr(ladder, "MOST_EXACT", 0)
     monkeypatch.setattr(TreeRounds, "_blocked", lambda self, *_: np.zeros(len(self.segment.has), dtype=bool))
     with pytest.raises(SolverError, match="a round stopped nobody; no user's row has a price above rounding"):
         climbed(tree())

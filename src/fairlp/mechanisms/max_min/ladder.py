@@ -1,29 +1,29 @@
 """What is done where floats cannot decide: the certificate of every program, then rationals, then "not proved".
 
 The first rungs are those of a single program (:meth:`~fairlp.solvers.leximin.rounds.Rounds.solve`): begin afresh,
-another method, floors that give way. Where numbers span too much, errors have grown, or no program was solved, the
-levels are settled in rationals; where rationals cannot, the answer says that it is not proved.
+another method, floors that give way. Where rounding may have moved a level too far (by errors that grow from round to
+round, or beside a user who takes little), or no program was solved, the levels are settled in rationals; where
+rationals cannot, the answer says that it is not proved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from ...errors import NotConvergedError, SolverError, SolverNotAvailableError
+from ...errors import SolverError, SolverNotAvailableError
 from ...formulations.max_min import in_tasks, max_min
 from ...formulations.normalisers import dominant
 from ...formulations.region import have_limits
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
-from ...models.instances.problem import effort
 from ...models.notation.model import Model
 from ...models.programs.certificate import Proof
 from ...models.trees.rates import constant, rational, rational_rates
 from ...solvers.leximin.exact import exact_leximin
-from ...tolerances import ACCEPTED, AGREEMENT, NOISE
+from ...tolerances import ACCEPTED, AGREEMENT
 from ..mechanism import Mechanism, MethodCall, Tasks
 from ..validation import Rationals, differences
 from .methods import count_of, rounds_table
@@ -52,54 +52,30 @@ def of_tree(mechanism: Mechanism, instance: Instance, count: str, counted: bool 
 MOST_EXACT = 300
 
 
-def orders_of_magnitude(instance: Instance, tasks_per_level: np.ndarray) -> float:
-    """Return the ratio of the largest to the smallest number that decides who gets what.
-
-    The numbers are: what φΓ tasks of each user (``tasks_per_level``) take of each resource of the pool, what part of
-    them the user could run alone, and what part its task limit is.
-    """
-    who = tasks_per_level > 0
-    alone = merge_servers(instance)[0].gamma().sum(axis=1)
-    multiple = effort(instance)  # given rates scale what a task needs on a server
-    needs = instance.demands[:, None, :] * (1.0 if multiple is None else multiple[:, :, None])
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        taken = needs[who] * tasks_per_level[who, None, None] / instance.pool
-        parts = (taken, alone[who] / tasks_per_level[who], instance.task_limits[who] / tasks_per_level[who])
-    return _spread(parts)
-
-
-def _spread(parts: Iterable[np.ndarray]) -> float:
-    """Return the largest ratio of the largest to the smallest number above 0 of one part."""
-    some = [part[(part > 0) & np.isfinite(part)] for part in parts]
-    return max((float(part.max()) / float(part.min()) for part in some if part.size), default=1.0)
-
-
 def settled(
     method: Callable[[MethodCall], Tasks], rationals: Rationals | None = of_leximin
 ) -> Callable[[MethodCall], Tasks]:
     """Return the method, with its answer settled in rationals where floats cannot decide (or just said to be open)."""
 
     def settle(call: MethodCall) -> Tasks:
-        instance, tasks_per_level = call.instance, call.mechanism.tasks_per_level(call.instance)
-        spread = orders_of_magnitude(instance, tasks_per_level)
         try:
             outcome = method(call)
         except SolverNotAvailableError:
             raise  # no rounding, and no answer that was asked for
-        except SolverError as error:
-            as_given = _spread((instance.demands, instance.capacities, instance.weights))
-            if max(spread, as_given) <= 1 / NOISE and not isinstance(error, NotConvergedError):
+        except SolverError:
+            if "time_limit" in call.options:
                 raise
             verdict, tasks = _in_rationals(call, rationals)
             if not verdict.holds:
                 raise
-            return _of_rationals(instance, None, tasks_per_level, verdict, tasks)
-        if spread <= 1 / NOISE and outcome.uncertain <= ACCEPTED:
+            return _of_rationals(call, None, verdict, tasks)
+        if outcome.uncertain <= ACCEPTED:
             return outcome
         verdict, tasks = _in_rationals(call, rationals)
         if verdict.holds:
-            return _of_rationals(instance, outcome, tasks_per_level, verdict, tasks)
-        return replace(outcome, unproved=_unproved(spread, outcome.uncertain, verdict))
+            return _of_rationals(call, outcome, verdict, tasks)
+        why = f"by rounding, levels may be off by {outcome.uncertain:.0e} of themselves"
+        return replace(outcome, unproved=f"not proved: {why} ({verdict.message})")
 
     return settle
 
@@ -118,10 +94,9 @@ def _in_rationals(call: MethodCall, rationals: Rationals | None) -> tuple[Proof,
         return Proof(False, str(error)), none
 
 
-def _of_rationals(
-    instance: Instance, outcome: Tasks | None, tasks_per_level: np.ndarray, verdict: Proof, tasks: np.ndarray
-) -> Tasks:
+def _of_rationals(call: MethodCall, outcome: Tasks | None, verdict: Proof, tasks: np.ndarray) -> Tasks:
     """Return the exact levels and their tasks; of the outcome what agrees with them, its rounds and prices."""
+    instance, tasks_per_level = call.instance, call.mechanism.tasks_per_level(call.instance)
     levels = np.array([0.0 if level is None else float(level) for level in verdict.levels])
     totals, there = np.minimum(levels * tasks_per_level, instance.task_limits), tasks.sum(axis=1)
     tasks = tasks * np.divide(totals, there, out=np.zeros(len(tasks_per_level)), where=there > 0)[:, None]
@@ -136,12 +111,3 @@ def _of_rationals(
     what = "had no answer" if outcome is None else f"were off by {off:.1e} of a level"
     note = f"rounding decides so much here that floats {what}; the levels are those of exact rationals"
     return Tasks(tasks, rounds=rounds_table(instance, history, tasks), gap=0.0, notes=(note,))
-
-
-def _unproved(spread: float, uncertain: float, verdict: Proof) -> str:
-    if uncertain > ACCEPTED:
-        why = f"errors of rounding grow from round to round, and levels may be off by {uncertain:.0e} of themselves"
-    else:
-        small = "what is small beside the rounding of what is large may be wrong in levels of small users"
-        why = f"the numbers span {spread:.0e}, and {small}"
-    return f"not proved: {why} ({verdict.message})"

@@ -27,7 +27,7 @@ from ...models.trees.filling import History, RateSegment, Rows, fill, first_segm
 from ...models.trees.rates import Rates, constant
 from ...solvers.interior_point import INTERIOR
 from ...solvers.leximin.leximin import LeximinResult, climb, leximin
-from ...tolerances import AGREEMENT, MATRIX_FREE_AIM
+from ...tolerances import AGREEMENT, MATRIX_FREE_AIM, ROUNDING
 from ..allocation import within_capacity
 from ..mechanism import Mechanism, Method, MethodCall, Outcome, Tasks, through
 from .rounds import edrf_rounds
@@ -57,9 +57,24 @@ def combinatorial(filling: Filling) -> Callable[[MethodCall], Tasks]:
     def method(call: MethodCall) -> Tasks:
         instance = call.instance
         tasks, history = filling(instance, call.mechanism.tasks_per_level(instance))
-        return Tasks(tasks, rounds=rounds_table(instance, history, tasks))
+        return Tasks(tasks, rounds=rounds_table(instance, history, tasks), uncertain=displaced(instance, tasks))
 
     return method
+
+
+def displaced(instance: Instance, tasks: np.ndarray) -> float:
+    """Return by what part of itself rounding may change what somebody has, at most.
+
+    On each server what tasks take too much is displaced, and the rounding of all that they take. Any one user may have
+    to make room for that, or gain it: it is most beside what takes least of a resource.
+    """
+    multiple = effort(instance)  # given rates scale what a task needs on a server
+    with np.errstate(over="ignore", invalid="ignore"):
+        needs = tasks[:, :, None] * (1.0 if multiple is None else multiple[:, :, None]) * instance.demands[:, None, :]
+        used, has, room = needs.sum(axis=0), needs.sum(axis=1), instance.capacities * instance.counts[:, None]
+        over = np.divide(used - room, room, out=np.zeros(room.shape), where=used > room).max(axis=1)
+        moved = (over + ROUNDING) @ used
+        return float(np.divide(moved, has, out=np.zeros(has.shape), where=has > 0).max(initial=0.0))
 
 
 def leximin_lp(call: MethodCall) -> Tasks:
@@ -130,7 +145,7 @@ def _by_filling(call: MethodCall, rates: Rates) -> Tasks:
         require_room(instance, first.has)
     totals, history = fill(rows, first)
     tasks = totals[:, None]
-    return Tasks(tasks, rounds=rounds_table(instance, history, tasks))
+    return Tasks(tasks, rounds=rounds_table(instance, history, tasks), uncertain=displaced(instance, tasks))
 
 
 def _first(instance: Instance, rates: Rates, count: str) -> RateSegment:
@@ -186,6 +201,7 @@ def separate_lp(call: MethodCall) -> Tasks:
             prices[i, used] = rounds.prices[0]
         found.gap = None if found.gap is None or rounds.gap is None else max(found.gap, rounds.gap)
         found.programs += rounds.programs
+        found.uncertain = max(found.uncertain, rounds.uncertain)
     everyone = len(instance.users)
     found.tasks, found.prices = tasks[:, servers.of] * servers.factor, prices[servers.of]
     found.merged, found.before = (everyone, len(merged.servers)), (everyone, len(instance.servers))
@@ -254,8 +270,6 @@ def outcome(instance: Instance, result: LeximinResult) -> Tasks:
     """Return the outcome of rounds of linear programs."""
     found = np.maximum(result.tasks, 0.0)  # by a solver's tolerance it may be below 0
     tasks = within_capacity(instance, found)
-    had, has = found.sum(axis=1), tasks.sum(axis=1)
-    scaled = np.divide(had - has, had, out=np.zeros(len(had)), where=had > 0).max(initial=0.0)
     return Tasks(
         tasks,
         prices=result.prices,
@@ -263,7 +277,7 @@ def outcome(instance: Instance, result: LeximinResult) -> Tasks:
         gap=result.gap,
         notes=tuple(_notes(result)),
         unproved=_NO_DUALS if result.gap is None else "",
-        uncertain=result.uncertain + float(scaled),
+        uncertain=result.uncertain + displaced(instance, found),
         times=result.times,
     )
 

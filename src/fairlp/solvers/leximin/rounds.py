@@ -63,16 +63,22 @@ class Propagation:
 
     def __init__(self, members: int) -> None:
         self.round = np.full(members, -1)  # at whose level a member stopped
+        self.most = np.full(members, np.inf)  # the level that prices allow it, by weak duality
         self.levels: list[float] = []
         self.own: list[float] = []
         self.prices: list[np.ndarray] = []
 
-    def solved(self, level: float, own: float, prices: np.ndarray) -> None:
-        """Put down a round: its level, the error of its program, and the price of each member's level in it."""
+    def solved(self, level: float, own: float, prices: np.ndarray, doubt: float = 0.0) -> None:
+        """Put down a round: its level, the error of its program, and the price of each member's level in it.
+
+        ``doubt`` is what reduced costs of the wrong sign may be worth.
+        """
         stopped = self.round >= 0
         self.prices.append(np.bincount(self.round[stopped], weights=prices[stopped], minlength=len(self.levels)))
         self.levels.append(level)
         self.own.append(own)
+        above = np.divide(own + doubt, prices, out=np.full(len(prices), np.inf), where=prices > 0)
+        self.most = np.minimum(self.most, level + above)
 
     def stopped(self, members: np.ndarray) -> None:
         """Put down who stopped at the level of the last round."""
@@ -336,6 +342,8 @@ class LevelRounds(Rounds):
             self.active &= ~frozen
             self.history.append((float(self.level[frozen].max()), np.flatnonzero(frozen)))
             before = level
+        if (self.level > self.errors.most).any():  # floors gave way to somebody who has a price, however small
+            self.errors.own[-1] = np.inf
 
     def _measure(self, level: float, solution: Solution) -> None:
         """Put down how far the level may be off: by its own program, and by each level that it builds on."""
@@ -344,7 +352,8 @@ class LevelRounds(Rounds):
         gap, given = self.certificate.objective_gap or 0.0, self.way * self.measure
         own = own_error(solution, gap, self.rows, self.floor, given)
         price = abs(solution.row_duals[self.rows]) * self.unit
-        self.errors.solved(level, own, price[self.members.of] * self.tasks_per_level)
+        doubt = (self.certificate.dual_residual or 0.0) / ROUNDING * own
+        self.errors.solved(level, own, price[self.members.of] * self.tasks_per_level, doubt)
 
     def _raise(self, level: float) -> tuple[float, Solution | None]:
         """Return the largest level at which every active member has min(due·level, limit), by Newton's method.
