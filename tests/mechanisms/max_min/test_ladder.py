@@ -153,15 +153,17 @@ def test_floors_that_gave_way_to_a_user_with_a_small_price_are_seen():
     check(Instance.from_arrays(demands, capacities, counts=[2, 1, 3, 3, 1]), "tsf")
 
 
-def test_an_error_that_no_program_solves_is_settled_in_rationals_but_for_a_time_limit(monkeypatch):
+def test_an_error_on_numbers_far_apart_is_settled_in_rationals_but_for_a_time_limit():
     def failing(call):
         raise SolverError("planted")
 
-    run = ladder.settled(failing)
-    call = MethodCall(PRINTED["weights"], find("drfh"), find("drfh").methods[0])
+    run, drfh = ladder.settled(failing), find("drfh")
+    usual = fairlp.examples.load("two-servers")
+    call = MethodCall(usual.replace(weights=[1.0, 1e-7]), drfh, drfh.methods[0])
     assert any("had no answer" in note for note in run(call).notes)
-    with pytest.raises(SolverError, match="planted"):
-        run(replace(call, options={"time_limit": 1.0}))
+    for told in (replace(call, options={"time_limit": 1.0}), replace(call, instance=usual)):
+        with pytest.raises(SolverError, match="planted"):
+            run(told)
 
 
 def test_a_solver_that_is_not_there_is_not_replaced_by_rationals(monkeypatch):

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...errors import SolverError, SolverNotAvailableError
+from ...errors import NotConvergedError, SolverError, SolverNotAvailableError
 from ...formulations.max_min import in_tasks, max_min
 from ...formulations.normalisers import dominant
 from ...formulations.region import have_limits
@@ -23,7 +23,7 @@ from ...models.notation.model import Model
 from ...models.programs.certificate import Proof
 from ...models.trees.rates import constant, rational, rational_rates
 from ...solvers.leximin.exact import exact_leximin
-from ...tolerances import ACCEPTED, AGREEMENT
+from ...tolerances import ACCEPTED, AGREEMENT, NOISE
 from ..mechanism import Mechanism, MethodCall, Tasks
 from ..validation import Rationals, differences
 from .methods import count_of, rounds_table
@@ -52,6 +52,12 @@ def of_tree(mechanism: Mechanism, instance: Instance, count: str, counted: bool 
 MOST_EXACT = 300
 
 
+def _are_far_apart(instance: Instance) -> bool:
+    """Whether beside the largest demand, capacity or weight the smallest may be a solver's noise."""
+    parts = (part[part > 0] for part in (instance.demands, instance.capacities, instance.weights))
+    return any(part.size and part.min() < NOISE * part.max() for part in parts)
+
+
 def settled(
     method: Callable[[MethodCall], Tasks], rationals: Rationals | None = of_leximin
 ) -> Callable[[MethodCall], Tasks]:
@@ -62,8 +68,9 @@ def settled(
             outcome = method(call)
         except SolverNotAvailableError:
             raise  # no rounding, and no answer that was asked for
-        except SolverError:
-            if "time_limit" in call.options:
+        except SolverError as error:
+            of_numbers = isinstance(error, NotConvergedError) or _are_far_apart(call.instance)
+            if not of_numbers or "time_limit" in call.options:
                 raise
             verdict, tasks = _in_rationals(call, rationals)
             if not verdict.holds:
