@@ -71,8 +71,9 @@ SHRINKING_MARGIN: Final = 1e-3
 INTERIOR_ROUGH: Final = 1e-3
 #: The Cholesky factors of the equations, of unit diagonal, are shifted by as little as this and as much as that.
 INTERIOR_SHIFTS: Final = (1e-14, 1e-4)
-#: Where there are very many pairs, interior points stop at this gap and go on with few of them.
-INTERIOR_EARLY: Final = 3e-3
+#: Where there are very many pairs, interior points stop at these gaps, one after the other, and go on with fewer of
+#: them.
+INTERIOR_EARLY: Final = (0.2, 0.02)
 #: The matrix-free method ends a round when its certified gap, relative, is at most this, unless another is asked for.
 MATRIX_FREE_AIM: Final = 1e-4
 #: A user that has stopped keeps its level in later rounds, but for this part of the aim: the method needs some room.

@@ -1,14 +1,15 @@
 """Sifting: the optimum of all pairs, found on few of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import fairlp
-from fairlp import Instance, Options
+from fairlp import Instance
 from fairlp.errors import NotConvergedError
 from fairlp.solvers.interior_point import backend as sifting
 from fairlp.solvers.interior_point import method
-from fairlp.solvers.interior_point.backend import InteriorPoint
 from fairlp.solvers.interior_point.structure import Structure
 from profiles import many
 
@@ -17,7 +18,9 @@ from profiles import many
 def sifts(monkeypatch):
     """Sifting at any size, and the shape of every region that the method was asked to solve."""
     monkeypatch.setattr(sifting, "MANY", 1)
-    monkeypatch.setattr(sifting, "_LEAST", 8)
+    monkeypatch.setattr(sifting, "_LEAST", 5)
+    monkeypatch.setattr(sifting, "_SERVERS", 2)
+    monkeypatch.setattr(sifting, "_COVERED", 0.5)
     shapes, solve = [], method.solve
 
     def listening(problem, *given, **named):
@@ -45,21 +48,55 @@ def levels(given, method="lp", mechanism="drfh"):
 @pytest.mark.parametrize("kind", ["log-normal", "uniform"])
 @pytest.mark.parametrize("seed", range(many(6)))
 def test_levels_are_those_of_linear_programs(sifts, monkeypatch, seed, kind):
-    monkeypatch.setattr(sifting, "_LEAST", 6 + seed % 5)
+    monkeypatch.setattr(sifting, "_LEAST", 3 + seed % 3)
     given = instance(seed, kind)
     found = fairlp.allocate(given, "drfh", method="interior-point")
     np.testing.assert_allclose(found.levels, levels(given), rtol=1e-9)
     assert found.certify() and found.residual <= 1e-12
-    assert sifts[0] == (80, 60) and sifts[1][1] < 30, "few pairs of every server"
-    assert all(shape[1] < 60 for shape in sifts[1:]), "and never all of them again"
+    assert sifts[0] == (80, 60) and sifts[1][1] <= 30, "few pairs of every server"
 
 
 def test_pairs_that_are_worth_more_come_in(sifts, monkeypatch):
     monkeypatch.setattr(sifting, "_LEAST", 2)
-    monkeypatch.setattr(sifting, "INTERIOR_EARLY", 0.2)
+    monkeypatch.setattr(sifting, "_PARTS", (0.1, 0.1))
+    monkeypatch.setattr(sifting, "_COVERED", 0.0)
     given = instance(1)
     np.testing.assert_allclose(levels(given, "interior-point"), levels(given), rtol=1e-9)
-    assert len(sifts) > 2 and sifts[-1][1] > sifts[1][1]
+    assert len(sifts) > 3 and 60 > sifts[-1][1] > sifts[2][1]
+
+
+def test_all_pairs_where_few_have_little_of_what_is_given_out(sifts, monkeypatch):
+    monkeypatch.setattr(sifting, "_COVERED", 1.1)
+    given = instance(11)
+    np.testing.assert_allclose(levels(given, "interior-point"), levels(given), rtol=1e-9)
+    assert sifts == [(80, 60), (80, 60)]
+
+
+@pytest.mark.parametrize("seed", range(many(4)))
+def test_a_start_on_few_pairs_is_inside(monkeypatch, seed):
+    problem = problem_of(20 + seed)
+    region, rows = problem.region, problem.rows
+    at = method.solve(problem, within=0.2).at
+    kept = np.random.default_rng(seed).random(at.x.shape) < 0.4
+    kept[np.arange(80), np.arange(80) % 60] = True
+    monkeypatch.setattr(sifting, "_COVERED", 0.0)
+    monkeypatch.setattr("fairlp.solvers.interior_point.region._FEW", 1.0)
+    few = sifting._restricted(problem, kept)
+    # a value above all costs, as where a pair comes in
+    at = at_above(problem, at, 3)
+    start = sifting._start(problem, at, few)
+    there = few.region.there
+    for values in (start.x[there], start.z[there], start.s, start.p, start.v):
+        assert (values > 0).all()
+    np.testing.assert_allclose(start.z[there], few.region.priced(start.p, few.by_user(start.v))[there])
+    np.testing.assert_allclose(start.s + few.region.given(np.where(there, start.x, 0.0)), region.capacities)
+    assert (few.region.totals(np.where(there, start.x, 0.0)) >= rows.slope * start.t + rows.bound).all()
+
+
+def at_above(problem, at, user):
+    """The point with a user's value twice as high."""
+    v = at.v * np.where(problem.rows.user == user, 2.0, 1.0)
+    return replace(at, v=v, z=problem.region.priced(at.p, problem.by_user(v)))
 
 
 def test_all_pairs_where_they_come_in_for_too_long(sifts, monkeypatch):
@@ -100,11 +137,11 @@ def test_the_bound_is_that_of_all_pairs():
     problem = Structure.of(fairlp.formulate(given, "c-drfh").compile()).problem
     at = method.solve(problem).at
     dear = problem.region.priced(at.p, problem.by_user(-problem.rows.sign * at.v))
-    assert sifting._missing(problem, at, np.maximum(dear, 0.0)) <= 1e-11
+    assert sifting._missing(problem, replace(at, z=np.maximum(dear, 0.0))) <= 1e-11
     at.v *= np.array([1.0, 2.0])
     dear = problem.region.priced(at.p, problem.by_user(-problem.rows.sign * at.v))
     lowered = problem.rows.slope @ np.minimum(at.v, problem.region.lowest(problem.region.costs(at.p)))
-    assert sifting._missing(problem, at, dear) == pytest.approx(1 - lowered, rel=1e-9)
+    assert sifting._missing(problem, replace(at, z=dear)) == pytest.approx(1 - lowered, rel=1e-9)
 
 
 def test_a_time_limit_ends_it(sifts):
@@ -112,13 +149,12 @@ def test_a_time_limit_ends_it(sifts):
         fairlp.allocate(instance(5), "drfh", method="interior-point", time_limit=1e-9)
 
 
-def test_a_point_of_few_pairs_tells_no_face(monkeypatch):
-    program, back_end = fairlp.formulate(instance(6), "drfh").compile(), InteriorPoint()
-    assert back_end.interior(program, Options())[1] is not None
-    monkeypatch.setattr(sifting, "MANY", 1)
-    monkeypatch.setattr(sifting, "_LEAST", 8)
-    solution, inside = back_end.interior(program, Options())
-    assert solution.verify().is_optimal and inside is None
+def test_small_prices_are_told_from_none_without_a_vertex(sifts, monkeypatch):
+    monkeypatch.setattr(sifting, "on_columns", lambda *given: pytest.fail("a vertex was asked for"))
+    given = instance(6, users=120, servers=120, weights=10.0 ** np.linspace(-6, 0, 120))
+    found = fairlp.allocate(given, "drfh", method="interior-point")
+    assert len(found.rounds) == 1 and sifts[-1][1] < 120
+    np.testing.assert_allclose(found.levels, levels(given), rtol=1e-9)
 
 
 def test_half_of_the_pairs_are_not_few(sifts, monkeypatch):
@@ -133,25 +169,23 @@ def problem_of(seed):
     return Structure.of(fairlp.formulate(instance(seed), "drfh").compile()).problem
 
 
-def test_twice_as_many_where_interior_points_fail_on_too_few(sifts, monkeypatch):
-    solve, failed = method.solve, []
+def test_all_pairs_where_interior_points_fail_on_few(sifts, monkeypatch):
+    solve = method.solve
 
     def failing(problem, *given, **named):
-        if problem.region.user is not None and not failed:
-            failed.append(problem.region.user.shape[1])
+        if problem.region.user is not None:
             raise NotConvergedError("too few")
         return solve(problem, *given, **named)
 
     monkeypatch.setattr(method, "solve", failing)
-    monkeypatch.setattr(sifting, "_LEAST", 5)
     whole = problem_of(9)
     found = sifting.sifted(whole, np.inf, 1)
-    assert found.error <= 1e-10 and sifts[1][1] > failed[0]
+    assert found.error <= 1e-10
     assert found.at.t == pytest.approx(method.solve(whole).at.t, rel=1e-9)
 
 
-@pytest.mark.parametrize("in_time", [0, 1])
-def test_a_deadline_ends_either_part(sifts, monkeypatch, in_time):
+@pytest.mark.parametrize("in_time", [0, 1, 2])
+def test_a_deadline_ends_every_part(sifts, monkeypatch, in_time):
     solve, calls = method.solve, []
 
     def late(problem, *given, **named):

@@ -21,8 +21,9 @@ from .region import Array, Region, add_blocks, add_diagonal, cholesky, dot, fact
 
 #: Refinements of one solution, at most.
 _REFINEMENTS = 4
-#: Multiplications of a product that take as long as putting one number into its place, and numbers as a call.
-_PUT, _CALL = 200, 2_000
+#: Multiplications of a large product that take as long as adding one number in its place, and as what a number of a
+#: small product takes beside its multiplications; the most numbers that are added in their places.
+_ADD, _SMALL, _MOST = 300, 80, 2**25
 
 Step = tuple[Array, Array, float]
 #: errors of the three equations → whether they matter
@@ -112,7 +113,7 @@ class _Eliminated:
 
 
 class UsersLast(_Eliminated):
-    """Servers are eliminated: S = diag(G) − E·Eᵀ, N × N, with R rows of E a server."""
+    """Servers are eliminated: S = diag(G) − Eᵀ·E, N × N, with R rows of E a server; its lower triangle."""
 
     def __init__(self, region: Region, theta: Array, slack_ratio: Array, own: Array) -> None:
         super().__init__(region, theta, own)
@@ -125,10 +126,7 @@ class UsersLast(_Eliminated):
             flat = region.xp.reshape(_spread(region, rows), (servers * resources, users))
             schur = flat.T @ flat
         else:
-            schur = np.zeros((users, users))
-            for some, who in region.alike:
-                part = rows[some].reshape(-1, rows.shape[2])
-                schur[np.ix_(who, who)] += part.T @ part
+            schur = _squared(region, rows)
         schur *= -1.0
         self.factor = _Cholesky(add_diagonal(schur, self.diagonal), self.diagonal)
 
@@ -180,10 +178,22 @@ def _spread(region: Region, rows: Array) -> Array:
 
 
 def _dense_pays(region: Region) -> bool:
-    """Whether one product of all servers' rows costs less than one for each kind of server, put where its users are."""
+    """Whether one product of all servers' rows costs less than one for each kind of server, added by pair of users."""
     servers, users, resources = region.shape
-    each = sum(resources * len(some) * len(who) ** 2 + _PUT * (len(who) ** 2 + _CALL) for some, who in region.alike)
-    return each > servers * resources * users**2
+    members, _, width = region.kinds
+    squares = float((width**2).sum())
+    small = squares * (resources * members.shape[1] + _SMALL)
+    return small + squares / 2 * _ADD > servers * resources * users**2 or squares > _MOST
+
+
+def _squared(region: Region, rows: np.ndarray) -> np.ndarray:
+    """Return the lower triangle of EᵀE, shape (N, N), of rows (K, R, W) that stand where the users of servers are."""
+    users = region.shape[1]
+    whole, found = np.concatenate([rows, np.zeros_like(rows[:1])]), np.zeros(users * users)
+    for members, width, products, place in region.products_at:
+        each = whole[members, :, :width].reshape(len(members), -1, width)
+        np.add.at(found, place, (each.swapaxes(1, 2) @ each).ravel()[products])
+    return found.reshape(users, users)
 
 
 def _blocks(region: Region, theta: Array, slack_ratio: Array) -> Array:

@@ -176,15 +176,13 @@ NEARLY = 100.0
 class FinalPoint:
     """Where the method ended, in the problem's units, and the largest of gap and residuals there (relative).
 
-    ``inside``: every pair is used a little, so that the point tells the optimal face. ``early``: of terms, a point on
-    the way, from which the optimum of other terms is not far. ``sharp``: the point moved onto the face that it tells.
-    ``gap``: what the whole program's certificate says.
+    ``early``: of terms, a point on the way, from which the optimum of other terms is not far. ``sharp``: the point
+    moved onto the face that it tells. ``gap``: what the whole program's certificate says.
     """
 
     at: Step
     error: float
     iterations: int
-    inside: bool = True
     early: Step | None = None
     sharp: Step | None = None
     gap: float = 0.0

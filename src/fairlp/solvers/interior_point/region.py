@@ -90,10 +90,13 @@ def cholesky(matrices: Array) -> Array | None:
 
 
 def factored(matrix: Array) -> Callable[[Array], Array] | None:
-    """Return what solves equations with a symmetric matrix, which is used up; None where it is not definite."""
+    """Return what solves equations with a symmetric matrix, which is used up; None where it is not definite.
+
+    Only its lower triangle is read.
+    """
     if isinstance(matrix, np.ndarray):
-        try:
-            factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        try:  # LAPACK goes through columns: no copy
+            factor = cho_factor(matrix.T, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
             return None
         return lambda right: cho_solve(factor, right, check_finite=False)
@@ -182,6 +185,8 @@ class Grouped:
         return xp.reshape(xp.take(filled, self.rows, axis=0), (self.users, self.width))
 
 
+#: Products of two users of a server that are computed together: they fit into a cache.
+_TOGETHER = 2**17
 #: Pairs get a place each where that leaves at most this part of servers × users.
 _FEW = 0.5
 
@@ -268,12 +273,35 @@ class Region:
         return self.xp.stack([self.demands[:, r] for r in range(self.shape[2])])
 
     @cached_property
-    def alike(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Servers with the same users in the same places, and those users, of each kind of server."""
+    def kinds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Servers of each kind (those with the same pairs), filled up with K; the first of it; its places in use."""
         assert self.user is not None
-        kinds, of = np.unique(self.user, axis=0, return_inverse=True)
-        groups = np.split(np.argsort(of.ravel(), kind="stable"), np.cumsum(np.bincount(of.ravel()))[:-1])
-        return list(zip(groups, kinds, strict=True))
+        pairs = np.where(self.there, self.user, -1)
+        first, of, counts = np.unique(pairs, axis=0, return_index=True, return_inverse=True, return_counts=True)[1:]
+        filled = np.arange(counts.max())[None, :] < counts[:, None]
+        members = np.full(filled.shape, len(self.user))
+        members[filled] = np.argsort(of.ravel(), kind="stable")
+        # where a server has fewer users than places, they may stand anywhere
+        width = (np.arange(1, pairs.shape[1] + 1) * self.there[first]).max(axis=1)
+        order = np.argsort(width, kind="stable")
+        return members[order], first[order], width[order]
+
+    @cached_property
+    def products_at(self) -> list[tuple[np.ndarray, int, np.ndarray, np.ndarray]]:
+        """Servers of some kinds, their places W; where products of two users stand in kinds × W × W, and in N × N."""
+        assert self.user is not None
+        members, first, width = self.kinds
+        parts, begin = [], 0
+        while begin < len(width):
+            end = begin + max(int(np.searchsorted(np.cumsum(width[begin:] ** 2), _TOGETHER)), 1)
+            most, which = int(width[end - 1]), first[begin:end]
+            user, there = self.user[which, :most], self.there[which, :most]
+            below = (user[:, :, None] >= user[:, None, :]) & there[:, :, None] & there[:, None, :]
+            kind, row, column = np.nonzero(below)
+            place = user[kind, row] * self.shape[1] + user[kind, column]
+            parts.append((members[begin:end], most, np.flatnonzero(below), place))
+            begin = end
+        return parts
 
     @property
     def pairs(self) -> int:
