@@ -31,7 +31,7 @@ _COVERED = 1.01
 #: With logarithms, costs at the start exceed values by this factor.
 _DEAR = 2.0
 #: What free prices cost beside their equations: small beside anything that matters, large beside rounding.
-_PROXIMAL = 2.0**-30
+_PROXIMAL = 2.0**-40
 #: x of a pair that does not exist: nothing, and yet something to divide by.
 ABSENT = 2.0**-600
 
