@@ -252,8 +252,8 @@ def _layers(
     return layers, rest
 
 
-def _stacked_bars(axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]], capacity: np.ndarray) -> None:
-    """Stack what each user has of a resource before the capacity; where there is none of it, say so."""
+def _stacked_bars(axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]], capacity: np.ndarray) -> np.ndarray:
+    """Stack what each layer has before the capacity, and return how high; where there is no capacity, say so."""
     there = capacity > 0
     size = len(capacity)
     behind = {"color": style.FREE, "edgecolor": style.OTHERS, "linewidth": 0.5}
@@ -265,6 +265,7 @@ def _stacked_bars(axis: Any, layers: list[tuple[str, np.ndarray, dict[str, str]]
         base += height
     for k in np.flatnonzero(~there):
         axis.annotate("none", (k, 0.01), va="bottom", rotation=90, **style.REMARK)
+    return base
 
 
 def _number_the_others(axis: Any, used: np.ndarray, capacity: np.ndarray) -> None:
@@ -368,8 +369,6 @@ def plot_queues(allocation: Allocation, *, level: int = 1, ax: Any = None) -> An
     InstanceError
         Where the instance has no queues.
     """
-    import numpy as np
-
     allocation = getattr(allocation, "last", allocation)  # of users who arrive: after the last step
     instance = allocation.instance
     table = allocation.by_queue(level)
@@ -378,18 +377,12 @@ def plot_queues(allocation: Allocation, *, level: int = 1, ax: Any = None) -> An
     order = np.argsort(-parts.max(axis=1), kind="stable")
     own = order if len(order) <= _COLOURED + 1 else order[:_COLOURED]
     figure, (axis,) = style.panels(ax, 1, len(resources))
-    places, base = range(len(resources)), np.zeros(len(resources))
-    axis.bar(
-        places, np.ones(len(resources)), color=style.FREE, edgecolor=style.OTHERS, linewidth=0.5, label="not in use"
-    )
     layers = [(str(table.index[v]) or "(root)", parts[v], style.bar(k)) for k, v in enumerate(own)]
     if len(order) > len(own):
         rest = order[len(own) :]
         layers.append((f"{len(rest)} others", parts[rest].sum(axis=0), {"facecolor": style.OTHERS}))
-    for name, part, look in layers:
-        axis.bar(places, part, bottom=base, label=name, edgecolor="white", linewidth=0.3, **look)
-        base = base + part
-    axis.set(ylim=(0, max(1.0, float(base.max()))), ylabel=style.CLUSTER_USED)
+    top = _stacked_bars(axis, layers, np.ones(len(resources)))
+    axis.set(ylim=(0, max(1.0, float(top.max()))), ylabel=style.CLUSTER_USED)
     style.name_bars(axis, resources, "resource")
     style.legend(figure, [axis], ax, "queue", reverse=True)
     return figure

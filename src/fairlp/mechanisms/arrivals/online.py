@@ -14,7 +14,7 @@ from ...errors import InstanceError, UnknownNameError, nearest
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT
 from .algorithms import LevelStack
-from .result import require_horizon
+from .result import as_number, require_horizon
 
 if TYPE_CHECKING:
     from .result import DynamicAllocation
@@ -328,12 +328,7 @@ class Arrivals:
 
 def _amount(value: Any, what: str) -> float:
     """Return a finite number >= 0."""
-    try:
-        if isinstance(value, (bool, str)):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InstanceError(f"{what} is {value!r}; expected a number") from None
+    number = as_number(value, what)
     if not (isfinite(number) and number >= 0):
         raise InstanceError(f"{what} is {number:g}; expected a finite number >= 0")
     return number

@@ -116,15 +116,20 @@ def _horizon(given: Any, present: float) -> float:
 
 def require_horizon(given: Any) -> float:
     """Return a horizon as a number, finite and > 0."""
-    try:
-        if isinstance(given, (bool, str)):
-            raise TypeError
-        horizon = float(given)
-    except (TypeError, ValueError):
-        raise InstanceError(f"the horizon is {given!r}; expected a number of users (or the sum of weights)") from None
+    horizon = as_number(given, "the horizon", "a number of users (or the sum of weights)")
     if not (np.isfinite(horizon) and horizon > 0):
         raise InstanceError(f"the horizon is {horizon:g}; expected a finite number > 0")
     return horizon
+
+
+def as_number(value: Any, what: str, expected: str = "a number") -> float:
+    """Return what is given as a float; text and truth values are no numbers."""
+    try:
+        if isinstance(value, (bool, str)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise InstanceError(f"{what} is {value!r}; expected {expected}") from None
 
 
 def require_no_limits(instance: Instance) -> None:

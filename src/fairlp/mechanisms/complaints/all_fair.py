@@ -110,12 +110,11 @@ def _affine_hull(requests: Requests, mask: np.ndarray, points: list[np.ndarray],
     known = list(requests.fractions[:, mask].T)
     while True:
         basis = _basis(np.array(points) - points[0])
-        rest = _complement(np.vstack([basis, *(row[None, :] for row in known)]) if known else basis, count)
+        rest = _complement(np.vstack([basis, *known]), count)
         if not len(rest):
             return basis
         direction = rest[0]
-        wide = float(direction @ (extreme(direction) - extreme(-direction))) > AUDIT
-        if not wide:
+        if not direction @ (extreme(direction) - extreme(-direction)) > AUDIT:
             known.append(direction)
 
 
@@ -131,8 +130,7 @@ def _complement(rows: np.ndarray, count: int) -> np.ndarray:
         return np.eye(count)
     sizes = np.linalg.norm(rows, axis=1, keepdims=True)
     _, values, right = np.linalg.svd(rows / np.where(sizes > 0, sizes, 1.0), full_matrices=True)
-    rank = int((values > AUDIT).sum())
-    return np.asarray(right[rank:])
+    return np.asarray(right[(values > AUDIT).sum() :])
 
 
 def _vertices(
@@ -165,7 +163,7 @@ def _tidy(points: np.ndarray) -> np.ndarray:
     _, first = np.unique(coarse, axis=0, return_index=True)
     kept: list[np.ndarray] = []
     for point in points[np.sort(first)]:
-        if all(float(abs(point - other).max()) > AUDIT for other in kept):
+        if all(abs(point - other).max() > AUDIT for other in kept):
             kept.append(point)
     array = np.array(kept) + 0.0
     return np.asarray(array[np.lexsort(array.round(6).T[::-1])])
@@ -173,18 +171,18 @@ def _tidy(points: np.ndarray) -> np.ndarray:
 
 def _nest(requests: Requests, found: list[Polytope]) -> None:
     """Note which polytopes lie within others: B holds A if A always saturates B and gives everybody what B asks for."""
+
+    def inside(inner: Polytope, outer: Polytope) -> bool:
+        low = requests.thresholds(outer.bottlenecks) - AUDIT
+        return not (outer.bottlenecks & ~inner.always).any() and not (inner.low < low).any()
+
     for k, inner in enumerate(found):
         for other, outer in enumerate(found):
-            if other == k or bool((outer.bottlenecks & ~inner.always).any()):
+            if other == k or not inside(inner, outer):
                 continue
-            if bool((inner.low < requests.thresholds(outer.bottlenecks) - AUDIT).any()):
-                continue
-            back = not bool((inner.bottlenecks & ~outer.always).any()) and not bool(
-                (outer.low < requests.thresholds(inner.bottlenecks) - AUDIT).any()
-            )
             # of two that are the same, the one with more bottlenecks stays
             size, larger = inner.bottlenecks.sum(), outer.bottlenecks.sum()
-            if not back or larger > size or (larger == size and other < k):
+            if not inside(outer, inner) or larger > size or (larger == size and other < k):
                 inner.within = other
                 break
 

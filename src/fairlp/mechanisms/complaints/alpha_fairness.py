@@ -327,10 +327,8 @@ def _through_solver(call: MethodCall, alpha: float, held: tuple[np.ndarray, floa
     tasks = within_capacity(small, np.maximum(values.reshape(small.shape), 0.0))
     prices = of_caps = None
     if solution.row_duals is not None:
-        block = model.compile().row_block("capacity")
-        prices = np.maximum(solution.row_duals[block.slice].reshape(small.capacities.shape), 0.0) / small.pool
+        prices = (proportional.prices_of(small, model, solution.row_duals) / small.pool)[servers.of]
         of_caps = _prices_of_caps(small, model, solution.row_duals)
-    prices = None if prices is None else prices[servers.of]
     tasks = servers.spread(tasks) if servers.merges else tasks
     return _Priced(tasks, prices=prices, notes=servers.notes, times=solution.times, of_caps=of_caps)
 
@@ -463,8 +461,7 @@ def _shown(allocation: Allocation, alpha: float, limit: Mechanism) -> MeanLevelB
     model = better(small, allocation.levels.to_numpy(), alpha)
     solution = model.solve().require_optimal()
     assert solution.row_duals is not None
-    block = model.compile().row_block("capacity")
-    prices = np.maximum(solution.row_duals[block.slice].reshape(small.capacities.shape), 0.0)
+    prices = proportional.prices_of(small, model, solution.row_duals)
     of_caps = _prices_of_caps(small, model, solution.row_duals)
     shown = proof(instance, allocation.tasks_array, prices[servers.of], alpha, of_caps)
     if of_caps is not None or allocation.prices is None:

@@ -241,7 +241,7 @@ def against_drf(instance: Instance, **options: Any) -> DrfComparison:
     require_instance(instance)
     ours = run(find_defined("njc", instance), instance, **options).totals.to_numpy()
     requests = Requests.of(instance)
-    other = _drf(instance, requests)
+    other = _drf(requests)
     dominant = np.where(requests.tasks > 0, requests.fractions.max(axis=1), 0.0)
     share = quotients(dominant, requests.tasks)
     checked = check_complaints(requests, other)
@@ -261,7 +261,7 @@ def against_drf(instance: Instance, **options: Any) -> DrfComparison:
     return DrfComparison(users, resources, checked)
 
 
-def _drf(instance: Instance, requests: Requests) -> np.ndarray:
+def _drf(requests: Requests) -> np.ndarray:
     """Return DRF's tasks with entitlements as weights; users entitled to nothing come afterwards."""
     row = find("drf")
 

@@ -124,8 +124,7 @@ class Candidates:
             enough = (last.x >= least * (1 - SATURATED)).all()
             if enough and (last.x @ r[:, inside] >= 1 - SATURATED).all():
                 return Candidate(inside, last.x, last.value)
-        used = least @ r
-        if (used > 1 + AGREEMENT).any():
+        if (least @ r > 1 + AGREEMENT).any():
             return None  # what nobody may have less of does not fit
         self.choose(inside, undecided)
         solution = self.maximize()
@@ -274,9 +273,14 @@ def check_complaints(requests: Requests, tasks: np.ndarray, tolerance: float = A
         bottlenecks=bottlenecks,
         violations=tuple(violations),
         complaint=complaint,
-        margin=-max(complaint, float((usage - 1).max()), float((x - 1)[requests.limited].max(initial=0.0)), 0.0),
+        margin=-max(complaint, _overuse(requests, x, usage)),
         tolerance=tolerance,
     )
+
+
+def _overuse(requests: Requests, x: np.ndarray, usage: np.ndarray) -> float:
+    """Return by how much a resource, or what a user asked for, is exceeded most; 0 where nothing is."""
+    return max(float((usage - 1).max()), float((x - 1)[requests.limited].max(initial=0.0)), 0.0)
 
 
 def _in_words(violations: Sequence[str], complaining: pd.DataFrame) -> str:
@@ -329,7 +333,7 @@ def certify_fair(
     """Return the certificate of granted fractions (N,) and, for the Eisenberg–Gale optimum, prices (R,); O(NR)."""
     check = check_complaints(requests, requests.to_tasks(x), tolerance)
     usage = x @ requests.fractions
-    overuse = max(float((usage - 1).max()), float((x - 1)[requests.limited].max(initial=0.0)), 0.0)
+    overuse = _overuse(requests, x, usage)
     conditions, gap = None, None
     holds = overuse <= tolerance and check.complaint <= tolerance
     if prices is not None:

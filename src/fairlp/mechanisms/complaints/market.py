@@ -154,17 +154,17 @@ class _Problem:
             steps += taken
             slack = 1.0 - x @ self.r
             clipped = np.maximum(price, 0.0)
-            if bool((price >= 0).all()):
+            if (price >= 0).all():
                 residual = max(float(-slack.min()), 0.0, float(abs(clipped @ slack)))
                 if residual < best.residual:
                     best = Market(x, clipped, residual, 0)
                 if residual <= MARKET:
                     break
-            if bool((price < 0).any()):
+            if (price < 0).any():
                 priced[price.argmin()] = False
-            elif bool((priced & (slack > MARKET)).any()):
+            elif (priced & (slack > MARKET)).any():
                 priced[np.where(priced, slack, -np.inf).argmax()] = False
-            elif bool((~priced & (slack < -MARKET)).any()):
+            elif (~priced & (slack < -MARKET)).any():
                 priced[np.where(priced, np.inf, slack).argmin()] = True
             else:
                 break
@@ -185,13 +185,13 @@ class _Problem:
         off = 1.0 - x @ r
         steps = 0
         for steps in range(1, _END_STEPS + 1):  # noqa: B007
-            if float(abs(off).max(initial=0.0)) <= np.finfo(float).eps:
+            if abs(off).max(initial=0.0) <= np.finfo(float).eps:
                 break
             going = np.where(self.limited & (x >= 1.0), 0.0, x * x / self.e)
             hessian = (r * going[:, None]).T @ r
             move = -np.linalg.lstsq(hessian, off, rcond=None)[0]
             after = off
-            if bool(off @ move < 0):
+            if off @ move < 0:
                 p, change = r @ own, r @ move
                 falling = ~self.limited & (change < 0)
                 size = min(1.0, _BOUNDARY / float((-change[falling] / p[falling]).max(initial=_BOUNDARY)))
@@ -204,7 +204,7 @@ class _Problem:
                         break
                     low, high = (low, size) if slope > 0 else (size, high)
                     size = (low + high) / 2
-            if float(abs(after).max()) < float(abs(off).max()) or (after is not off and size < 1.0):
+            if abs(after).max() < abs(off).max() or (after is not off and size < 1.0):
                 own, off = own + size * move, after
                 continue
             higher = self._past_a_kink(own, r, off)
@@ -225,7 +225,7 @@ class _Problem:
         move = np.maximum(-off, 0.0)
         p, change = r @ own, r @ move
         full = self.limited & (change > 0) & (p <= self.e)
-        if not full.any() or float(move.max()) <= MARKET:
+        if not full.any() or move.max() <= MARKET:
             return None
         return np.asarray(own + float((((1 + MARKET) * self.e - p)[full] / change[full]).min()) * move)
 

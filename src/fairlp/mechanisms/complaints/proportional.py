@@ -13,6 +13,7 @@ from ...formulations.region import runnable_users
 from ...models.instances.instance import Instance
 from ...models.instances.merging import merge_servers
 from ...models.instances.requests import entitlements
+from ...models.notation.model import Model
 from ...models.programs.certificate import Proof
 from ...solvers.interior_point import INTERIOR
 from ...tolerances import AGREEMENT, CONVEX_POINT, VERIFIED
@@ -130,13 +131,18 @@ def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray
     tasks = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
     prices = None
     if solution.row_duals is not None:
-        block = model.compile().row_block("capacity")
-        prices = np.maximum(solution.row_duals[block.slice].reshape(instance.capacities.shape), 0.0)
+        prices = prices_of(instance, model, solution.row_duals)
     unknown = float("inf")
     conditions = unknown if proof.dual_residual is None else proof.dual_residual
     gap = unknown if proof.gap is None else proof.gap
     words = f"overuse {proof.primal_residual:.1e}, optimality {conditions:.1e}, gap {gap:.1e}"
     return tasks, prices, Proof(max(proof.primal_residual, conditions, gap) <= accepted(call.solver), words), gap
+
+
+def prices_of(instance: Instance, model: Model, duals: np.ndarray) -> np.ndarray:
+    """Return the duals of the capacities of a model, none below 0, by server and resource."""
+    block = model.compile().row_block("capacity")
+    return np.asarray(np.maximum(duals[block.slice].reshape(instance.capacities.shape), 0.0))
 
 
 def _tasks_at_level_1(instance: Instance) -> np.ndarray:

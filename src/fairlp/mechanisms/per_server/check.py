@@ -59,7 +59,7 @@ def fixed_point(instance: Instance, tasks: np.ndarray, division: Division = "rdm
     market = PerServerMarket.of(instance, division)
     totals = tasks.sum(axis=1)
     room = np.maximum(market.limits - totals, 0.0)
-    infeasibility = _infeasibility(market, instance, tasks, totals)
+    infeasibility = _infeasibility(market, tasks, totals)
     violation = 0.0
     found: list[tuple[float, int, int, float, float]] = []
     for i, who in enumerate(market.users):
@@ -140,20 +140,18 @@ def _givers(
     return np.asarray(who[givers[np.argsort(-levels[givers], kind="stable")]])
 
 
-def _infeasibility(market: PerServerMarket, instance: Instance, tasks: np.ndarray, totals: np.ndarray) -> float:
+def _infeasibility(market: PerServerMarket, tasks: np.ndarray, totals: np.ndarray) -> float:
     """Return the largest violation of a capacity, limit, placement or sign, relative."""
-    worst = 0.0
-    for i, who in enumerate(market.users):
-        if who.size:
-            used = tasks[who, i] @ market.demands[i]
-            capacity = market.capacity[i]
-            worst = max(worst, float(relative(used - capacity, capacity).max()))
+    beyond = [
+        relative(tasks[who, i] @ market.demands[i] - market.capacity[i], market.capacity[i])
+        for i, who in enumerate(market.users)
+        if who.size
+    ]
     finite = np.isfinite(market.limits)
     limits = market.limits[finite]
-    worst = max(worst, float(relative(totals[finite] - limits, limits).max(initial=0.0)))
-    worst = max(worst, float(tasks[market.gamma == 0].max(initial=0.0)))
+    beyond += [relative(totals[finite] - limits, limits), tasks[market.gamma == 0]]
     scale = np.where(market.gamma > 0, market.gamma, 1.0)
-    return max(worst, float((-tasks / scale).max(initial=0.0)))
+    return max(0.0, *(float(part.max(initial=0.0)) for part in (*beyond, -tasks / scale)))
 
 
 def check(instance: Instance, allocation: Allocation | pd.DataFrame | Any, division: Division = "rdm") -> FixedPoint:

@@ -92,7 +92,7 @@ def _whole_columns(demands: np.ndarray, capacities: np.ndarray, counts: np.ndarr
 
     Python integers for all where one number needs them, or sums could pass 2⁵³.
     """
-    plain = bool((demands == np.floor(demands)).all()) and bool((capacities == np.floor(capacities)).all())
+    plain = all((table == np.floor(table)).all() for table in (demands, capacities))
     need, there = (demands, capacities) if plain else whole_table(demands, capacities)
     total = _total(there, counts)
     # a window of picks (filling.py) adds at most a few tasks of each user to what is in use before it is checked
@@ -138,7 +138,7 @@ def _dominant(
             np.copyto(top, need if top.dtype == need.dtype else integers(need), where=more)
             np.copyto(bottom, below if bottom.dtype == below.dtype else integers(below), where=more)
             np.copyto(best, share, where=more)
-    if not by_resource and bool((weights != 1).any()):
+    if not by_resource and (weights != 1).any():
         bottom = product(bottom, weights)
         if bottom.dtype == object:
             top = integers(top)
@@ -155,8 +155,7 @@ class Keys:
     ties: str
 
     def __post_init__(self) -> None:
-        share = quotient(self.top, self.bottom)
-        self.rate = quotients(1.0, share)
+        self.rate = quotients(1.0, quotient(self.top, self.bottom))
 
     def take(self, users: np.ndarray) -> Keys:
         """Return the keys of these users only."""
@@ -197,8 +196,7 @@ class Keys:
         group = np.cumsum(~equal)
         if not equal.any():
             return found
-        tied = equal | np.append(equal[1:], False)
-        where = np.flatnonzero(tied)
+        where = np.flatnonzero(equal | np.append(equal[1:], False))
         found[where] = self._settle_ties(users, picks, found[where], group[where])
         return found
 
@@ -337,7 +335,7 @@ class Filling:
         if low > level:
             tasks = served(low)
             used = part.usage(tasks - now)
-            if bool((used <= self.left).all()):
+            if (used <= self.left).all():
                 at_low, used_low = tasks, used
             else:
                 low = level
@@ -347,7 +345,7 @@ class Filling:
         while (at_high - at_low).sum() > WINDOW and stalled < _GIVE_UP:
             if used_high is None:
                 used_high = part.usage(at_high - now)
-                if bool((used_high <= self.left).all()):  # all that there is fits
+                if (used_high <= self.left).all():  # all that there is fits
                     at_low, used_low = at_high, used_high
                     break
             middle = _between(low, high, used_low, used_high, self.left, side)
@@ -357,7 +355,7 @@ class Filling:
             tasks = served(middle)
             used = part.usage(tasks - now)
             probes += 1
-            if bool((used <= self.left).all()):
+            if (used <= self.left).all():
                 low, at_low, used_low, side = middle, tasks, used, 1
             else:
                 high, at_high, used_high, side = middle, tasks, used, -1
