@@ -91,20 +91,16 @@ def rebuilt(node: Expression, change: Callable[[Expression], Expression | None])
     match node:
         case Add():
             return Add(rebuilt(node.left, change), rebuilt(node.right, change), node.sign)
-        case Product():
-            return Product(rebuilt(node.left, change), rebuilt(node.right, change))
-        case Quotient():
-            return Quotient(rebuilt(node.left, change), rebuilt(node.right, change))
+        case Product() | Quotient():
+            return type(node)(rebuilt(node.left, change), rebuilt(node.right, change))
         case SumOver():
             return SumOver(rebuilt(node.body, change), node.over)
         case Along():
             return Along(rebuilt(node.body, change), node.index, node.matrix, node.to, node.shown, node.summed)
-        case Log():
-            return Log(rebuilt(node.argument, change))
         case Power():
             return Power(rebuilt(node.argument, change), node.exponent)
-        case Abs():
-            return Abs(rebuilt(node.argument, change))
+        case Log() | Abs():
+            return type(node)(rebuilt(node.argument, change))
     return node
 
 
@@ -427,7 +423,7 @@ def _columns(node: Variable | Element, start: int) -> tuple[np.ndarray, tuple[np
 
 
 def compile_rows(
-    expression: Expression, starts: dict[str, int], over: tuple[Index, ...], positions: np.ndarray | None
+    expression: Expression, starts: dict[str, int], over: tuple[Index, ...], positions: np.ndarray | None = None
 ) -> tuple[list[Triples], np.ndarray]:
     """Return the triples and the constants of an expression with one row for each element of ``over``."""
     found = linear(expression)
@@ -466,10 +462,10 @@ def _constants(found: list[Term | Entries], over: tuple[Index, ...], positions: 
 
 def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
     """Return the values of an expression at column values ``x``, one axis for each free index."""
-    blocks = {block.name: block.start for block in model.compile().columns}
+    starts = {block.name: block.start for block in model.compile().columns}
 
     def linear(part: Expression) -> Labelled:
-        triples, constant = compile_rows(part, blocks, part.indices, None)
+        triples, constant = compile_rows(part, starts, part.indices)
         for rows, columns, values in triples:
             constant += np.bincount(rows, weights=values * x[columns], minlength=len(constant))
         return Labelled(part.indices, constant.reshape([len(index) for index in part.indices]))
@@ -639,7 +635,7 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
     for term in terms(model.objective) if model.objective is not None else ():
         if isinstance(term, LogTerm):
             over = union(term.argument.indices, term.coefficient.indices)
-            triples, constant = compile_rows(term.argument, starts, over, None)
+            triples, constant = compile_rows(term.argument, starts, over)
             batches += [(rows + np.int32(size), at, values) for rows, at, values in triples]
             shape = [len(index) for index in over]
             weights.append(np.broadcast_to(term.coefficient.over(over), shape).reshape(-1))

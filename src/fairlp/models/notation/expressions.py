@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import numpy as np
@@ -829,15 +830,11 @@ class Parameter(Expression):
 
         base = self.base
         base.__dict__["_values"] = parameter_values(values, base.indices, base.name)
-        if base.model is not None:
-            base.model.changed(base.name)
+        _tell_the_model(base)
 
     def __getitem__(self, key: Any) -> Parameter | Element | Along:
         """Return the same numbers over other symbols (``d[m, r]``), or some of them by label (``d["ann", :]``)."""
-        places, indices, parts = _places(self, key)
-        if places.count(None) < len(places):
-            return _selected(Element(self.base, places, indices), parts)
-        return _selected(Parameter(self.name, indices, None, self.doc, base=self.base), parts)
+        return _selected(self, key, lambda indices: Parameter(self.name, indices, None, self.doc, base=self.base))
 
 
 class Variable(Expression):
@@ -933,8 +930,7 @@ class Variable(Expression):
             )
         found.setflags(write=False)
         base.__dict__["_fixed"] = (found, found)
-        if base.model is not None:
-            base.model.changed(base.name)
+        _tell_the_model(base)
 
     def unfix(self) -> None:
         """Give the variable its bounds back; one that is not fixed stays as it is.
@@ -948,8 +944,8 @@ class Variable(Expression):
         >>> x.lower.tolist(), x.upper.tolist()
         ([0.0], [3.0])
         """
-        if self.base.__dict__.pop("_fixed", None) is not None and self.base.model is not None:
-            self.base.model.changed(self.base.name)
+        if self.base.__dict__.pop("_fixed", None) is not None:
+            _tell_the_model(self.base)
 
     def set(self, *, lower: Any = ..., upper: Any = ...) -> None:
         """Give the variable other bounds, as :meth:`Model.variable` takes them; what is not named stays.
@@ -984,8 +980,7 @@ class Variable(Expression):
         if (new[0] > new[1]).any():
             raise ModelError(f"variable {base.name!r}: a lower bound is above its upper bound")
         base.__dict__["_bounds"] = new
-        if base.model is not None:
-            base.model.changed(base.name)
+        _tell_the_model(base)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -999,18 +994,8 @@ class Variable(Expression):
 
     def __getitem__(self, key: Any) -> Variable | Element | Along:
         """Return the same variable over other symbols (``x[m, i]``), or some of it by label (``x["ann", :]``)."""
-        places, indices, parts = _places(self, key)
-        if places.count(None) < len(places):
-            return _selected(Element(self.base, places, indices), parts)
-        renamed = Variable(
-            self.name,
-            indices,
-            where=self.where,
-            integer=self.integer,
-            doc=self.doc,
-            base=self.base,
-        )
-        return _selected(renamed, parts)
+        how: dict[str, Any] = {"where": self.where, "integer": self.integer, "doc": self.doc, "base": self.base}
+        return _selected(self, key, lambda indices: Variable(self.name, indices, **how))
 
 
 class Element(Expression):
@@ -1058,6 +1043,12 @@ class Element(Expression):
         )
 
 
+def _tell_the_model(base: Parameter | Variable) -> None:
+    """Tell the model of a parameter or variable, if it is in one, that it has changed."""
+    if base.model is not None:
+        base.model.changed(base.name)
+
+
 Parts = list[tuple[Index, np.ndarray]]
 _Node = TypeVar("_Node", bound=Expression)
 
@@ -1092,9 +1083,13 @@ def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...
     return tuple(places), tuple(free), parts
 
 
-def _selected(node: _Node, parts: Parts) -> _Node | Along:
+def _selected(
+    node: Parameter | Variable, key: Any, renamed: Callable[[tuple[Index, ...]], _Node]
+) -> _Node | Element | Along:
     """Return an expression with only some labels of its indices."""
-    found: _Node | Along = node
+    places, indices, parts = _places(node, key)
+    whole = places.count(None) == len(places)
+    found: _Node | Element | Along = renamed(indices) if whole else Element(node.base, places, indices)
     for index, at in parts:
         matrix = _matrix(np.arange(len(at)), at, (len(at), len(index)))
         part = index.part(at)

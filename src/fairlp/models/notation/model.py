@@ -1143,7 +1143,7 @@ class Model(Declarations):
         """
         from ..programs.backends import lowering
 
-        return lowering("cvxpy")(self, parameters) if parameters else lowering("cvxpy")(self)
+        return lowering("cvxpy")(self, parameters)
 
     def to_latex(self, *, symbols: bool = False) -> str:
         r"""Return the model as a LaTeX ``aligned`` block, for a paper; with what each symbol stands for, if asked.

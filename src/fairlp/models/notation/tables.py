@@ -227,9 +227,7 @@ def parameter_values(values: Any, indices: tuple[Index, ...], name: str) -> Any:
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"parameter {name!r} is not all numbers ({error})") from None
-    shape = tuple(len(index) for index in indices)
-    if array.shape != shape:
-        raise ModelError(f"parameter {name!r} has shape {array.shape}, expected {shape} ({axes_text(indices)})")
+    _require_shape(array, indices, name)
     if not np.isfinite(array).all():
         at = tuple(np.argwhere(~np.isfinite(array))[0])
         where = ", ".join(str(index[p]) for index, p in zip(indices, at, strict=True))
@@ -242,9 +240,7 @@ def _sparse_values(values: Any, indices: tuple[Index, ...], name: str) -> Any:
     """Return a copy of a sparse array as a COO array without repeated places and zeros."""
     from scipy.sparse import coo_array
 
-    shape = tuple(len(index) for index in indices)
-    if values.shape != shape:
-        raise ModelError(f"parameter {name!r} has shape {values.shape}, expected {shape} ({axes_text(indices)})")
+    _require_shape(values, indices, name)
     found = coo_array(values, dtype=float, copy=True)
     found.sum_duplicates()
     found.eliminate_zeros()
@@ -254,6 +250,12 @@ def _sparse_values(values: Any, indices: tuple[Index, ...], name: str) -> Any:
         raise ModelError(f"parameter {name}[{where}] is {found.data[at]}; expected a finite number")
     found.data.setflags(write=False)
     return found
+
+
+def _require_shape(values: Any, indices: tuple[Index, ...], name: str) -> None:
+    shape = tuple(len(index) for index in indices)
+    if values.shape != shape:
+        raise ModelError(f"parameter {name!r} has shape {values.shape}, expected {shape} ({axes_text(indices)})")
 
 
 def require_name(name: Any, what: str) -> None:

@@ -312,12 +312,8 @@ class ShareComparison:
         stop = self.stops.get(n)
         if stop is None:
             return "", 0, "", {}, {}
-        held = self._holding(stop)
-        return (
-            *self._words(stop),
-            largest(held, self.instance.users),
-            largest(held * self._excess, self.instance.users),
-        )
+        held, users = self._holding(stop), self.instance.users
+        return *self._words(stop), largest(held, users), largest(held * self._excess, users)
 
     def _held_by_queues(self, v: int) -> tuple[Any, ...]:
         """Return what stops most tasks that wait below a queue, where, and which other queues hold it."""
@@ -336,14 +332,14 @@ class ShareComparison:
         outside = np.ones(len(held))
         if stop.why == "resource" and v:
             outside -= tree.users_below(v)
-        amounts, beyond = (np.bincount(tree.of, each * outside, len(tree)) for each in (held, held * self._excess))
+        amounts = (np.bincount(tree.of, each * outside, len(tree)) for each in (held, held * self._excess))
         what, _, where = self._words(stop)
-        return (
-            what,
-            int(self.instance.counts[servers].sum()),
-            where,
-            *(largest(a, _Paths(tree)) for a in (amounts, beyond)),
-        )
+        return what, int(self.instance.counts[servers].sum()), where, *(largest(one, self._paths) for one in amounts)
+
+    @cached_property
+    def _paths(self) -> list[str]:
+        """Labels of queues for people: the root is called so."""
+        return [str(path) or "(root)" for path in self.instance.tree.paths]
 
     @cached_property
     def _stopped_below(self) -> list[list[int]]:
@@ -376,23 +372,10 @@ class ShareComparison:
         nearest = str(self.instance.servers[stop.nearest]) if stop.nearest >= 0 else ""
         if stop.why == "cap":
             tree, resource = self.instance.tree, self.instance.resources[stop.resource]
-            path, none = (
-                str(tree.paths[stop.queue]),
-                tree.quotas is not None and tree.caps[stop.queue, stop.resource] == 0,
-            )
-            return f"{'no quota' if none else 'cap'} of {resource}", 0, path
+            none = tree.quotas is not None and tree.caps[stop.queue, stop.resource] == 0
+            return f"{'no quota' if none else 'cap'} of {resource}", 0, str(tree.paths[stop.queue])
         words = {"room": ROOM, "nowhere": "it fits no server"}
         return words.get(stop.why) or str(self.instance.resources[stop.resource]), count, nearest
-
-
-class _Paths:
-    """Labels of queues for people: the root is called so."""
-
-    def __init__(self, tree: Any) -> None:
-        self._paths = tree.paths
-
-    def __getitem__(self, v: int) -> str:
-        return str(self._paths[v]) or "(root)"
 
 
 def _of(rows: list[tuple[Any, ...]]) -> dict[str, Any]:

@@ -182,6 +182,8 @@ def _with_users(
             label = f"{path} (new {k + 1}.{tail})"
         taken.add(label)
         labels.append(label)
+    rows = _rows(instance)
+    rows.setdefault(path, {})
     attributes = instance.user_attributes.set_axis(range(len(old))).reindex(range(len(old) + count))
     attributes = attributes.set_axis([*old, *labels])
     return instance.replace(
@@ -192,7 +194,7 @@ def _with_users(
         task_limits=np.concatenate([instance.task_limits, limits]),
         entitlements=None,
         queue=[*(instance.queue or [""] * len(old)), *[path] * count],
-        queues=_rows(instance) | ({} if path in _rows(instance) else {path: {}}),
+        queues=rows,
         user_attributes=attributes,
     )
 

@@ -239,10 +239,7 @@ def table_3(run: Run) -> ItemAnswer:
         [0, 0, "82.5", "27.5"],
         [0, 0, "27.5", "27.5"],
     ]
-    printed = {
-        f"user {n} on {name}": value for n, row in enumerate(rows, 1) for name, value in zip("ABCD", row, strict=True)
-    }
-    return beside(printed, alone.flat, "the demands are not printed; these, not the only ones, give it")
+    return beside(_on_classes(rows), alone.flat, "the demands are not printed; these, not the only ones, give it")
 
 
 @PAPER.item("Table IV, PS-DSF", "40, 170, 0, 0; 20, 85, 0, 0; 0, 0, 82.5, 0; 0, 0, 0, 27.5")
@@ -250,8 +247,12 @@ def table_4(run: Run) -> ItemAnswer:
     """Tasks of PS-DSF by class."""
     found = allocate(examples.khamse_ashari_table_3(), RDM).tasks_array
     rows: list[list[Any]] = [[40, 170, 0, 0], [20, 85, 0, 0], [0, 0, "82.5", 0], [0, 0, 0, "27.5"]]
-    printed = {f"user {n} on {name}": v for n, row in enumerate(rows, 1) for name, v in zip("ABCD", row, strict=True)}
-    return beside(printed, found.flat)
+    return beside(_on_classes(rows), found.flat)
+
+
+def _on_classes(rows: list[list[Any]]) -> dict[str, Any]:
+    """Return what the paper printed of each user on each class of servers, by name."""
+    return {f"user {n} on {name}": v for n, row in enumerate(rows, 1) for name, v in zip("ABCD", row, strict=True)}
 
 
 @PAPER.item("Table IV, TSF", "Totals 35 + 170, 22.5 + 85, 58.33 and 8.05 + 27.5")
@@ -316,9 +317,14 @@ def figure_6(run: Run) -> ItemAnswer:
 # Khamse-Ashari et al.: the theorems, lemmas and algorithms of PS-DSF, each in the paper's own terms.
 
 
+def _unconstrained(rng: np.random.Generator, zeros: float = 0.2) -> Instance:
+    """Return a random cluster of two or three servers whose users may run everywhere."""
+    return integers(rng, users=(2, 5), servers=(2, 3), resources=(2, 3), zeros=zeros)
+
+
 def _clusters(rng: np.random.Generator, zeros: float = 0.2) -> Instance:
     """Return a small random cluster with weights, placement constraints and perhaps zero demands."""
-    plain = integers(rng, users=(2, 5), servers=(2, 3), resources=(2, 3), zeros=zeros)
+    plain = _unconstrained(rng, zeros)
     n, k = plain.demands.shape[0], plain.capacities.shape[0]
     eligible = rng.random((n, k)) < 0.75
     eligible[np.arange(n), rng.integers(0, k, n)] = True
@@ -393,8 +399,7 @@ def theorem_2(run: Run) -> ItemAnswer:
 @PAPER.statement("Formula (11)", "Time division implies resource division", _clusters)
 def formula_11(instance: Instance) -> Told:
     """Allocations under time division, audited for resources."""
-    found = audit(instance, allocate(instance, TDM), "feasible", division="rdm")
-    return found.holds.iloc[0]
+    return audit(instance, allocate(instance, TDM), "feasible", division="rdm").holds.iloc[0]
 
 
 PAPER.audited(
@@ -477,10 +482,7 @@ def cdrf(run: Run) -> ItemAnswer:
         wrong = found[found.holds.eq(False)]
         return f"{wrong.witness.iloc[0]}; {in_words(instance)}" if len(wrong) else True
 
-    def draw(rng: np.random.Generator) -> Instance:
-        return integers(rng, users=(2, 5), servers=(2, 3), resources=(2, 3), zeros=0.2)
-
-    found = over(run, draw, keeps, few=12)
+    found = over(run, _unconstrained, keeps, few=12)
     lies = kept(run, "cdrf", "strategy-proof", lies=True)
     if lies.verdict is not Agreement.HOLDS:
         return lies

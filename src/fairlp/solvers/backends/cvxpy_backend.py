@@ -241,11 +241,8 @@ def read_back(model: Model, problem: Any) -> Solution:
 def _count(program: Program) -> int:
     """Return how many constraints :func:`build` makes of a program."""
     rows = sum(len(_sides(program, block)) for block in program.rows)
-    bounds = 0
-    for block in program.columns:
-        for bound in (program.col_lower, program.col_upper):
-            bounds += bool(np.isfinite(bound[block.slice]).any())
-    return rows + bounds
+    bounds = (program.col_lower, program.col_upper)
+    return rows + sum(bool(np.isfinite(one[block.slice]).any()) for block in program.columns for one in bounds)
 
 
 _TERMINATION = {
@@ -622,12 +619,9 @@ class Cvxpy(BaseBackend):
             )
         if self.solver == "SCIP":
             raise UnknownNameError("CVXPY's interface to SCIP fails with NumPy 2.4; use solver='scip' instead")
-        known = KNOWN.get(self.solver)
-        if known is None:
-            known = self._ask()
-        self.known = known
-        self.capabilities = known.capabilities
-        self.honours = frozenset({*known.options, "verbose", "extra"})
+        self.known = KNOWN.get(self.solver) or self._ask()
+        self.capabilities = self.known.capabilities
+        self.honours = frozenset({*self.known.options, "verbose", "extra"})
 
     def available(self) -> tuple[bool, str]:
         """Return whether CVXPY and the solver's package are installed, without importing them."""
@@ -679,14 +673,8 @@ class Cvxpy(BaseBackend):
     def _raw(self, built: Any, seconds: float, limit: Termination, options: Options) -> Raw:
         limited = options.time_limit is not None or options.iteration_limit is not None
         status, stats = str(built.problem.status), built.problem.solver_stats
-        termination = {
-            "optimal": Termination.OPTIMAL,
-            "infeasible": Termination.INFEASIBLE,
-            "unbounded": Termination.UNBOUNDED,
-            "infeasible_or_unbounded": Termination.INFEASIBLE_OR_UNBOUNDED,
-            "user_limit": limit,
-            "optimal_inaccurate": limit if limited else Termination.UNKNOWN,
-        }.get(status, Termination.UNKNOWN)
+        at_limit = {"user_limit": limit, "optimal_inaccurate": limit if limited else Termination.UNKNOWN}
+        termination = (_TERMINATION | at_limit).get(status, Termination.UNKNOWN)
         own = getattr(stats, "solve_time", None)
         raw = Raw(termination, status, seconds=float(own) if own else seconds, method=self.solver)
         if getattr(stats, "num_iters", None):

@@ -6,8 +6,9 @@ import importlib.metadata
 import itertools
 import logging
 import math
+import operator
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
@@ -87,20 +88,15 @@ def read_back(model: Model, built: Any) -> Solution:
         component = _component(built, block.name)
         if component is None:
             raise ModelError(f"the Pyomo model has no variable {block.name!r}; make it with model.to_pyomo()")
-        keys = list(block.labels()) or [()]
-        values = [component[labels if len(labels) != 1 else labels[0]] if labels else component for labels in keys]
-        x[block.slice] = [np.nan if value.value is None else value.value for value in values]
+        x[block.slice] = [np.nan if one.value is None else one.value for one in _members(component, block)]
     found = None if np.isnan(x).any() else x
     duals = reduced = None
     suffix = built.component("dual")
     if found is not None and suffix is not None and not program.is_mip:
         duals = np.zeros(program.n_rows)
         for block in program.rows:
-            component = _component(built, block.name)
-            rows = list(block.labels()) or [()]
-            for at, labels in enumerate(rows, block.start):
-                row = component[labels if len(labels) != 1 else labels[0]] if labels else component
-                duals[at] = suffix.get(row, 0.0)
+            rows = _members(_component(built, block.name), block)
+            duals[block.slice] = [suffix.get(row, 0.0) for row in rows]
         # some interfaces report duals of the minimisation also for a maximum: the objective's growth tells which
         duals = _oriented(program, found, duals)
         reduced = reduced_costs(program, found, duals)
@@ -123,6 +119,12 @@ def _component(built: Any, name: str) -> Any:
     return found if found is not None else built.component(name)
 
 
+def _members(component: Any, block: Block) -> list[Any]:
+    """Return the variables or constraints of a component, in the order of a block."""
+    keys = list(block.labels()) or [()]
+    return [component[labels if len(labels) != 1 else labels[0]] if labels else component for labels in keys]
+
+
 class _Builder:
     """Turns an expression, with positions for its free indices, into a Pyomo expression (None: nothing there)."""
 
@@ -134,25 +136,19 @@ class _Builder:
             case Constant():
                 return node.value
             case Element():
-                labels = tuple(
-                    own.labels[place] for own, place in zip(node.base.indices, self.places(node, at), strict=True)
-                )
+                own = self.places(node, at)
                 if isinstance(node.base, Parameter):
-                    return float(node.base.values[self.places(node, at)])
-                component, key = self.variables[node.name], labels[0] if len(labels) == 1 else labels
-                return component[key] if key in component else 0.0  # noqa: SIM401 (as below)
+                    return float(node.base.values[own])
+                return self.element(node.base, dict(zip([i.symbol for i in node.base.indices], own, strict=True)))
             case Parameter() | Data():
                 return float(node.values[tuple(at[index.symbol] for index in node.indices)])
             case Variable():
-                component = self.variables[node.base.name]
-                key = _key(node.indices, at)
-                return component[key] if key in component else 0.0  # noqa: SIM401 (a Pyomo component has no get)
+                return self.element(node, at)
             case Add():
                 return self(node.left, at) + node.sign * self(node.right, at)
             case Product():
                 left, right = self(node.left, at), self(node.right, at)
-                zero = (isinstance(left, float) and left == 0) or (isinstance(right, float) and right == 0)
-                return 0.0 if zero else left * right
+                return 0.0 if _is_zero(left) or _is_zero(right) else left * right
             case Quotient():
                 return self(node.left, at) / self(node.right, at)
             case Abs():
@@ -166,18 +162,31 @@ class _Builder:
                 entries = zip(node.matrix.indices[start:stop].tolist(), node.matrix.data[start:stop], strict=True)
                 rest = {symbol: place for symbol, place in at.items() if symbol != node.to.symbol}
                 mapped = (value * self(node.body, {**rest, node.index.symbol: k}) for k, value in entries)
-                return self.pyo.quicksum(part for part in mapped if not (isinstance(part, float) and part == 0))
+                return self.sum(mapped)
             case SumOver():
                 places = itertools.product(*(range(len(index)) for index in node.over))
                 symbols = [index.symbol for index in node.over]
                 parts = (self(node.body, {**at, **dict(zip(symbols, place, strict=True))}) for place in places)
-                return self.pyo.quicksum(part for part in parts if not (isinstance(part, float) and part == 0))
+                return self.sum(parts)
         raise ModelError(f"{type(node).__name__} cannot be turned into a Pyomo expression")
+
+    def element(self, node: Variable, at: Binding) -> Any:
+        """Return a variable's element; 0 where there is none."""
+        component, key = self.variables[node.base.name], _key(node.indices, at)
+        return component[key] if key in component else 0.0  # noqa: SIM401 (a Pyomo component has no get)
+
+    def sum(self, parts: Iterable[Any]) -> Any:
+        """Return the sum of expressions, without those that are zero."""
+        return self.pyo.quicksum(part for part in parts if not _is_zero(part))
 
     def places(self, node: Element, at: Binding) -> tuple[int, ...]:
         """Return the position of an element on every index of what it is of."""
         free = iter(node.indices)
         return tuple(at[next(free).symbol] if place is None else place for place in node.places)
+
+
+def _is_zero(part: Any) -> bool:
+    return isinstance(part, float) and part == 0
 
 
 def _key(indices: tuple[Index, ...], at: Binding) -> Any:
@@ -230,8 +239,7 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
 
     def ranged(at: Binding) -> Any:
         assert isinstance(relation, Range)
-        none = (-np.inf, np.inf)
-        ends = zip(relation.ends, none, strict=True)
+        ends = zip(relation.ends, (-np.inf, np.inf), strict=True)
         low, high = (missing if end is None else build(end, at) for end, missing in ends)
         body = build(relation.left, at)
         if hasattr(body, "is_expression_type"):
@@ -242,26 +250,22 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
         if isinstance(relation, Range):
             return ranged(at)
         left, right = build(relation.left, at), build(relation.right, at)
-        if not hasattr(left, "is_expression_type") and not hasattr(right, "is_expression_type"):
-            holds = {"<=": left <= right, ">=": left >= right, "==": left == right}[relation.comparison]
-            return pyo.Constraint.Feasible if holds else pyo.Constraint.Infeasible
         if hasattr(right, "is_expression_type"):
             # written as left − right with bounds: Pyomo would turn the row round, and with it the sign of its dual
             low, high = {"<=": (None, 0.0), ">=": (0.0, None), "==": (0.0, 0.0)}[relation.comparison]
             return (low, left - right, high)
-        if relation.comparison == "<=":
-            return left <= right
-        return left >= right if relation.comparison == ">=" else left == right
+        found = {"<=": operator.le, ">=": operator.ge, "==": operator.eq}[relation.comparison](left, right)
+        if hasattr(left, "is_expression_type"):
+            return found
+        return pyo.Constraint.Feasible if found else pyo.Constraint.Infeasible
 
     if not row.over:
         return pyo.Constraint(expr=one({}))
     positions = np.arange(row.full_size) if row.positions is None else row.positions
     symbols = [index.symbol for index in row.over]
     places = zip(*np.unravel_index(positions, [len(index) for index in row.over]), strict=True)
-    at = {}
-    for place in places:
-        binding = dict(zip(symbols, (int(p) for p in place), strict=True))
-        at[_key(row.over, binding)] = binding
+    bindings = [dict(zip(symbols, map(int, place), strict=True)) for place in places]
+    at = {_key(row.over, binding): binding for binding in bindings}
     keys = pyo.Set(initialize=list(at), ordered=True)
     return pyo.Constraint(keys, rule=lambda _, *key: one(at[key[0] if len(key) == 1 else key]))
 
@@ -525,14 +529,9 @@ class Pyomo(BaseBackend):
         known = self.known
         if (known.executable and shutil.which(known.executable)) or (known.package and installed(known.package)):
             return True, ""
-        missing = " or ".join(
-            part
-            for part in (
-                f"an executable {known.executable!r} on the PATH" if known.executable else "",
-                f"the package {known.package!r}" if known.package else "",
-            )
-            if part
-        )
+        executable = f"an executable {known.executable!r} on the PATH" if known.executable else ""
+        package = f"the package {known.package!r}" if known.package else ""
+        missing = " or ".join(filter(None, [executable, package]))
         return (
             False,
             f"Pyomo needs {missing} for {self.solver}; install {self.solver} (with its licence, if it has one)",
