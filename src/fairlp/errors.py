@@ -6,7 +6,8 @@ Each message says what was wrong, where (user, server or resource by name), what
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Any
 
 #: Letters of a name that are compared and shown: how alike two are takes the square of their length to say.
 _MOST_LETTERS = 200
@@ -100,6 +101,12 @@ def named(name: object, known: Iterable[str], what: str, of: str = "") -> str:
         raise UnknownNameError(f"{name!r} could be {' or '.join(map(repr, meant))}; write the {what} as one of them")
     wrong = f"{of} has no {what} {name!r}" if of else f"no {what} is called {name!r}"
     raise UnknownNameError(f"{wrong}; {nearest(name, names)}")
+
+
+def require_known(name: Any, known: Collection[Any], words: str, error: type[FairlpError] = UnknownNameError) -> None:
+    """Raise unless a name is known: the words, and which known names are nearest."""
+    if name not in known:
+        raise error(f"{words}; {nearest(name, known)}")
 
 
 def counted(count: int, noun: str) -> str:

@@ -11,13 +11,14 @@ import pandas as pd
 from ..formulations.audits import pareto
 from ..mechanisms.allocation import Allocation, Region, beyond_region, tasks_of
 from ..mechanisms.mechanism import Division
-from ..mechanisms.per_server.market import PerServerMarket
+from ..mechanisms.per_server.market import PerServerMarket, fitting
 from ..mechanisms.table import TABLE
 from ..models.instances.instance import Instance
 from ..models.instances.problem import (
     beyond,
     exact_room,
     integers,
+    largest_first,
     quotients,
     relative,
     tasks_alone,
@@ -81,9 +82,7 @@ def non_wasteful(case: AuditCase) -> Finding:
         if not who.size:
             continue
         free = np.maximum(market.capacity[i] - case.tasks[who, i] @ market.demands[i], 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            gain = np.where(market.demands[i] > 0, free / market.demands[i], np.inf).min(axis=1)
-        gain = np.minimum(gain, room[who])
+        gain = np.minimum(fitting(free, market.demands[i]).min(axis=1), room[who])
         if case.whole:
             gain = _whole_gain(case, i, who, gain)
         ratio = gain / case.alone[who]
@@ -161,9 +160,8 @@ def _most_gained(instance: Instance, totals: np.ndarray, case: AuditCase, held: 
         model = pareto(room, totals, case.division, case.whole, held)
         if (region := _region(case)) is not None:
             region(model, instance, model["y"])
-        solution = model.solve().require_optimal()
-        assert solution.x is not None
-        found = np.asarray(model.evaluate("tasks", solution.x)).reshape(case.tasks.shape)
+        x = model.solve().require_optimal().require_point()
+        found = np.asarray(model.evaluate("tasks", x)).reshape(case.tasks.shape)
         over = beyond(demands, instance.capacities, counts, found) if exact else np.zeros(1, dtype=bool)
         if not over.any():
             return found
@@ -367,8 +365,7 @@ def blockers(
             continue
         amounts = tasks[who, i][:, None] * market.demands[i]
         left = np.maximum(market.capacity[i] - amounts.sum(axis=0), 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(market.demands[i] > 0, left / market.demands[i], np.inf)
+        ratio = fitting(left, market.demands[i])
         scarcest = ratio.argmin(axis=1)
         for k, n in enumerate(who.tolist()):
             r = int(scarcest[k])
@@ -376,7 +373,7 @@ def blockers(
             if not full[n]:
                 resource = names[r]
                 unit = instance.units.get(str(resource), "part of the server's time" if tdm else "")
-                order = np.argsort(-amounts[:, r], kind="stable")
+                order = largest_first(amounts[:, r])
                 holders = {instance.users[who[h]]: float(amounts[h, r]) for h in order if amounts[h, r] > 0}
             blocked = bool(full[n] or ratio[k, r] <= AUDIT * market.gamma[n, i])
             price = np.nan if prices is None or tdm else prices[i, r]

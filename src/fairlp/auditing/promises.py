@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..api import allocate
-from ..errors import FairlpError, UnknownNameError, nearest
+from ..errors import FairlpError, UnknownNameError, require_known
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.table import TABLE
 from ..mechanisms.table import find as find_mechanism
@@ -86,8 +86,7 @@ class Claim:
         name, _, condition = text.removesuffix(_OURS).partition(" if ")
         conditions = tuple(condition.split(" and ")) if condition else ()
         for one in conditions:
-            if one not in CONDITIONS:
-                raise UnknownNameError(f"no condition is called {one!r}; {nearest(one, CONDITIONS)}")
+            require_known(one, CONDITIONS, f"no condition is called {one!r}")
         return cls(known(name), conditions, OUR_RESULTS if ours else source)
 
     @property

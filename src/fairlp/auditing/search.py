@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..api import allocate
-from ..errors import FairlpError, FairlpWarning, InstanceError, UnknownNameError, nearest
+from ..errors import FairlpError, FairlpWarning, InstanceError, require_known
 from ..mechanisms.mechanism import EQUAL_WEIGHTS, NO_CONSTRAINTS, ONE_SIZE, QUOTAS, RATES, Mechanism
 from ..mechanisms.table import find as find_mechanism
 from ..models.instances.checks import require_instance
@@ -78,8 +78,7 @@ class Search:
         """Return the search that these keyword arguments ask for; an unknown one raises with the nearest names."""
         known = [one.name for one in fields(cls) if one.init]
         for name in how:
-            if name not in known:
-                raise UnknownNameError(f"the search has no option {name!r}; {nearest(name, known)}")
+            require_known(name, known, f"the search has no option {name!r}")
         return cls(**how)
 
     def violation(self, mechanism: str, property: str) -> Instance | None:

@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from .. import plots
-from ..errors import FileFormatError, UnknownNameError, nearest
+from ..errors import FileFormatError, require_known
 from ..models.files.whole_files import home
 from .app import command
 from .output import DrawnReportOptions, TitledTable, check_folder, wrote
@@ -86,8 +86,7 @@ class JobOptions:
             raise FileFormatError(f"there is no file {self.jobs!r}; expected a CSV file of jobs, or {_DRAWN!r}")
         known = list(inspect.signature(generators.synthetic).parameters)
         for name in drawn:
-            if name not in known:
-                raise UnknownNameError(f"synthetic jobs have no option {name!r}; {nearest(name, known)}")
+            require_known(name, known, f"synthetic jobs have no option {name!r}")
         return generators.synthetic(**drawn)
 
     def save(self, workload: Workload) -> None:
@@ -144,8 +143,7 @@ class PolicyOptions:
 
         names = given_names(self.policy) or ["best-fit"]
         for name in names:
-            if name not in policies():
-                raise UnknownNameError(f"no policy is called {name!r}; {nearest(name, policies())}")
+            require_known(name, policies(), f"no policy is called {name!r}")
         options = read_options(self.option)
         if options and all(name in POLICIES for name in names):
             raise typer.BadParameter(f"--option is for divisible tasks, and {', '.join(names)} runs whole ones")

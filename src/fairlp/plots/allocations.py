@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from ..errors import InstanceError, UnknownNameError, nearest
+from ..errors import InstanceError, UnknownNameError, require_known
 from ..models.instances.instance import Instance
 from ..models.instances.merging import equal_servers
-from ..models.instances.problem import quotients
+from ..models.instances.problem import largest_first, quotients
 from ..tolerances import AGREEMENT
 from . import style
 
@@ -52,7 +52,7 @@ def server_classes(instance: Instance) -> tuple[list[str], np.ndarray, str]:
     labels = [_counted(label, int(count)) for label, count in zip(labels, servers, strict=True)]
     if len(labels) <= _CLASSES:
         return labels, group, what
-    largest = np.sort(np.argsort(-servers, kind="stable")[: _CLASSES - 1])
+    largest = np.sort(largest_first(servers)[: _CLASSES - 1])
     place = np.full(len(labels), len(largest))
     place[largest] = np.arange(len(largest))
     others = len(labels) - len(largest)
@@ -113,8 +113,7 @@ def plot_allocation(allocation: Allocation, *, by: Literal["class", "server"] = 
         When ``by`` is another word.
     """
     allocation = getattr(allocation, "last", allocation)  # of users who arrive: after the last step
-    if by not in ("class", "server"):
-        raise UnknownNameError(f"there are no bars by {by!r}; {nearest(by, ['class', 'server'])}")
+    require_known(by, ("class", "server"), f"there are no bars by {by!r}")
     instance = allocation.instance
     labels, group, what = server_classes(instance) if by == "class" else server_rows(instance)
     size = len(labels)
@@ -241,7 +240,7 @@ def _layers(
     if len(order) > _ALL_USERS:
         bars = [quotients(demand, capacity) for demand in instance.demands]
         most = np.array([(tasks[n][:, None] * bars[n]).max(initial=0.0) for n in order])
-        ranks = np.argsort(-np.round(most / AGREEMENT), kind="stable")
+        ranks = largest_first(np.round(most / AGREEMENT))
         order, rest = order[np.sort(ranks[:_COLOURED_USERS])], order[np.sort(ranks[_COLOURED_USERS:])]
     used = [tasks[n][:, None] * instance.demands[n] for n in order]
     layers = [(str(instance.users[n]), used[k], style.bar(k)) for k, n in enumerate(order)]
@@ -297,7 +296,7 @@ def _by_share(allocation: Allocation) -> np.ndarray:
     shares = allocation.shares.to_numpy()
     largest = shares.max(initial=0.0)
     relative = np.round(shares / (largest if largest > 0 else 1.0) / AGREEMENT)
-    return np.argsort(-relative, kind="stable")
+    return largest_first(relative)
 
 
 def _frame(found: Found, value: str) -> pd.DataFrame:
@@ -374,7 +373,7 @@ def plot_queues(allocation: Allocation, *, level: int = 1, ax: Any = None) -> An
     table = allocation.by_queue(level)
     resources = [str(resource) for resource in instance.resources]
     parts = table[resources].to_numpy() / instance.pool
-    order = np.argsort(-parts.max(axis=1), kind="stable")
+    order = largest_first(parts.max(axis=1))
     own = order if len(order) <= _COLOURED + 1 else order[:_COLOURED]
     figure, (axis,) = style.panels(ax, 1, len(resources))
     layers = [(str(table.index[v]) or "(root)", parts[v], style.bar(k)) for k, v in enumerate(own)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UnknownNameError, nearest
+from ..errors import require_known
 from . import style
 
 if TYPE_CHECKING:
@@ -168,8 +168,7 @@ def plot_tracking(
         (mechanisms, found.mechanisms, "mechanism"),
     ):
         for one in given:
-            if one not in list(known):
-                raise UnknownNameError(f"no {what} is called {one!r}; {nearest(str(one), known)}")
+            require_known(one, list(known), f"no {what} is called {one!r}")
     figure, axes = style.panels(ax, len(servers), 5)
     times = found.utilization.index.to_numpy()
     for server, axis in zip(servers, axes, strict=True):

@@ -14,7 +14,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from ..errors import FairlpError, FileFormatError, InstanceError, nearest
+from ..errors import FairlpError, FileFormatError, InstanceError, require_known
 from ..mechanisms.table import FAMILIES
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ def require_format(path: str | Path) -> None:
     """Raise when figures cannot be drawn, or not be written with the suffix of this path."""
     known = sorted(new_figure(1, 1).canvas.get_supported_filetypes())
     suffix = Path(path).suffix.lower().removeprefix(".")
-    if suffix not in known:
-        raise FileFormatError(f"cannot tell the format of figure {Path(path).name!r}; {nearest(suffix, known)}")
+    require_known(suffix, known, f"cannot tell the format of figure {Path(path).name!r}", FileFormatError)
 
 
 def new_figure(width: float, height: float) -> Any:

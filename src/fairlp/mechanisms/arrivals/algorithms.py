@@ -52,12 +52,7 @@ class LevelStack:
         parts : number
             What the step may give out of each resource, in the unit of the levels.
         """
-        levels, first = self.levels, self._users
-        if levels:
-            level = levels[-1]
-            below = [b + level * u for b, u in zip(self._below[-1], self._needs[-1], strict=True)]
-        else:
-            below = self._nothing
+        levels, first, below = self.levels, self._users, self.used()
         had: Number = 0
         while True:
             level = None

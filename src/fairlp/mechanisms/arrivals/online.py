@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, UnknownNameError, nearest
+from ...errors import InstanceError, require_known
 from ...models.instances.instance import Instance
 from ...tolerances import AGREEMENT
 from .algorithms import LevelStack
@@ -51,7 +51,7 @@ class Change:
     def shares(self) -> pd.Series[float]:
         """New dominant share of each user whose share changed, as it was after this arrival."""
         weights = np.array(self._arrivals.weights[self.first : self.step])
-        return pd.Series(self.level * weights, index=pd.Index(self.users, name="user", dtype=object), name="share")
+        return _by_user(self.level * weights, self.users)
 
     def __repr__(self) -> str:
         users = self.users
@@ -197,8 +197,7 @@ class Arrivals:
         >>> round(arrivals.share("ann"), 6)
         0.333333
         """
-        if user not in self._places:
-            raise UnknownNameError(f"no user {user!r} has come; {nearest(user, self.users)}")
+        require_known(user, self._places, f"no user {user!r} has come")
         place = self._places[user]
         group = bisect_right(self._stack.firsts, place) - 1
         return float(self._stack.levels[group] / self.horizon * self.weights[place])
@@ -208,9 +207,7 @@ class Arrivals:
         """Dominant share of each user now, in order of arrival; O(users)."""
         sizes = np.diff([*self._stack.firsts, len(self.users)])
         levels = np.repeat(np.array(self._stack.levels, dtype=float), sizes) / self.horizon
-        return pd.Series(
-            levels * np.array(self.weights), index=pd.Index(self.users, name="user", dtype=object), name="share"
-        )
+        return _by_user(levels * np.array(self.weights), self.users)
 
     @property
     def used(self) -> pd.Series[float]:
@@ -302,10 +299,8 @@ class Arrivals:
         if isinstance(demand, (Mapping, pd.Series)):
             given = dict(demand)
             for resource in given:
-                if resource not in self.capacities:
-                    raise InstanceError(
-                        f"user {user!r} demands {resource!r}, which is no resource; {nearest(resource, names)}"
-                    )
+                words = f"user {user!r} demands {resource!r}, which is no resource"
+                require_known(resource, self.capacities, words, InstanceError)
             values = [given.get(resource, 0.0) for resource in names]
         else:
             try:
@@ -324,6 +319,10 @@ class Arrivals:
         if not any(amounts):
             raise InstanceError(f"user {user!r} demands nothing; expected a positive demand for at least one resource")
         return amounts
+
+
+def _by_user(shares: np.ndarray, users: list[Any]) -> pd.Series[float]:
+    return pd.Series(shares, index=pd.Index(users, name="user", dtype=object), name="share")
 
 
 def _amount(value: Any, what: str) -> float:

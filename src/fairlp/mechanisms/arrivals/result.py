@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError, nearest
+from ...errors import InstanceError, NotDefinedError, TooLargeError, UnknownNameError, require_known
 from ...formulations.normalisers import dominant, normalised_demands, weighted
 from ...models.instances.instance import Instance
 from ...models.programs.certificate import Proof
@@ -189,10 +189,10 @@ def properties(result: DynamicAllocation, steps: Sequence[int] | None = None) ->
     With weights, shares are compared per unit of weight. Every pair of users is looked at: O(k²·R) at step k, and the
     dense table of shares.
     """
-    levels = result.table().to_numpy() / result.instance.user_weights[result.schedule.order]
+    levels = result.table().to_numpy() / result._weights
     names = list(result.instance.users.labels[result.schedule.order])
     resources = list(result.instance.resources)
-    demand = result.needs / result.instance.user_weights[result.schedule.order][:, None]
+    demand = result.needs / result._weights[:, None]
     rows: list[dict[str, object]] = []
     for step in range(1, len(levels) + 1) if steps is None else steps:
         here = levels[step - 1, :step]
@@ -403,7 +403,7 @@ class DynamicAllocation(Answer):
                 here = places < step
                 table[row, here] = self.levels_at(step)[places[here]]
         labels = self._arrived[places]
-        shares = table * self.instance.user_weights[self.schedule.order][places]
+        shares = table * self._weights[places]
         return pd.DataFrame(shares, index=pd.Index(list(chosen), name="step"), columns=labels.rename("user"))
 
     def levels_at(self, step: int) -> np.ndarray:
@@ -455,7 +455,7 @@ class DynamicAllocation(Answer):
         place = self._place(user)
         raised = self.first_array[place:] <= place
         last = np.maximum.accumulate(np.where(raised, np.arange(len(raised)), 0))
-        shares = self.level_array[place:][last] * self.instance.user_weights[self.schedule.order[place]]
+        shares = self.level_array[place:][last] * self._weights[place]
         return pd.Series(shares, index=self._steps[place:], name=user)
 
     def at(self, step: int) -> Allocation:
@@ -736,10 +736,8 @@ class DynamicAllocation(Answer):
         A           1    3.0  0.666667  0.666667
         B           2    2.0  0.666667  0.666667
         """
-        arrived = np.empty(len(self.level_array), dtype=int)
-        arrived[self.schedule.order] = np.arange(1, len(arrived) + 1)
         frame = self.last.summary().drop(columns="server_rows")
-        frame.insert(0, "arrived", arrived)
+        frame.insert(0, "arrived", self._places + 1)
         return frame
 
     def to_dict(self) -> dict[str, Any]:
@@ -781,14 +779,18 @@ class DynamicAllocation(Answer):
     @cached_property
     def needs(self) -> np.ndarray:
         """φ[n]·d̂[n,r], what one level of each user takes of each resource, in order of arrival; shape (N, R)."""
-        order = self.schedule.order
-        return np.asarray(normalised_demands(self.instance)[order] * self.instance.user_weights[order][:, None])
+        return np.asarray(normalised_demands(self.instance)[self.schedule.order] * self._weights[:, None])
+
+    @cached_property
+    def _weights(self) -> np.ndarray:
+        """φ[n], in order of arrival."""
+        return np.asarray(self.instance.user_weights[self.schedule.order])
 
     @cached_property
     def given_out(self) -> np.ndarray:
         """Fraction in use of each resource at each step, and last the sum of all dominant shares; shape (N, R + 1)."""
-        weights = self.instance.user_weights[self.schedule.order][:, None]
-        whole = np.cumsum(np.vstack([np.zeros(self.needs.shape[1] + 1), np.hstack([self.needs, weights])]), axis=0)
+        taken = np.column_stack([self.needs, self._weights])
+        whole = np.cumsum(np.vstack([np.zeros(self.needs.shape[1] + 1), taken]), axis=0)
         # of the users at the newest level; those before them have what they had when the last of them came
         total = np.vstack([np.zeros_like(whole[0]), self.level_array[:, None] * (whole[1:] - whole[self.first_array])])
         below = np.concatenate([[0], self.first_array])
@@ -812,8 +814,7 @@ class DynamicAllocation(Answer):
         return places
 
     def _place(self, user: Any) -> int:
-        if user not in self.instance.users:
-            raise UnknownNameError(f"no user is called {user!r}; {nearest(user, self.instance.users)}")
+        require_known(user, self.instance.users, f"no user is called {user!r}")
         return int(self._places[self.instance.users.labels.get_loc(user)])
 
     def _step(self, step: int) -> int:

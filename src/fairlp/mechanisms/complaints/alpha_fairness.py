@@ -322,8 +322,7 @@ def _through_solver(call: MethodCall, alpha: float, held: tuple[np.ndarray, floa
             "(solver='interior-point' or 'cvxpy:CLARABEL'), or weights and powers that are less apart"
         )
     solution.require_optimal()
-    assert solution.x is not None
-    values = np.asarray(model.evaluate("tasks", solution.x))
+    values = np.asarray(model.evaluate("tasks", solution.require_point()))
     tasks = within_capacity(small, np.maximum(values.reshape(small.shape), 0.0))
     prices = of_caps = None
     if solution.row_duals is not None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, UnknownNameError, nearest
+from ...errors import InstanceError, require_known
 from ...formulations.complaints import UTILIZATION, Criterion, value
 from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
@@ -158,8 +158,7 @@ def trajectory(instance: Instance, *, method: str = "ode", until: float = END, p
     """
     require_instance(instance)
     find_defined("njc", instance)
-    if method not in ("ode", "newton"):
-        raise UnknownNameError(f"there is no trajectory by {method!r}; {nearest(method, ['ode', 'newton'])}")
+    require_known(method, ("ode", "newton"), f"there is no trajectory by {method!r}")
     if not until > BEGIN:
         raise InstanceError(f"until is {until}; expected more than {BEGIN:g}")
     requests = Requests.of(instance)

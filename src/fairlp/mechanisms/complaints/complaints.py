@@ -167,9 +167,7 @@ class Candidates:
 
     def granted(self, solution: Solution) -> np.ndarray:
         """Return x[n] of a solution, no less than what is just and no more than all. Shape (N,)."""
-        assert solution.x is not None
-        just = self._session.program.row_lower[self._fairness]
-        x = np.maximum(solution.x[self._x], just)
+        x = np.maximum(solution.require_point()[self._x], self._session.program.row_lower[self._fairness])
         return np.asarray(np.where(self.requests.limited, np.minimum(x, 1.0), x))
 
     def best(self) -> Candidate:

@@ -53,8 +53,7 @@ def convex(call: MethodCall) -> Tasks:
     def optimum(part: Requests, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         model = eisenberg_gale(part, left)
         solution = model.solve(solver=call.solver, **call.options).require_optimal()
-        assert solution.x is not None
-        x = model.compile().column_block("x").unpack(solution.x).to_numpy()
+        x = model.compile().column_block("x").unpack(solution.require_point()).to_numpy()
         if solution.row_duals is None:
             return x, np.full(len(left), np.nan)
         return x, np.maximum(model.compile().row_block("capacity").unpack(solution.row_duals).to_numpy(), 0.0)

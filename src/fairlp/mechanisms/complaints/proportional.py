@@ -126,9 +126,8 @@ def _solve(instance: Instance, call: MethodCall) -> tuple[np.ndarray, np.ndarray
         return tasks, np.zeros(instance.capacities.shape), Proof(True, "nobody can run anything"), 0.0
     model = ceei(instance)
     solution = model.solve(solver=call.solver, **call.options).require_optimal()
-    assert solution.x is not None
     proof = solution.verify()
-    tasks = np.asarray(model.evaluate("tasks", solution.x)).reshape(tasks.shape)
+    tasks = np.asarray(model.evaluate("tasks", solution.require_point())).reshape(tasks.shape)
     prices = None
     if solution.row_duals is not None:
         prices = prices_of(instance, model, solution.row_duals)

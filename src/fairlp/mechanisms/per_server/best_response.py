@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...models.instances.merging import connected
-from ...models.instances.problem import quotients
+from ...models.instances.problem import largest_first, quotients
 from ...tolerances import SETTLED
 from .market import NO_GROUP, Filled, PerServerMarket
 
@@ -135,10 +135,9 @@ class Support:
         if (ratio >= 1).any():
             wanted[others[ratio >= 1]] = 0.0
             solved = system.solve(wanted)
-            if solved is None:
-                return False
-            self._move(solved[0])
-            return True
+            if solved is not None:
+                self._move(solved[0])
+            return solved is not None
         entering = int(others[ratio.argmin()])
         wanted[entering] += self.alone[entering]
         solved = system.solve(wanted)
@@ -155,7 +154,7 @@ class Support:
         leaves the former, next it is not tied, and last nobody is.
         """
         edges = np.flatnonzero(self.group == NO_GROUP)
-        order = edges[np.argsort(-(self.tasks / self.alone)[edges], kind="stable")]
+        order = edges[largest_first((self.tasks / self.alone)[edges])]
         ties = order[np.unique(self.user[order], return_index=True)[1]]
         nothing = ties[:0]
         yield ties, nothing
@@ -188,10 +187,8 @@ class Support:
             self.tasks = target
             return False
         if full < first:
-            who = int(rises[room.argmin()])
-            own = self.user == who
             self.tasks = np.maximum(self.tasks + full * step, 0.0)
-            self.group[own] = NO_GROUP
+            self.group[self.user == rises[room.argmin()]] = NO_GROUP
             return True
         stop = int(length.argmin())
         self.tasks = np.maximum(self.tasks + first * step, 0.0)
@@ -279,8 +276,7 @@ class _ForestSystem:
         given = np.bincount(self.user, fixed, minlength=self.n_users)
         left = self.support.capacity[self.groups] - self.usage @ fixed
         size = len(self.inside)
-        right = np.concatenate([self.limit, -given, left])
-        answer = self.factor.solve(right)  # type: ignore[attr-defined]
+        answer = self.factor.solve(np.concatenate([self.limit, -given, left]))  # type: ignore[attr-defined]
         if not np.isfinite(answer).all():
             return None
         fixed[self.inside] = answer[:size]
@@ -301,7 +297,7 @@ def _spanning_forest(
     import scipy.sparse as sp
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    heaviest = np.argsort(-weight, kind="stable")
+    heaviest = largest_first(weight)
     rank = np.empty(len(weight))
     rank[heaviest] = np.arange(1, len(weight) + 1)
     size = n_users + n_groups

@@ -16,14 +16,14 @@ import pandas as pd
 
 from ...formulations import per_server
 from ...models.instances.instance import Instance
-from ...models.instances.problem import relative
+from ...models.instances.problem import largest_first, relative
 from ...models.notation.model import Model
 from ...models.programs.certificate import Proof
 from ...tolerances import AGREEMENT, FEASIBILITY
 from ..allocation import Allocation, tasks_of
 from ..mechanism import Division
 from .distributed import Tracking, track
-from .market import PerServerMarket
+from .market import PerServerMarket, fitting
 
 # Is an allocation PS-DSF? Definition 5 of Khamse-Ashari et al., user by user and server by server.
 
@@ -118,14 +118,12 @@ def _gains(
     """Return how many tasks each user could add on the server, and its level there."""
     demands, capacity = market.demands[server], market.capacity[server]
     level = totals / market.rate[server]
-    order = np.argsort(-level, kind="stable")
+    order = largest_first(level)
     held = np.zeros((len(who) + 1, demands.shape[1]))
     np.cumsum(here[order, None] * demands[order], axis=0, out=held[1:])
     higher = np.searchsorted(-level[order], -level * (1 + AGREEMENT), side="left")
     free = np.maximum(capacity - held[-1], 0.0) + held[higher]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(demands > 0, free / demands, np.inf)
-    return ratio.min(axis=1), level
+    return fitting(free, demands).min(axis=1), level
 
 
 def _givers(
@@ -137,7 +135,7 @@ def _givers(
     levels = totals[who] / market.rate[server]
     shared = (market.demands[server] * (market.demands[server][own] > 0) > 0).any(axis=1)
     givers = np.flatnonzero((levels > level * (1 + AGREEMENT)) & (tasks[who, server] > 0) & shared)
-    return np.asarray(who[givers[np.argsort(-levels[givers], kind="stable")]])
+    return np.asarray(who[givers[largest_first(levels[givers])]])
 
 
 def _infeasibility(market: PerServerMarket, tasks: np.ndarray, totals: np.ndarray) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, UnknownNameError, UnsupportedError, nearest
+from ...errors import InstanceError, UnsupportedError, require_known
 from ...models.files.arrays import Arrays
 from ...models.instances.checks import require_instance
 from ...models.instances.instance import Instance
@@ -80,8 +80,7 @@ def clocks_of(parameters: Mapping[str, Any]) -> Clocks:
     damping = given.get("damping")
     damping = 1 / (1 + delay / period) if damping is None else positive("damping", damping)
     procedure = given.get("procedure", Clocks.procedure)
-    if procedure not in PROCEDURES:
-        raise UnknownNameError(f"procedure={procedure!r} does not exist; {nearest(str(procedure), PROCEDURES)}")
+    require_known(procedure, PROCEDURES, f"procedure={procedure!r} does not exist")
     if damping > 1:
         raise UnsupportedError(f"damping={damping:g}; expected a number in (0, 1]")
     if jitter >= 1:
@@ -370,8 +369,7 @@ def track(
     """
     require_instance(instance)
     for name in clocks:
-        if name not in CLOCK_OPTIONS:
-            raise UnknownNameError(f"track has no option {name!r}; {nearest(name, CLOCK_OPTIONS)}")
+        require_known(name, CLOCK_OPTIONS, f"track has no option {name!r}")
     until, step = positive("until", until), positive("step", step)
     events = _events(instance, away or {}, until)
     own = find_defined(f"psdsf-{division}", instance)
@@ -455,8 +453,7 @@ def _events(instance: Instance, away: Mapping[Any, Absence], until: float) -> li
     users = list(instance.users)
     events = []
     for user, given in away.items():
-        if user not in users:
-            raise UnknownNameError(f"no user is called {user!r}; {nearest(str(user), users)}")
+        require_known(user, users, f"no user is called {user!r}")
         try:
             intervals = np.asarray(given, dtype=float).reshape(-1, 2)
         except (TypeError, ValueError):

@@ -133,6 +133,11 @@ def _saturation(
     return levels
 
 
+def fitting(free: np.ndarray, demands: np.ndarray) -> np.ndarray:
+    """Return how many tasks fit into what is free, by user and resource; infinitely many where a task needs none."""
+    return np.asarray(np.divide(free, demands, out=np.full(demands.shape, np.inf), where=demands > 0))
+
+
 @dataclass
 class PerServerMarket:
     """Users and servers as the fillings see them.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, UnknownNameError, nearest
+from ...errors import InstanceError, UnknownNameError, require_known
 from ...formulations.whole_tasks import precomputed_drf as formulation
 from ...models.instances.instance import Instance
 from ...models.instances.problem import require_countable
@@ -175,9 +175,8 @@ def by_lp(call: MethodCall) -> Tasks:
         nonlocal words
         model = formulation(call.instance)
         solution = model.solve(solver=call.solver, **call.options).require_optimal()
-        assert solution.x is not None
         words = solution.unproved
-        tasks = np.asarray(model.evaluate("tasks", solution.x), dtype=float).reshape(-1)
+        tasks = np.asarray(model.evaluate("tasks", solution.require_point()), dtype=float).reshape(-1)
         if not divisible:
             tasks = np.floor(tasks * (1 + AGREEMENT))
         return np.asarray(np.minimum(tasks, pool.limits))
@@ -254,5 +253,4 @@ def _parameters(call: MethodCall, **defaults: Any) -> dict[str, Any]:
 
 def _one_of(option: str, value: Any, known: tuple[str, ...]) -> None:
     """Raise, with the nearest names, unless the value is a known one."""
-    if value not in known:
-        raise UnknownNameError(f"{option}={value!r} does not exist; {nearest(str(value), known)}")
+    require_known(value, known, f"{option}={value!r} does not exist")

@@ -69,7 +69,7 @@ def pick_by_pick(
     heapq.heapify(heap)
     resources = range(len(left))
     while heap:
-        share, tie, n = heap[0]
+        n = heap[0][2]
         need = demands[n]
         runs = all(need[r] <= left[r] for r in resources)
         if trace is not None:
@@ -82,11 +82,17 @@ def pick_by_pick(
         for r in resources:
             left[r] -= need[r]
         tasks[n] += 1
-        if tasks[n] < limits[n]:
-            heapq.heapreplace(heap, (share + shares[n], tie, n))
-        else:
-            heapq.heappop(heap)
+        _next_task(heap, shares[n], tasks[n] < limits[n])
     return np.array(tasks, dtype=float)
+
+
+def _next_task(heap: list[Any], share: Any, wants_more: bool) -> None:
+    """Put the user at the top of a heap to where its next task belongs, or take it out."""
+    before, tie, n = heap[0]
+    if wants_more:
+        heapq.heapreplace(heap, (before + share, tie, n))
+    else:
+        heapq.heappop(heap)
 
 
 def comparable(pool: Pool) -> list[int] | list[Fraction]:
@@ -171,7 +177,7 @@ class Servers:
         The largest server (largest amount of each resource) holds ``slots`` slots of equal parts, every server as many
         as fit. ``unit`` is one of ``UNITS``.
         """
-        if float(counts.sum(dtype=float)) > MOST_SERVERS:
+        if counts.sum(dtype=float) > MOST_SERVERS:
             raise TooLargeError(
                 f"there are {counts.sum(dtype=float):,.0f} servers, and whole tasks are placed one by one; expected at "
                 f"most {MOST_SERVERS:,} (a mechanism of divisible tasks, such as drfh, takes any number)"
@@ -219,8 +225,7 @@ class Servers:
 
     def units(self, first: np.ndarray | int) -> np.ndarray:
         """Return what an amount of each resource per amount of the ``first`` counts."""
-        inverse = quotients(1.0, self.unit)
-        return np.asarray(self.unit[first, None] * inverse)
+        return np.asarray(self.unit[first, None] * quotients(1.0, self.unit))
 
 
 def _steps(distance: np.ndarray) -> np.ndarray:
@@ -349,7 +354,7 @@ def place(
     find = BestFit(servers) if policy == "best-fit" else FirstFit(servers)
     last, same = np.full(len(had), -1), 0
     while heap:
-        share, tie, n = heap[0]
+        n = heap[0][2]
         server = find(n)
         if server < 0:
             heapq.heappop(heap)
@@ -375,10 +380,7 @@ def place(
         find.changed(server)
         tasks[n, servers.row[server]] += 1
         had[n] += 1
-        if had[n] < limits[n]:
-            heapq.heapreplace(heap, (share + shares[n], tie, n))
-        else:
-            heapq.heappop(heap)
+        _next_task(heap, shares[n], had[n] < limits[n])
     return tasks
 
 

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from ...errors import FileFormatError, InstanceError, nearest
+from ...errors import FileFormatError, InstanceError, nearest, require_known
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 from ..instances.queues import ROOT
@@ -210,13 +210,11 @@ def _about(path: Path) -> dict[str, Any]:
     if given["fairlp"] not in VERSIONS:
         raise FileFormatError(f"{path}: the schema is version {given['fairlp']}; this fairlp reads {READ}")
     for key, value in given.items():
-        if key not in found:
-            raise FileFormatError(f"{path}: unknown key {key!r}; {nearest(key, found)}")
+        require_known(key, found, f"{path}: unknown key {key!r}", FileFormatError)
         if not isinstance(value, kind := type(found[key])):
             raise FileFormatError(f"{path}: {key!r} is {value!r}; expected {kind.__name__}")
     for name in given.get("rows", {}):
-        if name not in FILES[:-1]:
-            raise FileFormatError(f"{path}: rows of {name!r}; {nearest(name, FILES[:-1])}")
+        require_known(name, FILES[:-1], f"{path}: rows of {name!r}", FileFormatError)
     return found | given
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, nearest
+from ...errors import InstanceError, nearest, require_known
 from ..instances.conditions import is_missing
 from ..instances.instance import Instance
 
@@ -226,11 +226,12 @@ class _Table:
 
     def header(self, resource: Any) -> Any:
         """Return the header of a resource."""
-        if resource not in self.candidates:
-            raise InstanceError(
-                f"the table of {self.what}s has no column for resource {resource!r}; "
-                f"{nearest(resource, self.candidates)}"
-            )
+        require_known(
+            resource,
+            self.candidates,
+            f"the table of {self.what}s has no column for resource {resource!r}",
+            InstanceError,
+        )
         return self.candidates[resource][0]
 
     def numbers(self, resources: list[Any]) -> np.ndarray:
@@ -266,8 +267,7 @@ class _Table:
             return None
         known = {str(label) for label in labels}
         for label, header in given.items():
-            if label not in known:
-                raise InstanceError(f"column {header!r} names no {what}; {nearest(label, known)}")
+            require_known(label, known, f"column {header!r} names no {what}", InstanceError)
         for label in labels:
             if str(label) not in given:
                 raise InstanceError(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -42,6 +42,7 @@ _PARTS = ("users", "servers", "resources", "demands", "capacities", "counts", "w
 _YAML_STYLE: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 10**6}
 _TOO_DEEP = f"lists or mappings are nested too deeply; expected at most {MOST_DEPTH} within one another"
 _dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
+_Kind = TypeVar("_Kind")
 #: A mapping of a document.
 Record = dict[str, Any]
 #: The schema version that is written; version 1 has no queues, and is read as before.
@@ -487,24 +488,27 @@ class _Document:
     def fail(self, where: str, what: str) -> NoReturn:
         raise FileFormatError(f"{self.file}: {where}{': ' if where else ''}{what}")
 
+    def expect(self, value: Any, kind: type[_Kind], where: str, what: str) -> _Kind:
+        """Return a part of the document that is to be of a kind."""
+        if not isinstance(value, kind):
+            self.fail(where, f"expected {what}, found {_shown(value)}")
+        return value
+
     def record(self, value: Any, where: str, required: Iterable[str], optional: Iterable[str]) -> Record:
         """Return a mapping whose keys are known."""
-        if not isinstance(value, dict):
-            self.fail(where, f"expected a mapping, found {_shown(value)}")
+        given = self.expect(value, dict, where, "a mapping")
         known = [*required, *optional]
-        for key in value:
+        for key in given:
             if key not in known:
                 self.fail(where, f"unknown key {key!r}; {nearest(key, known)}")
         for key in required:
-            if key not in value:
+            if key not in given:
                 self.fail(where, f"{key!r} is missing (is the file cut off?)")
-        return value
+        return given
 
     def records(self, key: str) -> list[Record]:
         """Return the records of a list, each part of them as its field says."""
-        rows = self.document[key]
-        if not isinstance(rows, list):
-            self.fail(key, f"expected a list, found {_shown(rows)}")
+        rows = self.expect(self.document[key], list, key, "a list")
         count, fields = _FIELDS[key]
         names = [name for name in fields if name != "queue" or key != "users" or self.version > 1]
         found = []
@@ -520,9 +524,7 @@ class _Document:
         return found
 
     def text(self, value: Any, where: str) -> str:
-        if not isinstance(value, str):
-            self.fail(where, f"expected text, found {_shown(value)}")
-        return value
+        return self.expect(value, str, where, "text")
 
     def label(self, value: Any, where: str) -> Any:
         if not isinstance(value, (str, int)) or isinstance(value, bool) or value == "":
@@ -546,8 +548,7 @@ class _Document:
 
     def amounts(self, value: Any, where: str) -> dict[Any, float]:
         """Return numbers by resource."""
-        if not isinstance(value, dict):
-            self.fail(where, f"expected a mapping from resources to numbers, found {_shown(value)}")
+        self.expect(value, dict, where, "a mapping from resources to numbers")
         for name in value:
             if str(name) not in self.resources:
                 self.fail(where, f"{name!r} is no resource; {nearest(name, self.resources)}")
@@ -567,19 +568,17 @@ class _Document:
     def places(self, value: Any, where: str) -> Any:
         if value is None or isinstance(value, str):
             return value
-        if not isinstance(value, list):
-            self.fail(where, f"expected a condition (text) or a list of servers, found {_shown(value)}")
+        self.expect(value, list, where, "a condition (text) or a list of servers")
         return [self.label(server, f"{where}[{k}]") for k, server in enumerate(value)]
 
     def attributes(self, value: Any, where: str) -> Record:
-        if not isinstance(value, dict):
-            self.fail(where, f"expected a mapping, found {_shown(value)}")
-        for name, part in value.items():
+        given = self.expect(value, dict, where, "a mapping")
+        for name, part in given.items():
             if not isinstance(name, str):
                 self.fail(where, f"{_shown(name)} is no name; expected text (put it in quotes)")
             if part is not None and not isinstance(part, str | bool):
                 self.number(part, f"{where}.{name}")
-        return value
+        return given
 
     def instance(self) -> Instance:
         """Return the instance; what is wrong with its numbers is said by itself."""

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from scipy.sparse import coo_array, csc_array
 
-from ...errors import UnknownNameError, nearest
+from ...errors import require_known
 from ..programs.program import Program, Sense
 from .model_text import (
     LineError,
@@ -447,8 +447,7 @@ def write_lp(
     two, ``name.lower`` and ``name.upper``: HiGHS, GLPK, SCIP and COIN all refuse ``1 <= x + y <= 2``. Rows without
     any bound are left out. GLPK refuses a file without any constraint; as MPS it reads it.
     """
-    if constant not in _CONSTANTS:
-        raise UnknownNameError(f"no way to write a constant is called {constant!r}; {nearest(constant, _CONSTANTS)}")
+    require_known(constant, _CONSTANTS, f"no way to write a constant is called {constant!r}")
     check_writable(program, "the LP format")
     use = naming(program, names)
     row_names, row_map = _split_names(program, use)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csc_array
 
-from ...errors import ModelError, UnknownNameError, nearest
+from ...errors import ModelError, require_known
 from ..programs.program import Program, Sense
 from .model_text import (
     FIXED_NUMBER,
@@ -630,8 +630,7 @@ def write_mps(
     :func:`fairlp.models.files.programs.read_program`. GLPK reads fractional bounds of integer columns, but does not
     solve such models.
     """
-    if profile not in _PROFILES:
-        raise UnknownNameError(f"no MPS profile is called {profile!r}; {nearest(profile, _PROFILES)}")
+    require_known(profile, _PROFILES, f"no MPS profile is called {profile!r}")
     check_writable(program, "MPS")
     use = fixed_naming(program) if profile == "fixed" else naming(program, names)
     kept = bounded_rows(program)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import FileFormatError, InstanceError, nearest
+from ...errors import FileFormatError, InstanceError, require_known
 from ..instances.conditions import condition_text
 from ..instances.instance import Instance
 from .whole_files import home, read_text
@@ -148,8 +148,7 @@ def _read(
     headers = [column.strip() for column in rows.pop(0)] if given is None else list(given)
     source = f"{path}, line 1" if given is None else f"the header of {path}"
     for column in required:
-        if column not in headers:
-            raise FileFormatError(f"{source}: there is no column {column!r}; {nearest(column, headers)}")
+        require_known(column, headers, f"{source}: there is no column {column!r}", FileFormatError)
     first_line = 2 if given is None else 1
     for line, row in enumerate(rows, first_line):
         if len(row) != len(headers):

@@ -27,6 +27,11 @@ def effort(instance: Instance, servers: slice = slice(None)) -> np.ndarray | Non
     return quotients(alone, rates)
 
 
+def largest_first(values: np.ndarray) -> np.ndarray:
+    """Return the positions of numbers from the largest to the smallest; equal ones stay in their order."""
+    return np.argsort(-values, kind="stable")
+
+
 def quotients(part: np.ndarray | float, whole: np.ndarray) -> np.ndarray:
     """Return part / whole, 0 where the whole is 0."""
     shape = np.broadcast_shapes(np.shape(part), np.shape(whole))

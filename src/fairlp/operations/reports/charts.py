@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...errors import FairlpError
 from ...mechanisms.mechanism import Mechanism
+from ...models.instances.problem import largest_first
 from .facts import OBSERVED, Facts
 from .share_comparison import ShareComparison
 from .subject import Given, subject_of
@@ -86,9 +87,9 @@ def shares(table: pd.DataFrame, what: str, facts: Facts) -> Any:
     """Draw what users or queues have beside what is fair, and what is guaranteed."""
     alt = need("altair")
     largest = table[["share", "fair_share"]].max(axis=1).to_numpy()
-    kept = np.sort(np.argsort(-largest, kind="stable")[:MOST_BARS])
+    kept = np.sort(largest_first(largest)[:MOST_BARS])
     if what == "user":
-        kept = kept[np.argsort(-largest[kept], kind="stable")]
+        kept = kept[largest_first(largest[kept])]
     part = table.iloc[kept]
     kinds = (
         {"has": "share", "fair": "fair_share"}
@@ -138,7 +139,7 @@ def who_has_what(facts: Facts) -> Any:
     at = tree.at_depth(level)
     amounts = comparison.has[:, None] * instance.demands / instance.pool
     parts = np.column_stack([np.bincount(at, weights=column, minlength=len(tree)) for column in amounts.T])
-    order = [int(v) for v in np.argsort(-parts.max(axis=1), kind="stable") if parts[v].any()]
+    order = [int(v) for v in largest_first(parts.max(axis=1)) if parts[v].any()]
     named = order if len(order) <= _COLOURED else order[: _COLOURED - 1]
     rows, colours = [], list(COLOURS[: len(named)])
     names = [str(tree.paths[v]) or "(root)" for v in named]

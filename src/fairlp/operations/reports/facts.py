@@ -18,6 +18,7 @@ from ...mechanisms.mechanism import Mechanism
 from ...mechanisms.table import TABLE
 from ...mechanisms.validation import by_rounds
 from ...models.instances.instance import Instance
+from ...models.instances.problem import largest_first
 from .share_comparison import ShareComparison
 from .subject import Classes
 
@@ -120,7 +121,7 @@ class Facts:
         share = pd.Series(self.share_comparison.share_of_a_task, index=now.index).reindex(table.index)
         gone = pd.Series(self.earlier.share_of_a_task, index=before.index).reindex(table.index)
         by = (table["change"] * share.fillna(gone)).abs().to_numpy()
-        return table.iloc[np.argsort(-by, kind="stable")]
+        return table.iloc[largest_first(by)]
 
     @cached_property
     def classes(self) -> Classes:

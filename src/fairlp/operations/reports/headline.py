@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.instances.problem import quantity
+from ...models.instances.problem import largest_first, quantity
 from .share_comparison import ROOM, ShareComparison
 from .subject import chosen
 
@@ -80,7 +80,7 @@ def _verdict(comparison: ShareComparison) -> list[str]:
         said = f"Tasks that wait: {waits:,.0f}." if waits else nothing
         return [f"{fair}: nobody is short of a whole task of its fair share. {said}"]
     by = comparison.owed * comparison.share_of_a_task
-    short = short[np.argsort(-by[short], kind="stable")]
+    short = short[largest_first(by[short])]
     n = int(short[0])
     label, row = comparison.instance.users[n], comparison.users.iloc[n]
     next_ones = [f"{comparison.instance.users[k]} ({_tasks(int(comparison.owed[k]))})" for k in short[1:_USERS]]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...models.files.tables import csv_text
-from ...models.instances.problem import scaled
+from ...models.instances.problem import largest_first, scaled
 from ...tolerances import AUDIT
 from .facts import OBSERVED, Facts, is_large, judged, left_out_of
 from .headline import headline
@@ -161,7 +161,7 @@ def records(frame: pd.DataFrame) -> Iterator[Any]:
 def tree_of(queues: pd.DataFrame, waits: bool) -> dict[str, Any]:
     """Return the tree of queues, nested: names, widths of bars, figures; of many the largest."""
     share = queues[["share", "fair_share"]].max(axis=1).to_numpy()
-    order = np.argsort(-share, kind="stable")[:MOST_QUEUES]
+    order = largest_first(share)[:MOST_QUEUES]
     kept = {"", *(queues.index[k] for k in order)}
     for path in tuple(kept):  # and all that lead to them
         kept.update(path.rsplit("/", depth)[0] for depth in range(1, path.count("/") + 1))
@@ -391,7 +391,7 @@ def _held(facts: Facts, row: Any, held: Any) -> str:
 
 def _users(facts: Facts) -> Section:
     users = facts.share_comparison.users
-    order = np.argsort(-users[["share", "fair_share"]].max(axis=1).to_numpy(), kind="stable")
+    order = largest_first(users[["share", "fair_share"]].max(axis=1).to_numpy())
     columns = [
         TableColumn("user", "label"),
         TableColumn("queue", "text"),
@@ -443,7 +443,7 @@ def _servers(facts: Facts) -> Section:
 def _owed(facts: Facts) -> Section:
     comparison = facts.share_comparison
     by = comparison.owed * comparison.share_of_a_task
-    order = np.argsort(-by, kind="stable")
+    order = largest_first(by)
     below = comparison.users.iloc[order[by[order] > 0]]
     if below.empty:
         return Section(

@@ -16,7 +16,7 @@ from ...errors import FairlpWarning, InstanceError, SolverError
 from ...mechanisms.allocation import Allocation
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.instance import Instance
-from ...models.instances.problem import effort, quotients, tasks_alone
+from ...models.instances.problem import effort, largest_first, quotients, tasks_alone
 from ...models.instances.queues import Queues
 from ...models.trees.filling import floors
 from ...models.trees.quotas import QuotaTree, usage_of
@@ -157,7 +157,7 @@ class Blocking:
 
 def largest(amounts: np.ndarray, labels: Any) -> dict[Any, float]:
     """Return the largest positive amounts by label, largest first."""
-    order = np.argsort(-amounts, kind="stable")[:HOLDERS]
+    order = largest_first(amounts)[:HOLDERS]
     return {labels[int(k)]: float(amounts[k]) for k in order if amounts[k] > 0}
 
 
@@ -244,7 +244,7 @@ class ShareComparison:
     @cached_property
     def stops(self) -> dict[int, Stop]:
         """What stops each user who wants more (the first ``MOST_USERS`` of them by what they are owed)."""
-        order = np.argsort(-(self.owed * self.share_of_a_task)[self.wants], kind="stable")
+        order = largest_first((self.owed * self.share_of_a_task)[self.wants])
         return {int(n): self.blocking.of(int(n)) for n in self.wants[order][:MOST_USERS]}
 
     @cached_property

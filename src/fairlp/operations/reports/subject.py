@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import FileFormatError, InstanceError, UnknownNameError, nearest
+from ...errors import FileFormatError, InstanceError, UnknownNameError, nearest, require_known
 from ...formulations.normalisers import dominant
 from ...mechanisms.allocation import Allocation, tasks_of
 from ...mechanisms.mechanism import Mechanism
@@ -19,7 +19,7 @@ from ...models.files.instances import read
 from ...models.files.whole_files import home
 from ...models.instances.instance import Instance
 from ...models.instances.merging import equal_servers
-from ...models.instances.problem import quantity
+from ...models.instances.problem import largest_first, quantity
 from ...models.instances.queues import cleaned
 from ..clusters.assembly import Snapshot
 from ..clusters.reading import snapshot
@@ -63,7 +63,7 @@ class Classes:
         of = equal_servers(instance, attributes)
         servers = np.bincount(of, weights=instance.counts).astype(int)
         rank = np.empty(len(servers), dtype=int)
-        order = np.argsort(-servers, kind="stable")
+        order = largest_first(servers)
         rank[order] = np.arange(len(order))
         of = rank[of]
         first = np.unique(of, return_index=True)[1]
@@ -302,8 +302,7 @@ def _of_snapshot(found: Snapshot, observed: Any, name: str) -> Subject:
 
 def require_user_or_queue(by: str) -> None:
     """Raise where a table is asked for by something else."""
-    if by not in ("user", "queue"):
-        raise UnknownNameError(f"by={by!r}; {nearest(by, ['user', 'queue'])}")
+    require_known(by, ("user", "queue"), f"by={by!r}")
 
 
 def chosen(instance: Instance, mechanism: str | Mechanism | None, failed: int = 0) -> str | Mechanism:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...api import allocate
-from ...errors import InstanceError, UnknownNameError, nearest
+from ...errors import InstanceError, UnknownNameError, nearest, require_known
 from ...mechanisms.mechanism import Mechanism
 from ...models.instances.instance import Instance
 from ...models.instances.queues import cleaned
@@ -143,10 +143,7 @@ def _joined(instance: Instance, path: str, who: Mapping[str, Any]) -> Instance:
         if not isinstance(given, Mapping):
             raise InstanceError(f"demand of queue {path!r} is {given!r}; expected a mapping from resources to amounts")
         for resource in given:
-            if resource not in list(instance.resources):
-                raise UnknownNameError(
-                    f"demand of queue {path!r} names {resource!r}; {nearest(resource, instance.resources)}"
-                )
+            require_known(resource, list(instance.resources), f"demand of queue {path!r} names {resource!r}")
         demands = np.array([[float(given.get(r, 0.0)) for r in instance.resources]])
         eligible = np.ones((1, len(instance.servers)), dtype=bool)
         limits = np.array([np.inf if tasks is None else float(tasks)])

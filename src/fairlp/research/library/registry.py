@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InstanceError, UnknownNameError, named, nearest
+from ...errors import InstanceError, named, require_known
 from ...models.instances.instance import Instance
 from ...models.notation.model import Model
 
@@ -97,8 +97,7 @@ class Generator:
         """
         known = dict(self.sizes[named(size, SIZES, "size")])
         for name, value in given.items():
-            if name not in known:
-                raise UnknownNameError(f"{self.name!r} has no parameter {name!r}; {nearest(name, known)}")
+            require_known(name, known, f"{self.name!r} has no parameter {name!r}")
             known[name] = _checked(self.name, name, value, known[name])
         return known
 

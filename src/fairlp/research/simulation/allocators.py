@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, SolverError, UnknownNameError, nearest
+from ...errors import InstanceError, SolverError, require_known
 from ...mechanisms.allocation import Allocation
 from ...mechanisms.mechanism import QUOTAS, RATES, run
 from ...mechanisms.per_server.distributed import CLOCK_OPTIONS, Network, clocks_of
@@ -207,8 +207,7 @@ class Distributed:
     def __init__(self, instance: Instance, policy: str, options: dict[str, Any]) -> None:
         row = find_defined(DISTRIBUTED[policy], instance)
         for name in options:
-            if name not in CLOCK_OPTIONS:
-                raise UnknownNameError(f"{policy} has no option {name!r}; {nearest(name, CLOCK_OPTIONS)}")
+            require_known(name, CLOCK_OPTIONS, f"{policy} has no option {name!r}")
         clocks = clocks_of(options)
         self.period = clocks.period
         market = PerServerMarket.of(instance, row.division)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...errors import InstanceError, UnknownNameError, nearest
+from ...errors import InstanceError, require_known
 from ...mechanisms.whole_tasks.placement import Servers
 from ...models.files.arrays import Arrays
 from ...models.instances.conditions import Columns, evaluate, is_missing
@@ -219,10 +219,7 @@ class Simulation(ABC):
 def _weights(given: Mapping[Any, float], workload: Workload) -> np.ndarray:
     """Return the weight of each user, checked."""
     for user in given:
-        if user not in workload.users:
-            raise UnknownNameError(
-                f"a weight is given for {user!r}, who submits no job; {nearest(str(user), [*map(str, workload.users)])}"
-            )
+        require_known(user, workload.users, f"a weight is given for {user!r}, who submits no job")
     weights = np.array([float(given.get(user, 1.0)) for user in workload.users])
     bad = np.flatnonzero(~(weights > 0) | ~np.isfinite(weights))
     if bad.size:

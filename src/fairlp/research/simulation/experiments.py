@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import UnknownNameError, nearest
+from ...errors import require_known
 from ...examples import load
 from ...models.instances.instance import Instance
 from . import simulate
@@ -142,8 +142,7 @@ class Comparison:
         return pd.DataFrame({"jobs": groups.count(), "reduction": groups.mean()}).rename_axis("tasks of the job")
 
     def _of(self, policy: str) -> SimulationResult:
-        if policy not in self.results:
-            raise UnknownNameError(f"policy {policy!r} is not in this comparison; {nearest(policy, self.results)}")
+        require_known(policy, self.results, f"policy {policy!r} is not in this comparison")
         return self.results[policy]
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from ...errors import FileFormatError, StudyError, UnknownNameError, nearest
+from ...errors import FileFormatError, StudyError, UnknownNameError, require_known
 from ...mechanisms.own import OwnMechanism, located
 from ...models.files.whole_files import home, require_folder, write_text
 from ...models.programs.backends import carried
@@ -307,8 +307,7 @@ class Study:
         if version != 1:
             raise StudyError(f"fairlp_study is {version!r}; this fairlp reads studies of version 1")
         for key in given:
-            if key not in _PARTS:
-                raise UnknownNameError(f"a study has no {key!r}; {nearest(key, _PARTS)}")
+            require_known(key, _PARTS, f"a study has no {key!r}")
         if not allow_code:
             functions.refuse_code(given)
         missing = [part for part in _PARTS[:4] if part not in given]

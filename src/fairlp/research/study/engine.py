@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from ...errors import FairlpError, FairlpWarning, FileFormatError, StudyError, UnknownNameError, nearest
+from ...errors import FairlpError, FairlpWarning, FileFormatError, StudyError, require_known
 from ...models.files.whole_files import home, require_folder
 from ...progress import progress_bar
 from . import storage
@@ -31,8 +31,7 @@ def run(
     study: Study, path: str | Path | None, *, workers: int | None, backend: str, progress: bool | None, on_error: str
 ) -> Result:
     """Do the runs that are not done yet, and return all; see :meth:`fairlp.study.Study.run`."""
-    if on_error not in ("raise", "record"):
-        raise UnknownNameError(f"on_error={on_error!r}; {nearest(on_error, ['raise', 'record'])}")
+    require_known(on_error, ("raise", "record"), f"on_error={on_error!r}")
     if workers is not None and (not isinstance(workers, int) or workers == 0):
         raise StudyError(f"workers is {workers!r}; expected a whole number, or -1 for all cores")
     need("pyarrow")
@@ -183,8 +182,7 @@ def _one_thread() -> Iterator[None]:
 def _check_backend(backend: str) -> None:
     joblib = need("joblib")
     known = dict.fromkeys([*joblib.parallel.BACKENDS, *joblib.parallel.EXTERNAL_BACKENDS])
-    if backend not in known:
-        raise UnknownNameError(f"no back end of joblib is called {backend!r}; {nearest(backend, known)}")
+    require_known(backend, known, f"no back end of joblib is called {backend!r}")
     if backend == "dask":
         try:
             need("distributed").get_client()

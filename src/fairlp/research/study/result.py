@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ...errors import UnknownNameError, nearest
+from ...errors import UnknownNameError, nearest, require_known
 from ...models.files.whole_files import home
 from . import storage
 from .checks import points_of
@@ -158,11 +158,9 @@ class Result:
         wanted = columns if isinstance(columns, Mapping) else dict.fromkeys(columns, ("mean", "sd"))
         found = {}
         for statistic, figures in wanted.items():
-            if statistic not in known:
-                raise UnknownNameError(f"the result has no statistic {statistic!r}; {nearest(statistic, known)}")
+            require_known(statistic, known, f"the result has no statistic {statistic!r}")
             for figure in [figures] if isinstance(figures, str) else figures:
-                if figure not in FIGURES:
-                    raise UnknownNameError(f"there is no figure {figure!r}; {nearest(figure, FIGURES)}")
+                require_known(figure, FIGURES, f"there is no figure {figure!r}")
                 found[statistic, figure] = self._figure(figure)[statistic]
         made = pd.DataFrame(found)
         made.columns = pd.MultiIndex.from_tuples(found, names=["statistic", "figure"])

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ...errors import ModelError, SolverError, UnknownNameError, UnsupportedError, first_line, nearest
+from ...errors import ModelError, SolverError, UnknownNameError, UnsupportedError, first_line, nearest, require_known
 from ...models.notation.model import Model
 from ...models.programs.program import Block, LogTerms, Program
 from ...models.programs.solution import Capability, Options, Solution, Termination, solution_at
@@ -102,8 +102,7 @@ def _in_parameters(model: Model, names: list[str]) -> tuple[Program, Numbers]:
     import cvxpy as cp
 
     for name in names:
-        if name not in model.parameters:
-            raise ModelError(f"model {model.name!r} has no parameter {name!r}; {nearest(name, model.parameters)}")
+        require_known(name, model.parameters, f"model {model.name!r} has no parameter {name!r}", ModelError)
     before = {name: model.parameters[name].values.copy() for name in names}
     # an element that is 0 would leave entries out
     start = {

@@ -212,7 +212,7 @@ def _infeasible(program: Program, solver: str, conflict: np.ndarray, weights: Ma
     rows, columns, whole = conflict[:m], conflict[m : m + n], conflict[m + n :]
     low, high = program.whole_bounds()
     give = _relaxation(program, columns | (low > high), solver, weights)
-    entries: list[dict[str, Any]] = []
+    entries = []
     sides = (
         ("constraint", program.rows, program.row_lower, program.row_upper, rows, give[:m]),
         ("bound", program.columns, program.col_lower, program.col_upper, columns, give[m:]),
@@ -222,15 +222,7 @@ def _infeasible(program: Program, solver: str, conflict: np.ndarray, weights: Ma
         names = [name for block in blocks for name in block.names()]
         for at in np.flatnonzero(taking_part | (amount > 0)):
             requires = "whole" if lower is None or upper is None else _requires(lower[at], upper[at])
-            entries.append(
-                dict(
-                    zip(
-                        ("name", *_COLUMNS),
-                        (names[at], kind, requires, bool(taking_part[at]), float(amount[at])),
-                        strict=True,
-                    )
-                )
-            )
+            entries.append((names[at], kind, requires, bool(taking_part[at]), float(amount[at])))
     frame = pd.DataFrame(entries, columns=["name", *_COLUMNS]).set_index("name")
     return frame.sort_values(["in_conflict", "relax_by"], ascending=False, kind="stable")
 
@@ -288,9 +280,8 @@ def _relaxation(program: Program, bounds: np.ndarray, solver: str, weights: Mapp
             Block("down", axis, n + total, n + 2 * total),
         ),
     )
-    solution = solve(elastic, solver, Options()).require_optimal()
-    assert solution.x is not None
-    amount = solution.x[n : n + total] + solution.x[n + total :]
+    x = solve(elastic, solver, Options()).require_optimal().require_point()
+    amount = x[n : n + total] + x[n + total :]
     amount[amount <= VERIFIED * size] = 0.0
     give = np.zeros(m + n)
     give[:m], give[m + at] = amount[:m], amount[m:]
@@ -325,5 +316,4 @@ def _unbounded(program: Program) -> pd.DataFrame:
         {"direction": direction[moving], "objective": program.c[moving] * direction[moving]},
         index=pd.Index([names[j] for j in moving], name="name"),
     )
-    order = np.argsort(-abs(frame["objective"].to_numpy()), kind="stable")
-    return frame.iloc[order]
+    return frame.iloc[np.argsort(-abs(frame["objective"].to_numpy()), kind="stable")]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, nearest
+from ...errors import SolverError, SolverNotAvailableError, UnsupportedError, require_known
 from ...models.programs.certificate import certify, dual_bound, proves_infeasible
 from ...models.programs.program import Program
 from ...models.programs.solution import (
@@ -173,29 +173,22 @@ _NOTHING = (Termination.INFEASIBLE, Termination.INFEASIBLE_OR_UNBOUNDED)
 _scheduler = threading.local()
 
 
+#: What every method can do, and what simplex can do beside.
+_LP = frozenset({Capability.LP, Capability.DUALS})
+_SIMPLEX = frozenset({Capability.BASIS, Capability.WARM_START, Capability.RAY})
+
+
 class Highs:
     """The HiGHS solver; ``method`` presets the algorithm (``auto``: by size)."""
 
-    capabilities = frozenset(
-        {
-            Capability.LP,
-            Capability.MILP,
-            Capability.DUALS,
-            Capability.BASIS,
-            Capability.WARM_START,
-            Capability.RAY,
-        }
-    )
+    capabilities = _LP | _SIMPLEX | {Capability.MILP}
     install = "pip install highspy"
     tightest = SOLVER_TIGHTEST
 
     def __init__(self, name: str = "highs", method: str = "auto") -> None:
         self.name, self.method = name, method
         if method != "auto":
-            kept = {Capability.LP, Capability.DUALS}
-            if method == "simplex":
-                kept |= {Capability.BASIS, Capability.WARM_START, Capability.RAY}
-            self.capabilities = frozenset(kept)
+            self.capabilities = _LP | _SIMPLEX if method == "simplex" else _LP
 
     def available(self) -> tuple[bool, str]:
         """Return whether highspy is installed (and its HiPO extension, for ``hipo``)."""
@@ -249,8 +242,7 @@ class Highs:
             )
         asked = options.method if options.method != "auto" else self.method
         if asked != "auto":
-            if asked not in METHODS:
-                raise UnsupportedError(f"{self.name} has no method {asked!r}; {nearest(asked, METHODS)}")
+            require_known(asked, METHODS, f"{self.name} has no method {asked!r}", UnsupportedError)
             if asked == "hipo" and _without_hipo():
                 raise UnsupportedError(_without_hipo())
             return asked
