@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .expressions import Along, Element, Variable
-from .labels import Index, union
+from .labels import Index, shape_of, symbols_of, union
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Labelled:
 
     def symbols(self) -> list[str]:
         """Return the symbols of the axes."""
-        return [index.symbol for index in self.indices]
+        return symbols_of(self.indices)
 
     def over(self, indices: tuple[Index, ...]) -> np.ndarray:
         """Return the values with axes in the order of ``indices``, of length 1 where they do not vary."""
@@ -31,7 +31,7 @@ class Labelled:
 
     def rows(self, over: tuple[Index, ...], positions: np.ndarray | None) -> np.ndarray:
         """Return one number for each row of a block over indices, kept where in ``positions``."""
-        flat = np.broadcast_to(self.over(over), [len(index) for index in over]).reshape(-1)
+        flat = np.broadcast_to(self.over(over), shape_of(over)).reshape(-1)
         return flat if positions is None else flat[positions]
 
 
@@ -69,7 +69,7 @@ class Entries:
 
     def places(self, over: tuple[Index, ...]) -> np.ndarray:
         """Return the position of each entry over some of the indices, in C order."""
-        own = dict(zip((index.symbol for index in self.indices), self.at, strict=True))
+        own = dict(zip(symbols_of(self.indices), self.at, strict=True))
         found = np.zeros(len(self.values), dtype=np.int64)
         for index in over:
             found = found * len(index) + own[index.symbol]
@@ -82,7 +82,7 @@ class Entries:
 
     def times(self, factor: Entries) -> Entries:
         """Return the product with the numbers of a sparse parameter, over the indices of both."""
-        mine, theirs = ({index.symbol for index in one.indices} for one in (self, factor))
+        mine, theirs = (set(symbols_of(one.indices)) for one in (self, factor))
         shared = tuple(index for index in self.indices if index.symbol in theirs)
         key, wanted = factor.places(shared), self.places(shared)
         order = np.argsort(key, kind="stable")

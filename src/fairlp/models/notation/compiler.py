@@ -6,6 +6,7 @@ the rest; it is emitted as one batch of (row, column, value) triples.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from .expressions import (
     SumOver,
     Variable,
 )
-from .labels import Index, union
+from .labels import Index, shape_of, symbols_of, union
 from .switches import Conditional
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ class LogTerm:
 
 def _sums(term: Term | LogTerm, indices: tuple[Index, ...]) -> bool:
     """Whether a term is summed over one of the indices."""
-    return not term.summed.isdisjoint(index.symbol for index in indices)
+    return not term.summed.isdisjoint(symbols_of(indices))
 
 
 def sparse(node: Expression) -> Entries | None:
@@ -274,7 +275,7 @@ def spread(term: Term) -> Entries:
     assert variable is not None
     over = tuple(i for i in union(variable.indices, term.coefficient.indices) if i.symbol not in term.summed)
     rows, columns, values = emit(term, 0, over, None)
-    at = list(np.unravel_index(rows, [len(index) for index in over])) if over else []
+    at = list(np.unravel_index(rows, shape_of(over))) if over else []
     return Entries(over, at, values, columns, variable)
 
 
@@ -291,7 +292,7 @@ def _along(term: AnyTerm, node: Along) -> AnyTerm:
     if isinstance(term, Term) and term.variable is None:
         return Term(mapped_numbers(term.coefficient, node), None)
     entries = spread(term) if isinstance(term, Term) else term
-    if node.index.symbol not in {index.symbol for index in entries.indices}:
+    if node.index.symbol not in symbols_of(entries.indices):
         return _scaled(term, Labelled((node.to,), node.matrix.sum(axis=1)))
     return entries.along(node)
 
@@ -316,7 +317,7 @@ def _summed(term: AnyTerm, over: tuple[Index, ...]) -> AnyTerm:
             term = term.without(index)
         return term
     coefficient, summed = term.coefficient, set(term.summed)
-    own = {index.symbol for index in term.indices}
+    own = set(symbols_of(term.indices))
     for index in over:
         symbols = coefficient.symbols()
         if index.symbol in own - summed:
@@ -334,12 +335,12 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
     """Return (row, column, value) of one term; rows run over ``over`` in C order, kept where in ``positions``."""
     variable = term.variable
     assert variable is not None
-    strides = dict(zip((index.symbol for index in over), _steps([len(index) for index in over]), strict=True))
+    strides = dict(zip(symbols_of(over), _steps(shape_of(over)), strict=True))
     own = variable.indices
-    mine = {index.symbol for index in own}
+    mine = symbols_of(own)
     extra = tuple(index for index in over if index.symbol not in mine)
     coefficient = term.coefficient.over((*own, *extra))
-    tail = tuple(len(index) for index in extra)
+    tail = shape_of(extra)
     rows: Any = _grid(tail, [strides[index.symbol] for index in extra])
     columns, coordinates = _columns(variable, start)
     head = columns.shape
@@ -369,25 +370,25 @@ def emit(term: Term, start: int, over: tuple[Index, ...], positions: np.ndarray 
 
 def emit_entries(term: Entries, start: int, over: tuple[Index, ...], positions: np.ndarray | None) -> Triples:
     """Return (row, column, value) of a term that is triples; as `emit`, but one place may occur several times."""
-    everywhere = tuple(index for index in over if index.symbol not in {own.symbol for own in term.indices})
+    everywhere = tuple(index for index in over if index.symbol not in symbols_of(term.indices))
     if everywhere:
-        term = term.scaled(Labelled(everywhere, np.ones([len(index) for index in everywhere])))
+        term = term.scaled(Labelled(everywhere, np.ones(shape_of(everywhere))))
     found = term.places(over).astype(np.int32), term.columns + np.int32(start), term.values
     return found if positions is None else _kept(found, over, positions)
 
 
 def _kept(triples: Triples, over: tuple[Index, ...], positions: np.ndarray) -> Triples:
     """Return the triples of the rows that exist, with the rows counted among these."""
-    renumber = np.full(int(np.prod([len(index) for index in over])), -1, dtype=np.int32)
+    renumber = np.full(math.prod(shape_of(over)), -1, dtype=np.int32)
     renumber[positions] = np.arange(len(positions), dtype=np.int32)
     rows = renumber[triples[0]]
     keep = rows >= 0
     return rows[keep], triples[1][keep], triples[2][keep]
 
 
-def _steps(lengths: list[int]) -> list[int]:
+def _steps(lengths: tuple[int, ...]) -> list[int]:
     """Return how far apart neighbours along each axis lie, in C order."""
-    return [int(np.prod(lengths[place + 1 :])) for place in range(len(lengths))]
+    return [math.prod(lengths[place + 1 :]) for place in range(len(lengths))]
 
 
 def _grid(lengths: tuple[int, ...], steps: list[int]) -> np.ndarray:
@@ -410,7 +411,7 @@ def _columns(node: Variable | Element, start: int) -> tuple[np.ndarray, tuple[np
         return np.arange(start, start + variable.size, dtype=np.int32).reshape(shape), coordinates
     if coordinates is None:
         free = [k for k, place in enumerate(node.places) if place is None]
-        steps = _steps(list(variable.shape))
+        steps = _steps(variable.shape)
         start += sum(step * place for step, place in zip(steps, node.places, strict=True) if place is not None)
         shape = tuple(variable.shape[k] for k in free)
         return np.broadcast_to(_grid(shape, [steps[k] for k in free]), shape) + np.int32(start), None
@@ -452,7 +453,7 @@ def emitted(
 
 def _constants(found: list[Term | Entries], over: tuple[Index, ...], positions: np.ndarray | None) -> np.ndarray:
     """Return the sum of the terms without variables, for each row."""
-    constant = np.zeros([len(index) for index in over])
+    constant = np.zeros(shape_of(over))
     for term in found:
         if isinstance(term, Term) and term.variable is None:
             constant += term.coefficient.over(over)
@@ -468,7 +469,7 @@ def evaluate(model: Model, expression: Expression, x: np.ndarray) -> np.ndarray:
         triples, constant = compile_rows(part, starts, part.indices)
         for rows, columns, values in triples:
             constant += np.bincount(rows, weights=values * x[columns], minlength=len(constant))
-        return Labelled(part.indices, constant.reshape([len(index) for index in part.indices]))
+        return Labelled(part.indices, constant.reshape(shape_of(part.indices)))
 
     return numbers(expression, linear).over(expression.indices)
 
@@ -493,7 +494,7 @@ def unconditional(row: Constraint) -> Relation:
     relation = row.relation
     if not isinstance(relation, Conditional):
         return relation
-    body, shape = (relation.body if relation.comparison == "<=" else -relation.body), [len(one) for one in row.over]
+    body, shape = (relation.body if relation.comparison == "<=" else -relation.body), shape_of(row.over)
     variables = {leaf.name: leaf for leaf in named(body) if isinstance(leaf, Variable)}
     ends = np.cumsum([0, *(variable.size for variable in variables.values())])
     starts = dict(zip(variables, ends.tolist(), strict=False))
@@ -511,7 +512,7 @@ def unconditional(row: Constraint) -> Relation:
     if given is not None:
         most = np.minimum(most, given)
     _refuse_condition(row, relation, variables, A.indices[np.isposinf(largest) & np.isposinf(most)[of]], given)
-    dense = np.zeros(int(np.prod(shape)))
+    dense = np.zeros(math.prod(shape))
     dense[slice(None) if row.positions is None else row.positions] = np.maximum(most, 0.0)
     condition = 1 - relation.condition if relation.active else relation.condition
     return Relation(body, "<=", Data("M", row.over, dense.reshape(shape)) * condition)
@@ -637,7 +638,7 @@ def objective(model: Model, starts: dict[str, int], n_columns: int) -> tuple[np.
             over = union(term.argument.indices, term.coefficient.indices)
             triples, constant = compile_rows(term.argument, starts, over)
             batches += [(rows + np.int32(size), at, values) for rows, at, values in triples]
-            shape = [len(index) for index in over]
+            shape = shape_of(over)
             weights.append(np.broadcast_to(term.coefficient.over(over), shape).reshape(-1))
             constants.append(constant)
             alphas.append(np.full(len(constant), term.alpha))

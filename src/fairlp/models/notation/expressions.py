@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
@@ -11,7 +12,7 @@ import pandas as pd
 
 from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.solution import Solution
-from .labels import Changing, Fixed, Index, aligned, carries_labels, floats, member, placed, union
+from .labels import Changing, Fixed, Index, aligned, carries_labels, floats, member, placed, shape_of, symbols_of, union
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -151,7 +152,7 @@ class Expression(Fixed):
         <Expression (∑_n x[n])/2>
         """
         total = self.sum(*over)
-        count = int(np.prod([len(index) for index in total.over]))
+        count = math.prod(shape_of(total.over))
         if not count:
             raise ModelError(f"the mean of {self} is over nothing")
         return total / count
@@ -366,14 +367,14 @@ class SumOver(Expression):
     """``Σ body`` over some of its indices."""
 
     def __init__(self, body: Expression, over: tuple[Index, ...]) -> None:
-        free = {index.symbol for index in body.indices}
+        free = symbols_of(body.indices)
         for index in over:
             if index.symbol not in free:
                 raise ModelError(
                     f"the sum over {index.symbol!r} of {body} is over an index that does not occur; "
                     f"it has {', '.join(sorted(free)) or 'no index'}"
                 )
-        summed = {index.symbol for index in over}
+        summed = symbols_of(over)
         self.body, self.over = body, tuple(_own(body, index, "sum") for index in union(over))
         self.indices = tuple(index for index in body.indices if index.symbol not in summed)
         self.degree = body.degree
@@ -383,14 +384,14 @@ def _own(node: Expression, index: Index, what: str) -> Index:
     """Return the index of an expression with the symbol of the given one: itself, or the part that is taken of it."""
     found = next((own for own in node.indices if isinstance(index, Index) and own.symbol == index.symbol), None)
     if found is None:
-        symbols = ", ".join(own.symbol for own in node.indices) or "no index"
+        symbols = ", ".join(symbols_of(node.indices)) or "no index"
         raise ModelError(f"{what} of {node} along {index}: expected one of its indices; it has {symbols}")
     return found
 
 
 def _inner(left: Expression, right: Expression) -> Expression:
     """Return the sum of a product over the indices that both have."""
-    symbols = {index.symbol for index in right.indices}
+    symbols = symbols_of(right.indices)
     shared = tuple(index for index in left.indices if index.symbol in symbols)
     if not shared:
         raise ModelError(f"({left}) @ ({right}) have no index in common to sum over; write * for the product")
@@ -429,7 +430,7 @@ class Along(Expression):
             raise ModelError(f"{body} is not linear; shift, add and group inside a logarithm, power or absolute value")
         self.body, self.index, self.matrix, self.to = body, index, matrix, to
         self.shown, self.summed, self.degree = shown, summed, body.degree
-        if to.symbol != index.symbol and to.symbol in {own.symbol for own in body.indices}:
+        if to.symbol != index.symbol and to.symbol in symbols_of(body.indices):
             raise ModelError(f"groups are called {to.symbol!r}, as an index of {body} is; give another name")
         self.indices = tuple(to if own is index else own for own in body.indices)
 
@@ -985,7 +986,7 @@ class Variable(Expression):
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of labels of each index."""
-        return tuple(len(index) for index in self.indices)
+        return shape_of(self.indices)
 
     @property
     def size(self) -> int:
@@ -1059,7 +1060,7 @@ def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...
     if len(own) == 1 and isinstance(key, tuple) and _is_label(key, own[0]):
         key = (key,)  # a label may be a tuple itself
     keys = key if isinstance(key, tuple) else (key,)
-    symbols = ",".join(index.symbol for index in own)
+    symbols = ",".join(symbols_of(own))
     if len(keys) > len(own) or (len(keys) < len(own) and all(isinstance(one, Index) for one in keys)):
         raise ModelError(f"{node.name!r} has {len(own)} indices ({symbols}), not {len(keys)}")
     places: list[int | None] = []
@@ -1077,7 +1078,7 @@ def _places(node: Parameter | Variable, key: Any) -> tuple[tuple[int | None, ...
             raise ModelError(
                 f"{node.name!r}: index {index.symbol!r} cannot be replaced by {stays.symbol!r}: other labels"
             )
-        if stays.symbol in {other.symbol for other in free}:
+        if stays.symbol in symbols_of(free):
             raise ModelError(f"{node.name!r} has index {stays.symbol!r} in two places; a diagonal is taken by `where`")
         free.append(stays)
     return tuple(places), tuple(free), parts

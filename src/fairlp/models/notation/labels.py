@@ -6,7 +6,7 @@ masks of a model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import permutations
 from typing import Any, Protocol
 
@@ -297,7 +297,7 @@ model.parameter(name, indices, values)
     if len(found) == 1:
         return tuple(beside[place] for place in found[0])
     if not found:
-        shape, expected = tuple(size for *_, size in axes), tuple(len(index) for index in beside)
+        shape, expected = tuple(size for *_, size in axes), shape_of(beside)
         raise error(f"{what} has shape {shape}, expected {expected} ({axes_text(beside)})")
     ways = " or ".join(f"({','.join(beside[place].symbol for place in way)})" for way in found)
     raise error(
@@ -384,6 +384,16 @@ def order(labels: Iterable[Any], axis: Index | None, what: str, error: type[Fair
     return np.array([places[label] for label in axis], dtype=np.intp)
 
 
+def shape_of(axes: Iterable[Sized]) -> tuple[int, ...]:
+    """Return how many labels each index has."""
+    return tuple(map(len, axes))
+
+
+def symbols_of(indices: Iterable[Index]) -> list[str]:
+    """Return the symbol of each index."""
+    return [index.symbol for index in indices]
+
+
 def axes_text(indices: Sequence[Index]) -> str:
     """Return a shape in words: ``3 user × 2 server``."""
     return " × ".join(f"{len(index)} {index.name}" for index in indices) or "one number"
@@ -457,7 +467,7 @@ def _of_levels(given: pd.Series[Any], axes: Sequence[Index], what: str, error: t
         labels = given.index.get_level_values(level)
         order(pd.unique(labels), axis, what, error)
         places.append(axis.labels.get_indexer(labels))
-    shape = tuple(len(axis) for axis in axes)
+    shape = shape_of(axes)
     flat = np.ravel_multi_index(tuple(places), shape)
     times = np.bincount(flat, minlength=int(np.prod(shape)))
     if (times != 1).any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +12,7 @@ import numpy as np
 from ...errors import ModelError
 from ..programs.program import Program, Sense
 from .expressions import Expression, Index, Parameter, Relation, Variable, as_expression, union
+from .labels import shape_of
 from .switches import binary, implied, interpolated, special_ordered, zero_or_at_least
 from .tables import (
     Constraint,
@@ -127,7 +129,7 @@ class Declarations(Tables):
         """
         indices = (over,) if isinstance(over, Index) else tuple(over)
         given = subset_of(where, indices, f"subset {name!r}")
-        size = int(np.prod([len(index) for index in indices]))
+        size = math.prod(shape_of(indices))
         self._register(name, indices)
         positions = np.arange(size) if given is None else given.positions.copy()
         self._subsets[name] = Subset(name, indices, positions, doc)

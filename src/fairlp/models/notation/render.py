@@ -25,7 +25,7 @@ from .expressions import (
     SumOver,
     Variable,
 )
-from .labels import Index, member
+from .labels import Index, member, symbols_of
 from .switches import Conditional
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _render(node: Expression, tex: bool) -> tuple[str, int]:
                 return f"\\frac{{{top[0]}}}{{{bottom[0]}}}", _ATOM
             return f"{_wrap(top, _PRODUCT)}/{_wrap(bottom, _ATOM)}", _PRODUCT
         case SumOver():
-            over = ",".join(index.symbol for index in node.over)
+            over = ",".join(symbols_of(node.over))
             body = _wrap(_render(node.body, tex), _PRODUCT)
             return (f"\\sum_{{{over}}} {body}" if tex else f"∑_{over} {body}"), _SUM
         case Log():
@@ -246,11 +246,11 @@ class _Subsets:
 
 
 def _key(subset: Subset) -> tuple[tuple[str, ...], bytes]:
-    return tuple(index.symbol for index in subset.indices), subset.positions.tobytes()
+    return tuple(symbols_of(subset.indices)), subset.positions.tobytes()
 
 
 def _tuple(indices: tuple[Index, ...]) -> str:
-    symbols = ",".join(index.symbol for index in indices)
+    symbols = ",".join(symbols_of(indices))
     return f"({symbols})" if len(indices) > 1 else symbols
 
 
@@ -379,7 +379,7 @@ def of_element(element: Element) -> str:
 
 def of_expression(expression: Expression) -> str:
     """Return ``<Expression ∑_n d[n,r]·x[n] over r>``."""
-    over = ",".join(index.symbol for index in expression.indices)
+    over = ",".join(symbols_of(expression.indices))
     return f"<Expression {_short(text(expression))}{' over ' if over else ''}{over}>"
 
 

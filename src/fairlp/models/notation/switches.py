@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import ModelError
 from .expressions import Data, Element, Expression, Range, Relation, Variable, as_expression
-from .labels import Index, union
+from .labels import Index, shape_of, union
 
 if TYPE_CHECKING:
     from .model import Declarations
@@ -150,7 +150,7 @@ def interpolated(model: Declarations, name: str, node: Any, breakpoints: Any, va
     if where is not None:
         mask = np.zeros(where.full_size, dtype=bool)
         mask[where.positions] = True
-        shape = [len(index) for index in formula.indices]
+        shape = shape_of(formula.indices)
         there = np.repeat(mask.reshape(shape)[..., None], count, axis=-1)
     with parts_of(model, "variable", name):
         low, high = height.values.min(axis=-1), height.values.max(axis=-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from itertools import count
 from types import MappingProxyType
@@ -13,7 +14,7 @@ from ...errors import ModelError, UnknownNameError, nearest
 from ..programs.program import Block, Program, Sense
 from .compiler import mapped, mapped_relation, named, naming, numbers, rebuilt, unconditional, uses
 from .expressions import Abs, Expression, Parameter, Range, Relation, Variable
-from .labels import Fixed, Index, aligned, axes_text, carries_labels, floats, union
+from .labels import Fixed, Index, aligned, axes_text, carries_labels, floats, shape_of, symbols_of, union
 from .switches import parts_of
 
 if TYPE_CHECKING:
@@ -55,20 +56,20 @@ class Subset(Fixed):
     @property
     def full_size(self) -> int:
         """Number of all combinations."""
-        return int(np.prod([len(index) for index in self.indices]))
+        return math.prod(shape_of(self.indices))
 
     def __len__(self) -> int:
         return len(self.positions)
 
     def elements(self, most: int) -> list[tuple[Any, ...]]:
         """Return the labels of the first elements."""
-        places = np.unravel_index(self.positions[:most], [len(index) for index in self.indices])
+        places = np.unravel_index(self.positions[:most], shape_of(self.indices))
         return [
             tuple(index[int(k)] for index, k in zip(self.indices, at, strict=True)) for at in zip(*places, strict=True)
         ]
 
     def __repr__(self) -> str:
-        over = ",".join(index.symbol for index in self.indices)
+        over = ",".join(symbols_of(self.indices))
         return f"<Subset {self.name or 'without a name'} of {over}: {len(self)} of {self.full_size}>"
 
 
@@ -109,7 +110,7 @@ class Constraint(Fixed):
     @property
     def full_size(self) -> int:
         """Number of rows without the mask."""
-        return int(np.prod([len(index) for index in self.over]))
+        return math.prod(shape_of(self.over))
 
     @property
     def size(self) -> int:
@@ -205,13 +206,13 @@ def subset_of(where: Any, over: tuple[Index, ...], what: str) -> Subset | None:
     if where is None:
         return None
     if isinstance(where, Subset):
-        if [index.symbol for index in where.indices] != [index.symbol for index in over] or not all(
+        if symbols_of(where.indices) != symbols_of(over) or not all(
             mine.labels.equals(own.labels) for mine, own in zip(where.indices, over, strict=True)
         ):
-            raise ModelError(f"{what}: {where!r} is not over ({', '.join(index.symbol for index in over)})")
+            raise ModelError(f"{what}: {where!r} is not over ({', '.join(symbols_of(over))})")
         return where if len(where) < where.full_size else None
     mask = np.asarray(aligned(where, over, f"'where' of {what}", ModelError))
-    shape = tuple(len(index) for index in over)
+    shape = shape_of(over)
     if mask.dtype != bool or mask.shape != shape:
         raise ModelError(f"{what}: 'where' is {mask.dtype} {mask.shape}, expected bool {shape} ({axes_text(over)})")
     return None if mask.all() else Subset("", over, np.flatnonzero(mask))
@@ -253,7 +254,7 @@ def _sparse_values(values: Any, indices: tuple[Index, ...], name: str) -> Any:
 
 
 def _require_shape(values: Any, indices: tuple[Index, ...], name: str) -> None:
-    shape = tuple(len(index) for index in indices)
+    shape = shape_of(indices)
     if values.shape != shape:
         raise ModelError(f"parameter {name!r} has shape {values.shape}, expected {shape} ({axes_text(indices)})")
 
@@ -287,7 +288,7 @@ def fixed_values(variable: Variable, values: Any) -> np.ndarray:
 def _bound(
     name: str, what: str, value: Any, default: float, over: tuple[Index, ...], positions: np.ndarray | None
 ) -> np.ndarray:
-    shape = tuple(len(index) for index in over)
+    shape = shape_of(over)
     given = aligned(value, over, f"the {what} of variable {name!r}", ModelError)
     try:
         array = floats(default if value is None else given)
@@ -295,7 +296,7 @@ def _bound(
         raise ModelError(f"variable {name!r}: the {what} is not all numbers ({error})") from None
     if array.shape not in ((), shape):
         raise ModelError(f"variable {name!r}: the {what} has shape {array.shape}, expected {shape}")
-    size = int(np.prod(shape)) if positions is None else len(positions)
+    size = math.prod(shape) if positions is None else len(positions)
     flat = np.full(size, float(array)) if array.ndim == 0 else array.reshape(-1).copy()
     found = flat if positions is None or array.ndim == 0 else flat[positions]
     if np.isnan(found).any() or (found == -default).any():
@@ -473,10 +474,10 @@ def declared(
     indices = union(model.indices, (index.whole or index for index in relation.indices))
     free = {index.symbol: index for index in relation.indices}
     order = over or tuple(index for index in indices if index.symbol in free)
-    if {index.symbol for index in order} != free.keys():
+    if set(symbols_of(order)) != free.keys():
         raise ModelError(
             f"constraint {name!r} holds for each of ({', '.join(sorted(free))}), "
-            f"but over=({', '.join(index.symbol for index in order)}) was given"
+            f"but over=({', '.join(symbols_of(order))}) was given"
         )
     order = tuple(free[index.symbol] for index in order)
     made = Constraint(name, relation, order, subset_of(where, order, f"constraint {name!r}"), doc, model)
@@ -493,9 +494,9 @@ def replaced(model: Declarations, name: str | Constraint, relation: Relation, wh
         raise ModelError(f"{own!r} is a {kind}; only constraints are replaced")
     if (kind, own) in model._owners.values():
         raise ModelError(f"constraint {own!r} has variables or rows of its own; remove it, and declare it anew")
-    same = isinstance(relation, Relation) and {i.symbol for i in relation.indices} == {i.symbol for i in old.over}
+    same = isinstance(relation, Relation) and set(symbols_of(relation.indices)) == set(symbols_of(old.over))
     if where is ... and not same and old.where is not None and isinstance(relation, Relation):
-        was, now = (",".join(index.symbol for index in one) for one in (old.over, relation.indices))
+        was, now = (",".join(symbols_of(one)) for one in (old.over, relation.indices))
         raise ModelError(
             f"constraint {old.name!r} holds for some of ({was}), and the new relation for each of ({now}); "
             "say with where=… for which (None: all)"

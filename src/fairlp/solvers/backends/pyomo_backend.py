@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ...errors import ModelError, SolverError, UnknownNameError, first_line, nearest
+from ...errors import ModelError, SolverError, first_line, require_known
 from ...models.notation.compiler import unconditional
 from ...models.notation.expressions import (
     Abs,
@@ -37,6 +37,7 @@ from ...models.notation.expressions import (
     SumOver,
     Variable,
 )
+from ...models.notation.labels import shape_of, symbols_of
 from ...models.notation.model import Model
 from ...models.notation.tables import Constraint
 from ...models.programs.program import Block, Program
@@ -139,7 +140,7 @@ class _Builder:
                 own = self.places(node, at)
                 if isinstance(node.base, Parameter):
                     return float(node.base.values[own])
-                return self.element(node.base, dict(zip([i.symbol for i in node.base.indices], own, strict=True)))
+                return self.element(node.base, dict(zip(symbols_of(node.base.indices), own, strict=True)))
             case Parameter() | Data():
                 return float(node.values[tuple(at[index.symbol] for index in node.indices)])
             case Variable():
@@ -165,7 +166,7 @@ class _Builder:
                 return self.sum(mapped)
             case SumOver():
                 places = itertools.product(*(range(len(index)) for index in node.over))
-                symbols = [index.symbol for index in node.over]
+                symbols = symbols_of(node.over)
                 parts = (self(node.body, {**at, **dict(zip(symbols, place, strict=True))}) for place in places)
                 return self.sum(parts)
         raise ModelError(f"{type(node).__name__} cannot be turned into a Pyomo expression")
@@ -205,7 +206,7 @@ def _sets(pyo: Any, built: Any, indices: tuple[Index, ...]) -> list[Any]:
 def _parameter(pyo: Any, built: Any, parameter: Parameter) -> Any:
     if not parameter.indices:
         return pyo.Param(initialize=float(parameter.values), doc=parameter.doc)
-    symbols = [index.symbol for index in parameter.indices]
+    symbols = symbols_of(parameter.indices)
     values = {
         _key(parameter.indices, dict(zip(symbols, place, strict=True))): float(parameter.values[place])
         for place in np.ndindex(parameter.values.shape)
@@ -216,7 +217,7 @@ def _parameter(pyo: Any, built: Any, parameter: Parameter) -> Any:
 def _variable(pyo: Any, built: Any, variable: Variable) -> Any:
     domain = pyo.Integers if variable.integer else pyo.Reals
     positions = np.arange(variable.size) if variable.positions is None else variable.positions
-    symbols = [index.symbol for index in variable.indices]
+    symbols = symbols_of(variable.indices)
     places = np.unravel_index(positions, variable.shape) if variable.indices else ()
     keys = [_key(variable.indices, dict(zip(symbols, place, strict=True))) for place in zip(*places, strict=True)] or [
         None
@@ -262,8 +263,8 @@ def _constraint(pyo: Any, build: _Builder, row: Constraint) -> Any:
     if not row.over:
         return pyo.Constraint(expr=one({}))
     positions = np.arange(row.full_size) if row.positions is None else row.positions
-    symbols = [index.symbol for index in row.over]
-    places = zip(*np.unravel_index(positions, [len(index) for index in row.over]), strict=True)
+    symbols = symbols_of(row.over)
+    places = zip(*np.unravel_index(positions, shape_of(row.over)), strict=True)
     bindings = [dict(zip(symbols, map(int, place), strict=True)) for place in places]
     at = {_key(row.over, binding): binding for binding in bindings}
     keys = pyo.Set(initialize=list(at), ordered=True)
@@ -514,8 +515,7 @@ class Pyomo(BaseBackend):
 
     def __init__(self, name: str) -> None:
         self.name, self.solver = name, name.partition(":")[2].lower()
-        if self.solver not in KNOWN:
-            raise UnknownNameError(f"fairlp knows no Pyomo solver {self.solver!r}; {nearest(self.solver, KNOWN)}")
+        require_known(self.solver, KNOWN, f"fairlp knows no Pyomo solver {self.solver!r}")
         self.known = KNOWN[self.solver]
         self.capabilities = self.known.capabilities
         self.waits = bool(self.known.executable)
